@@ -90,7 +90,7 @@ def _formula(op: Any) -> str:
 def _rules(op: Any) -> Iterator[str]:
     """Of each differentiable input the formula of its rule, which leads to the rule, and the rule's text."""
     for name, (rule, _) in op.rules.items():
-        source = importlib.import_module("minigrad.viz.graph.rules").source_of(rule)
+        source = importlib.import_module("minigrad.viz.graph.graph_names").source_of(rule)
         assert source is not None
         yield f"{_link(op.formula(name), _file(op), source.line)}: `{_expression(source.text)}`"
 

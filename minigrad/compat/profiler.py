@@ -7,7 +7,7 @@ from typing import Any
 from ..profiler import ProfilerActivity, kineto_available, record_function
 from ..profiler import profile as _profile
 from ..profiler.averages import EventList, FunctionEventAvg
-from ..profiler.event import Event as FunctionEvent
+from ..profiler.watch import Event as FunctionEvent
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "kineto_available", "profile", "record_function"]
 

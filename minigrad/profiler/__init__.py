@@ -11,17 +11,8 @@ from .profiler import (
     tensorboard_trace_handler,
 )
 
-__all__ = [
-    "DeviceType",
-    "ProfilerAction",
-    "ProfilerActivity",
-    "kineto_available",
-    "profile",
-    "record_function",
-    "schedule",
-    "supported_activities",
-    "tensorboard_trace_handler",
-]
+__all__ = ["DeviceType", "ProfilerAction", "ProfilerActivity", "kineto_available", "profile", "record_function"]
+__all__ += ["schedule", "supported_activities", "tensorboard_trace_handler"]
 
 
 def kineto_available() -> bool:

@@ -1,7 +1,6 @@
 """The events of a profile, added up: by name, as PyTorch's ``EventList`` and ``FunctionEventAvg``; and by module, where
-each nanosecond is in one row, and in the column forward or backward (in neither, for the optimiser and the
-loading of data), so that columns add up. And written for other programs: as stacks, and as a trace in the Trace Event
-Format of Chromium's catapult, with PyTorch's categories and names of arguments."""
+each nanosecond is in one row, and in the column forward or backward (in neither, for the optimiser and the loading of
+data). And written for other programs: as stacks, and as a trace in Chromium's format, with PyTorch's names."""
 
 from __future__ import annotations
 
@@ -20,9 +19,8 @@ from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
-from .event import CATEGORIES, MODULE, NODE, Event
 from .table import Columns, cut, format_bytes, format_count, format_rows, format_share, format_time
-from .watch import Recorder
+from .watch import CATEGORIES, MODULE, NODE, Event, Recorder
 
 _STACK_METRICS = ("self_cpu_time_total", "self_cuda_time_total", "self_device_time_total")
 
@@ -43,21 +41,6 @@ def write_chrome_trace(path: str | PathLike[str], recorder: Recorder, metadata: 
     _write(path, gzip.compress(data) if os.fspath(path).endswith(".gz") else data, "the trace")
 
 
-def write_stacks(path: str | PathLike[str], events: Iterable[Event], metric: str) -> None:
-    """``profile.export_stacks``: a line for each stack of the program, outermost first, and its time in whole µs."""
-    if metric not in _STACK_METRICS:
-        raise ValueError(f"metric is one of {', '.join(_STACK_METRICS)}, not {metric!r}")
-    times: Counter[str] = Counter()
-    for event in events:
-        if event.stack:
-            lines = [line.translate(str.maketrans(" ;\t\n", "____")) for line in reversed(event.stack)]
-            times[";".join(lines)] += event.self_duration
-    if not times:
-        raise ValueError("no stacks were recorded: profile(with_stack=True) does")
-    text = "".join(f"{stack} {time // 1000}\n" for stack, time in times.items() if time >= 1000)
-    _write(path, text.encode(), "the stacks")
-
-
 def _write(path: str | PathLike[str], data: bytes, what: str) -> None:
     try:
         Path(path).write_bytes(data)
@@ -74,30 +57,27 @@ def _trace_events(recorder: Recorder) -> Iterator[dict[str, Any]]:
         name = f"thread {thread} ({names.get(thread, 'ended')})"
         yield {"ph": "M", "name": "thread_name", "pid": pid, "tid": thread, "ts": 0, "args": {"name": name}}
     for event in recorder.events:
+        module = event.kind == MODULE
+        known = {
+            "External id": event.id,
+            "Phase": event.phase,
+            "Module": event.place or None,
+            "Sequence number": event.sequence_nr if event.sequence_nr >= 0 else None,
+            "Fwd thread id": None if event.forward is None else event.forward.thread,
+            "Input Dims": event.input_shapes or None,
+            "Class": event.op if module else None,
+            "Bytes": None if module else event.bytes,
+            "Memory": format_bytes(event.cpu_memory_usage) if event.cpu_memory_usage else None,
+            "FLOPs": event.flops or None,
+            "Call stack": ";".join(event.stack) or None,
+        }
+        args = {name: value for name, value in known.items() if value is not None}
         when = {"pid": pid, "tid": event.thread, "ts": event.start / 1000, "dur": event.duration / 1000}
-        yield {"ph": "X", "cat": CATEGORIES[event.kind], "name": event.name, **when, "args": _arguments(event)}
+        yield {"ph": "X", "cat": CATEGORIES[event.kind], "name": event.name, **when, "args": args}
         if event.kind == NODE and event.forward is not None:
             both = {"cat": "fwdbwd", "name": "fwdbwd", "id": event.id, "pid": pid}  # an arrow from its forward
             yield {"ph": "s", **both, "tid": event.forward.thread, "ts": event.forward.start / 1000}
             yield {"ph": "f", "bp": "e", **both, "tid": event.thread, "ts": event.start / 1000}
-
-
-def _arguments(event: Event) -> dict[str, Any]:
-    module = event.kind == MODULE
-    known = {
-        "External id": event.id,
-        "Phase": event.phase,
-        "Module": event.place or None,
-        "Sequence number": event.sequence_nr if event.sequence_nr >= 0 else None,
-        "Fwd thread id": None if event.forward is None else event.forward.thread,
-        "Input Dims": event.input_shapes or None,
-        "Class": event.op if module else None,
-        "Bytes": None if module else event.bytes,
-        "Memory": format_bytes(event.cpu_memory_usage) if event.cpu_memory_usage else None,
-        "FLOPs": event.flops or None,
-        "Call stack": ";".join(event.stack) or None,
-    }
-    return {name: value for name, value in known.items() if value is not None}
 
 
 _DEVICES = ("device_", "cuda_", "xpu_", "privateuse1_")
@@ -215,16 +195,13 @@ class EventList(list[Any]):
         top_level_events_only: bool = False,
         time_unit: str | None = None,
     ) -> str:
-        """The events as a table of text, with ``header`` above it.
+        """The events as a table of text, with ``header`` above it. Raises ValueError: an unknown argument.
 
         Args:
             sort_by: the largest first: one of ``SORT_KEYS``; None leaves the order.
-            row_limit: at most so many rows; -1 for all.
-            max_..._column_width: longer texts are cut; None for none.
+            row_limit: at most so many rows; -1 for all. max_..._column_width: longer texts are cut; None for none.
             top_level_events_only: only events that lie within no other.
             time_unit: "s", "ms" or "us"; None chooses by the size.
-
-        Raises ValueError: an unknown ``sort_by`` or ``time_unit``.
         """
         rows = [e for e in self if not (top_level_events_only and getattr(e, "cpu_parent", None))]
         columns = self._columns(time_unit, max_name_column_width, max_shapes_column_width, max_src_column_width)
@@ -256,11 +233,18 @@ class EventList(list[Any]):
         write_chrome_trace(path, self.recorder)
 
     def export_stacks(self, path: str | PathLike[str], metric: str = "self_cpu_time_total") -> None:
-        """``profile.export_stacks``."""
-        write_stacks(path, self, metric)
-
-
-# By module ------------------------------------------------------------------------------------------------
+        """``profile.export_stacks``: a line for each stack, outermost first, and its time in whole µs."""
+        if metric not in _STACK_METRICS:
+            raise ValueError(f"metric is one of {', '.join(_STACK_METRICS)}, not {metric!r}")
+        times: Counter[str] = Counter()
+        for event in self:
+            if event.stack:
+                lines = [line.translate(str.maketrans(" ;\t\n", "____")) for line in reversed(event.stack)]
+                times[";".join(lines)] += event.self_duration
+        if not times:
+            raise ValueError("no stacks were recorded: profile(with_stack=True) does")
+        text = "".join(f"{stack} {time // 1000}\n" for stack, time in times.items() if time >= 1000)
+        _write(path, text.encode(), "the stacks")
 
 
 @dataclass

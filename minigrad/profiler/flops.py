@@ -33,8 +33,10 @@ _ELEMENTS = ("add", "mul")  # one for each number of the result
 
 def multiply_adds(name: str, out: Any, args: tuple[Any, ...]) -> int | None:
     """The multiply-adds of a call of an op that is a product of matrices, from its result and arguments; else None."""
-    if name == "einsum_pair":
-        return _of_letters(args[2], _shape(args[0]), _shape(args[1]))
+    if name == "einsum_pair":  # letters that stand in one operand alone are summed before the product
+        a, b, letters = args[2]
+        lengths = dict([*zip(a, _shape(args[0]), strict=True), *zip(b, _shape(args[1]), strict=True)])
+        return prod(n for letter, n in lengths.items() if letter in letters or (letter in a and letter in b))
     count = _PRODUCTS.get(name)
     first = out[0] if isinstance(out, tuple) and out else out
     return None if count is None else count(_shape(first), *map(_shape, args))
@@ -49,10 +51,3 @@ def flops_of(name: str, out: Any, args: tuple[Any, ...]) -> int:
 
 def _shape(value: Any) -> tuple[int, ...]:
     return tuple(value.shape) if hasattr(value, "shape") else ()
-
-
-def _of_letters(letters: tuple[str, str, str], left: tuple[int, ...], right: tuple[int, ...]) -> int:
-    """Those of an einsum of two operands; letters that stand in one alone are summed before the product."""
-    a, b, out = letters
-    lengths = {**dict(zip(a, left, strict=True)), **dict(zip(b, right, strict=True))}
-    return prod(n for letter, n in lengths.items() if letter in out or (letter in a and letter in b))

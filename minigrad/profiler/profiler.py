@@ -17,9 +17,8 @@ from typing import Any
 
 from .. import cuda
 from . import watch
-from .averages import Breakdown, EventList, FunctionEventAvg, by_module, write_chrome_trace, write_stacks
-from .event import USER, Event
-from .watch import Recorder, gpu_clock
+from .averages import Breakdown, EventList, FunctionEventAvg, by_module, write_chrome_trace
+from .watch import USER, Event, Recorder, gpu_clock
 
 
 class ProfilerActivity(enum.Enum):
@@ -95,11 +94,9 @@ def supported_activities() -> set[ProfilerActivity]:
 def tensorboard_trace_handler(
     dir_name: str, worker_name: str | None = None, use_gzip: bool = False, use_python_export: bool = False
 ) -> Callable[[profile], None]:
-    """For ``on_trace_ready``: write each trace to a file of its own in a folder, which is created if need be.
-
-    ``worker_name`` begins the files' names; by default the host's name and the process's number. All is Python here.
-    Raises RuntimeError: the folder cannot be created.
-    """
+    """For ``on_trace_ready``: write each trace to a file of its own in a folder, which is created if need be. Names
+    begin with ``worker_name``, by default the host's name and the process's number. Raises RuntimeError: the folder
+    cannot be created."""
 
     def handler(finished: profile) -> None:
         try:
@@ -142,13 +139,13 @@ class profile:
         p.export_chrome_trace("trace.json")
 
     Args:
-        activities: CPU, CUDA or both; by default what there is. Ops on a GPU run beside the program: with
-            CUDA the profile waits for the GPU at both ends of every event; else times are of the launches.
+        activities: CPU, CUDA or both; by default what there is. With CUDA the profile waits for the GPU at both ends
+            of every event; else times are of the launches.
         schedule: which steps to record; the program calls ``step()`` after each. By default all of them.
         on_trace_ready: called with the profile when a round of the schedule is complete, and at the end.
         record_shapes: the shapes of arguments.
-        profile_memory: by how much the memory in use grew in each event: all arrays, temporary ones too; see
-            ``watch.malloc_reader``. With CUDA it is what CuPy's pool has given out.
+        profile_memory: by how much the memory in use grew in each event: all arrays, temporary ones too; with CUDA
+            what CuPy's pool has given out.
         with_stack: the lines of the program that called each op; a backward node has those of its forward.
         with_flops: multiplications and additions of matrix products, convolutions, attention, add and mul.
         with_modules: record calls of modules (PyTorch's default is False).
@@ -188,6 +185,8 @@ class profile:
         self.activities, self.on_trace_ready, self.acc_events = wanted, on_trace_ready, acc_events
         self.record_shapes, self.profile_memory = record_shapes, profile_memory
         self.with_stack, self.with_flops, self.with_modules = with_stack, with_flops, with_modules
+        parts = {"memory": profile_memory, "shapes": record_shapes, "stack": with_stack, "flops": with_flops}
+        self._parts = {name for name, asked in {**parts, "modules": with_modules}.items() if asked}
         self.schedule, self.record_steps = schedule or (lambda step: ProfilerAction.RECORD), schedule is not None
         self.step_num = 0
         self.current_action: ProfilerAction | None = None  # None while it is not on
@@ -196,8 +195,6 @@ class profile:
         self._done: Recorder | None = None
         self._step: record_function | None = None
         self._tracing = False  # whether tracemalloc was begun here
-
-    # On and off ------------------------------------------------------------------------------------------
 
     def __enter__(self) -> profile:
         self.start()
@@ -249,13 +246,10 @@ class profile:
 
     def _begin(self) -> None:
         gpu = ProfilerActivity.CUDA in self.activities
-        parts = {"memory": self.profile_memory, "shapes": self.record_shapes, "stack": self.with_stack}
-        parts |= {"flops": self.with_flops, "modules": self.with_modules}
         read = None
         if self.profile_memory:
             read = cuda.memory_allocated if gpu else watch.malloc_reader() or watch.traced
-        wanted = {name for name, asked in parts.items() if asked}
-        recorder = Recorder(gpu_clock if gpu else perf_counter_ns, read, wanted)
+        recorder = Recorder(gpu_clock if gpu else perf_counter_ns, read, self._parts)
         watch.begin(recorder)
         if read is watch.traced and not tracemalloc.is_tracing():
             tracemalloc.start()
@@ -276,8 +270,6 @@ class profile:
         for number, event in enumerate(recorder.events):
             event.id = number
         self._done = recorder
-
-    # What it recorded ------------------------------------------------------------------------------------
 
     def events(self) -> EventList:
         """All events, in the order in which they began. Raises RuntimeError while the profile is on."""
@@ -315,7 +307,7 @@ class profile:
     def export_stacks(self, path: str | PathLike[str], metric: str = "self_cpu_time_total") -> None:
         """Write self times in µs by stack, "outer;inner time", as flamegraph.pl reads them; ``with_stack``. Raises
         OSError, and ValueError where there are no stacks."""
-        write_stacks(path, self.events(), metric)
+        self.events().export_stacks(path, metric)
 
     def add_metadata(self, key: str, value: str) -> None:
         """Write a text of one's own into the traces."""

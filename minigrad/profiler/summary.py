@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from itertools import groupby
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..autograd import enable_grad
 from ..autograd.observer import observed
@@ -33,44 +31,23 @@ _NARROWEST = 14  # of the first column
 _EXACT = 10**9  # numbers are written out up to here
 _DROPPED = ("input", "class", "kept", "output")  # columns that go first where there is no room
 _GAP = 2
-_STYLE = """
-.minigrad-summary { border-collapse: collapse; color: inherit;
-  font: 13px/1.45 ui-monospace, Menlo, Consolas, monospace }
-.minigrad-summary th, .minigrad-summary td { padding: 1px 10px; text-align: right; white-space: nowrap;
-  background: transparent; color: inherit; border: 0 }
-.minigrad-summary th:first-child, .minigrad-summary td:first-child,
-.minigrad-summary th:nth-child(2), .minigrad-summary td:nth-child(2) { text-align: left }
-.minigrad-summary thead th { border-bottom: 1px solid rgba(128, 128, 128, .5) }
-.minigrad-summary tfoot td { text-align: left !important }
-.minigrad-summary tfoot tr:first-child td { border-top: 1px solid rgba(128, 128, 128, .5) }
-"""
 
 
 @dataclass
 class Row:
-    """A module. Its numbers are those of a call of the whole model, with all modules inside it.
+    """A module. Its numbers are those of a call of the whole model, with all modules inside it."""
 
-    Attributes:
-        path: its full name, "" for the model. kind: its class. depth: how many modules are around it.
-        calls: how often it ran; None where the model was not called.
-        inputs, outputs: the shapes of the tensors of its first call.
-        parameters, trainable: how many numbers; those that several modules share are the first one's. shared: whether
-            others had counted all its parameters before.
-        multiply_adds: of the products of matrices that ran in it; elementwise ops are not counted.
-        kept: bytes of memory that ops in it keep for the backward pass, parameters and inputs of the model left out.
-    """
-
-    path: str
-    kind: str
-    depth: int
-    calls: int | None = None
-    inputs: tuple[Shape, ...] = ()
+    path: str  # its full name, "" for the model
+    kind: str  # its class
+    depth: int  # how many modules are around it
+    calls: int | None = None  # how often it ran; None where the model was not called
+    inputs: tuple[Shape, ...] = ()  # the shapes of the tensors of its first call
     outputs: tuple[Shape, ...] = ()
-    parameters: int = 0
+    parameters: int = 0  # how many numbers; those that several modules share are the first one's
     trainable: int = 0
-    shared: bool = False
-    multiply_adds: int = 0
-    kept: int = 0
+    shared: bool = False  # whether others had counted all its parameters before
+    multiply_adds: int = 0  # of the products of matrices that ran in it; elementwise ops are not counted
+    kept: int = 0  # bytes that its ops keep for the backward pass, without the model's parameters and inputs
     children: list[Row] = field(default_factory=list, repr=False)
 
     def all(self) -> Iterator[Row]:
@@ -93,27 +70,30 @@ class Total:
     kept: int
 
 
-class _Line(NamedTuple):
-    """A row of the table: the module's own name, or "0 … 11" of several that are alike, and its row's numbers."""
-
-    name: str
-    times: int  # how many modules are in it
-    row: Row
-
-
-def _lines(row: Row, times: int, depth: int | None, name: str = "") -> Iterator[_Line]:
-    yield _Line(name or row.path.rpartition(".")[2] or row.kind, times, row)
+def _lines(row: Row, depth: int | None, times: int = 1, name: str = "") -> Iterator[tuple[str, dict[str, str]]]:
+    """The name and the texts, by column, of each line: of a row, or as "0 … 11" of so many that are alike."""
+    parameters = f"{row.parameters:,}" if row.parameters else "--"
+    if row.parameters and row.trainable < row.parameters:
+        parameters += " partly frozen" if row.trainable else " frozen"
+    adds = row.multiply_adds
+    texts = {
+        "class": f"{times} × {row.kind}" if times > 1 else row.kind,
+        "input": _shapes(row.inputs),
+        "output": _shapes(row.outputs),
+        "parameters": "shared" if row.shared else parameters,
+        "multiply-adds": f"{adds:,}" if 0 < adds < _EXACT else f"{adds / 1e9:,.3f} G" if adds else "--",
+        "kept": format_bytes(row.kept) if row.kept else "--",
+    }
+    if row.calls is None:
+        texts = {column: texts[column] for column in ("class", "parameters")}
+    yield "  " * row.depth + (name or row.path.rpartition(".")[2] or row.kind), texts
     if depth is not None and row.depth >= depth:
         return
-    for _, group in groupby(enumerate(row.children), lambda numbered: _alike(*numbered)):
-        rows = [child for _, child in group]
+    # Neighbours that may be one line: numbered modules of the same structure, shapes and numbers.
+    keys = {id(r): _structure(r) if r.path.rpartition(".")[2].isdigit() else id(r) for r in row.children}
+    for rows in ([*group] for _, group in groupby(row.children, lambda r: keys[id(r)])):
         own = [child.path.rpartition(".")[2] for child in rows]
-        yield from _lines(_mean(rows), len(rows), depth, f"{own[0]} … {own[-1]}" if len(rows) > 1 else "")
-
-
-def _alike(number: int, row: Row) -> Any:
-    """Equal for neighbours that may be one line: numbered modules of the same structure, shapes and numbers."""
-    return _structure(row) if row.path.rpartition(".")[2].isdigit() else number
+        yield from _lines(_mean(rows), depth, len(rows), f"{own[0]} … {own[-1]}" if len(rows) > 1 else "")
 
 
 def _mean(rows: list[Row]) -> Row:
@@ -134,29 +114,6 @@ def _shapes(shapes: tuple[Shape, ...]) -> str:
     return ", ".join(map(str, shapes[:2])) + more if shapes else "--"
 
 
-def _parameters(row: Row) -> str:
-    if row.shared:
-        return "shared"
-    if row.parameters and row.trainable < row.parameters:
-        return f"{row.parameters:,} {'partly ' if row.trainable else ''}frozen"
-    return f"{row.parameters:,}" if row.parameters else "--"
-
-
-def _count(number: int) -> str:
-    return f"{number:,}" if 0 < number < _EXACT else f"{number / 1e9:,.3f} G" if number else "--"
-
-
-_COLUMNS: dict[str, Callable[[_Line], str]] = {
-    "class": lambda line: f"{line.times} × {line.row.kind}" if line.times > 1 else line.row.kind,
-    "input": lambda line: _shapes(line.row.inputs),
-    "output": lambda line: _shapes(line.row.outputs),
-    "parameters": lambda line: _parameters(line.row),
-    "multiply-adds": lambda line: _count(line.row.multiply_adds),
-    "kept": lambda line: format_bytes(line.row.kept) if line.row.kept else "--",
-}
-_OF_CALL = ("input", "output", "multiply-adds", "kept")
-
-
 def summary(
     model: Module,
     /,
@@ -171,20 +128,16 @@ def summary(
         print(minigrad.summary(model, x))
         minigrad.summary(model, input_size=(1, 3, 32, 32))
 
-    The model is called once, with gradients, in the mode that it is in; what is counted are the ops that run.
-    Parameters, gradients, modes, buffers and random numbers are afterwards as before. Without inputs nothing is called,
-    and the table has parameters alone.
+    The model is called once, with gradients, in the mode that it is in, and is afterwards as before. Without inputs
+    nothing is called, and the table has parameters alone. It prints itself, and has its numbers in ``rows`` and
+    ``total``.
 
     Args:
-        model: any module.
         inputs, named: what the model is called with. A single tuple of integers is a shape.
         input_size: in their place a shape, the batch included, or a list of them: of random numbers, or zeros of an
             integer dtype.
         dtypes: of ``input_size``: one for all shapes, or one for each; the default dtype if None.
         depth: how many nested levels the table shows; all if None. Repeated modules are one row, "0 … 11".
-
-    Returns:
-        What shows itself as a table in a terminal and in a notebook, and has the numbers in ``rows`` and ``total``.
 
     Raises TypeError: no module, or inputs given in two ways. ValueError: a shape, dtype or depth that is none.
     """
@@ -202,7 +155,7 @@ def summary(
         measured = _Measured(model)
         if inputs or named:
             measured.run(inputs, named)
-    return Summary(measured.rows(), measured.total(inputs, named), depth)
+    return measured.summary(inputs, named, depth)
 
 
 @dataclass(frozen=True, repr=False)
@@ -229,8 +182,8 @@ class Summary:
         """The table, at most ``width`` characters wide where that can be; by default the terminal's width. Columns are
         left out and the first is cut where the lines would be too long."""
         width = shutil.get_terminal_size((WIDE, 24)).columns if width is None else width
-        lines, columns = self._table()
-        labels = [f"{'  ' * line.row.depth}{line.name}" for line in lines]
+        labels, texts = zip(*_lines(self.root, self.depth), strict=True)
+        columns = {name: [line[name] for line in texts] for name in texts[0]}
         first = max(map(len, ["module", *labels]))
         for dropped in ("", *_DROPPED):
             columns.pop(dropped, None)
@@ -239,51 +192,22 @@ class Summary:
                 break
         first = max(min(first, room), _NARROWEST)
         rows = list(zip((cut(label, first) for label in labels), *columns.values(), strict=True))
-        return format_table(["module", *columns], rows, self._foot(), left=2 if "class" in columns else 1).rstrip("\n")
-
-    def html(self) -> str:
-        """The table for a page or a notebook, whose colours it takes."""
-        lines, columns = self._table()
-        heads = "".join(f"<th>{escape(name)}</th>" for name in ("module", *columns))
-        body = "".join(
-            f'<tr><td style="padding-left: {10 + 16 * line.row.depth}px">{escape(line.name)}</td>'
-            + "".join(f"<td>{escape(text)}</td>" for text in texts)
-            + "</tr>"
-            for line, texts in zip(lines, zip(*columns.values(), strict=True), strict=True)
-        )
-        span = 1 + len(columns)
-        foot = "".join(f'<tr><td colspan="{span}">{escape(line)}</td></tr>' for line in self._foot())
-        return (
-            f'<style>{_STYLE}</style><div style="overflow-x: auto"><table class="minigrad-summary">'
-            f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody><tfoot>{foot}</tfoot></table></div>"
-        )
-
-    def _table(self) -> tuple[list[_Line], dict[str, list[str]]]:
-        """The lines, at most ``depth`` levels deep, neighbours that are alike as one; and their texts by column."""
-        lines = list(_lines(self.root, 1, self.depth))
-        names = [name for name in _COLUMNS if self.root.calls is not None or name not in _OF_CALL]
-        return lines, {name: [*map(_COLUMNS[name], lines)] for name in names}
-
-    def _foot(self) -> list[str]:
         total = self.total
         frozen = total.parameters - total.trainable
         share = f", {total.trainable:,} trainable and {frozen:,} frozen" if frozen else ""
-        lines = [f"{total.parameters:,} parameters{share}: {format_bytes(total.parameter_bytes)}"]
+        foot = [f"{total.parameters:,} parameters{share}: {format_bytes(total.parameter_bytes)}"]
         if total.buffer_bytes:
-            lines.append(f"{format_bytes(total.buffer_bytes)} of buffers")
+            foot.append(f"{format_bytes(total.buffer_bytes)} of buffers")
         if self.root.calls is not None:
-            lines.append(f"{total.multiply_adds:,} multiply-adds in products of matrices")
+            foot.append(f"{total.multiply_adds:,} multiply-adds in products of matrices")
             inputs = f"{format_bytes(total.input_bytes)} of inputs"
-            lines.append(f"{format_bytes(total.kept)} kept for the backward pass, and {inputs}")
-        return lines
+            foot.append(f"{format_bytes(total.kept)} kept for the backward pass, and {inputs}")
+        return format_table(["module", *columns], rows, foot, left=2 if "class" in columns else 1).rstrip("\n")
 
     def __str__(self) -> str:
         return self.text()
 
     __repr__ = __str__
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/plain": self.text(), "text/html": self.html()}
 
 
 def _is_shape(value: Any) -> bool:
@@ -315,23 +239,20 @@ def _shapes_of(values: Iterable[Any]) -> tuple[Shape, ...]:
 
 
 class _Measured(Within):
-    """What is counted while a model runs, by the paths of its modules ("" is the model)."""
+    """Fills in the rows of a model's modules while it runs."""
 
     def __init__(self, model: Module) -> None:
         super().__init__(ModuleNames(model))
         self.model = model
-        self.calls: Counter[str] = Counter()
-        self.shapes: dict[str, tuple[tuple[Shape, ...], tuple[Shape, ...]]] = {}
-        self.adds: Counter[str] = Counter()
-        self.kept: Counter[str] = Counter()
         self.modules = dict(model.named_modules())  # by path; what no module has registered is added when it runs
-        self.ran = False
-        self._nodes: dict[Node, str] = {}
+        self.rows = {path: Row(path, type(module).__name__, 0) for path, module in self.modules.items()}
+        self._nodes: dict[Node, Row] = {}
 
     def run(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
+        for row in self.rows.values():
+            row.calls = 0
         with enable_grad(), observed(self), around_calls(None, self._called):
             result = self.model(*inputs, **named)
-        self.ran = True
         results = tuple(x for x in tree_leaves(result) if isinstance(x, Variable) and x._wanted())
         free = [*self.model.parameters(), *self.model.buffers(), *tree_leaves((inputs, named))]
         paid = {id(owner(x.array)) for x in free if isinstance(x, Variable)}
@@ -340,67 +261,55 @@ class _Measured(Within):
             for memory in memory_of([node.out, node.saved if isinstance(node.saved, list) else None, kept]):
                 if id(memory) not in paid:
                     paid.add(id(memory))
-                    self.kept[self._nodes.get(node, "")] += int(memory.nbytes)
+                    self._nodes.get(node, self.rows[""]).kept += int(memory.nbytes)
         self._nodes.clear()
 
     def _called(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
-        path = self.within[-1]
-        self.calls[path] += 1
-        self.shapes.setdefault(path, (_shapes_of([*args, *kwargs.values()]), _shapes_of([result])))
+        row = self.rows[self.within[-1]]
+        if not row.calls:
+            row.inputs, row.outputs = _shapes_of([*args, *kwargs.values()]), _shapes_of([result])
+        row.calls = (row.calls or 0) + 1
 
     def entered(self, name: str, kind: str, subject: Any) -> None:
         super().entered(name, kind, subject)
-        if kind == "module":
-            self.modules.setdefault(self.within[-1], subject)
+        if (path := self.within[-1]) not in self.modules:
+            self.modules[path], self.rows[path] = subject, Row(path, type(subject).__name__, 0, 0)
 
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
         self.running.pop()
+        row = self.rows[self.within[-1]]
         if node is not None:
-            self._nodes[node] = self.within[-1]
+            self._nodes[node] = row
         if not any(around.name in PRODUCTS for around in self.running):  # else that one is counted
-            self.adds[self.within[-1]] += multiply_adds(op.name, result, args) or 0
+            row.multiply_adds += multiply_adds(op.name, result, args) or 0
 
-    def rows(self) -> Row:
-        """The row of the model, with all others in it."""
-        rows: dict[str, Row] = {}
-        counted: set[int] = set()
-        for path, module in self.modules.items():
-            row = rows[path] = Row(path, type(module).__name__, 0)
-            held = [p for p in module._parameters.values() if p is not None]
+    def summary(self, inputs: Any, named: Any, depth: int | None) -> Summary:
+        counted, inside = set[int](), list[tuple[Row, Row]]()
+        for path, row in self.rows.items():
+            held = [p for p in self.modules[path]._parameters.values() if p is not None]
             new = [p for p in {id(p): p for p in held}.values() if id(p) not in counted]
             counted.update(map(id, new))
             row.parameters = sum(map(_size, new))
             row.trainable = sum(_size(p) for p in new if p.requires_grad)
             row.shared = bool(held) and not new
-            row.multiply_adds, row.kept = self.adds[path], self.kept[path]
-            row.calls = self.calls[path] if self.ran else None
-            row.inputs, row.outputs = self.shapes.get(path, ((), ()))
-        for path, row in rows.items():
+            around = path
+            while around and (around := around.rpartition(".")[0]) not in self.rows:
+                continue
             if path:
-                around = path.rpartition(".")[0]
-                while around not in rows:
-                    around = around.rpartition(".")[0]
-                rows[around].children.append(row)
-        _add_up(rows[""], 0)
-        return rows[""]
-
-    def total(self, inputs: Any, named: Any) -> Total:
-        """What stands below the table."""
+                inside.append((self.rows[around], row))
+                self.rows[around].children.append(row)
+                row.depth = self.rows[around].depth + 1
+        for outer, row in reversed(inside):  # modules inside come after the one around them
+            outer.parameters += row.parameters
+            outer.trainable += row.trainable
+            outer.multiply_adds += row.multiply_adds
+            outer.kept += row.kept
+        root = self.rows[""]
         parameters, buffers = list(self.model.parameters()), list(self.model.buffers())
         counts = sum(map(_size, parameters)), sum(_size(p) for p in parameters if p.requires_grad)
         of_inputs = _bytes(x for x in tree_leaves((inputs, named)) if isinstance(x, Variable))
-        adds, kept = sum(self.adds.values()), sum(self.kept.values())
-        return Total(*counts, _bytes(parameters), _bytes(buffers), adds, of_inputs, kept)
-
-
-def _add_up(row: Row, depth: int) -> None:
-    row.depth = depth
-    for child in row.children:
-        _add_up(child, depth + 1)
-        row.parameters += child.parameters
-        row.trainable += child.trainable
-        row.multiply_adds += child.multiply_adds
-        row.kept += child.kept
+        sizes = _bytes(parameters), _bytes(buffers), root.multiply_adds, of_inputs, root.kept
+        return Summary(root, Total(*counts, *sizes), depth)
 
 
 def _size(tensor: Any) -> int:

@@ -1,4 +1,8 @@
-"""The observer of a profile: it writes down the ops, nodes and spans that the engine announces; and its clocks."""
+"""What a profile writes down: events, each within the one that was open in its thread when it began, its parent; the
+observer that writes down the ops, nodes and spans that the engine announces; and its clocks.
+
+An event's *self* time is what its children leave of its time: those of it and of all below it add up to its time.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,12 @@ import ctypes
 import os
 import threading
 import tracemalloc
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterator, Set
+from dataclasses import dataclass, field
 from functools import cache
 from math import prod
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from .. import cuda
@@ -18,11 +23,122 @@ from ..autograd.graph import name_by_op
 from ..autograd.observer import Observer, attach, detach
 from ..autograd.tape import Node, Variable
 from ..autograd.tracebacks import user_frames
-from .event import MODULE, NODE, OP, STEP, WALK, Event
 from .flops import flops_of
 from .watched import ModuleNames
 
-_FIELDS = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
+OP, NODE, WALK, MODULE, USER, STEP = "op", "node", "walk", "module", "user", "step"
+CATEGORIES = dict.fromkeys((OP, NODE, WALK), "cpu_op") | dict.fromkeys((USER, STEP), "user_annotation")
+CATEGORIES[MODULE] = "python_function"
+
+
+class TimeRange(NamedTuple):
+    """Beginning and end of an event, in µs of ``time.perf_counter``."""
+
+    start: float
+    end: float
+
+    def elapsed_us(self) -> float:
+        """The time between, in µs."""
+        return self.end - self.start
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Event:
+    """One call of something, with PyTorch's names for what is known of it (``FunctionEvent``)."""
+
+    name: str  # what was called: "add", "AddBackward0", "Net.fc1", "Optimizer.step#Adam.step"
+    kind: str  # OP, NODE (in backward), WALK (``backward`` itself), MODULE, USER (a mark) or STEP (optimiser, loader)
+    cpu_parent: Event | None  # the event around it
+    op: Any = None  # the op; of a MODULE the name of its class
+    forward: Event | None = None  # of a backward node, the event that recorded it
+    thread: int = 0  # the number that the system has for its thread
+    cpu_children: list[Event] = field(default_factory=list)  # the events directly within
+    start: int = 0  # in ns of ``time.perf_counter_ns``
+    end: int = 0
+    place: str = ""  # the module that it belongs to: a backward node to that of its forward
+    phase: str = "forward"  # or "backward"; "other" for the optimiser and the loading of data
+    bytes: int = 0  # of the results that are not views; of a backward node, of the gradients that it hands on
+    cpu_memory_usage: int = 0  # by how many bytes the memory in use grew, if that was asked for
+    flops: int = 0  # multiplications and additions, if asked for, of the ops that ``flops.py`` knows
+    input_shapes: list[list[int]] = field(default_factory=list)  # of the arguments, [] for what is no tensor;
+    # of a node, of the gradients that arrive
+    stack: list[str] = field(default_factory=list)  # lines of the program, innermost first: "file(line): function"
+    sequence_nr: int = -1  # the number that a forward op and its backward node share, -1 for none
+    id: int = 0
+
+    count = 1
+    is_async = is_remote = False
+
+    def __post_init__(self) -> None:
+        """It belongs where its parent does, unless its kind says more."""
+        kind, forward, parent = self.kind, self.forward, self.cpu_parent
+        if parent is not None:
+            self.place, self.phase = parent.place, parent.phase
+        if kind in (NODE, WALK):
+            self.phase = "backward"
+            self.place = self.place if forward is None else forward.place
+        elif kind == MODULE:
+            self.place = self.name
+            self.phase = "forward" if self.phase == "other" else self.phase
+        elif kind != OP and (not self.place or self.place.startswith("[")):  # outside of all modules
+            self.place = f"[{self.key}]"
+            self.phase = "other" if kind == STEP else self.phase
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.name}, {self.cpu_time_total:.3f}us>"
+
+    @property
+    def key(self) -> str:
+        """The name under which events are added up: modules by their classes, steps together."""
+        if self.kind == MODULE:
+            return f"nn.Module: {self.op}"
+        return "ProfilerStep*" if self.name.startswith("ProfilerStep#") else self.name
+
+    @property
+    def time_range(self) -> TimeRange:
+        """From when to when, in µs."""
+        return TimeRange(self.start / 1000, self.end / 1000)
+
+    def around(self) -> Iterator[Event]:
+        """The events around it, the innermost first."""
+        event = self.cpu_parent
+        while event is not None:
+            yield event
+            event = event.cpu_parent
+
+    @property
+    def is_outermost(self) -> bool:
+        """Whether it is an op, or a backward node, that no other has called: its results are counted once."""
+        return self.kind in (OP, NODE) and (self.cpu_parent is None or self.cpu_parent.kind not in (OP, NODE))
+
+    @property
+    def duration(self) -> int:
+        """Its time in ns."""
+        return self.end - self.start
+
+    @property
+    def self_duration(self) -> int:
+        """The time in ns that was spent in none of its children."""
+        return self.duration - sum(child.duration for child in self.cpu_children)
+
+    @property
+    def cpu_time_total(self) -> float:
+        """Its time in µs."""
+        return self.duration / 1000
+
+    cpu_time = cpu_time_total
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """The time in µs that was spent in none of its children."""
+        return self.self_duration / 1000
+
+    @property
+    def self_cpu_memory_usage(self) -> int:
+        """By how many bytes memory grew outside its children."""
+        return self.cpu_memory_usage - sum(child.cpu_memory_usage for child in self.cpu_children)
+
+
 _STEPS = {"step": "Optimizer.{method}#{name}", "data": "enumerate(DataLoader)#{name}"}  # as PyTorch calls them
 
 
@@ -54,10 +170,11 @@ class Recorder(Observer):
     def open(self, name: str, kind: str, op: Any = None, forward: Event | None = None) -> Event:
         thread = self._thread
         event = Event(name, kind, thread.events[-1] if thread.events else None, op, forward, thread.number)
-        if "stack" in self.parts:
-            codes = ((frame.f_code, frame.f_lineno) for frame in user_frames()) if forward is None else ()
-            own = [f"{code.co_filename}({line}): {code.co_name}" for code, line in codes]
-            event.stack = own if forward is None else forward.stack
+        if "stack" in self.parts and forward is not None:
+            event.stack = forward.stack
+        elif "stack" in self.parts:
+            codes = ((frame.f_code, frame.f_lineno) for frame in user_frames())
+            event.stack = [f"{code.co_filename}({line}): {code.co_name}" for code, line in codes]
         thread.events.append(event)
         self.events.append(event)
         if self.memory is not None:
@@ -95,8 +212,6 @@ class Recorder(Observer):
         for stack in self._stacks:
             self._close_to(None, stack, end)
         self.lasted = end - self._began
-
-    # What the engine announces --------------------------------------------------------------------------------
 
     def applying(self, op: Any, args: tuple[Any, ...]) -> None:
         if self.over:
@@ -181,7 +296,8 @@ def gpu_clock() -> int:
 
 
 class _Mallinfo2(ctypes.Structure):  # of malloc.h (glibc 2.33 and later)
-    _fields_ = [(name, ctypes.c_size_t) for name in _FIELDS.split()]
+    _names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
+    _fields_ = [(name, ctypes.c_size_t) for name in _names.split()]
 
 
 @cache

@@ -22,9 +22,8 @@ from . import safetensors_file
 from .allowed import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from .archive_writer import save_any, save_plain
 from .checkpoint import How, load_archive, load_legacy
-from .errors import DAMAGE, cause, short
 from .memory import placing
-from .source import Ndarray, Source
+from .source import DAMAGE, Ndarray, Source, cause, short
 from .tree import NoFormat, NotPlain, Reader, Writer
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "load_file", "safe_globals"]
@@ -45,17 +44,13 @@ def save(
     """Write an object to a file for ``load``.
 
     Args:
-        obj: anything. Dicts (also OrderedDict, defaultdict, Counter), lists, tuples, sets, tensors,
-            Parameters, NumPy arrays and numbers, numbers, text, bytes, dtypes, devices, sizes and namespaces,
-            in any nesting, are written as data. An object that holds anything else (a module, an instance of
-            the program's classes) is pickled, and ``load`` needs ``weights_only=False`` or the classes among
-            ``safe_globals``. Tensors in the same memory, and views of it, are written once, and share it again
-            when they are loaded.
-        f: a path, which is replaced in one step, or a binary file object.
-            Data goes into a safetensors file if the path ends in ".safetensors", else into an archive that
-            ``torch.load`` reads.
-        pickle_module, pickle_protocol: for pickling; Python's, and 2 for data, which PyTorch reads, 5 for
-            other objects.
+        obj: anything. Nested dicts, lists, tuples, sets, tensors, Parameters, NumPy arrays, numbers, text, bytes,
+            dtypes, devices, sizes and namespaces are written as data. An object that holds anything else (a module) is
+            pickled, and ``load`` needs ``weights_only=False`` or the classes among ``safe_globals``. Tensors in the
+            same memory, and views of it, are written once, and share it again when they are loaded.
+        f: a path, which is replaced in one step, or a binary file object. Data goes into a safetensors file if the
+            path ends in ".safetensors", else into an archive that ``torch.load`` reads.
+        pickle_module, pickle_protocol: for pickling; Python's, and 2 for data, 5 for other objects.
 
     Raises pickle.PicklingError, TypeError, AttributeError: a part cannot be pickled, such as a lambda; TypeError: a
     tensor of complex128, or of floats of 4 bits, for a safetensors file, which has no such dtypes; AttributeError:
@@ -69,15 +64,16 @@ def save(
     """
     if not isinstance(f, (str, os.PathLike)) and not hasattr(f, "write"):
         raise AttributeError(f"save takes a path or a binary file object with 'write', not a {type(f).__name__}")
+    is_safetensors = isinstance(f, (str, os.PathLike)) and os.fsdecode(f).endswith(".safetensors")
     try:
-        if _is_safetensors(f):
+        if is_safetensors:
             return _save_described(obj, f)
         try:
             return save_plain(obj, f, pickle_protocol)
         except NotPlain:
             return _save_described(obj, f)
     except NotPlain as reason:
-        if isinstance(reason, NoFormat) and _is_safetensors(f):
+        if isinstance(reason, NoFormat) and is_safetensors:
             raise TypeError(
                 f"cannot write {f}: files of safetensors cannot hold {reason}. What to do: save it to a path that ends "
                 "in .pt"
@@ -87,10 +83,6 @@ def save(
         except Exception as error:
             error.add_note(f"minigrad.save had to pickle it because of {reason}")
             raise
-
-
-def _is_safetensors(f: Any) -> bool:
-    return isinstance(f, (str, os.PathLike)) and os.fsdecode(f).endswith(".safetensors")
 
 
 def _save_described(obj: Any, f: Any) -> None:
@@ -120,14 +112,12 @@ def load(
         map_location: the device for all tensors; or a dict of locations, {"cuda:0": "cpu"}; or a function of
             (storage, location). If None, tensors go to the device that they were saved from, if it exists.
         pickle_module: its ``Unpickler`` reads pickles. Implies ``weights_only=False``.
-        weights_only: read only data (the default). False lets a pickle import, call and run what it names,
-            for files that you trust.
+        weights_only: read only data (the default). False lets a file that you trust run what it names.
         mmap: leave tensors in the file until they are read.
         pickle_load_args: ``encoding``, of text that Python 2 wrote.
 
-    Returns:
-        The object; of a safetensors file of another program, a dict of its tensors. Where the package
-        ml_dtypes is missing, bfloat16 becomes float32, which holds all its numbers.
+    Returns the object; of a safetensors file of another program, a dict of its tensors. Where ml_dtypes is missing,
+    bfloat16 becomes float32.
 
     Raises FileNotFoundError: there is no such file. EOFError: it is empty. RuntimeError: it is damaged, or of another
     kind. pickle.UnpicklingError: it holds more than data.
@@ -178,7 +168,8 @@ def _load_shards(source: Source, map_location: Any) -> dict[str, Any]:
     """The tensors of several files, by the index beside them ("model.safetensors.index.json")."""
     try:
         files = json.loads(source.data.tobytes())["weight_map"]
-        if source.path is None or not all(map(_is_beside, files.values())):
+        plain = (f.isprintable() and os.path.basename(f) == f not in ("", ".", "..") for f in files.values())
+        if source.path is None or not all(plain) or any(len(os.fsencode(f)) > 255 for f in files.values()):
             raise ValueError("files that do not lie beside it")
         if any(file.endswith(".json") for file in files.values()):
             raise ValueError("an index, perhaps itself, in the place of a file")
@@ -201,11 +192,6 @@ def _load_shards(source: Source, map_location: Any) -> dict[str, Any]:
             raise source.damaged(f"names {short(missing[0])} as a tensor of {file}, which does not hold it")
         loaded.update({name: part[name] for name in names})
     return {name: loaded[name] for name in files}
-
-
-def _is_beside(file: str) -> bool:
-    """Whether a file of an index has a plain name, and no path."""
-    return file.isprintable() and os.path.basename(file) == file not in ("", ".", "..") and len(os.fsencode(file)) < 256
 
 
 def save_file(tensors: Mapping[Any, Any], filename: Any, metadata: dict[str, str] | None = None) -> None:

@@ -1,10 +1,7 @@
 """Writes an object as PyTorch does: an archive of one pickle and the memory of its tensors.
 
-Python's own pickler, in its version in Python, writes the pickle: it names PyTorch's functions, and PyTorch need not be
-there. Tensors that overlap are views of one storage, in either library.
-
-The archive is a zip of records without compression, whose bytes begin at multiples of 64: a field "FB" of each record's
-header fills the gap, as in PyTorch's own archives.
+Python's own pickler names PyTorch's functions, and PyTorch need not be there. Tensors that overlap are views of one
+storage. The archive is a zip of records without compression, whose bytes begin at multiples of 64, as in PyTorch's.
 """
 
 from __future__ import annotations
@@ -28,8 +25,7 @@ from ..backend.device import Device
 from ..nn.parameter import Parameter
 from ..tensor import Size, Tensor
 from .allowed import NUMPY_KINDS, PYTHON_2, VALUES
-from .memory import Block, Part, blocks
-from .rebuild import STORAGES
+from .memory import STORAGES, Block, Part, blocks
 from .source import Ndarray, replaced
 from .tree import NotPlain
 
@@ -38,25 +34,18 @@ _ALIGNMENT = 64  # of records
 _LONG = 1 << 30  # bytes of a record whose size gets a field of 64 bits
 
 
-class _Name:
-    """A function or class of PyTorch's; picklers ask whether it can be called."""
+class _Code:
+    """A part of a pickle: instructions, or a function that returns them when all tensors are known."""
 
-    def __init__(self, module: str, name: str) -> None:
-        self.code = _global(module, name)
+    def __init__(self, code: bytes | Callable[[], bytes]) -> None:
+        self.code = code
 
     def __call__(self) -> None:
-        """Nothing."""
-
-
-class _Late:
-    """A part of a pickle that is written when all tensors are known."""
-
-    def __init__(self, code: Callable[[], bytes]) -> None:
-        self.code = code
+        """Nothing: picklers ask whether a function or class can be called."""
 
 
 class Archiver(_Pickler):  # type: ignore[misc]
-    """Pickles any object; ``content`` and ``storages`` are the parts of its archive."""
+    """Pickles any object for an archive."""
 
     def __init__(self, protocol: int) -> None:
         self._codes: list[Any] = []  # bytes, and functions that return them in the end
@@ -64,46 +53,39 @@ class Archiver(_Pickler):  # type: ignore[misc]
         self._keys: dict[Block, str] = {}
         super().__init__(SimpleNamespace(write=self._codes.append), protocol)
 
-    def dump(self, obj: Any) -> None:
-        """Pickle the object, without frames, which would put the parts together too early."""
+    def parts(self, obj: Any) -> tuple[bytes, list[tuple[str, Ndarray]]]:
+        """The pickle of an object, without frames, which would put it together too early, and its tensors' memory by
+        key, each (n,) uint8."""
         self.write(pickle.PROTO + bytes([self.proto]))
         self.save(obj)
         self.write(pickle.STOP)
         blocks(self._parts)
         for part in self._parts:
             self._keys.setdefault(part.block, str(len(self._keys)))
-
-    def content(self) -> bytes:
-        """The pickle."""
-        return b"".join(code() if callable(code) else code for code in self._codes)
-
-    def storages(self) -> list[tuple[str, Ndarray]]:
-        """The memory of the tensors by key, each (n,) uint8."""
-        return [(key, block.read()) for block, key in self._keys.items()]
-
-    # Tensors ------------------------------------------------------------------------------------------------
+        content = b"".join(code() if callable(code) else code for code in self._codes)
+        return content, [(key, block.read()) for block, key in self._keys.items()]
 
     def _tensor(self, obj: Tensor) -> None:
         part, state = Part(obj.array), dict(vars(obj))
         self._parts.append(part)
         is_parameter = type(obj) is Parameter
-        function, arguments = partial(self._function, part), partial(self._arguments, part, obj, is_parameter)
+        arguments = partial(self._arguments, part, obj, is_parameter)
+
+        def function() -> bytes:  # that builds the tensor: of a storage of one dtype, or of bytes
+            return _global("torch._utils", "_rebuild_tensor_v2" if _has_storage(part.block) else "_rebuild_tensor_v3")
+
         if is_parameter:
-            data = _Late(lambda: function() + arguments() + pickle.REDUCE)
+            data = _Code(lambda: function() + arguments() + pickle.REDUCE)
             name = "_rebuild_parameter_with_state" if state else "_rebuild_parameter"
             more = (state,) if state else ()
             hooks: OrderedDict[str, Any] = OrderedDict()
-            self.save_reduce(_Name("torch._utils", name), (data, obj.requires_grad, hooks, *more), obj=obj)
+            self.save_reduce(_Code(_global("torch._utils", name)), (data, obj.requires_grad, hooks, *more), obj=obj)
         elif state:
-            args = (_Late(function), _Name("torch", "Tensor"), _Late(arguments), state)
-            self.save_reduce(_Name("torch._tensor", "_rebuild_from_type_v2"), args, obj=obj)
+            args = (_Code(function), _Code(_global("torch", "Tensor")), _Code(arguments), state)
+            self.save_reduce(_Code(_global("torch._tensor", "_rebuild_from_type_v2")), args, obj=obj)
         else:
             self._codes += [function, arguments, pickle.REDUCE]
             self.memoize(obj)
-
-    def _function(self, part: Part) -> bytes:
-        """The function that builds a tensor: of a storage of one dtype, or of bytes."""
-        return _global("torch._utils", "_rebuild_tensor_v2" if _has_storage(part.block) else "_rebuild_tensor_v3")
 
     def _arguments(self, part: Part, obj: Tensor, is_parameter: bool) -> bytes:
         """The storage, and the tensor's place in it."""
@@ -118,8 +100,6 @@ class Archiver(_Pickler):  # type: ignore[misc]
         last = b"" if typed else _global("torch", kind)
         return b"((" + storage + b"tQ" + layout + flag + hooks + last + pickle.TUPLE
 
-    # Names of PyTorch's -------------------------------------------------------------------------------------
-
     def _bytes(self, obj: bytes) -> None:
         """As protocol 2 writes bytes, also where there are none: PyTorch refuses the call of ``bytes``."""
         if obj or self.proto > 2:
@@ -127,20 +107,16 @@ class Archiver(_Pickler):  # type: ignore[misc]
         else:
             self.save_reduce(encode, ("", "latin1"), obj=obj)
 
-    def _global(self, obj: Any) -> None:
-        self.save_global(obj)
-
     _own: ClassVar[dict[Any, Any]] = {
         Tensor: _tensor,
         Parameter: _tensor,
-        _Name: lambda self, name: self.write(name.code),
-        _Late: lambda self, part: self._codes.append(part.code),
+        _Code: lambda self, part: self._codes.append(part.code),
         bytes: _bytes,
-        FunctionType: _global,
-        Size: lambda self, size: self.save_reduce(_Name("torch", "Size"), (tuple(size),), obj=size),
+        FunctionType: lambda self, function: self.save_global(function),
+        Size: lambda self, size: self.save_reduce(_Code(_global("torch", "Size")), (tuple(size),), obj=size),
         **dict.fromkeys((dt.DType, dt.ExtraDType), lambda self, dtype: self.write(_global("torch", dtype.name))),
         Device: lambda self, device: self.save_reduce(
-            _Name("torch", "device"),
+            _Code(_global("torch", "device")),
             (device.type,) if device.index is None else (device.type, device.index),
             obj=device,
         ),
@@ -188,17 +164,13 @@ def _numbers(values: Any) -> bytes:
     return pickle.MARK + b"".join(map(_number, values)) + pickle.TUPLE
 
 
-# Files ------------------------------------------------------------------------------------------------------
-
-
 def save_plain(obj: Any, f: Any, protocol: int | None) -> None:
     """Write plain data for PyTorch, to a path or a binary file object. Raises NotPlain; OSError."""
-    archiver = PlainArchiver(2 if protocol in (None, 0, 1) else protocol)
     try:
-        archiver.dump(obj)
+        parts = PlainArchiver(2 if protocol in (None, 0, 1) else protocol).parts(obj)
     except Exception as error:  # of an object's own
         raise NotPlain("a part that cannot be pickled") from error
-    _write(f, archiver.content(), archiver.storages())
+    _write(f, *parts)
 
 
 def save_any(obj: Any, f: Any, pickle_module: Any, protocol: int | None) -> None:
@@ -206,22 +178,8 @@ def save_any(obj: Any, f: Any, pickle_module: Any, protocol: int | None) -> None
     protocol = 5 if protocol is None else protocol
     if pickle_module not in (None, pickle):
         _write(f, pickle_module.dumps(obj, protocol=protocol), [])
-        return
-    archiver = Archiver(protocol)
-    archiver.dump(obj)
-    _write(f, archiver.content(), archiver.storages())
-
-
-def _write(f: Any, content: bytes, storages: list[tuple[str, Ndarray]]) -> None:
-    if hasattr(f, "write"):
-        _fill(_Sink(f), content, storages)
-        return
-    with replaced(f) as temporary, open(temporary, "wb") as file:
-        try:
-            _fill(_Sink(file), content, storages)
-        except OSError as error:
-            error.filename = os.fspath(f)  # not the temporary one
-            raise
+    else:
+        _write(f, *Archiver(protocol).parts(obj))
 
 
 class _Sink:
@@ -240,8 +198,16 @@ class _Sink:
         """Nothing: that is up to the owner of the file."""
 
 
-def _fill(sink: Any, content: bytes, storages: list[tuple[str, Ndarray]]) -> None:
-    """Write the records, in PyTorch's order."""
+def _write(f: Any, content: bytes, storages: list[tuple[str, Ndarray]]) -> None:
+    """Write the records, in PyTorch's order, to a path or a binary file object."""
+    if not hasattr(f, "write"):
+        with replaced(f) as temporary, open(temporary, "wb") as file:
+            try:
+                return _write(file, content, storages)
+            except OSError as error:
+                error.filename = os.fspath(f)  # not the temporary one
+                raise
+    sink: Any = _Sink(f)
     records: list[tuple[str, Any]] = [("data.pkl", content), ("byteorder", sys.byteorder.encode())]
     records += [(f"data/{key}", raw.data) for key, raw in storages]
     with zipfile.ZipFile(sink, "w") as archive:

@@ -1,8 +1,5 @@
-"""PyTorch's checkpoints, read: a zip archive of one pickle and its storages, or (before 1.6) both in a row.
-
-Reading runs no code, unless the file is ``trusted``: then the names in it are imported and called.
-``archive_writer.py`` writes such archives.
-"""
+"""PyTorch's checkpoints, read: a zip archive of one pickle and its storages, or (before 1.6) both in a row. Reading
+runs no code, unless the file is ``trusted``: then the names in it are imported and called."""
 
 from __future__ import annotations
 
@@ -19,11 +16,9 @@ import numpy as np
 
 from ..backend.device import Device
 from ..tensor import Size
-from .errors import DAMAGE, cause, reason, short
 from .machine import Machine, refusal
-from .memory import Placing
-from .rebuild import Rebuilder
-from .source import Ndarray, Source
+from .memory import Placing, Rebuilder
+from .source import DAMAGE, Ndarray, Source, cause, reason, short
 
 _MAGIC = 0x1950A86A20F9469CFC6C  # of PyTorch before 1.6
 
@@ -41,7 +36,22 @@ def _unpickle(source: Source, file: Any, size: int, rebuilder: Rebuilder, how: H
     """The object of the next pickle in a file of some size."""
     try:
         if how.trusted:
-            return _trusting(source, file, rebuilder, how).load()
+            values = rebuilder.values() | {("torch", "Size"): Size, ("torch", "device"): Device}
+
+            class Trusting(how.pickle_module.Unpickler):  # type: ignore[misc, name-defined]
+                """Calls the functions that the file names; tensors are built here."""
+
+                def find_class(self, module: str, name: str) -> Any:
+                    if (module, name) in values:
+                        return values[module, name]
+                    if module.partition(".")[0] == "torch":
+                        raise refusal(source.name, module, name)
+                    return super().find_class(module, name)
+
+                def persistent_load(self, persistent_id: Any) -> Any:
+                    return rebuilder.storage(persistent_id)
+
+            return Trusting(file, encoding=how.encoding).load()
         return Machine(file, size, source.name, rebuilder, how.encoding).load()
     except (*DAMAGE, RuntimeError, pickle.UnpicklingError) as error:
         if isinstance(error, RuntimeError | pickle.UnpicklingError) and source.name in str(error):
@@ -52,27 +62,6 @@ def _unpickle(source: Source, file: Any, size: int, rebuilder: Rebuilder, how: H
                 "the name it had in the program that saved it"
             ) from error
         raise source.senseless("is a checkpoint that makes no sense", error) from cause(error)
-
-
-def _trusting(source: Source, file: Any, rebuilder: Rebuilder, how: How) -> Any:
-    """Python's unpickler, which calls the functions that the file names; tensors are built here."""
-    values = rebuilder.values() | {("torch", "Size"): Size, ("torch", "device"): Device}
-
-    class Trusting(how.pickle_module.Unpickler):  # type: ignore[misc, name-defined]
-        def find_class(self, module: str, name: str) -> Any:
-            if (module, name) in values:
-                return values[module, name]
-            if module.partition(".")[0] == "torch":
-                raise refusal(source.name, module, name)
-            return super().find_class(module, name)
-
-        def persistent_load(self, persistent_id: Any) -> Any:
-            return rebuilder.storage(persistent_id)
-
-    return Trusting(file, encoding=how.encoding)
-
-
-# Zip archives -----------------------------------------------------------------------------------------------
 
 
 class _Archive:
@@ -129,26 +118,19 @@ class _Archive:
             raise self.source.damaged(f"is damaged: the checksum of its record {short(name)} is wrong")
         return data
 
-    def check_byteorder(self) -> None:
-        """Refuse a file of a machine whose byte order is not that of this one."""
-        order = self.read("byteorder").tobytes() if self.folder + "byteorder" in self.records else b"little"
-        if order != sys.byteorder.encode():
-            shown = order[:20].decode("ascii", "replace")
-            raise self.source.damaged(f"has the byte order {shown!r}", "save it on a machine of this byte order")
-
 
 def load_archive(source: Source, how: How) -> Any:
     """The object of a zip archive. Raises as ``load``."""
     archive = _Archive(source)
-    archive.check_byteorder()
+    order = archive.read("byteorder").tobytes() if archive.folder + "byteorder" in archive.records else b"little"
+    if order != sys.byteorder.encode():
+        shown = order[:20].decode("ascii", "replace")
+        raise source.damaged(f"has the byte order {shown!r}", "save it on a machine of this byte order")
     rebuilder = Rebuilder(source, how.place, lambda key, size: archive.read(f"data/{key}", size))
     pickled = archive.read("data.pkl")
     obj = _unpickle(source, io.BytesIO(pickled.data), pickled.size, rebuilder, how)
     rebuilder.finish()
     return obj
-
-
-# Before PyTorch 1.6 -----------------------------------------------------------------------------------------
 
 
 def load_legacy(source: Source, how: How) -> Any:

@@ -16,10 +16,22 @@ from typing import Any
 
 import numpy as np
 
-from .allowed import FUNCTIONS, PYTHON_2, VALUES, fill_array, fill_dtype, safe
-from .bounds import FRAGILE, MOST_PARTS, Bounds, add, dismantle, hashed, put
-from .errors import reason, short
-from .rebuild import Rebuilder
+from .allowed import (
+    FRAGILE,
+    FUNCTIONS,
+    MOST_PARTS,
+    PYTHON_2,
+    VALUES,
+    Bounds,
+    dismantle,
+    fill_array,
+    fill_dtype,
+    hashed,
+    put,
+    safe,
+)
+from .memory import Rebuilder
+from .source import reason, short
 
 Unpickler: Any = vars(pickle)["_Unpickler"]  # the one written in Python; type checkers know only the other
 _Stop: Any = vars(pickle)["_Stop"]
@@ -69,8 +81,15 @@ class Machine(Unpickler):  # type: ignore[misc]
 
     def load(self) -> Any:
         """The object. Raises ``Refused``, or whatever Python's unpickler raises for a damaged pickle."""
+        self.metastack, self.stack, self.proto = list[Any](), list[Any](), 0
+        self.append = self.stack.append
+        read, dispatch = self.read, self.dispatch
         try:
-            obj = self._run()
+            try:
+                while True:
+                    dispatch[read(1)[0]](self)
+            except _Stop as end:
+                obj = end.value
             Bounds().check([obj, *self._fragile], MOST_PARTS + self._size)
         except BaseException as error:
             dismantle(self._fragile)
@@ -78,17 +97,6 @@ class Machine(Unpickler):  # type: ignore[misc]
                 raise ValueError(reason(error)) from error
             raise
         return obj
-
-    def _run(self) -> Any:
-        """Carry out the instructions."""
-        self.metastack, self.stack, self.proto = list[Any](), list[Any](), 0
-        self.append = self.stack.append
-        read, dispatch = self.read, self.dispatch
-        try:
-            while True:
-                dispatch[read(1)[0]](self)
-        except _Stop as end:
-            return end.value
 
     def read(self, count: int) -> bytes:
         """The next bytes. Raises EOFError if there are fewer."""
@@ -99,11 +107,9 @@ class Machine(Unpickler):  # type: ignore[misc]
 
     def find_class(self, module: str, name: str) -> Any:
         """The object with a name, if it is allowed."""
-        key = (PYTHON_2.get(module, module), name)
-        if key in self._values:
-            return self._values[key]
-        if (module, name) in self._safe:
-            return self._safe[module, name]
+        for key, known in (((PYTHON_2.get(module, module), name), self._values), ((module, name), self._safe)):
+            if key in known:
+                return known[key]
         raise refusal(self._name, module, name)
 
     def _is_safe(self, candidate: Any) -> bool:
@@ -122,12 +128,6 @@ class Machine(Unpickler):  # type: ignore[misc]
         values: list[Any] = self.stack[len(self.stack) - count :]
         del self.stack[len(self.stack) - count :]
         return values
-
-    def _bytearray(self) -> None:
-        size = int.from_bytes(self.read(8), "little")
-        self.append(bytearray(self.read(size)))  # no memory before the bytes are there
-
-    # Containers ---------------------------------------------------------------------------------------------
 
     def _target(self, kind: type) -> Any:
         """The container on top of the stack, of some kind or a subclass, or of a safe class, such as deque."""
@@ -159,22 +159,18 @@ class Machine(Unpickler):  # type: ignore[misc]
 
     def _add_items(self, items: list[Any]) -> None:
         self._spend(hashed(items, self._bounds))
-        add(self._target(set), items)
+        put(self._target(set), items)
 
     def _frozen(self, items: list[Any]) -> None:
         self._spend(hashed(items, self._bounds))
-        self.append(frozenset(add(set(), items)))
-
-    # What needs permission ----------------------------------------------------------------------------------
+        self.append(frozenset(put(set(), items)))
 
     def _check_args(self, function: Any, args: Any) -> None:
         """Raise TypeError or ValueError for arguments that are none, or are so large that using them takes too long."""
         _check_tuple(args)
-        if not args:
-            return
         if self._is_safe(function):
             self._bounds.check(args)
-        else:
+        elif args:
             self._spend(self._bounds.of(args)[0] + _text_in(args))
 
     def _call(self, function: Any, args: Any) -> None:
@@ -226,23 +222,18 @@ class Machine(Unpickler):  # type: ignore[misc]
             vars(obj).update(state)
         elif self._is_safe(type(obj)):
             self._bounds.check(state)
-            _set_state(obj, state)
+            if hasattr(obj, "__setstate__"):
+                obj.__setstate__(state)
+                return
+            in_dict, in_slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
+            if in_dict:
+                vars(obj).update(in_dict)
+            for name, value in (in_slots or {}).items():
+                if name.startswith("__"):
+                    raise ValueError(f"an attribute {short(name)}")
+                setattr(obj, name, value)
         else:
             raise TypeError(f"its pickle gives a {type(obj).__name__} a state")
-
-
-def _set_state(obj: Any, state: Any) -> None:
-    """Set the state of an object of a safe class, as unpickling does."""
-    if hasattr(obj, "__setstate__"):
-        obj.__setstate__(state)
-        return
-    in_dict, in_slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
-    if in_dict:
-        vars(obj).update(in_dict)
-    for name, value in (in_slots or {}).items():
-        if name.startswith("__"):
-            raise ValueError(f"an attribute {short(name)}")
-        setattr(obj, name, value)
 
 
 def _text_in(args: Any) -> int:
@@ -259,12 +250,11 @@ def _check_tuple(args: Any) -> None:
 _PLAIN = """
     PROTO STOP MARK POP POP_MARK BINPUT LONG_BINPUT MEMOIZE BINGET LONG_BINGET NONE NEWTRUE NEWFALSE BININT BININT1
     BININT2 LONG1 LONG4 BINFLOAT SHORT_BINUNICODE BINUNICODE BINUNICODE8 SHORT_BINSTRING BINSTRING SHORT_BINBYTES
-    BINBYTES BINBYTES8 EMPTY_TUPLE EMPTY_LIST EMPTY_DICT EMPTY_SET GLOBAL STACK_GLOBAL
-    BINPERSID
+    BINBYTES BINBYTES8 EMPTY_TUPLE EMPTY_LIST EMPTY_DICT EMPTY_SET GLOBAL STACK_GLOBAL BINPERSID
 """
 _CHECKED: dict[bytes, Callable[[Machine], object]] = {
     pickle.FRAME: lambda m: m.read(8),  # the length of a frame, which only hurries reading
-    pickle.BYTEARRAY8: Machine._bytearray,
+    pickle.BYTEARRAY8: lambda m: m.append(bytearray(m.read(int.from_bytes(m.read(8), "little")))),
     pickle.TUPLE1: lambda m: m._tuple(m._pop(1)),
     pickle.TUPLE2: lambda m: m._tuple(m._pop(2)),
     pickle.TUPLE3: lambda m: m._tuple(m._pop(3)),

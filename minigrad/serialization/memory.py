@@ -1,4 +1,5 @@
-"""The memory of saved tensors: which arrays share it, views of it, and the device that it is loaded to."""
+"""The memory of saved tensors: which arrays share it, views of it, the device that it is loaded to; and tensors out of
+PyTorch's storages, which are memory by key, and the layout of each tensor in it."""
 
 from __future__ import annotations
 
@@ -10,15 +11,25 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.tape import Variable, wrap
 from ..backend import dtype as dt
 from ..backend import for_device, of
 from ..backend.device import Device
-from ..backend.dtype import Array
+from ..backend.dtype import Array, DType
 from ..backend.registry import address
-from .errors import short
-from .source import Ndarray, check_shape
+from ..nn.parameter import Parameter
+from ..tensor import Tensor
+from .allowed import dict_of
+from .source import Ndarray, Source, aligned, check_shape, from_halves, short
 
+Name = tuple[str, str]
 CPU = Device("cpu")
+_STORAGES = """
+    float64:Double float32:Float float16:Half bfloat16:BFloat16 int64:Long int32:Int int16:Short int8:Char uint8:Byte
+    bool:Bool complex64:ComplexFloat complex128:ComplexDouble
+"""
+STORAGES = dict(entry.split(":") for entry in _STORAGES.split())
+"""The names of PyTorch's classes of storages, by dtype."""
 
 
 @dataclass(eq=False)
@@ -47,14 +58,18 @@ Placing = Callable[[Storage], Device]
 
 
 def placing(map_location: Any = None) -> Placing:
-    """Storage -> device.
+    """Storage -> device, as a device says, a dict of locations {"cuda:0": "cpu"}, or a function of (storage, location)
+    that returns a storage (``storage.cuda(1)``), a device, or None. Where it names no device, a tensor goes to the one
+    that it was saved from if that exists, else to the CPU."""
 
-    Args:
-        map_location: a device for everything; a dict of locations {"cuda:0": "cpu"}; or a function of
-            (storage, location) that returns a storage (``storage.cuda(1)``), a device, or None. Where it
-            names no device, a tensor goes to the one that it was saved from if that exists, else to the CPU.
-    """
-    saved_from = cache(_device_or_cpu)
+    @cache
+    def saved_from(location: str) -> Device:
+        try:
+            device = Device(location)
+            for_device(device).asarray(np.empty(0, np.float32), device)
+        except Exception:  # whatever a missing driver or an unknown kind of device raises
+            return CPU
+        return device
 
     def place(storage: Storage) -> Device:
         target = map_location
@@ -73,21 +88,9 @@ def on_device(array: Array, device: Device) -> Array:
     return for_device(device).asarray(dt.widened(array) if dt.is_kept(array.dtype) else array, device)
 
 
-def _device_or_cpu(location: str) -> Device:
-    try:
-        device = Device(location)
-        for_device(device).asarray(np.empty(0, np.float32), device)
-    except Exception:  # whatever a missing driver or an unknown kind of device raises
-        return CPU
-    return device
-
-
 class Block:
-    """The memory of arrays that overlap, from the first byte of any to the last.
-
-    Attributes:
-        kind: the NumPy dtype of its arrays; None where they differ. is_shared: whether there are several.
-    """
+    """The memory of arrays that overlap, from the first byte of any to the last. ``kind`` is the NumPy dtype of its
+    arrays, None where they differ; ``is_shared`` says whether there are several."""
 
     __slots__ = ("_first", "begin", "end", "is_shared", "kind")
 
@@ -113,12 +116,8 @@ class Block:
 
 
 class Part:
-    """An array in a block.
-
-    Attributes:
-        array: it, or a copy where its steps are negative or no multiples of an element. block: where it lies.
-        offset, strides: the place of its first element, and the steps between elements, in elements.
-    """
+    """An array in a block, or a copy where its steps are negative or no multiples of an element. ``offset`` and
+    ``strides`` are the place of its first element, and the steps between elements, in elements."""
 
     __slots__ = ("array", "begin", "block", "end", "offset", "strides")
     block: Block
@@ -137,11 +136,6 @@ class Part:
             self.begin = address(array)
             self.end = self.begin + item + sum([(n - 1) * step for n, step in steps])
 
-    @property
-    def is_all(self) -> bool:
-        """Whether its elements are the whole block, in order."""
-        return self.array.nbytes == self.block.size and bool(self.array.flags.c_contiguous)
-
 
 def blocks(parts: Sequence[Part]) -> None:
     """Find the blocks of arrays. An array that does not begin at a multiple of its element's size has its own."""
@@ -159,14 +153,8 @@ def blocks(parts: Sequence[Part]) -> None:
 
 
 def view(memory: Array, offset: Any, size: Any, stride: Any, kind: Any = None) -> Array:
-    """A view of dense memory.
-
-    Args:
-        offset, size, stride: its first element, shape and steps, in elements.
-        kind: its NumPy dtype; by default that of the memory.
-
-    Raises ValueError: it would reach beyond the memory.
-    """
+    """A view of dense memory: its first element, shape and steps, in elements of a NumPy dtype, by default that of the
+    memory. Raises ValueError: it would reach beyond the memory."""
     check_shape(size, 16)
     if not isinstance(stride, (tuple, list)) or len(size) != len(stride):
         raise ValueError("a tensor whose strides are not as many as its axes")
@@ -187,18 +175,156 @@ def view(memory: Array, offset: Any, size: Any, stride: Any, kind: Any = None) -
     return of(flat).xp.lib.stride_tricks.as_strided(flat[offset:], tuple(size), steps)
 
 
-def moved(arrays: Sequence[Ndarray], device: Device) -> list[Array]:
-    """Arrays of main memory on a device, where those that share memory share it again."""
-    parts = [Part(array) for array in arrays]
-    blocks(parts)
-    there: dict[Block, Array] = {}
-    result = []
-    for part in parts:
-        kind = part.array.dtype
-        if dt.is_kept(kind):
-            result.append(on_device(part.array, device))
-            continue
-        if part.block not in there:
-            there[part.block] = on_device(part.block.read(), device)
-        result.append(view(there[part.block], part.offset, part.array.shape, part.strides, kind))
-    return result
+def set_attributes(obj: Any, attributes: dict[Any, Any]) -> None:
+    """Give an object the attributes that a file has for it. Raises ValueError: one would replace one of the class."""
+    cls = type(obj)
+    for name in attributes:
+        if type(name) is not str or hasattr(cls, name) or name in Variable.__annotations__:
+            raise ValueError(f"an attribute {short(name)} that a {cls.__name__} has of its own")
+    vars(obj).update(attributes)
+
+
+def check_flag(tensor: Tensor, requires_grad: bool) -> None:
+    """Raise ValueError for a tensor that cannot require a gradient, and should; TypeError: the flag is none."""
+    if not isinstance(requires_grad, int):
+        raise TypeError(f"{short(requires_grad)} in the place of requires_grad")
+    if requires_grad and dt.kind_of(tensor.array) not in "fc":
+        raise ValueError(f"a tensor of {tensor.dtype} that requires a gradient")
+
+
+class Rebuilder:
+    """Builds storages and tensors from the persistent ids and the functions that a checkpoint of PyTorch's names.
+    ``bytes_of(key, size)`` returns the bytes of a storage, (size,) uint8, which may be filled in until ``finish``."""
+
+    def __init__(self, source: Source, place: Placing, bytes_of: Callable[[str, int], Ndarray]) -> None:
+        self._source, self._place, self._bytes_of = source, place, bytes_of
+        self._memories: dict[tuple[str, DType], Storage] = {}
+        self._raw: dict[str, Ndarray] = {}
+        self._pending: list[Callable[[], object]] = []  # tasks for ``finish``
+        self._elsewhere: dict[int, tuple[Tensor, Device]] = {}  # by id: tensors in main memory, and their device
+
+    def values(self) -> dict[Name, Any]:
+        """The names of PyTorch and minigrad that a checkpoint may use: formats, classes, and functions."""
+        return {
+            **{
+                (module, f"{name}Storage"): dt.named(kind)
+                for kind, name in (*STORAGES.items(), ("uint8", "Untyped"))
+                for module in ("torch", "torch.cuda", "torch.storage")
+            },
+            **{("torch", kind.name): kind for kind in (*dt.ALL, *dt.STORED)},
+            **{(module, "Tensor"): Tensor for module in ("torch", "torch._tensor", "minigrad.tensor")},
+            **{(f"{library}.nn.parameter", "Parameter"): Parameter for library in ("torch", "minigrad")},
+            **self.functions(),
+        }
+
+    def functions(self) -> dict[Name, Any]:
+        """The functions that build tensors, by the names of those that they stand for."""
+        return {
+            ("torch._utils", "_rebuild_tensor"): self.tensor,
+            ("torch._utils", "_rebuild_tensor_v2"): self.tensor,
+            ("torch._utils", "_rebuild_tensor_v3"): self.tensor_of_bytes,
+            ("torch._utils", "_rebuild_parameter"): self.parameter,
+            ("torch._utils", "_rebuild_parameter_with_state"): self.parameter,
+            ("torch._tensor", "_rebuild_from_type_v2"): self.of_type,
+        }
+
+    def storage(self, persistent_id: Any) -> Storage:
+        """The storage of a persistent id: ("storage", format, key, location, number of elements). Raises ValueError: it
+        makes no sense."""
+        if type(persistent_id) is not tuple or len(persistent_id) not in (5, 6):
+            raise ValueError(f"{short(persistent_id)} in the place of a persistent id")
+        tag, form, key, location, count, *view = persistent_id
+        if not isinstance(tag, str) or tag != "storage" or any(part is not None for part in view):
+            raise ValueError("a storage that is a view of another")
+        if not isinstance(form, DType) or not isinstance(key, str) or not isinstance(location, str):
+            raise ValueError(f"a storage of key {short(key)} on {short(location)}")
+        if type(count) is not int or count < 0 or count * form.itemsize > self._source.size:
+            raise ValueError(f"a storage of {short(count)} elements")
+        if key not in self._raw:
+            self._raw[key] = self._bytes_of(key, count * form.itemsize)
+        return self._memory(key, form, location)
+
+    def _memory(self, key: str, form: DType, location: str) -> Storage:
+        """The storage of some bytes as numbers; ``finish`` converts those that are stored differently."""
+        if (key, form) in self._memories:
+            return self._memories[key, form]
+        raw = self._raw[key]
+        whole = raw[: raw.size // form.itemsize * form.itemsize]
+        if form.name == "bfloat16" and not dt.bfloat16.is_available:
+            halves = aligned(whole, np.uint16)
+            numbers: Ndarray = np.zeros(halves.size, np.float32)
+            self._pending.append(lambda: np.copyto(numbers, from_halves(halves)))
+        else:
+            numbers = aligned(whole, form.numpy)
+        memory = self._memories[key, form] = Storage(numbers, location, key=key)
+        memory.device = self._place(memory)
+        return memory
+
+    def finish(self) -> None:
+        """Convert the numbers, once all bytes are there, and move tensors to their devices, where they share memory as
+        before."""
+        for task in self._pending:
+            task()
+        moving = list(self._elsewhere.values())
+        parts = [Part(tensor.array) for tensor, _ in moving]
+        blocks(parts)
+        there: dict[tuple[Device, Block], Array] = {}
+        for (tensor, device), part in zip(moving, parts, strict=True):
+            kind, place = part.array.dtype, (device, part.block)
+            if dt.is_kept(kind):
+                tensor.array = on_device(part.array, device)
+                continue
+            if place not in there:
+                there[place] = on_device(part.block.read(), device)
+            tensor.array = view(there[place], part.offset, part.array.shape, part.strides, kind)
+
+    def tensor(
+        self, storage: Any, offset: Any, size: Any, stride: Any, flag: Any = False, hooks: Any = None, bits: Any = None
+    ) -> Tensor:
+        """A tensor of a storage's elements, which offset and strides count. ``flag`` is its requires_grad; ``bits``
+        says whether PyTorch shows the elements as their conjugates or negatives, which is refused."""
+        if bits:
+            raise ValueError("a tensor that shows conjugates or negatives of its memory: save x.resolve_conj()")
+        array = view(_checked(storage).array, offset, size, stride)
+        if array.dtype == np.bool_:  # not the whole storage: others of its bytes may be of other dtypes
+            truths = array.view(np.uint8)
+            self._pending.append(lambda: np.not_equal(truths, 0, out=truths))
+        tensor: Tensor = wrap(array)
+        check_flag(tensor, flag)
+        if storage.device.type != "cpu":
+            self._elsewhere[id(tensor)] = (tensor, storage.device)
+        return tensor.requires_grad_(bool(flag))
+
+    def tensor_of_bytes(
+        self, storage: Any, offset: Any, size: Any, stride: Any, flag: Any, hooks: Any, dtype: Any, bits: Any = None
+    ) -> Tensor:
+        """A tensor of some dtype in a storage of bytes."""
+        if not isinstance(dtype, DType):
+            raise TypeError(f"a tensor of dtype {short(dtype)}")
+        typed = self._memory(_checked(storage).key, dtype, storage.location)
+        return self.tensor(typed, offset, size, stride, flag, hooks, bits)
+
+    def parameter(self, data: Any, requires_grad: Any, hooks: Any = None, state: Any = ()) -> Parameter:
+        """A Parameter in the memory of a tensor, with attributes."""
+        if not isinstance(data, Tensor):
+            raise TypeError(f"a Parameter of a {type(data).__name__}")
+        check_flag(data, requires_grad)
+        parameter = Parameter(data.detach(), bool(requires_grad))
+        if id(data) in self._elsewhere:
+            self._elsewhere[id(parameter)] = (parameter, self._elsewhere[id(data)][1])
+        set_attributes(parameter, dict_of(state))
+        return parameter
+
+    def of_type(self, function: Any, cls: Any, args: Any, state: Any) -> Tensor:
+        """The tensor that one of the functions builds, with attributes."""
+        if function not in self.functions().values() or cls not in (Tensor, Parameter) or type(args) is not tuple:
+            raise TypeError(f"a tensor of class {short(cls)}")
+        tensor: Tensor = function(*args)
+        set_attributes(tensor, dict_of(state))
+        return tensor
+
+
+def _checked(storage: Any) -> Storage:
+    if not isinstance(storage, Storage):
+        raise TypeError(f"a tensor whose storage is a {type(storage).__name__}")
+    return storage

@@ -16,8 +16,7 @@ from zlib import crc32
 import numpy as np
 
 from ..backend import dtype as dt
-from .errors import short
-from .source import Ndarray, Source, aligned, check_shape, from_halves, replaced
+from .source import Ndarray, Source, aligned, check_shape, from_halves, replaced, short
 
 KEY = "minigrad"  # the metadata that describe an object
 SUM = "minigrad.sum"  # the checksum of a file, within the description or beside it

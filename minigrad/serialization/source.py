@@ -1,4 +1,5 @@
-"""Files and file objects: read in place, and replaced in one step."""
+"""Files and file objects: read in place, and replaced in one step; and what messages say of a file that may be
+damaged, or made to do harm."""
 
 from __future__ import annotations
 
@@ -9,22 +10,55 @@ import mmap
 import os
 import secrets
 import stat
+import struct
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from reprlib import Repr
+from types import FunctionType
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from ..autograd.mode import at_end
 from ..backend import dtype as dt
-from .errors import reason
 
 Ndarray = np.ndarray[Any, Any]
-_LONGEST_PATH = 200  # characters in a message
+_LONGEST_PATH, _LONGEST_REASON = 200, 300  # characters in a message
+_LONGEST = 60  # of a value there
+# What data that makes no sense raises, in Python and in NumPy
+DAMAGE = (ValueError, TypeError, LookupError, AttributeError, EOFError, OverflowError, RecursionError, struct.error)
+_SCALARS = (bool, int, float, str, type(None), complex)
+_REPR = Repr()
+_REPR.maxstring = _REPR.maxother = _LONGEST
+_REPR.maxlevel = 2
 _MOST_AXES = 64  # of NumPy's arrays
 PATIENCE = 2.0 if sys.platform == "win32" else 0.0  # seconds for other programs to close a file
+
+
+def short(value: Any) -> str:
+    """A value for a message: text, a number or the name of a class, cut; of anything else its type, as to print it may
+    take for ever."""
+    if isinstance(value, int) and value.bit_length() > 4 * _LONGEST:
+        return f"a number of {value.bit_length():,} bits"
+    if type(value) in _SCALARS:
+        return _REPR.repr(value)
+    if isinstance(value, (type, FunctionType)):
+        return f"{value.__module__}.{value.__qualname__}"[:_LONGEST]
+    return f"a {type(value).__name__}"
+
+
+def reason(error: BaseException) -> str:
+    """The text of an error for a message, cut; where it may quote more than text and numbers, only its type."""
+    is_plain = isinstance(error, UnicodeError) or all(type(part) in _SCALARS for part in error.args)
+    text = str(error) if is_plain else ""
+    return (text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…") or type(error).__name__
+
+
+def cause(error: BaseException) -> BaseException | None:
+    """An error to name as the cause of another one; None if its text may be huge."""
+    return None if reason(error).endswith("…") or reason(error) == type(error).__name__ else error
 
 
 class EmptyFileError(EOFError, RuntimeError):
@@ -32,11 +66,9 @@ class EmptyFileError(EOFError, RuntimeError):
 
 
 class Source:
-    """The bytes to load, of a path or of a binary file object, from its position to its end. A file is mapped, and
-    regions are copied out of it; with ``mmap`` they are left there, and changes to them stay in memory.
-
-    Attributes:
-        name: the file in messages. file: it, to be read in memory. data: its bytes, (size,) uint8.
+    """The bytes to load, of a path or of a binary file object from its position to its end: ``file`` and ``data``, (n,)
+    uint8. A file is mapped, and regions are copied out of it; with ``mmap`` they are left there, and changes to them
+    stay in memory.
 
     Raises FileNotFoundError: there is no such file; AttributeError: ``f`` is neither a path nor a file object;
     TypeError: it gives text; ValueError: ``mmap`` of a file object; EmptyFileError: the file is empty.
@@ -52,7 +84,17 @@ class Source:
             self.path, self.name = None, f"the {f.__class__.__name__}"
             if mmap:
                 raise ValueError("f must be a file path in order to use the mmap argument")
-            self._f, self.file = f, _read_whole(f)
+            kind = type(f).__name__
+            if not hasattr(f, "read"):
+                raise AttributeError(f"load takes a path or a binary file object with 'read', not a {kind}")
+            with suppress(AttributeError, OSError, ValueError):  # those in memory
+                mode = os.fstat(f.fileno()).st_mode
+                if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):  # which may have no end
+                    raise RuntimeError(f"cannot load the {kind}: it is a device, and no file of tensors.")
+            content = f.read()
+            if isinstance(content, str):
+                raise TypeError("load needs a file opened in binary mode: open(path, 'rb')")
+            self._f, self.file = f, io.BytesIO(content)
         whole = self.file.getbuffer() if isinstance(self.file, io.BytesIO) else self.file
         self.data = np.frombuffer(whole, np.uint8)
         self.size = int(self.data.size)
@@ -140,24 +182,8 @@ def _mapped(path: str) -> io.BytesIO | mmap.mmap:
             raise OSError(error.errno, error.strerror, path) from None
 
 
-def _read_whole(f: Any) -> io.BytesIO:
-    """All that a file object has. Raises RuntimeError: it is a device, which may have no end."""
-    kind = type(f).__name__
-    if not hasattr(f, "read"):
-        raise AttributeError(f"load takes a path or a binary file object with 'read', not a {kind}")
-    with suppress(AttributeError, OSError, ValueError):  # those in memory
-        mode = os.fstat(f.fileno()).st_mode
-        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-            raise RuntimeError(f"cannot load the {kind}: it is a device, and no file of tensors.")
-    content = f.read()
-    if isinstance(content, str):
-        raise TypeError("load needs a file opened in binary mode: open(path, 'rb')")
-    return io.BytesIO(content)
-
-
 def _put_in_place(temporary: str, target: str) -> None:
-    """Rename a file over another. On Windows that is refused while a program has the other one open: a virus scanner,
-    or whoever loads it, will be done in a moment."""
+    """Rename a file over another. Windows refuses it while a program, such as a virus scanner, has the other open."""
     deadline = time.monotonic() + PATIENCE
     while True:
         try:

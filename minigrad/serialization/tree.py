@@ -19,19 +19,17 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.tape import Variable, wrap
+from ..autograd.tape import wrap
 from ..backend import dtype as dt
 from ..backend import of
 from ..backend.device import Device
 from ..backend.dtype import Array, DType
 from ..nn.parameter import Parameter
 from ..tensor import Size, Tensor
-from .allowed import FACTORIES, device_of, size_of
-from .bounds import Bounds, add, dismantle, put
-from .errors import short
-from .memory import Part, Placing, Storage, blocks, on_device, view
+from .allowed import FACTORIES, Bounds, device_of, dismantle, put, size_of
+from .memory import Part, Placing, Storage, blocks, check_flag, on_device, set_attributes, view
 from .safetensors_file import holds
-from .source import Ndarray, check_shape
+from .source import Ndarray, check_shape, short
 
 _FACTORIES: dict[str, Any] = {c.__name__: c for c in FACTORIES}
 _COPIES = 16  # of the bytes of a file: each place that names them has its own
@@ -63,23 +61,6 @@ _NAMESPACES: dict[str, Any] = {"Namespace": Namespace, "SimpleNamespace": Simple
 _CONTAINERS = {"set": set, **_MAPPINGS, **_NAMESPACES}
 
 
-def set_attributes(obj: Any, attributes: dict[Any, Any]) -> None:
-    """Give an object the attributes that a file has for it. Raises ValueError: one would replace one of the class."""
-    cls = type(obj)
-    for name in attributes:
-        if type(name) is not str or hasattr(cls, name) or name in Variable.__annotations__:
-            raise ValueError(f"an attribute {short(name)} that a {cls.__name__} has of its own")
-    vars(obj).update(attributes)
-
-
-def check_flag(tensor: Tensor, requires_grad: bool) -> None:
-    """Raise ValueError for a tensor that cannot require a gradient, and should; TypeError: the flag is none."""
-    if not isinstance(requires_grad, int):
-        raise TypeError(f"{short(requires_grad)} in the place of requires_grad")
-    if requires_grad and dt.kind_of(tensor.array) not in "fc":
-        raise ValueError(f"a tensor of {tensor.dtype} that requires a gradient")
-
-
 class Writer:
     """Turns an object into JSON, and collects the arrays of its tensors by name."""
 
@@ -106,9 +87,13 @@ class Writer:
         if kind is np.ndarray and holds(obj.dtype):
             return self._node("array", obj, name)
         if kind is np.ndarray or (isinstance(obj, np.generic) and kind.__module__ == "numpy"):
-            return {"ndarray" if kind is np.ndarray else "scalar": self._raw(np.asarray(obj), where, name)}
+            array: Ndarray = np.asarray(obj)  # of a dtype that tensors lack
+            if not _RAW.fullmatch(array.dtype.str) or not array.dtype.itemsize:
+                raise NotPlain(f"{where}: a numpy array of dtype {array.dtype}")
+            raw = {"dtype": array.dtype.str, "shape": list(array.shape), "data": self._blob(array.tobytes(), name)}
+            return {"ndarray" if kind is np.ndarray else "scalar": raw}
         if kind is tuple or kind is frozenset:
-            return {kind.__name__: self._encode_all(obj, where, name)}
+            return {kind.__name__: [self._inner(i, value, where, name) for i, value in enumerate(obj)]}
         if id(obj) in self._numbers:
             return {"again": self._numbers[id(obj)]}
         self._numbers[id(obj)] = len(self._numbers)
@@ -116,14 +101,11 @@ class Writer:
         if kind is Tensor or kind is Parameter:
             return self._encode_tensor(obj, where, name)
         if kind is list or kind is set:
-            parts = self._encode_all(obj, where, name)
+            parts = [self._inner(i, value, where, name) for i, value in enumerate(obj)]
             return parts if kind is list else {"set": parts}
         if kind in _NAMESPACES.values():
             return {kind.__name__: self._items_of(vars(obj), where, name)}
         return self._encode_dict(obj, where, name)
-
-    def _encode_all(self, obj: Any, where: str, name: str) -> list[Any]:
-        return [self._inner(i, value, where, name) for i, value in enumerate(obj)]
 
     def _inner(self, key: Any, value: Any, where: str, name: str) -> Any:
         return self.encode(value, f"{where}[{key!r}]", f"{name}.{key}" if name else str(key))
@@ -173,7 +155,10 @@ class Writer:
     def finish(self) -> None:
         """Collect the arrays, once for all that share memory: one that is all of it, or the memory."""
         blocks(list(self._parts.values()))
-        wholes = {part.block: name for name, part in reversed(self._parts.items()) if part.is_all}
+        wholes = {}  # by block: the first array that is all of it, in order
+        for name, part in reversed(self._parts.items()):
+            if part.array.nbytes == part.block.size and part.array.flags.c_contiguous:
+                wholes[part.block] = name
         for name, part in self._parts.items():
             block = part.block
             if block.is_shared and block not in wholes:
@@ -210,13 +195,6 @@ class Writer:
         self._alive.append(array)
         return free
 
-    def _raw(self, array: Ndarray, where: str, name: str) -> dict[str, Any]:
-        """An array of a dtype that tensors lack."""
-        if not _RAW.fullmatch(array.dtype.str) or not array.dtype.itemsize:
-            raise NotPlain(f"{where}: a numpy array of dtype {array.dtype}")
-        data = self._blob(array.tobytes(), name)
-        return {"dtype": array.dtype.str, "shape": list(array.shape), "data": data}
-
     def _blob(self, data: Any, name: str) -> Any:
         """Bytes as text, or if there are many, the name of their array."""
         if len(data) <= _MOST_TEXT:
@@ -250,7 +228,8 @@ class Reader:
     def decode(self, node: Any) -> Any:
         """The object of a node of the tree. Raises as ``whole``."""
         if isinstance(node, list):
-            items = self._numbered([])
+            items: list[Any] = []
+            self._containers.append(items)
             items.extend(map(self.decode, node))
             return items
         if not isinstance(node, dict):
@@ -261,22 +240,21 @@ class Reader:
         if tag in ("tensor", "parameter"):
             return self._tensor(tag, node)
         if tag == "array":
-            return self._array(node[tag])
+            place = node[tag]
+            return _view(self._arrays[place["of"]], place) if isinstance(place, dict) else self._arrays[place]
         if tag in ("scalar", "ndarray"):
-            array = self._from_raw(node[tag])
+            raw = node[tag]
+            if not _RAW.fullmatch(raw["dtype"]):
+                raise ValueError(f"an array of dtype {short(raw['dtype'])}")
+            check_shape(raw["shape"], np.dtype(raw["dtype"]).itemsize)
+            array = np.frombuffer(self._from_blob(raw["data"]), raw["dtype"]).reshape(raw["shape"])
             return array[()] if tag == "scalar" else array
         if tag in ("bytes", "bytearray"):
             return (bytes if tag == "bytes" else bytearray)(self._from_blob(node[tag]))
         if tag in ("tuple", "frozenset"):
             parts = map(self.decode, node[tag])
-            return tuple(parts) if tag == "tuple" else frozenset(add(set(), parts))
+            return tuple(parts) if tag == "tuple" else frozenset(put(set(), parts))
         return self._containers[node[tag]] if tag == "again" else self._container(tag, node)
-
-    def _from_raw(self, node: dict[str, Any]) -> Ndarray:
-        if not _RAW.fullmatch(node["dtype"]):
-            raise ValueError(f"an array of dtype {short(node['dtype'])}")
-        check_shape(node["shape"], np.dtype(node["dtype"]).itemsize)
-        return np.frombuffer(self._from_blob(node["data"]), node["dtype"]).reshape(node["shape"])
 
     def _from_blob(self, node: Any) -> bytearray:
         if not isinstance(node, dict):
@@ -287,20 +265,16 @@ class Reader:
             raise ValueError("it names the same bytes too often")
         return bytearray(array)
 
-    def _numbered(self, container: Any) -> Any:
-        self._containers.append(container)
-        return container
-
     def _container(self, tag: str, node: dict[str, Any]) -> Any:
         if tag == "defaultdict":
             container: Any = defaultdict(None if node[tag] is None else _FACTORIES[node[tag]])
             items = node["items"]
         else:
             container, items = _CONTAINERS[tag](), node[tag]
-        self._numbered(container)
+        self._containers.append(container)
         self._set_attributes(container, node)
         if tag == "set":
-            add(container, map(self.decode, items))
+            put(container, map(self.decode, items))
         else:
             put(vars(container) if tag in _NAMESPACES else container, self._items(items))
         return container
@@ -319,7 +293,8 @@ class Reader:
         flag = bool(node.get("requires_grad", False))
         plain = self._tensor_at(node[tag], node.get("device", "cpu")).detach()  # with a flag of its own
         check_flag(plain, flag)
-        tensor = self._numbered(Parameter(plain, flag) if tag == "parameter" else plain.requires_grad_(flag))
+        tensor = Parameter(plain, flag) if tag == "parameter" else plain.requires_grad_(flag)
+        self._containers.append(tensor)
         self._set_attributes(tensor, node)
         return tensor
 
@@ -334,10 +309,6 @@ class Reader:
             self._tensors[name, location] = wrap(array)
         tensor = self._tensors[name, location]
         return tensor if name is place else wrap(_view(tensor.array, place))
-
-    def _array(self, place: Any) -> Array:
-        """An array, by its name or its place in another."""
-        return _view(self._arrays[place["of"]], place) if isinstance(place, dict) else self._arrays[place]
 
 
 def _view(whole: Array, place: dict[str, Any]) -> Array:

@@ -10,10 +10,9 @@ from typing import Any
 
 from ..autograd.tape import Variable
 from ..autograd.tracebacks import at
-from .graph.graph_data import Edge, Graph, Node, OpInfo, Source, Value
-from .graph.graph_record import graph_of, last_result_of
-from .graph.graph_values import summary, value_of
-from .graph.rules import BACKWARD
+from .graph.graph_data import Edge, Graph, Node, OpInfo, Source, Value, summary, value_of
+from .graph.graph_names import BACKWARD
+from .graph.graph_record import built, last_result_of
 from .numbers import similar
 from .vector import cut
 
@@ -34,12 +33,11 @@ class Explanation(str):
 
 
 def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = False) -> Explanation:
-    """The chain of rules behind the gradient of a tensor, with shapes, formulas, places and small numbers.
+    """The chain of rules behind the gradient of a tensor, with shapes, formulas, places and small numbers: which ops
+    read it, the result of each one's rule, where the rule's own gradient came from, and so on to the loss. Where no
+    backward has run it shows the rules without the gradients.
 
         print(viz.explain(layer.weight))
-
-    Which ops read the tensor, the result of each one's rule, where the rule's own gradient came from, and so on to
-    the loss. Where no backward has run it shows the rules without the gradients.
 
     Args:
         tensor: a leaf, a result, or the name of one in a graph.
@@ -75,8 +73,12 @@ def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = 
             f"{now}.\nNone of the variables here was computed from this tensor: tell what the gradient is of, "
             f"explain(tensor, of=loss)."
         )
-    graph, number = graph_of(root, tensor, run)
-    return Explanation(_Chain(graph, depth).text(number, tensor))
+    nodes, source = built("explain", root, (), {}), tensor._source()[0]
+    number = nodes.number.get(id(tensor) if source is None else source)
+    if number is None:
+        raise RuntimeError("explain: the tensor is no part of the graph: nothing was computed from it there")
+    drawn = nodes.drawn(run or any(leaf._grad is not None for leaf in nodes.leaves()))
+    return Explanation(_Chain(drawn, depth).text(number, tensor))
 
 
 def _number(graph: Graph, name: Variable | str) -> int:
@@ -85,7 +87,7 @@ def _number(graph: Graph, name: Variable | str) -> int:
     numbers = [node.id for node in graph.nodes if node.name == name]
     if not numbers:
         hint = similar(name, dict.fromkeys(node.name for node in graph.nodes))
-        raise RuntimeError(f"explain: there is no {name!r} in the graph of {_plain(_short(graph.title))}{hint}")
+        raise RuntimeError(f"explain: there is no {name!r} in the graph of {_plain(cut(graph.title, LONGEST))}{hint}")
     return numbers[-1]
 
 
@@ -101,7 +103,9 @@ class _Chain:
         self.readers: list[list[Edge]] = [[] for _ in graph.nodes]  # and those from it that have a rule
         for edge in graph.edges:
             self.reads[edge.target].append(edge)
-            if self._has_rule(edge):
+            op = graph.ops[graph.nodes[edge.target].op]
+            readable = _rule_of(op, edge.input) is not None or not op.rules  # or none is: code typed in
+            if graph.nodes[edge.source].kind != "constant" and (edge.gradient is not None or readable):
                 self.readers[edge.source].append(edge)
         self.places: dict[int, Label] = {}  # after which rule stands what follows a node
 
@@ -183,13 +187,6 @@ class _Chain:
                     self.places[node.id] = here
                 yield from self._rules(node.id, here, self.readers[node.id])
 
-    def _has_rule(self, edge: Edge) -> bool:
-        """Whether a gradient goes back along an edge."""
-        op = self.graph.ops[self.graph.nodes[edge.target].op]
-        constant = self.graph.nodes[edge.source].kind == "constant"
-        readable = _rule_of(op, edge.input) is not None or not op.rules  # or none is: code typed in
-        return not constant and (edge.gradient is not None or readable)
-
     def _rule(self, label: Label, edge: Edge) -> Iterator[str]:
         """What an op gives back for one of its inputs: the formula first, then the rule, then the numbers."""
         indent = "  " * (len(label) - 1)
@@ -211,9 +208,14 @@ class _Chain:
         yield from _source("backward" if key == BACKWARD else "rule", source, op)
         if op.kernel:
             yield "kernel", f"{at(op.kernel.file, op.kernel.line)} computes the same"
+        after = f", after hooks: {_short(hooks)}" if (hooks := node.attributes.get("hooks")) else ""
         for slot in sorted({read.slot for read in self.readers[node.id]} or {0}):
-            yield "g", self._arrived(node, slot)
-        for name in _arguments(source):
+            gradient = self._gradient(node.id, slot)
+            shape = node.value.shape if node.value and not slot else ""
+            numbers = str(shape) if gradient is None else summary(gradient)
+            yield "g", f"the gradient of {self._called(node.id, slot)} {numbers}{after}"
+        tree = ast.parse(f"({source.text})", mode="eval").body if source and source.text.startswith("lambda") else None
+        for name in [a.arg for a in tree.args.args[1:]] if isinstance(tree, ast.Lambda) else ():
             if argument := self._argument(name, edge):
                 yield name, argument
         if edge.gradient is not None:
@@ -232,14 +234,6 @@ class _Chain:
                 value = None if other.slot else self.graph.nodes[other.source].value
                 return f"{self._called(other.source, other.slot)} {summary(value) if value else ''}"
         return _short(node.attributes.get(name, ""))
-
-    def _arrived(self, node: Node, slot: int) -> str:
-        """The gradient of a result, as a rule gets it."""
-        gradient, hooks = self._gradient(node.id, slot), node.attributes.get("hooks")
-        shape = node.value.shape if node.value and not slot else ""
-        numbers = str(shape) if gradient is None else summary(gradient)
-        after = f", after hooks: {_short(hooks)}" if hooks else ""
-        return f"the gradient of {self._called(node.id, slot)} {numbers}{after}"
 
     def _called(self, number: int, slot: int) -> str:
         which = f"result {slot + 1} of " if number in self.several else ""
@@ -274,13 +268,6 @@ def _rule_of(op: OpInfo, name: str) -> tuple[str, Source] | None:
     """The key and the source of an input's rule: of a variadic one under "xs", of a Function under BACKWARD."""
     keys = (name, name.rpartition(" ")[0], BACKWARD)
     return next(((key, op.rules[key]) for key in keys if key in op.rules), None)
-
-
-def _arguments(source: Source | None) -> list[str]:
-    if source is None or not source.text.startswith("lambda"):
-        return []
-    tree = ast.parse(f"({source.text})", mode="eval").body
-    return [a.arg for a in tree.args.args[1:]] if isinstance(tree, ast.Lambda) else []
 
 
 def _called(node: Node) -> str:

@@ -61,7 +61,13 @@ class Page:
             f"script-src {' '.join(scripts)}; base-uri 'none'; form-action 'none'"
         )
         inner = {"frames": [page.html() for page in self.frames]} if self.frames else {}
-        kind, data = _packed({**self.data, **inner} if inner else self.data)
+        text = json.dumps(
+            plain({**self.data, **inner} if inner else self.data), ensure_ascii=False, separators=(",", ":")
+        )
+        text = _HALVES.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
+        kind, data = "application/json", text.translate(_SAFE)
+        if len(text) >= PACK_BYTES:
+            kind, data = f"{kind}+deflate", base64.b64encode(zlib.compress(text.encode(), 9)).decode()
         return (
             f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -110,15 +116,6 @@ def asset(name: str) -> str:
 
 def _text(title: str) -> str:
     return html.escape(_HALVES.sub("\ufffd", title))
-
-
-def _packed(data: Any) -> tuple[str, str]:
-    """The type and content of a script element with data as JSON, long JSON compressed."""
-    text = json.dumps(plain(data), ensure_ascii=False, separators=(",", ":"))
-    text = _HALVES.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
-    if len(text) < PACK_BYTES:
-        return "application/json", text.translate(_SAFE)
-    return "application/json+deflate", base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
 def plain(value: Any) -> Any:

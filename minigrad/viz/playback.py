@@ -12,12 +12,10 @@ import numpy as np
 from ..autograd.tape import Node, Variable
 from ..backend.dtype import Array
 from .graph import fold
-from .graph import graph_data as data
 from .graph.dot import SIZE, SMALL, Dot, span
 from .graph.fold import Tree, key_of, labels
-from .graph.graph_data import Edge, Graph, Value
+from .graph.graph_data import Edge, Graph, Value, summary, value_of
 from .graph.graph_record import Builder, built
-from .graph.graph_values import summary, value_of
 from .graph.graph_view import packed
 from .graph.observe import Shown, Target, target_of, watch_backward
 from .numbers import checked_number
@@ -32,13 +30,11 @@ _INDENT = "    "
 
 def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **named: Any) -> Playback:
     """Backward, step by step: at each node its rule with file and line, the gradient that arrives, what goes
-    out on each edge, and the running sum at each target.
+    out on each edge, and the running sum at each target. It runs here, in the engine's order, and touches no ``.grad``.
 
         viz.playback(loss).save("backward.html")
         viz.playback(model, tokens)
         viz.playback(loss).save("third.svg", step=3)
-
-    The backward pass is run here, by the engine and in its order, and touches no ``.grad``.
 
     Args:
         loss_or_module: a tensor whose graph is still there, which is kept; or a module or function, as for
@@ -203,21 +199,17 @@ class _StepDot(Dot):
         if hooks := node.attributes.get("hooks"):
             yield self._row(f"hooks of the program have seen it, and may have changed it: {hooks}", quiet=True)
         for delivery in step.deliveries[:MOST]:
-            yield from self._goes_out(node, delivery)
+            formula = op.gradients.get(delivery.input) or op.gradients.get(delivery.input.partition(" ")[0], "")
+            target = f"{delivery.input} → {_called(self.graph, delivery.target)}{_INDENT}{formula}"
+            yield span(cut(target, _LONGEST), self.palette.ink)
+            yield self._row(_INDENT + summary(delivery.gradient))
+            if delivery.of > 1:
+                running = "" if delivery.count == 1 else f": their sum is {summary(delivery.total)}"
+                yield self._row(f"{_INDENT}{delivery.count} of {delivery.of} have arrived{running}", quiet=True)
         if (left := len(step.deliveries) - MOST) > 0:
             yield self._row(f"and {left} more", quiet=True)
         if not step.deliveries:
             yield self._row("nothing goes out")
-
-    def _goes_out(self, node: data.Node, delivery: Delivery) -> Iterator[str]:
-        known = self.graph.ops[node.op].gradients
-        formula = known.get(delivery.input) or known.get(delivery.input.partition(" ")[0], "")
-        target = f"{delivery.input} → {_called(self.graph, delivery.target)}{_INDENT}{formula}"
-        yield span(cut(target, _LONGEST), self.palette.ink)
-        yield self._row(_INDENT + summary(delivery.gradient))
-        if delivery.of > 1:
-            running = "" if delivery.count == 1 else f": their sum is {summary(delivery.total)}"
-            yield self._row(f"{_INDENT}{delivery.count} of {delivery.of} have arrived{running}", quiet=True)
 
     def _row(self, text: str, quiet: bool = False, face: str = "") -> str:
         return span(cut(text, _LONGEST), self.palette.quiet if quiet else self.palette.ink, SMALL, face)

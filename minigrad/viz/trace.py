@@ -1,8 +1,7 @@
 """``viz.trace``: a call of a model, all of whose intermediate values have names, to read, replace and patch.
 
-Every input, result and op's result gets a name, and another value goes on in its place where it is changed. A value is
-a tensor, or tuples, lists and dictionaries of them, whose parts have names like Python's. An op's name is the running
-module's and its own ("layers.0.gelu", the second time "layers.0.gelu 2"), and the same in every run.
+A value is a tensor, or tuples, lists and dictionaries of them, whose parts have names like Python's. Names are the same
+in every run.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fnmatch import translate
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +34,6 @@ from ..utils.checkpoint import is_in_first_run
 from .graph import GraphView
 from .graph import graph as graph_view
 from .graph.graph_names import Modules
-from .graph.graph_record import record as recorded_graph
 from .numbers import similar
 
 __all__ = ["Run", "trace"]
@@ -56,12 +54,8 @@ def trace(model: Callable[..., Any], /, *inputs: Any, **named: Any) -> Run:
     "PATH.OP" and "PATH.OP 2" for the results of ops in it, and of an attention "PATH.weights", "PATH.scores", "PATH.q",
     "PATH.k", "PATH.v" and "PATH.heads". The result of the model is "output".
 
-    The model runs in the mode that it is in. Its parameters, modes and buffers, gradients and random numbers are
-    afterwards as before; values are connected, so that gradients can be taken of and from them.
-
-    Args:
-        model: a module, a method of one, or a function; it is called once, and again for each change.
-        inputs, named: what it is called with.
+    A module, a method of one, or a function is called once, and again for each change, in the mode that it is in; it is
+    afterwards as before. Values are connected, so that gradients can be taken of and from them.
 
     Raises TypeError: what cannot be called, inputs that can be read only once, or a generator. RuntimeError: no op ran;
     on tensors.
@@ -70,9 +64,8 @@ def trace(model: Callable[..., Any], /, *inputs: Any, **named: Any) -> Run:
         raise TypeError(f"trace takes a module or a function, not {type(model).__name__}")
     for value in (*inputs, *named.values()):
         if isinstance(value, Iterator):
-            raise TypeError(
-                f"trace calls the model again for each change: give it a list, not a {type(value).__name__}"
-            )
+            kind = type(value).__name__
+            raise TypeError(f"trace calls the model again for each change: give it a list, not a {kind}")
     return Run((model, inputs, named, default_generator.get_state()), {})
 
 
@@ -121,14 +114,9 @@ class Run(Mapping[str, Any]):
         return f"<run of {self.title}: {len(self)} names{changed}>"
 
     def edited(self, replace: Mapping[str, Change]) -> Run:
-        """A run of the same call in which other values go on.
-
-        Args:
-            replace: by name (or pattern, "layers.*.mlp") a tensor or a number, or a function from the value to the one
-                that goes on. Gradients go into it.
-
-        Raises KeyError: a name that there is not. RuntimeError: a value of another shape.
-        """
+        """A run of the same call in which other values go on: by name (or pattern, "layers.*.mlp") a tensor, a number,
+        or a function from the value to the one that goes on. Gradients go into it. Raises KeyError: a name that there
+        is not. RuntimeError: a value of another shape."""
         places = {name: list(change) for name, change in self._changes.items()}
         for pattern, what in replace.items():
             for name in self._matching(pattern):
@@ -139,8 +127,7 @@ class Run(Mapping[str, Any]):
         """A run with the numbers of another run in a place (activation patching: Vig et al. 2020, Meng et al. 2022).
 
         Args:
-            name: where; a name or a pattern.
-            value: the other run, whose value of that name is taken; or a tensor, an array or a number.
+            name: where; a name or a pattern. value: the other run; or a tensor, an array or a number.
             at: an index: only there; for head 2 of (B, H, T, D) it is ``(slice(None), 2)``.
         """
 
@@ -169,7 +156,7 @@ class Run(Mapping[str, Any]):
         signature = inspect.signature(model.forward if isinstance(model, Module) else model)
         vars(again).update(__self__=owner, __signature__=signature)
         again.__name__ = self.title
-        return graph_view(recorded_graph(again, inputs, named), **look)
+        return graph_view(again, *inputs, **named, **look)
 
     def _known(self, name: str) -> str:
         """What a value is called in every run."""
@@ -183,11 +170,11 @@ class Run(Mapping[str, Any]):
         return list(dict.fromkeys(map(self._known, names or [pattern])))
 
 
-def parts(value: Any, name: str) -> Iterator[tuple[str, Tensor]]:
-    """The tensors of a value and their names: of a pair "lstm" these are "lstm[0]" and "lstm[1]"."""
+def parts(value: Any, name: str) -> dict[str, Tensor]:
+    """The tensors of a value by their names: of a pair "lstm" these are "lstm[0]" and "lstm[1]"."""
     tensors: dict[str, Tensor] = {}
     mapped(value, name, lambda tensor, part: tensors.setdefault(part, tensor))
-    yield from tensors.items()
+    return tensors
 
 
 def mapped(value: Any, name: str, function: Callable[[Any, str], Any], kind: type = Tensor) -> Any:
@@ -217,9 +204,6 @@ class Kept:
             (self.tensor._node, self.tensor._slot), self.tensor._needs = tensor._source(), tensor._wanted()
             self.tensor._changes = tensor._changes
 
-    def shares(self, array: Any) -> bool:
-        return owner(self.tensor.array) is owner(array)
-
     def save(self) -> None:
         """Copy the numbers, as their memory is about to change."""
         tensor: Tensor = wrap(self.tensor.array.copy())
@@ -233,9 +217,6 @@ class Kept:
             by = f" ({change[0]} at {change[1]})" if change else ""
             raise RuntimeError(f"{name!r} was overwritten after it was computed{by}: its numbers are gone")
         return self.tensor
-
-
-# What is put in their place ---------------------------------------------------------------------------------
 
 
 @op("dnew = g", new=lambda g: g, holomorphic=True)
@@ -255,9 +236,8 @@ def _in_place_of(old: Tensor, new: Any, name: str) -> Tensor:
     if not isinstance(new, Tensor):
         raise RuntimeError(f"the replacement of {name!r} must be a tensor or a number, not {type(new).__name__}")
     if tuple(new.shape) != tuple(old.shape):
-        raise RuntimeError(
-            f"the replacement of {name!r} must have its shape {tuple(old.shape)}, not {tuple(new.shape)}"
-        )
+        shapes = f"{tuple(old.shape)}, not {tuple(new.shape)}"
+        raise RuntimeError(f"the replacement of {name!r} must have its shape {shapes}")
     result: Tensor = replaced(new.to(device=old.device, dtype=old.dtype), old, name)
     return result
 
@@ -273,16 +253,6 @@ _THROUGH = ("dropout", "reshape", "cast", "identity")  # between a softmax and t
 _PRODUCTS = ("matmul", "einsum_pair")
 
 
-class _Scope(NamedTuple):
-    """A call of a module: what its values are called after, and the module's path."""
-
-    name: str
-    path: str
-
-    def within(self, name: str) -> str:
-        return f"{self.name}.{name}" if self.name else name
-
-
 class Recorder(Within):
     """Watches one call. ``changes`` are by the names that ops, inputs and results have in every run."""
 
@@ -296,7 +266,7 @@ class Recorder(Within):
         self._changes = changes
         self._paths = {name for name, _ in owner.named_modules()} if owner else set[str]()
         self._taken: Counter[str] = Counter()
-        self._scopes = [_Scope("", "")]
+        self._scopes = [("", "")]  # of each call of a module what its values are called after, and its path
         self._spans: list[tuple[str, str]] = []  # kind of each, and what it is called
         self._quiet = 0  # within a replacement's own ops, or a walk back
         self._names: dict[int, str] = {}  # of tensors by their ids
@@ -309,7 +279,7 @@ class Recorder(Within):
             with observed(self), around_calls(self._before, self._after):
                 if isinstance(function, Module):
                     return function(*inputs, **named)
-                inputs, named = self._inputs(function, inputs, dict(named), self._scopes[0])
+                inputs, named = self._inputs(function, inputs, dict(named))
                 return self._passed("output", function(*inputs, **named))
         except Exception:
             if self.error is not None:
@@ -318,10 +288,10 @@ class Recorder(Within):
 
     def entered(self, name: str, kind: str, subject: Any) -> None:
         if kind == "module" and not self._quiet:
-            path = self.names.path(subject, self._scopes[-1].path)
+            path = self.names.path(subject, self._scopes[-1][1])
             first = not path and len(self._scopes) == 1 and not self.values
             called = "" if first else self._free(path or "forward", op=False)
-            self._scopes.append(_Scope(called, path))
+            self._scopes.append((called, path))
         elif kind == "walk":
             self._quiet += 1
         self._spans.append((kind, name))
@@ -336,17 +306,15 @@ class Recorder(Within):
     def _before(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._quiet:
             return None
-        arguments = self._inputs(module.forward, args, kwargs, self._scopes[-1])
+        arguments = self._inputs(module.forward, args, kwargs)
         return None if arguments[0] is args else arguments
 
     def _after(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
         if self._quiet:
             return None
-        return self._passed(self._scopes[-1].name or "output", result)
+        return self._passed(self._scopes[-1][0] or "output", result)
 
-    def _inputs(
-        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], scope: _Scope
-    ) -> Any:
+    def _inputs(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The arguments that a call goes on with. The first tensor is "input", and each "input.NAME"."""
         try:
             bound = inspect.signature(function).bind(*args, **kwargs)
@@ -356,13 +324,13 @@ class Recorder(Within):
 
         def passed(tensor: Tensor, part: str) -> Tensor:
             tensors.append(part)
-            return self._tensor(scope.within(f"input.{part}" if len(tensors) > 1 else "input"), tensor)
+            return self._tensor(self._within(f"input.{part}" if len(tensors) > 1 else "input"), tensor)
 
         for parameter, value in bound.arguments.items():
             bound.arguments[parameter] = mapped(value, parameter, passed)
         if len(tensors) > 1:
-            self.other_names[scope.within(f"input.{tensors[0]}")] = scope.within("input")
-        names = [scope.within(name) for name in ("input", *(f"input.{part}" for part in tensors))]
+            self.other_names[self._within(f"input.{tensors[0]}")] = self._within("input")
+        names = [self._within(name) for name in ("input", *(f"input.{part}" for part in tensors))]
         return (bound.args, bound.kwargs) if not self.changed.isdisjoint(names) else (args, kwargs)
 
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Any) -> Any:
@@ -374,9 +342,9 @@ class Recorder(Within):
         within, called = self._spans[-1] if self._spans else ("", "")
         if within == "call" and called.endswith("_") and op.name not in _IN_PLACE:
             for kept in self.values.values():  # whose memory is about to be overwritten
-                if isinstance(kept, Kept) and isinstance(args[0], Tensor) and kept.shares(args[0].array):
+                if isinstance(kept, Kept) and owner(kept.tensor.array) is owner(getattr(args[0], "array", None)):
                     kept.save()
-        name = self._free(self._scopes[-1].within(op.name))
+        name = self._free(self._within(op.name))
         is_fused = op is attention.scaled_dot_product_attention
         if is_fused:
             result = self._attention(args, result)
@@ -389,15 +357,12 @@ class Recorder(Within):
         self._sources[id(value)] = op, args[0] if args else None
         return value
 
-    # Attention ----------------------------------------------------------------------------------------------
-
     def _attention(self, args: tuple[Any, ...], result: Tensor) -> Tensor:
         """The fused op keeps no weights: they are computed by its definition when somebody asks or changes them."""
         query, key, value, mask, keep, is_causal, scale, dropout_p = args
-        scope = self._scopes[-1]
         for letter, tensor in zip("qkv", (query, key, value), strict=True):
             self._also(letter, tensor)
-        names = [self._free(scope.within(part)) for part in ("scores", "weights")]
+        names = [self._free(self._within(part)) for part in ("scores", "weights")]
         inputs: list[Any] = [query, key, mask, is_causal, scale]
         if not any(name in self._changes for name in names):
             kept: list[Any] = [Kept(x) if isinstance(x, Tensor) else x for x in inputs]
@@ -417,11 +382,9 @@ class Recorder(Within):
     def _note_weights(self, args: tuple[Any, ...]) -> bool:
         """Call a softmax "weights" where its result multiplies values. Returns whether there is one."""
         for factor in args[:2]:
-            op, before = self._sources.get(id(factor), (None, None))
-            while op is not None and op.name in _THROUGH:
-                factor = before
-                op, before = self._sources.get(id(factor), (None, None))
-            if op is not None and op.name == "softmax":
+            while (source := self._sources.get(id(factor))) and source[0].name in _THROUGH:
+                factor = source[1]
+            if source and source[0].name == "softmax":
                 self._also("weights", factor)
                 return True
         return False
@@ -434,7 +397,10 @@ class Recorder(Within):
         finally:
             self._quiet -= 1
 
-    # Names and values ---------------------------------------------------------------------------------------
+    def _within(self, name: str) -> str:
+        """What a value is called in the module that is running."""
+        scope = self._scopes[-1][0]
+        return f"{scope}.{name}" if scope else name
 
     def _passed(self, name: str, value: Any, fixed: bool = False) -> Any:
         """Note a value, or what is to go on in its place, and return that."""
@@ -450,14 +416,11 @@ class Recorder(Within):
     def _structure(self, name: str, value: Any, change: Change) -> Any:
         """What a change makes of several tensors at once."""
         new = self._replacement(change, value, name)
-        before, after = list(parts(value, name)), dict(parts(new, name))
-        if [part for part, _ in before] != list(after) or type(new) is not type(value):
-            raise RuntimeError(
-                f"the replacement of {name!r} must have the same parts: {', '.join(n for n, _ in before)}"
-            )
+        old, after = parts(value, name), parts(new, name)
+        if list(old) != list(after) or type(new) is not type(value):
+            raise RuntimeError(f"the replacement of {name!r} must have the same parts: {', '.join(old)}")
         self.changed.add(name)
         with self._quietly():
-            old = dict(before)
             return mapped(new, name, lambda x, n: x if x is old[n] else _in_place_of(old[n], x, n))
 
     def _tensor(self, name: str, tensor: Tensor, fixed: bool = False) -> Tensor:
@@ -490,7 +453,7 @@ class Recorder(Within):
 
     def _also(self, part: str, tensor: Any) -> None:
         """Give a value another name, in the module that is running."""
-        name, alias = self._names.get(id(tensor), ""), self._scopes[-1].within(part)
+        name, alias = self._names.get(id(tensor), ""), self._within(part)
         if name and name != alias and alias not in self._paths and (alias, name) not in self._aliases:
             self._aliases.add((alias, name))
             self.other_names[self._free(alias)] = name

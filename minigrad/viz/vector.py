@@ -156,9 +156,6 @@ def _root(svg: str) -> re.Match[str]:
     return root
 
 
-# Pictures in points, whose texts are measured ------------------------------------------------------------
-
-
 class PointDrawing(Drawing):
     """A picture in the colours of a palette; units are points, as of fonts."""
 

@@ -1,8 +1,5 @@
 """What everything that ``viz`` draws can do: show itself, in a notebook or a browser, and save itself.
-
-vl-convert-python, which the extra ``viz`` brings, makes PNG and PDF of SVG: resvg draws the pixels and svg2pdf writes
-the vectors, in one wheel for every system, without programs or libraries of the system's.
-"""
+vl-convert-python, which the extra ``viz`` brings, makes PNG and PDF of SVG."""
 
 from __future__ import annotations
 
@@ -120,14 +117,8 @@ MOST_PIXELS = 100_000_000  # of a PNG: 400 MB while it is drawn; beyond memory t
 
 
 def png(svg: str, scale: float = 2.0) -> bytes:
-    """A picture of pixels.
-
-    Args:
-        svg: the text of the file; its size is in pixels or points.
-        scale: pixels for each CSS pixel; 1 CSS pixel is 3/4 of a point.
-
-    Raises ImportError: vl-convert-python is missing. ValueError: a scale that is not positive, or too many pixels.
-    """
+    """A picture of the text of an SVG, in ``scale`` pixels for each CSS pixel, which is 3/4 of a point. Raises
+    ImportError: vl-convert-python is missing. ValueError: a scale that is not positive, or too many pixels."""
     library = converter()
     wide, high = size(svg)
     if wide * high * checked_scale(scale) ** 2 > MOST_PIXELS:

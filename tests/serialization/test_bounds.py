@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from minigrad.serialization import load, save
-from minigrad.serialization.bounds import Bounds, hashed
+from minigrad.serialization.allowed import Bounds, hashed
 from tests.serialization.test_bombs import described
 from tests.serialization.test_machine import archive
 from tests.support.cases import each

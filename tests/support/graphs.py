@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.viz.graph.graph_data import Edge, Graph, ModuleInfo, Node, OpInfo, Saved, Source, Value
+from minigrad.viz.graph.graph_record import built
 
 EVIL = '"><img src=x onerror="document.title=1"> </script><script>document.title=2</script> \\N {a|b} &amp;'
 EMOJI = "cat 🐈 naïve\nsecond line\ttab"
@@ -22,6 +23,13 @@ def value(*shape: int, table: list[list[float]] | None = None, norm: float = 1.0
     statistics = {"min": -2.0, "max": 2.5, "mean": 0.0, "std": 1.0, "norm": norm, "zeros": 0.0, "nan": 0.0}
     heat = [[(i - j) * norm / 8 for j in range(8)] for i in range(8)]
     return Value(shape, "float32", "cpu", 4 * size, statistics=statistics, heat=heat)
+
+
+def record(*given: Any, backward: bool = True, modules: Any = None) -> Graph:
+    """The graph of a call (function, inputs, named inputs), or of a tensor: ``backward`` runs for it. No variable here
+    holds the tensor, as pictures have the names of the program's variables."""
+    rest = ((), {})[len(given) - 1 :]
+    return built("graph", *given, *rest, modules).drawn(backward or callable(given[0]))
 
 
 @dataclass

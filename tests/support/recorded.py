@@ -7,10 +7,9 @@ import numpy as np
 import minigrad
 from minigrad.autograd import grad
 from minigrad.compat.ops.registry import REGISTRY
-from minigrad.viz.graph.graph_data import Graph, Value
-from minigrad.viz.graph.graph_record import record
-from minigrad.viz.graph.graph_values import value_of
+from minigrad.viz.graph.graph_data import Graph, Value, value_of
 from tests.ops.cases import Case
+from tests.support.graphs import record
 
 # These come down to other ops: a move to where it is, and sums of products that are a diagonal, a transpose.
 OTHERWISE = {"moved-2x3", "einsum_pair-3x3", "einsum_pair-2x3"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from minigrad.viz.graph.graph_view import graph as view
+from minigrad.viz.graph import GraphView as view
 from tests.support import graphs
 from tests.support.browser import texts, wait_for
 

@@ -11,9 +11,9 @@ from minigrad import nn, viz
 from minigrad.backend import of
 from minigrad.compat.ops.registry import REGISTRY
 from minigrad.viz.explain import READS, Explanation, explain
-from minigrad.viz.graph.graph_record import record
 from tests.support.cases import raises
 from tests.support.functions import Cube, Nothing
+from tests.support.graphs import record
 
 
 def product() -> tuple[Any, Any, Any]:

@@ -14,7 +14,7 @@ import minigrad as torch
 from minigrad import nn
 from minigrad.autograd import Function
 from minigrad.autograd.walk import nodes_behind
-from minigrad.viz.graph.graph_values import value_of
+from minigrad.viz.graph.graph_data import value_of
 from minigrad.viz.playback import playback
 from tests.support.browser import texts
 from tests.support.cases import raises

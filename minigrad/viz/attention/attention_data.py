@@ -64,7 +64,24 @@ class Attention:
                         f"(layers, heads, queries, keys), and each query and key has a token (the end of the "
                         f"sentence and padding, too)"
                     )
-            self._check_rows(number, layer.weights)
+            weights, sums = layer.weights, layer.weights.sum(-1, dtype=np.float64)  # (H, T)
+            wrong = ~np.isfinite(weights).all(-1) | (weights < -SLACK).any(-1)
+            wrong |= (np.abs(sums - 1) > SLACK) & (sums != 0)
+            if not wrong.any():
+                continue
+            head, row = (int(i) for i in np.argwhere(wrong)[0])
+            values = weights[head, row]
+            if not np.isfinite(values).all():
+                reason = "has numbers that are not finite; a row that a mask forbids throughout has to be 0"
+            elif (values < -SLACK).any():
+                reason = f"has negative numbers, down to {values.min():.4g}"
+            else:
+                reason = f"sums to {sums[head, row]:.4g}, and not to 1"
+            raise ValueError(
+                f"{self.title}: these are not attention weights. In layer {number}, head {head}, the row of "
+                f"query {row} ({self.queries[row][:40]!r}) {reason}. Scores become weights by softmax over the "
+                f"last axis; dropout of weights is for training: record in evaluation mode"
+            )
 
     @property
     def title(self) -> str:
@@ -89,26 +106,6 @@ class Attention:
     def legend(self, row: str, column: str) -> str:
         """The meaning as one text, for pictures that call rows and columns otherwise."""
         return f"{row}: {self.meaning[0]}; {column}: {self.meaning[1]}"
-
-    def _check_rows(self, number: int, weights: Array) -> None:
-        sums = weights.sum(-1, dtype=np.float64)  # (H, T)
-        wrong = ~np.isfinite(weights).all(-1) | (weights < -SLACK).any(-1)
-        wrong |= (np.abs(sums - 1) > SLACK) & (sums != 0)
-        if not wrong.any():
-            return
-        head, row = (int(i) for i in np.argwhere(wrong)[0])
-        values = weights[head, row]
-        if not np.isfinite(values).all():
-            reason = "has numbers that are not finite; a row that a mask forbids throughout has to be 0"
-        elif (values < -SLACK).any():
-            reason = f"has negative numbers, down to {values.min():.4g}"
-        else:
-            reason = f"sums to {sums[head, row]:.4g}, and not to 1"
-        raise ValueError(
-            f"{self.title}: these are not attention weights. In layer {number}, head {head}, the row of "
-            f"query {row} ({self.queries[row][:40]!r}) {reason}. Scores become weights by softmax over the "
-            f"last axis; dropout of weights is for training: record in evaluation mode"
-        )
 
 
 class Candidate(NamedTuple):
@@ -173,8 +170,7 @@ class Sides(NamedTuple):
         if kind == "cross":
             return self.target, self.source
         first, other = (self.source, self.target) if kind == "encoder" else (self.target, self.source)
-        both = other if first is None else first
-        return both, both
+        return (other, other) if first is None else (first, first)
 
 
 def sides(tokens: Any) -> Sides:
@@ -221,24 +217,17 @@ def grouped(tokens: Sides, seen: Sequence[Seen], source_ids: Ids = None, target_
     for (kind, target, source), layers in sorted(groups.items(), key=lambda group: KINDS.index(group[0][0])):
         of_queries, of_keys = tokens.of(kind)
         ids_of_queries = source_ids if kind == "encoder" else target_ids
+        queries = _named(of_queries, ids_of_queries, target)
         if kind == "cross" or target >= source:
-            queries = _named(of_queries, ids_of_queries, target)
             keys = _named(of_keys, target_ids if kind == "decoder" else source_ids, source)
-        else:
-            queries, keys = _with_memory(of_queries, ids_of_queries, target, source)
+        elif len(queries) == source:  # texts of the memory, too
+            queries, keys = queries[source - target :], queries
+        else:  # those before the queries count back, −1 being the last of the memory
+            keys = (*(f"−{back}" for back in range(source - target, 0, -1)), *queries)
         note = f"({target} × {source})" if kinds.count(kind) > 1 else ""
         written = () if kind == "encoder" or tokens.written is None else _named(tokens.written, None, 0)
         attentions.append(Attention(kind, tuple(layers), queries, keys, note, written))
     return attentions
-
-
-def _with_memory(side: Side, ids: Ids, count: int, keys: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Texts of queries and of more keys: those before the queries count back, −1 being the last of the memory."""
-    if side is not None and not callable(side) and len(side) == keys:
-        named = tuple(map(clean, side))
-        return named[keys - count :], named
-    queries = _named(side, ids, count)
-    return queries, (*(f"−{back}" for back in range(keys - count, 0, -1)), *queries)
 
 
 def _named(side: Side, ids: Ids, count: int) -> tuple[str, ...]:

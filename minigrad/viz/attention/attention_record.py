@@ -1,14 +1,11 @@
-"""Attention as a model computes it: every one that runs in a forward, with the module that it belongs to. The forward
-runs once, in evaluation mode, while a ``Trace`` sees each op. Nothing of the model is different afterwards.
-
+"""Attention as a model computes it: all that runs in a forward, in evaluation mode, while a ``Trace`` sees each op.
 Attention is the fused op, or a softmax over the last axis whose result multiplies values. From there the way back leads
-over masks, sums and scalings to the product of queries and keys.
-"""
+over masks, sums and scalings to the product of queries and keys."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from itertools import groupby
@@ -42,8 +39,19 @@ def from_call(
     model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: Mapping[str, Any]
 ) -> tuple[list[Seen], Ids, Ids]:
     """The attentions of the first sentence of a call, in order, and the ids of source and target."""
-    seen, decoded = _recorded(model, inputs, named_inputs)
-    if not seen:
+    tensors = [v for v in (*inputs, *named_inputs.values()) if isinstance(v, Tensor)]
+    wanting = [v for v in tensors if v.is_floating_point() and not v.requires_grad]
+    copies = {id(v): v.detach().requires_grad_() for v in wanting}  # so that the tape records their ops
+    args = tuple(copies.get(id(v), v) for v in inputs)
+    kwargs = {name: copies.get(id(v), v) for name, v in named_inputs.items()}
+    # Of (B, T) integers, (B, C, T) choices, (B, T, D): how many sentences there are.
+    batched = (v for v in tensors if v.ndim >= 2 + v.is_floating_point())
+    counts = (len(v) if v.is_floating_point() else math.prod(v.shape[:-1]) for v in batched)
+    trace = Trace(model, next(filter(None, counts), 1), (*args, *kwargs.values()))
+    mode = in_evaluation(model) if isinstance(model, Module) else nullcontext()
+    with mode, around_calls(trace.enter, trace.leave), enable_grad(), observed(trace):
+        model(*args, **kwargs)
+    if not trace.seen:
         name = f"this {type(model).__name__}" if isinstance(model, Module) else getattr(model, "__name__", "this")
         raise ValueError(
             f"no attention ran in {name}: what is found is F.scaled_dot_product_attention, "
@@ -51,41 +59,10 @@ def from_call(
             f"runs under no_grad, or with ops on bare arrays (decoding with a cache), is not seen"
         )
     read = [*inputs, *(value for name, value in named_inputs.items() if "mask" not in name)]
-    ids = _ids(read, all(kind == "decoder" for kind, _ in seen))
-    ids = (ids[0], ids[1] if decoded is None else _ids([decoded], True)[1])
-    return _joined(seen, [len(side) for side in ids if side is not None]), *ids
-
-
-def _recorded(
-    model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: Mapping[str, Any]
-) -> tuple[list[Seen], Tensor | None]:
-    """What has been seen, and the ids that a decoder within the model was called with, if it was."""
-    tensors = [v for v in (*inputs, *named_inputs.values()) if isinstance(v, Tensor)]
-    wanting = [v for v in tensors if v.is_floating_point() and not v.requires_grad]
-    copies = {id(v): v.detach().requires_grad_() for v in wanting}  # so that the tape records their ops
-    inputs = tuple(copies.get(id(v), v) for v in inputs)
-    named_inputs = {name: copies.get(id(v), v) for name, v in named_inputs.items()}
-    paths = {module: path for path, module in model.named_modules()} if isinstance(model, Module) else {}
-    frames = [_frame("", (*inputs, *named_inputs.values()))]  # the innermost last
-    seen, decoded = list[Seen](), list[Tensor]()
-
-    def enter(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        frames.append(_frame(paths.get(module, frames[-1].path), (*args, *kwargs.values())))
-
-    def leave(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
-        frames.pop()
-
-    def report(layer: Layer, query: Variable | None, key: Variable | None) -> None:
-        one = _of_first(layer, frames[-1].path)
-        seen.append((_kind(one, query, key, frames), one))
-        if seen[-1][0] != "encoder":
-            decoded.extend(f.ids for f in reversed(frames) if f.path and f.ids is not None)
-
-    batch = next((count for v in tensors if (count := _sentences(v))), 1)
-    mode = in_evaluation(model) if isinstance(model, Module) else nullcontext()
-    with mode, around_calls(enter, leave), enable_grad(), observed(Trace(batch, report)):
-        model(*inputs, **named_inputs)
-    return seen, next(iter(decoded), None)
+    ids = _ids(read, all(kind == "decoder" for kind, _ in trace.seen))
+    if trace.decoded is not None:
+        ids = ids[0], _ids([trace.decoded], True)[1]
+    return _joined(trace.seen, [len(side) for side in ids if side is not None]), *ids
 
 
 def _joined(seen: list[Seen], lengths: list[int]) -> list[Seen]:
@@ -104,9 +81,6 @@ def _joined(seen: list[Seen], lengths: list[int]) -> list[Seen]:
     return joined
 
 
-# Around the forward -----------------------------------------------------------------------------------------
-
-
 @contextmanager
 def in_evaluation(model: Module) -> Iterator[None]:
     """The model in evaluation mode, its floating parameters requiring gradients; afterwards as before."""
@@ -122,40 +96,22 @@ def in_evaluation(model: Module) -> Iterator[None]:
         yield
 
 
-def _frame(path: str, values: Iterable[Any]) -> Frame:
-    tensors = [v for v in values if isinstance(v, Tensor)]
-    ids = tensors[0] if tensors and not tensors[0].is_floating_point() else None
-    return Frame(path, [v for v in tensors if v.is_floating_point()], ids)
-
-
-def _sentences(value: Tensor) -> int:
-    """How many an input has: (B, T) of integers, (B, C, T) of choices, (B, T, D); 0 if it has no axis for them."""
-    if value.ndim < 2 + value.is_floating_point():
-        return 0
-    return len(value) if value.is_floating_point() else math.prod(value.shape[:-1])
-
-
-# What an attention is ---------------------------------------------------------------------------------------
-
-
 def _kind(layer: Layer, query: Variable | None, key: Variable | None, frames: list[Frame]) -> Kind:
     """Whether queries and keys come from the same tensor, as the innermost module tells that has states as inputs."""
     target, source = layer.weights.shape[-2:]
-    answers = (answer for frame in reversed(frames) if (answer := _crosses(query, key, frame)) is not None)
-    if next(answers, target != source):
+    crosses = target != source  # where no module tells
+    for frame in reversed(frames):
+        (query_mapped, query_plain), (key_mapped, key_plain) = (_origins(x, frame) for x in (query, key))
+        of_query, of_key = query_mapped or query_plain, key_mapped or key_plain
+        are_same = bool(of_query) and of_query <= of_key
+        are_inputs = (of_query and not query_mapped) or (of_key and not key_mapped)
+        if are_same or ((of_query or of_key) and not are_inputs):
+            crosses = not are_same
+            break
+    if crosses:
         return "cross"
     decodes = any(word.startswith("dec") for word in layer.path.lower().split("."))
     return "decoder" if is_causal(layer.blocked) or decodes else "encoder"
-
-
-def _crosses(query: Variable | None, key: Variable | None, frame: Frame) -> bool | None:
-    """Whether queries and keys go back to different inputs of a module; None where that cannot be seen."""
-    (query_mapped, query_plain), (key_mapped, key_plain) = (_origins(x, frame) for x in (query, key))
-    of_query, of_key = query_mapped or query_plain, key_mapped or key_plain
-    if of_query and of_query <= of_key:
-        return False
-    are_inputs = (of_query and not query_mapped) or (of_key and not key_mapped)
-    return True if (of_query or of_key) and not are_inputs else None
 
 
 def _origins(x: Variable | None, frame: Frame) -> tuple[set[int], set[int]]:
@@ -173,19 +129,6 @@ def _origins(x: Variable | None, frame: Frame) -> tuple[set[int], set[int]]:
         elif isinstance(at, Node):
             waiting += [(edge[0], mapped or at.op.name in ("linear", *PRODUCTS)) for edge in at.edges]
     return reached
-
-
-def _of_first(layer: Layer, path: str) -> Layer:
-    """The first sentence of a layer's arrays (B, H, ...); masks that all heads share are kept once."""
-
-    def one(name: str, shared: bool = False) -> Array | None:
-        if (x := getattr(layer, name)) is None:
-            return None
-        x = x[0]
-        return np.array(x[:1] if shared and (x == x[:1]).all() else x)
-
-    arrays: dict[str, Any] = {name: one(name) for name in ("weights", "query", "key")}
-    return replace(layer, path=path, blocked=one("blocked", True), bias=one("bias", True), **arrays)
 
 
 def _ids(values: list[Any], decoder_alone: bool) -> tuple[Ids, Ids]:
@@ -213,34 +156,30 @@ def from_weights(weights: Any, tokens: Sides) -> list[Seen]:
     two = tokens.source is not None and tokens.target is not None and tokens.source is not tokens.target
     seen: list[Seen] = []
     for name, value in named.items():
-        layers = _layers(value, name or "weights")
+        told = name or "weights"
+        if isinstance(value, list | tuple) and value and hasattr(value[0], "shape"):
+            layers = [w[0] if w.ndim == 4 else w for w in map(_host, value)]
+            shapes = [w.shape for w in layers]
+            if any(len(shape) != 3 for shape in shapes):
+                raise ValueError(f"{told}: each layer's weights are (H, T, S) or (B, H, T, S), not {shapes}")
+        else:
+            array = _host(value)
+            if not 2 <= array.ndim <= 4:
+                raise ValueError(
+                    f"{told}: weights are (layers, heads, queries, keys), and not of shape {array.shape}; of a batch "
+                    f"take one sentence, as weights[:, :, 0]"
+                )
+            layers = list(array.reshape((1,) * (4 - array.ndim) + array.shape))
+        if not layers:
+            raise ValueError(f"{told}: there is no layer")
+        if len({w.shape[-2:] for w in layers}) > 1:
+            raise ValueError(f"{told}: layers differ in their tokens: {[w.shape for w in layers]}")
         blocked = inferred_mask(np.concatenate(layers))  # heads of all layers side by side
         if name is None:  # cross-attention between two texts, else as the mask says
             target, source = layers[0].shape[-2:]
             name = "cross" if two or target != source else "decoder" if is_causal(blocked) else "encoder"
         seen += [(name, Layer(layer, blocked=blocked)) for layer in layers]
     return seen
-
-
-def _layers(weights: Any, name: str) -> list[Array]:
-    if isinstance(weights, list | tuple) and weights and hasattr(weights[0], "shape"):
-        layers = [w[0] if w.ndim == 4 else w for w in map(_host, weights)]
-        shapes = [w.shape for w in layers]
-        if any(len(shape) != 3 for shape in shapes):
-            raise ValueError(f"{name}: each layer's weights are (H, T, S) or (B, H, T, S), not {shapes}")
-    else:
-        array = _host(weights)
-        if not 2 <= array.ndim <= 4:
-            raise ValueError(
-                f"{name}: weights are (layers, heads, queries, keys), and not of shape {array.shape}; of a batch "
-                f"take one sentence, as weights[:, :, 0]"
-            )
-        layers = list(array.reshape((1,) * (4 - array.ndim) + array.shape))
-    if not layers:
-        raise ValueError(f"{name}: there is no layer")
-    if len({w.shape[-2:] for w in layers}) > 1:
-        raise ValueError(f"{name}: layers differ in their tokens: {[w.shape for w in layers]}")
-    return layers
 
 
 def _host(array: Any) -> Array:
@@ -270,25 +209,40 @@ class Call(NamedTuple):
     result: Any
 
 
-Report = Callable[[Layer, Variable | None, Variable | None], None]
-
-
 class Trace(Observer):
-    """Reports each attention of a batch: its numbers (B, H, ...), and queries and keys as the tape has them."""
+    """Notes the first sentence of each attention of a batch, and which inputs of modules it was computed from."""
 
-    def __init__(self, batch: int, report: Report) -> None:
-        self.batch, self.report = batch, report
-        self.calls: dict[int, Call] = {}
+    def __init__(self, model: Callable[..., Any], batch: int, inputs: Iterable[Any]) -> None:
+        self.batch = batch
+        self.seen: list[Seen] = []
+        self.decoded: Tensor | None = None  # the ids that a decoder within the model was called with, if it was
+        self._paths = {module: path for path, module in model.named_modules()} if isinstance(model, Module) else {}
+        self._frames: list[Frame] = []  # the innermost last
+        self._begin("", inputs)
+        self._calls: dict[int, Call] = {}
         self._taken: set[int] = set()
+
+    def _begin(self, path: str, values: Iterable[Any]) -> None:
+        tensors = [v for v in values if isinstance(v, Tensor)]
+        ids = tensors[0] if tensors and not tensors[0].is_floating_point() else None
+        self._frames.append(Frame(path, [v for v in tensors if v.is_floating_point()], ids))
+
+    def enter(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._begin(self._paths.get(module, self._frames[-1].path), (*args, *kwargs.values()))
+
+    def leave(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        self._frames.pop()
 
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
         if node is None:
             return
-        self.calls[node.order] = Call(op.name, args, result)
+        self._calls[node.order] = Call(op.name, args, result)
         if op.name == "scaled_dot_product_attention":
             self._fused(args)
         for factor in args[:2] if op.name in PRODUCTS else ():
-            weights = self._behind(factor, _SHAPES | {"dropout"})
+            weights = self._call(factor)
+            while weights is not None and (weights.op in _SHAPES or weights.op == "dropout"):
+                weights = self._call(weights.args[0])
             if weights is None or weights.op != "softmax" or id(weights.result) in self._taken:
                 continue
             scores, axes = weights.args[0], weights.result.array.ndim
@@ -309,26 +263,34 @@ class Trace(Observer):
         call = self._call(query)
         if len(weights) == 1 and call is not None and call.op == "reshape" and call.args[0].array.ndim == 3:
             parts = (x[0] for x in parts)  # (1, N, T, Dh) was (N, T, Dh) when attention was called
-        self.report(self._layer(0.0, parts, float(scale)), query, key)
+        self._note(0.0, parts, float(scale), query, key)
 
     def _composed(self, result: Variable, x: Variable) -> None:
         weights, scores = _floats(result), _floats(x)
         call, scale = self._scaled_product(x) or (None, 1.0)
         sides = None if call is None else self._factors(call, scores)
+        factors = (None, None) if call is None else call.args[:2]
         if sides is None:
-            layer = self._layer(np.inf, (weights, scores, None, None), 1.0)
+            self._note(np.inf, (weights, scores, None, None), 1.0, *factors)
         else:
             q, k = sides
             noise = 1e-4 * (1 + np.abs(scores[weights > 0]).max(initial=0))
-            layer = self._layer(noise, (weights, scores - scale * (q @ np.swapaxes(k, -1, -2)), q, k), scale)
-        self.report(layer, *((None, None) if call is None else call.args[:2]))
+            self._note(noise, (weights, scores - scale * (q @ k.mT), q, k), scale, *factors)
 
     def _factors(self, call: Call, scores: Array) -> tuple[Array, Array] | None:
         """Queries (..., T, Dh) and keys (..., S, Dh); None where they do not fit the scores."""
         lead = scores.shape[:-2]
+        left, right = _floats(call.args[0]), _floats(call.args[1])
         try:
-            sides = _floats(call.args[0]), _floats(call.args[1])
-            sides = _of_letters(*sides, call.args[2]) if call.op == "einsum_pair" else (sides[0], sides[1].mT)
+            if call.op == "einsum_pair":  # "…td,…sd->…ts", whatever their order
+                a, b, out = call.args[2]
+                shared = "".join(c for c in a if c in b and c not in out)
+                if out[-1] in a and out[-1] not in b:
+                    (a, b), (left, right) = (b, a), (right, left)
+                queries, keys = (f"{out[:-2]}{axis}{shared}" for axis in out[-2:])
+                sides = np.einsum(f"{a}->{queries}", left), np.einsum(f"{b}->{keys}", right)
+            else:
+                sides = left, right.mT
             q, k = (
                 np.broadcast_to(side, (*lead, *side.shape[-2:]))
                 if side.ndim == scores.ndim
@@ -357,31 +319,36 @@ class Trace(Observer):
 
     def _call(self, x: Any) -> Call | None:
         node = x._source()[0] if isinstance(x, Variable) else None
-        return None if node is None else self.calls.get(node.order)
+        return None if node is None else self._calls.get(node.order)
 
-    def _behind(self, x: Any, through: Container[str]) -> Call | None:
-        """The first op behind a tensor that is none of those."""
-        call = self._call(x)
-        while call is not None and call.op in through:
-            call = self._call(call.args[0])
-        return call
+    def _note(
+        self, noise: float, parts: Iterable[Array | None], scale: float, query: Variable | None, key: Variable | None
+    ) -> None:
+        """Note the weights, what was added to their scores (it blocks, or is a bias), queries and keys."""
 
-    def _layer(self, noise: float, parts: Iterable[Array | None], scale: float) -> Layer:
-        """The layer of weights, what was added to its scores, queries and keys; what was added blocks, or is a bias."""
-
-        def apart(x: Array) -> Array:
+        def first(x: Array) -> Array:
+            """Of (B, H, ...) the first sentence."""
             *lead, t, s = x.shape
             if len(lead) == 1 and lead[0] % self.batch == 0:
                 lead = [self.batch, lead[0] // self.batch]
-            lead = [1, *lead] if len(lead) == 1 else lead or [1, 1]
-            return x.reshape(math.prod(lead[:-1]), lead[-1], t, s)
+            return x.reshape(math.prod(lead[:-1]), lead[-1] if lead else 1, t, s)[0]
 
-        weights, added, q, k = (None if p is None else apart(p) for p in parts)
+        def shared(x: Array) -> Array:
+            """What all heads share, once."""
+            return np.array(x[:1] if (x == x[:1]).all() else x)
+
+        weights, added, q, k = (None if p is None else np.array(first(p)) for p in parts)
         assert weights is not None and added is not None
         blocked = (weights == 0) & ~(added > FORBIDDEN)
         bias = np.where(blocked, 0, added)
-        biased = np.abs(bias).max(initial=0) > noise
-        return Layer(weights, "", blocked if blocked.any() else None, q, k, scale, bias if biased else None)
+        biased, path = np.abs(bias).max(initial=0) > noise, self._frames[-1].path
+        masks = shared(blocked) if blocked.any() else None, shared(bias) if biased else None
+        layer = Layer(weights, path, masks[0], q, k, scale, masks[1])
+        kind = _kind(layer, query, key, self._frames)
+        self.seen.append((kind, layer))
+        if kind != "encoder" and self.decoded is None:
+            ids = (frame.ids for frame in reversed(self._frames) if frame.path and frame.ids is not None)
+            self.decoded = next(ids, None)
 
 
 def _factor(call: Call, position: int) -> float | None:
@@ -395,13 +362,3 @@ def _factor(call: Call, position: int) -> float | None:
 
 def _floats(x: Any) -> Array:
     return np.array(host(x), np.float32)
-
-
-def _of_letters(left: Array, right: Array, letters: tuple[str, str, str]) -> tuple[Array, Array]:
-    """The factors of an einsum "…td,…sd->…ts" as (..., T, Dh) and (..., S, Dh), whatever their order."""
-    a, b, out = letters
-    shared = "".join(c for c in a if c in b and c not in out)
-    if out[-1] in a and out[-1] not in b:
-        (a, b), (left, right) = (b, a), (right, left)
-    lead, t, s = out[:-2], out[-2], out[-1]
-    return np.einsum(f"{a}->{lead}{t}{shared}", left), np.einsum(f"{b}->{lead}{s}{shared}", right)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
 
 from ...nn.module import Module
 from ...tensor import Tensor
-from ..numbers import Array, coded
+from ..numbers import Array, checked_number, coded, equal_parts
 from ..page import Page
-from ..palette import DARK, LIGHT
-from ..vector import clean
+from ..palette import DARK, LIGHT, Palette
+from ..vector import SMALL, Box, PointDrawing, clean, shortened, width, wrapped
 from ..view import Picture
 from .attention_data import Attention, Candidate, Kind, Tokens, grouped, sides
 from .attention_record import from_call, from_weights
-from .pictures import chosen, head_picture, matrix_picture, model_picture
 
 Look = Literal["head", "matrix", "model"]
 Heads = int | Sequence[int] | None
@@ -32,9 +33,6 @@ def attention(
         viz.attention(model, source, target, tokens=(source_tokens, target_tokens)).save("attention.html")
         viz.attention({"encoder": weights}, ["I", "like", "cats"]).save("heads.svg", layer=0, head=2)
 
-    A decoder reads a token and writes the next one. Its rows bear the token that is read, or, with tokens for
-    "written", the one that is written.
-
     Args:
         subject: a module, or a function of tensors, which is called once with ``inputs`` and ``named``, in
             evaluation mode; every attention that runs is recorded. Or weights: an array or Tensor
@@ -42,11 +40,10 @@ def attention(
             {"encoder": …, "decoder": …, "cross": …} of these. Each query and key is a token; rows sum to 1.
         inputs: for a module, its inputs; for weights, the tokens of the source, and those of the target.
         tokens: a list of texts for both sides, a pair for source and target, or {"source": …, "target": …,
-            "written": …}, of which some may be left out. For a module a function from an id to a text or a
-            tokenizer will do (not for what is written). By default the module's ``tokenizer``, else the ids, or
-            numbers.
+            "written": …}, of which some may be left out: rows of a decoder bear the tokens that it writes, or else
+            those that it has read. For a module a function from an id to a text or a tokenizer will do (not for what
+            is written). By default the module's ``tokenizer``, else the ids, or numbers.
         title: of the page.
-        named: the module's inputs by name.
 
     Raises TypeError: neither a module nor weights; tokens that are not texts; ValueError: no attention, tokens that do
     not fit, weights that are not rows of probabilities.
@@ -96,8 +93,22 @@ class AttentionView(Picture):
         return [layer.weights for layer in self._of(kind).layers]
 
     def page(self) -> Page:
-        """The interactive page, with all views."""
-        return _page(self.beam or (Candidate("", 0.0, self.attentions),), self.title)
+        """The interactive page: all views, kinds, layers and heads of one text, or of several to choose from."""
+        texts = self.beam or (Candidate("", 0.0, self.attentions),)
+        different = list({id(one): one for text in texts for one in text.attentions}.values())  # some share some
+        arrays = (getattr(layer, name) for one in different for layer in one.layers for name in PARTS)
+        half = sum(array.size for array in arrays if array is not None) > EXACT
+        places = {id(one): place for place, one in enumerate(different)}
+        data = {
+            "title": self.title,
+            "digits": 3 if half else 4,
+            "kinds": [_kind(one, half) for one in different],
+            "texts": [
+                {"text": one.text, "score": one.score, "kinds": [places[id(a)] for a in one.attentions]}
+                for one in texts
+            ],
+        }
+        return Page.of("attention", self.title, data, SCRIPTS)
 
     def svg(
         self,
@@ -108,17 +119,14 @@ class AttentionView(Picture):
         head: Heads = None,
         dark: bool = False,
     ) -> str:
-        """A picture for a paper or a slide, as SVG with text that stays text; sizes are in points.
-
-        The larger a weight the darker it is, so in print without colours, too; heads that share a picture
-        differ by colours alone: there take one, or "matrix" or "model".
+        """A picture for a paper or a slide, as SVG with text that stays text; sizes are in points. The larger a weight
+        the darker it is; heads that share a picture of lines differ by colours alone.
 
         Args:
             view: "head" (lines between tokens), "matrix" (cells), or "model" (all layers and heads).
             kind: "encoder", "decoder" or "cross"; None: "cross" of what translates, else the first.
-            layer: which; None takes the mean over layers.
+            layer: which; None takes the mean over layers. dark: light on dark, for slides.
             head: which, or several; None takes all. Lines have a colour for each head, cells their mean.
-            dark: light on dark, for slides.
 
         Raises ValueError: there is no such view, kind, layer or head.
         """
@@ -136,23 +144,6 @@ class AttentionView(Picture):
                 if attention.kind == usual:
                     return attention
         raise ValueError(f"there is no {kind!r} attention here, but {', '.join(map(repr, self.kinds))}")
-
-
-def _page(texts: Sequence[Candidate], title: str) -> Page:
-    """All kinds, layers and heads of one text, or of several to choose from."""
-    different = list({id(one): one for text in texts for one in text.attentions}.values())  # some share some
-    arrays = (getattr(layer, name) for one in different for layer in one.layers for name in PARTS)
-    half = sum(array.size for array in arrays if array is not None) > EXACT
-    places = {id(one): place for place, one in enumerate(different)}
-    data = {
-        "title": title,
-        "digits": 3 if half else 4,
-        "kinds": [_kind(one, half) for one in different],
-        "texts": [
-            {"text": one.text, "score": one.score, "kinds": [places[id(a)] for a in one.attentions]} for one in texts
-        ],
-    }
-    return Page.of("attention", title, data, SCRIPTS)
 
 
 def _kind(attention: Attention, half: bool) -> dict[str, Any]:
@@ -183,3 +174,197 @@ def _kind(attention: Attention, half: bool) -> dict[str, Any]:
         "masks": masks,
         "layers": layers,
     }
+
+
+LEAST = 0.01  # weights below are not drawn as lines,
+FAINTEST = 0.002  # and these not as cells
+MOST = 2000  # lines of a picture, the heaviest: more are a grey wall
+MARGIN = 8.0  # points: around the picture
+LONGEST = 90.0  # points of a token's text
+GAP = 120.0  # points between the two sides of lines
+NUMBERED = 16  # tokens a side up to which cells are large enough for their number
+POOLED = 32  # cells a side of a small picture: where tokens share one, it shows the largest of their weights
+_CURVE = 0.7  # opacity is the weight to this power: so weights of a tenth can be seen
+_SHADES = 50  # steps of opacity: a file has one path for each
+_SLANT = 0.71  # how high, and how wide, a text of length 1 is at 45°
+
+
+class Chosen(NamedTuple):
+    """What is drawn."""
+
+    weights: Array  # (H, T, S) of some heads
+    heads: tuple[int, ...]  # their numbers
+    title: str
+    blocked: Array | None  # (T, S), what a mask forbids in all of them; None without a mask
+
+
+def chosen(attention: Attention, layer: int | None, head: int | Sequence[int] | None) -> Chosen:
+    """Some heads of a layer, or of the mean over layers. Raises ValueError: no such one, or layers differ in heads."""
+    layers = attention.layers
+    if layer is None and len({len(one.weights) for one in layers}) > 1:
+        raise ValueError("there is no mean over layers that differ in their heads: choose a layer")
+    if layer is not None or len(layers) == 1:
+        number = checked_number("layer", layer or 0, len(layers))
+        layers, name = layers[number : number + 1], f"layer {number}"
+    else:
+        name = f"mean of {len(layers)} layers"
+    weights: Array = np.mean([one.weights for one in layers], 0)
+    count = len(weights)
+    numbers = range(count) if head is None else np.atleast_1d(head).tolist()
+    heads = tuple(checked_number("head", h, count) for h in numbers)
+    if not heads:
+        raise ValueError("there is no head to draw: an empty list of heads")
+    names = f"heads 0 to {count - 1}" if head is None and count > 1 else "head " + ", ".join(map(str, heads))
+    masks = [np.broadcast_to(one.blocked, weights.shape)[list(heads)] for one in layers if one.blocked is not None]
+    blocked = np.logical_and.reduce(np.concatenate(masks)) if len(masks) == len(layers) else None
+    return Chosen(weights[list(heads)], heads, f"{attention.title} · {name} · {names}", blocked)
+
+
+def _titled(right: float, bottom: float, title: str, palette: Palette) -> PointDrawing:
+    right = max(right, MARGIN + width(title, SMALL))
+    drawing = PointDrawing(right + MARGIN, bottom + MARGIN, title, palette)
+    drawing.caption(MARGIN, MARGIN + SMALL, title)
+    return drawing
+
+
+def _note(drawing: PointDrawing, notes: list[str]) -> PointDrawing:
+    """The drawing with notes in lines below it."""
+    for line in wrapped("; ".join(notes), SMALL, drawing.width - 2 * MARGIN):
+        drawing.height += 1.5 * SMALL
+        drawing.caption(MARGIN, drawing.height - MARGIN, line)
+    return drawing
+
+
+def _colours(what: Chosen, palette: Palette) -> list[str]:
+    """Of the keys: quiet where no query may look."""
+    hidden: Array = np.zeros(what.weights.shape[1:]) if what.blocked is None else what.blocked
+    return [palette.quiet if column.all() else palette.ink for column in hidden.T]
+
+
+def head_picture(attention: Attention, what: Chosen, palette: Palette) -> PointDrawing:
+    """Tokens at both sides and lines between them, the more opaque the larger the weight; for each head a colour."""
+    sides = (attention.rows, attention.keys)
+    rows = max(map(len, sides))
+    size = 9.0 if rows <= 40 else 7.5 if rows <= 80 else 6.0
+    pitch = 1.55 * size
+    names = [[shortened(text, size, LONGEST) for text in side] for side in sides]
+    wide = [max(40.0, *(width(text, size) for text in side)) for side in names]
+    left, top = MARGIN + wide[0], MARGIN + 3.4 * SMALL
+    right = left + GAP
+    drawing = _titled(right + wide[1], top + pitch * rows, what.title, palette)
+    of_left, of_right = ("target", "source") if attention.kind == "cross" else ("looks", "at")
+    drawing.caption(left, top - 0.6 * SMALL, of_left, "end")
+    drawing.caption(right, top - 0.6 * SMALL, of_right)
+    middles = [[top + pitch * (i + (rows - len(side) + 1) / 2) for i in range(len(side))] for side in sides]
+    least = max(LEAST, float(np.sort(what.weights, None)[-MOST:][0]))
+    apart = min(1.3, 0.5 * (pitch if len(middles[0]) > 1 else 14.0) / len(what.heads))
+    for k, (head, weights) in enumerate(zip(what.heads, what.weights, strict=True)):  # those of heads beside each other
+        colour = palette.nth(head) if len(what.heads) > 1 else palette.accent
+        lower = apart * (k - (len(what.heads) - 1) / 2)
+        for opacity, places in _shaded(weights, least):
+            ends = [(left + 4, middles[0][t] + lower, right - 4, middles[1][s] + lower) for t, s in places]
+            drawing.strokes(ends, colour, 1.1, opacity, True)
+    for y, text in zip(middles[0], names[0], strict=True):
+        drawing.text(left, y + 0.35 * size, text, "end", size, palette.ink)
+    for y, text, colour in zip(middles[1], names[1], _colours(what, palette), strict=True):
+        drawing.text(right, y + 0.35 * size, text, "start", size, colour)
+    if len(what.heads) > 1:
+        _key(drawing, what.heads)
+    many = int((what.weights >= LEAST).sum()) > MOST
+    notes = [attention.legend("left", "right"), *[f"the heaviest {MOST:,} lines are drawn"] * many]
+    return _note(drawing, notes)
+
+
+def _key(drawing: PointDrawing, heads: tuple[int, ...]) -> None:
+    """The colour of each head, in lines at the bottom, in the order in which their lines lie."""
+    first, y = MARGIN + width("head", SMALL) + 6, drawing.height - MARGIN + 2 * SMALL
+    drawing.caption(MARGIN, y, "head")
+    x = first
+    for label in map(str, heads):
+        if x > first and x + 7 + width(label, SMALL) > drawing.width - MARGIN:
+            x, y = first, y + 1.6 * SMALL
+        drawing.cells([(x, y - 5, 5, 5)], drawing.palette.nth(int(label)))
+        drawing.caption(x + 7, y, label)
+        x += 15 + width(label, SMALL)
+    drawing.height = y + MARGIN
+
+
+def matrix_picture(attention: Attention, what: Chosen, palette: Palette) -> PointDrawing:
+    """A cell for each pair of tokens: rows look, columns are looked at; several heads give their mean."""
+    weights = what.weights.mean(0)
+    rows, columns = weights.shape
+    few = max(rows, columns) <= NUMBERED
+    cell = 18.0 if few else max(6.0, min(12.0, 600.0 / max(rows, columns)))
+    size = min(9.0, 0.8 * cell)
+    names = [[shortened(text, size, LONGEST) for text in side] for side in (attention.rows, attention.keys)]
+    across = [width(text, size) for text in names[1]]
+    high = size + max(across) * (_SLANT if few else 1.0)
+    beyond = max(0.0, *(_SLANT * w - cell * (columns - i - 0.5) for i, w in enumerate(across))) if few else 0.0
+    left = MARGIN + max(width(text, size) for text in names[0]) + 5
+    top = MARGIN + 2.2 * SMALL + high
+    title = f"{what.title} (mean)" if len(what.heads) > 1 else what.title
+    drawing = _titled(left + cell * columns + beyond, top + cell * rows, title, palette)
+    _cells(drawing, weights, (left, top, cell, cell))
+    if what.blocked is not None and what.blocked.any():
+        places = [(left + cell * s, top + cell * t) for t, s in np.argwhere(what.blocked).tolist()]
+        ends = [(x + 0.3 * cell, y + 0.7 * cell, x + 0.7 * cell, y + 0.3 * cell) for x, y in places]
+        drawing.strokes(ends, palette.quiet, max(0.3, cell / 24), 0.45)
+    for i, text in enumerate(names[0]):
+        drawing.text(left - 5, top + cell * (i + 0.5) + 0.35 * size, text, "end", size, palette.ink)
+    for i, (text, colour) in enumerate(zip(names[1], _colours(what, palette), strict=True)):
+        x = left + cell * (i + 0.5) + (0.0 if few else 0.35 * size)
+        turned = f"rotate({-45 if few else -90} {x:.2f} {top - 4:.2f})"
+        drawing.text(x, top - 4, text, "start", size, colour, transform=turned)
+    for (t, s), weight in np.ndenumerate(weights) if few else ():
+        if weight >= 0.005:
+            colour = palette.on_accent(min(float(weight), 1.0) ** _CURVE)
+            x, y = left + cell * (s + 0.5), top + cell * (t + 0.5) + 2.5
+            drawing.text(x, y, f"{100 * float(weight):.0f}", "middle", 7, colour)
+    notes = [attention.legend("row", "column"), *["numbers: per cent"] * few]
+    notes += ["a stroke: forbidden by a mask"] * (what.blocked is not None)
+    return _note(drawing, notes)
+
+
+def _cells(drawing: PointDrawing, weights: Array, first: Box) -> None:
+    """Shaded cells from the first on, and a frame around all."""
+    left, top, w, h = first
+    for opacity, places in _shaded(weights, FAINTEST):
+        boxes = [(left + w * s, top + h * t, w, h) for t, s in places]
+        drawing.cells(boxes, drawing.palette.accent, opacity)
+    right, bottom = left + w * weights.shape[1], top + h * weights.shape[0]
+    frame = [(left, y, right, y) for y in (top, bottom)] + [(x, top, x, bottom) for x in (left, right)]
+    drawing.strokes(frame, drawing.palette.line, 0.5)
+
+
+def model_picture(attention: Attention, palette: Palette) -> PointDrawing:
+    """Every head of every layer as a small matrix: layers downwards, heads across."""
+    rows, columns = len(attention.layers), max(len(layer.weights) for layer in attention.layers)
+    side, step = 46.0, 54.0
+    left, top = MARGIN + 34, MARGIN + 4.2 * SMALL
+    right, bottom = left + columns * step - (step - side), top + rows * step - (step - side)
+    drawing = _titled(right, bottom, f"{attention.title} · layers × heads", palette)
+    for head in range(columns):
+        drawing.caption(left + head * step + side / 2, top - 4, f"head {head}", "middle")
+    for i, layer in enumerate(attention.layers):
+        drawing.caption(left - 6, top + i * step + side / 2 + 2.5, f"layer {i}", "end")
+        for head, weights in enumerate(layer.weights):
+            small = pooled(weights)
+            cell = side / small.shape[1], side / small.shape[0]
+            _cells(drawing, small, (left + head * step, top + i * step, *cell))
+    notes = ["layers downwards, heads across", attention.legend("row", "column")]
+    return _note(drawing, notes)
+
+
+def pooled(weights: Array, most: int = POOLED) -> Array:
+    """A matrix of at most so many rows and columns: each holds the largest weight of those it stands for."""
+    for axis in (0, 1):
+        weights = np.maximum.reduceat(weights, equal_parts(weights.shape[axis], most)[:-1], axis)
+    return weights
+
+
+def _shaded(weights: Array, least: float) -> list[tuple[float, Sequence[tuple[int, int]]]]:
+    """Places (row, column) of weights from ``least`` on, by their opacity, the faintest first."""
+    steps = np.clip(np.rint(np.clip(weights, 0, 1) ** _CURVE * _SHADES), 1, _SHADES).astype(int)
+    steps[weights < least] = 0
+    shades = [step for step in np.unique(steps).tolist() if step]
+    return [(step / _SHADES, [(t, s) for t, s in np.argwhere(steps == step).tolist()]) for step in shades]

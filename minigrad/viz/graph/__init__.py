@@ -1,6 +1,5 @@
 """Compute graphs: recorded, described, folded and drawn."""
 
-from .graph_view import GraphView, graph
-from .make_dot import make_dot
+from .graph_view import GraphView, graph, make_dot
 
 __all__ = ["GraphView", "graph", "make_dot"]

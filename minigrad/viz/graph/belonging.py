@@ -39,11 +39,12 @@ def modules_of(
         read = (names.get(id(edge[0]), ()) for edge in node.edges)
         if paths := [name.rpartition(".")[0] for name, *others in filter(None, read) if not others]:
             known[node] = _around(paths)
-    before, after = _last(tape, known), _last(tape[::-1], known)
-    belongs = {node: known.get(node, _around((before[node], after[node]))) for node in tape}
+    sides = _last(tape, known), _last(tape[::-1], known)
+    between = {node: (sides[0][node], sides[1][node]) for node in tape}  # the modules known before and after it
+    belongs = {node: known.get(node, _around(between[node])) for node in tape}
     if modules:
-        _Residuals(tape, belongs, known, modules)
-        _add_between(tape, belongs, known, modules)
+        _add_residuals(tape, belongs, known, modules)
+        _add_between(tape, belongs, known, modules, between)
     return belongs
 
 
@@ -57,52 +58,17 @@ def _around(paths: Iterable[str]) -> str:
     return ".".join(common(path.split(".") for path in paths))
 
 
-# Residual connections --------------------------------------------------------------------------------------
+def _add_residuals(
+    tape: Sequence[Node], belongs: dict[Node, str], known: Mapping[Node, str], modules: Mapping[str, Module]
+) -> None:
+    """Put what adds the result of a block's last part to what the block has read into the block: where the next op is
+    not in it already, the module of a ModuleList, or one of a class that has such connections elsewhere."""
+    readers: dict[Node | int, list[Node]] = {}
+    for node in tape:
+        for source in _sources(node):
+            readers.setdefault(_key(source), []).append(node)
 
-
-class _Residuals:
-    """Puts what adds the result of a block's last part to what the block has read into the block: where the next op is
-    not in it already, the module of a ModuleList, or one of a class that has such connections elsewhere.
-    """
-
-    def __init__(
-        self, tape: Sequence[Node], belongs: dict[Node, str], known: Mapping[Node, str], modules: Mapping[str, Module]
-    ) -> None:
-        self.belongs, self.known, self.modules = belongs, known, modules
-        self.readers: dict[Node | int, list[Node]] = {}
-        for node in tape:
-            for source in _sources(node):
-                self.readers.setdefault(_key(source), []).append(node)
-        sums = [(node, *pair) for node in tape if node not in known and (pair := self._branch(node))]
-        classes = {type(self.modules[block]) for node, _, blocks in sums for block in self._certain(node, blocks)}
-        for node, branch, blocks in sums:
-            chosen = self._certain(node, blocks) or [path for path in blocks if type(self.modules[path]) in classes]
-            if chosen:
-                self._assign(node, branch, chosen[0])
-
-    def _certain(self, node: Node, blocks: list[str]) -> list[str]:
-        """The block of a connection where the modules around tell it, and nothing otherwise."""
-        around = self.modules.get(self.belongs[node])
-        if around is not None and not isinstance(around, _CONTAINERS):
-            return blocks if blocks == [self.belongs[node]] else []
-        return blocks[:1] if around is not None else []
-
-    def _branch(self, node: Node) -> tuple[Node, list[str]] | None:
-        """If an op adds what a module has computed to what the module has read: the op behind the one, and the modules
-        that this can be said of, from the outside."""
-        sources = _sources(node)
-        if node.op.name not in ("add", "sub", "mul") or len(sources) != 2:
-            return None
-        first, second = sources
-        for branch, skipped in ((second, first), (first, second)):
-            if isinstance(branch, Node) and branch is not skipped and (path := self._within(branch, skipped)):
-                paths = [way for way in ways(path) if len(way) >= len(self.belongs[node]) and way in self.modules]
-                modules = [(way, self.modules[way]) for way in paths if not isinstance(self.modules[way], _CONTAINERS)]
-                if blocks := [way for way, module in modules if any(True for _ in module.children())]:
-                    return branch, blocks
-        return None
-
-    def _within(self, branch: Node, skipped: Node | Any) -> str:
+    def within(branch: Node, skipped: Any) -> str:
         """The innermost module around all ops between the two; "" if the one was not computed from the other."""
         start = skipped.order if isinstance(skipped, Node) else -1
         inside: set[Node] = set()
@@ -112,55 +78,73 @@ class _Residuals:
             if node not in inside and node.order > start:
                 inside.add(node)
                 todo += [edge[0] for edge in node.edges if isinstance(edge[0], Node)]
-        reads = any(reader in inside for reader in self.readers.get(_key(skipped), ()))
-        return _around(self.belongs[node] for node in inside if node in self.known) if reads else ""
+        reads = not inside.isdisjoint(readers.get(_key(skipped), ()))
+        return _around(belongs[node] for node in inside if node in known) if reads else ""
 
-    def _assign(self, node: Node, branch: Node | Variable, block: str) -> None:
-        """Put an op into a block, with what runs at the end of its branch (a dropout)."""
-        self.belongs[node] = block
-        while isinstance(branch, Node) and branch not in self.known and self.readers[branch] == [node]:
-            if len(self.belongs[branch]) < len(block):
-                self.belongs[branch] = block
-            if len(branch.edges) != 1:
+    sums: list[tuple[Node, Node, list[str], list[str]]] = []
+    for node in tape:
+        sources = _sources(node)
+        if node in known or node.op.name not in ("add", "sub", "mul") or len(sources) != 2:
+            continue
+        for branch, skipped in (sources[::-1], sources):
+            if not isinstance(branch, Node) or branch is skipped or not (path := within(branch, skipped)):
+                continue
+            paths = [way for way in ways(path) if len(way) >= len(belongs[node]) and way in modules]
+            paths = [way for way in paths if not isinstance(modules[way], _CONTAINERS)]
+            if blocks := [way for way in paths if any(True for _ in modules[way].children())]:
+                around = modules.get(belongs[node])
+                certain = blocks[:1] if isinstance(around, _CONTAINERS) else []
+                if around is not None and not certain and blocks == [belongs[node]]:
+                    certain = blocks
+                sums.append((node, branch, blocks, certain))
                 break
-            node, branch = branch, branch.edges[0][0]
+    classes = {type(modules[block]) for *_, certain in sums for block in certain}
+    for node, start, blocks, certain in sums:
+        if not (chosen := certain or [path for path in blocks if type(modules[path]) in classes]):
+            continue
+        belongs[node] = chosen[0]
+        at: Any = start
+        while isinstance(at, Node) and at not in known and readers[at] == [node]:  # a dropout at its end
+            belongs[at] = max(belongs[at], chosen[0], key=len)
+            if len(at.edges) != 1:
+                break
+            node, at = at, at.edges[0][0]
 
 
-def _sources(node: Node) -> list[Node | Any]:
+def _sources(node: Node) -> list[Any]:
     """What an op reads: nodes, and tensors that no recorded op made (of those that are gone, what is remembered)."""
     constants = [a for a in map(there, node.others) if isinstance(a, Variable | Faint)]
     return [edge[0] for edge in node.edges] + constants
 
 
-def _key(source: Node | Any) -> Node | int:
+def _key(source: Any) -> Node | int:
     return source if isinstance(source, Node) else id(source)
 
 
-# Modules without parameters in a Sequential ----------------------------------------------------------------
-
-
 def _add_between(
-    tape: Sequence[Node], belongs: dict[Node, str], known: Mapping[Node, str], modules: Mapping[str, Module]
+    tape: Sequence[Node],
+    belongs: dict[Node, str],
+    known: Mapping[Node, str],
+    modules: Mapping[str, Module],
+    between: Mapping[Node, tuple[str, str]],
 ) -> None:
     """Give the ops that run between the modules of a Sequential to those without parameters that stand there."""
     chains = {path: list(module._modules) for path, module in modules.items() if isinstance(module, Sequential)}
-    before, after = _last(tape, known), _last(tape[::-1], known)
-    runs = groupby((node for node in tape if node not in known), lambda node: (before[node], after[node]))
-    for (first, last), run in runs:
+    for ends, run in groupby((node for node in tape if node not in known), between.__getitem__):
         nodes = list(run)
         for path in sorted(chains, key=len, reverse=True):
-            begin, end = (_place(chains[path], path, inner) for inner in (first, last))
+            begin, end = (_place(chains[path], path, inner) for inner in ends)
             if begin == end:  # both are None, or the same
                 continue
             children = chains[path][0 if begin is None else begin + 1 : end]
             inner = [".".join(filter(None, (path, child))) for child in children]
-            free = [(p, modules[p]) for p in inner if p in modules and not any(True for _ in modules[p].parameters())]
-            matched = _matched([node.op.name for node in nodes], free, begin is not None and end is not None)
+            free = [p for p in inner if p in modules and not any(True for _ in modules[p].parameters())]
+            kinds = [_op_of(modules[p]) for p in free]
+            matched = _matched([node.op.name for node in nodes], kinds, begin is not None and end is not None)
             if begin is None and len(matched) < len(nodes):  # some ran before the Sequential
                 continue
-            for node, module in zip(nodes, matched, strict=False):
-                if len(module) > len(belongs[node]):
-                    belongs[node] = module
+            for node, place in zip(nodes, matched, strict=False):
+                belongs[node] = max(belongs[node], free[place], key=len)
 
 
 def _place(children: list[str], path: str, inner: str) -> int | None:
@@ -171,31 +155,25 @@ def _place(children: list[str], path: str, inner: str) -> int | None:
     return children.index(child) if child in children else None
 
 
-def _matched(ops: Sequence[str], modules: Sequence[tuple[str, Module]], between: bool) -> list[str]:
-    """The module of each op, in their order, as far as its class tells: a ReLU is a relu. ``between``: they are all of
-    these modules, so that what is left is of those whose ops are not known."""
-    kinds = [_op_of(module) for _, module in modules]
-    matched: list[str] = []
-    place, used = 0, False
-    for op in map(_plain, ops):
-        later = [i for i in range(place + used, len(kinds)) if kinds[i] == op]
-        unknown = [i for i in range(place, len(kinds)) if kinds[i] is None] if between else []
-        if unknown and later and unknown[0] < later[0] and not (used and unknown[0] == place):
-            later = unknown
-        chosen = (later or unknown)[:1]
-        if not chosen:
-            break
-        place, used = chosen[0], True
-        matched.append(modules[place][0])
-    return matched
-
-
 def _op_of(module: Module) -> str | None:
     """The op that a module without parameters is, by its class: "logsoftmax" of LogSoftmax; None if it is no one op."""
     name = re.sub(r"\dd$", "", type(module).__name__).lower()
     name = _OPS.get(name, name)
-    return name if name in map(_plain, REGISTRY) else None
+    return name if name in {op.replace("_", "") for op in REGISTRY} else None
 
 
-def _plain(op: str) -> str:
-    return op.replace("_", "")
+def _matched(ops: Sequence[str], kinds: Sequence[str | None], between: bool) -> list[int]:
+    """The place of each op's module, in their order, as far as its class tells: a ReLU is a relu. ``between``: they are
+    all of these modules, so that what is left is of those whose ops are not known."""
+    matched: list[int] = []
+    place, used = 0, False
+    for op in ops:
+        later = [i for i in range(place + used, len(kinds)) if kinds[i] == op.replace("_", "")]
+        unknown = [i for i in range(place, len(kinds)) if kinds[i] is None] if between else []
+        if unknown and later and unknown[0] < later[0] and not (used and unknown[0] == place):
+            later = unknown
+        if not (chosen := later or unknown):
+            break
+        place, used = chosen[0], True
+        matched.append(place)
+    return matched

@@ -150,19 +150,15 @@ class Dot:
             none = "no backward yet: there are no gradients to show"
             parts.append(span("↑ gradients" if self.graph.backward == "done" else none, ink.backward, SMALL))
         yield "    ".join(parts)
-        if self.colour != "none":
-            yield self._scale()
-
-    def _scale(self) -> str:
-        """From the faintest to the strongest colour."""
         name = "gradient norm" if self.colour == "gradient" else self.colour
         if not self.measures:
-            return span(f"no {name} known", self.palette.quiet, SMALL)
+            yield from [span(f"no {name} known", ink.quiet, SMALL)] * (name != "none")
+            return
         unit = {"time": "s", "bytes": "B"}.get(self.colour)
         low, high = (span(count(x, unit) if unit else number(x), self.palette.quiet, SMALL) for x in self.ends)
         shades = f'bgcolor="{self._mixed(0.05)}:{self._mixed(0.45)}" border="1" color="{self.palette.line}"'
         cells = f'<td>{span(name, self.palette.quiet, SMALL)} {low}</td><td width="80" {shades}></td><td>{high}</td>'
-        return f'<table border="0" cellborder="0"><tr>{cells}</tr></table>'
+        yield f'<table border="0" cellborder="0"><tr>{cells}</tr></table>'
 
 
 def span(text: str, colour: str, size: int = SIZE, face: str = "") -> str:

@@ -99,7 +99,12 @@ def tree(graph: Graph, repeats: bool = True, budget: int = BUDGET, depth: int | 
     else:
         modules = {number for number, group in enumerate(tree.groups) if group.kind == "module"}
         tree.opened = {number for number in modules if len(modules.intersection(tree.around(number))) <= depth}
-    _choose_opens(tree)
+    # What opens with each group: as little as can be, if no node is then more than CLICKS away.
+    for most in (12, 18, 26, BUDGET, 60, 90, 140, 200):
+        for number, group in enumerate(tree.groups):
+            group.opens = _fitting(tree, number, most, repeats=most > BUDGET)
+        if all(clicks(tree, node) <= CLICKS for node in range(len(tree.group_of))):
+            break
     return tree
 
 
@@ -144,13 +149,13 @@ def total(graph: Graph, nodes: list[int]) -> Total:
     norms = [norm(node.gradient) for node in (chosen if len(chosen) == 1 else weights)]
     known = [value for value in norms if value is not None]
     return Total(
-        nodes=len(chosen),
-        parameters=sum(math.prod(node.value.shape) for node in weights if node.value),
-        forward_seconds=math.fsum(forward) if forward else None,
-        backward_seconds=math.fsum(backward) if backward else None,
-        bytes=sum(node.value.bytes for node in chosen if node.value),
-        saved_bytes=sum(saved.bytes for node in chosen for saved in node.saved),
-        gradient=math.hypot(*known) if known else None,
+        len(chosen),
+        sum(math.prod(node.value.shape) for node in weights if node.value),
+        math.fsum(forward) if forward else None,
+        math.fsum(backward) if backward else None,
+        sum(node.value.bytes for node in chosen if node.value),
+        sum(saved.bytes for node in chosen for saved in node.saved),
+        math.hypot(*known) if known else None,
     )
 
 
@@ -222,10 +227,17 @@ def _dissolve(tree: Tree) -> None:
 
 def _fold_repeats(graph: Graph, tree: Tree) -> None:
     """Make neighbours of the same structure one box: the one around them, where it holds no other op."""
+
+    def alike(*children: Child) -> bool:
+        """Whether two are numbered modules of the same structure, such as "layers.0" and "layers.1"."""
+        paths = {tree.groups[number].path for kind, number in children if kind == "group"}
+        modules = [graph.modules[path] for path in paths if path in graph.modules and graph.modules[path].alike]
+        return len(modules) == 2 and len({(m.alike, re.sub(r"\d+", "0", m.path)) for m in modules}) == 1
+
     for parent, group in enumerate(tree.groups[:]):
         runs: list[list[Child]] = []
         for child in group.children:
-            if runs and _alike(graph, tree, runs[-1][-1], child):
+            if runs and alike(runs[-1][-1], child):
                 runs[-1].append(child)
             else:
                 runs.append([child])
@@ -235,14 +247,6 @@ def _fold_repeats(graph: Graph, tree: Tree) -> None:
             group.path = tree.groups[computing[0][0][1]].path
         else:
             _adopt(tree, parent, runs, "repeat")
-
-
-def _alike(graph: Graph, tree: Tree, a: Child, b: Child) -> bool:
-    """Whether two children are numbered modules of the same structure, such as "layers.0" and "layers.1"."""
-    paths = [tree.groups[number].path for kind, number in (a, b) if kind == "group"]
-    modules = [graph.modules[path] for path in paths if path in graph.modules and graph.modules[path].alike]
-    structures = {(module.alike, re.sub(r"\d+", "0", module.path)) for module in modules}
-    return len(modules) == 2 and modules[0] != modules[1] and len(structures) == 1
 
 
 def _fold_sections(tree: Tree, budget: int) -> None:
@@ -296,15 +300,6 @@ def _fitting(tree: Tree, group: int, budget: int, repeats: bool) -> list[int]:
     return chosen
 
 
-def _choose_opens(tree: Tree) -> None:
-    """What opens with each group: as little as can be, if no node is then more than CLICKS away."""
-    for budget in (12, 18, 26, BUDGET, 60, 90, 140, 200):
-        for number, group in enumerate(tree.groups):
-            group.opens = _fitting(tree, number, budget, repeats=budget > BUDGET)
-        if all(clicks(tree, node) <= CLICKS for node in range(len(tree.group_of))):
-            return
-
-
 Direction = Literal["forward", "backward", "both"]
 Look = Literal["text", "name", "kind", "times"]
 DIRECTIONS: tuple[Direction, ...] = ("forward", "backward", "both")
@@ -325,10 +320,12 @@ class Label:
 
 def labels(graph: Graph, tree: Tree) -> dict[str, Label]:
     """Of all nodes and groups, by their keys."""
-    docks: dict[int, list[int]] = {}
+    docks: dict[int, tuple[tuple[int, str], ...]] = {}
     for leaf, op in tree.docks.items():
-        docks.setdefault(op, []).append(leaf)
-    nodes = {key_of(("node", node.id)): _node(graph, tree, node, docks.get(node.id, [])) for node in graph.nodes}
+        value, name = graph.nodes[leaf].value, shortened(name_of(graph, tree, graph.nodes[leaf]), BESIDE)
+        text = f"{name} = {one}" if value and (one := _single(value)) else name
+        docks[op] = (*docks.get(op, ()), (leaf, text))
+    nodes = {key_of(("node", node.id)): _node(graph, tree, node, docks.get(node.id, ())) for node in graph.nodes}
     totals = (total(graph, list(tree.nodes(number))) for number in range(len(tree.groups)))
     return nodes | {key_of(("group", i)): _group(graph, tree, i, each) for i, each in enumerate(totals)}
 
@@ -345,23 +342,16 @@ def shortened(words: str, longest: int = LONGEST) -> str:
     return words if len(words) <= longest else f"{words[: longest // 2]}…{words[1 - longest // 2 :]}"
 
 
-def _node(graph: Graph, tree: Tree, node: Node, leaves: Iterable[int]) -> Label:
-    docks = []
-    for leaf in (graph.nodes[number] for number in leaves):
-        name, one = shortened(name_of(graph, tree, leaf), BESIDE), leaf.value and _single(leaf.value)
-        docks.append((leaf.id, f"{name} = {one}" if one else name))
-    said = _by_direction("", shown(node.value), shown(node.gradient, "∇"))
-    return Label(_line(graph, tree, node), said, tuple(docks))
-
-
-def _line(graph: Graph, tree: Tree, node: Node) -> tuple[tuple[str, Look], ...]:
+def _node(graph: Graph, tree: Tree, node: Node, docks: tuple[tuple[int, str], ...]) -> Label:
     op = graph.ops[node.op].name if node.kind == "op" else ""
+    line: list[tuple[str, Look]] = [(name_of(graph, tree, node), "text")]
     if node.id in tree.names:
         module = graph.modules.get(node.module)
         kind = module.kind if module and module.kind else node.name or op
-        return (shortened(tree.names[node.id]), "name"), (shortened(kind), "kind")
-    name: tuple[str, Look] = (name_of(graph, tree, node), "text")
-    return (name, (shortened(op), "kind")) if op and node.name not in ("", op) else (name,)
+        line = [(shortened(tree.names[node.id]), "name"), (shortened(kind), "kind")]
+    elif op and node.name not in ("", op):
+        line.append((shortened(op), "kind"))
+    return Label(tuple(line), _by_direction("", shown(node.value), shown(node.gradient, "∇")), docks)
 
 
 def name_of(graph: Graph, tree: Tree, node: Node) -> str:
@@ -407,25 +397,21 @@ def _group(graph: Graph, tree: Tree, place: int, each: Total) -> Label:
 
 def label_of(graph: Graph, tree: Tree, number: int) -> str:
     """What a group is called: a section by what stands at its ends."""
-    group = tree.groups[number]
-    if group.kind != "section":
-        return group.label or graph.title
-    return " … ".join(shortened(_at_end(graph, tree, number, end), 16) for end in (0, -1))
+
+    def at_end(section: int, end: Literal[0, -1]) -> str:
+        kind, inner = tree.seen(tree.groups[section].children)[end]
+        if kind == "node":
+            return tree.names.get(inner, graph.nodes[inner].name or graph.nodes[inner].op)
+        return tree.groups[inner].label or at_end(inner, end)
+
+    if tree.groups[number].kind != "section":
+        return tree.groups[number].label or graph.title
+    return f"{shortened(at_end(number, 0), 16)} … {shortened(at_end(number, -1), 16)}"
 
 
-def _at_end(graph: Graph, tree: Tree, section: int, end: Literal[0, -1]) -> str:
-    """The name of the first or the last box that is seen in a section, or in one within it."""
-    kind, number = tree.seen(tree.groups[section].children)[end]
-    if kind == "node":
-        node = graph.nodes[number]
-        return tree.names.get(number, node.name or node.op)
-    return tree.groups[number].label or _at_end(graph, tree, number, end)
-
-
-def _by_direction(always: str, forward: str, backward: str) -> tuple[str, str, str]:
-    """The second line in each of DIRECTIONS."""
-    ways = ((always, forward), (always, backward), (always, forward, backward))
-    a, b, c = (SEPARATOR.join(filter(None, parts)) for parts in ways)
+def _by_direction(*parts: str) -> tuple[str, str, str]:
+    """The second line in each of DIRECTIONS, of what it always says, forward and backward."""
+    a, b, c = (SEPARATOR.join(filter(None, some)) for some in (parts[:2], parts[::2], parts))
     return a, b, c
 
 

@@ -1,27 +1,34 @@
-"""What a program calls things: parameters, arguments, variables, modules, and its own lines."""
+"""What a program calls things: parameters, arguments, variables, modules, and its own lines; and an op's formulas, its
+definition and its gradient rules, as they stand in the source."""
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import hashlib
 import inspect
 import linecache
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
+from textwrap import dedent
 from traceback import walk_stack
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 import numpy as np
 
 from ...autograd.tape import Node, Variable
 from ...autograd.tracebacks import at, cell
+from ...backend import of
+from ...backend.dtype import Array
 from ...nn.module import Module
+from ...ops.op import Op
 from ...profiler.watched import ModuleNames
 from ..vector import cut
-from .graph_data import ModuleInfo, ways
+from .graph_data import ModuleInfo, OpInfo, Source
 
 PACKAGE = __name__.split(".")[0]
 _PACKAGE = Path(__file__).parents[2]
@@ -30,12 +37,6 @@ Named = list[tuple[str, Variable]]
 _MOST = 1000  # tensors of a container that are named after it
 _LONGEST = 60  # characters of an expression
 _REFERENCES = 3  # to a dictionary that a call, a variable and an argument refer to, and nobody else
-
-
-def place_of(frame: FrameType) -> tuple[str, str]:
-    """The line that a frame is at: "file:line", and its text ("" where it cannot be read)."""
-    file, line = frame.f_code.co_filename, frame.f_lineno
-    return at(readable(file), line), linecache.getline(file, line, frame.f_globals).strip()
 
 
 def readable(file: str) -> str:
@@ -91,7 +92,11 @@ def held_in(value: Any, name: str, depth: int = 2) -> Iterator[tuple[str, Variab
     elif depth and type(value) in (list, tuple):
         for i, inner in enumerate(islice(value, _MOST)):
             yield from held_in(inner, f"{name}[{i}]", depth - 1)
-    elif depth and _is_of_program(type(value)):
+    elif depth:
+        package = type(value).__module__.partition(".")[0]
+        file = getattr(sys.modules.get(package), "__file__", None) or ""
+        if package in sys.stdlib_module_names or package == PACKAGE or _INSTALLED in file:
+            return
         for key, inner in list(getattr(value, "__dict__", {}).items()):
             yield from held_in(inner, f"{name}.{key}", depth - 1)
 
@@ -101,12 +106,6 @@ def name_in(frame: FrameType, tensor: Any) -> str:
     known = [(name, value) for name, value in variables(frame).items() if name.isidentifier()]
     parts = (pair for name, value in known for pair in islice(held_in(value, name), _MOST))
     return next((name for name, value in chain(known, parts) if value is tensor), "")
-
-
-def _is_of_program(kind: type) -> bool:
-    package = kind.__module__.partition(".")[0]
-    file = getattr(sys.modules.get(package), "__file__", None) or ""
-    return package not in sys.stdlib_module_names and package != PACKAGE and _INSTALLED not in file
 
 
 def expression(code: CodeType, offset: int) -> str:
@@ -159,18 +158,15 @@ def tensors_within(value: Any, name: str = "") -> Iterator[tuple[str, Variable]]
     if isinstance(value, Variable):
         yield name, value
     elif isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from tensors_within(inner, _key_name(name, key))
+        for key, inner in value.items():  # "batch.mask", and of what is no identifier "batch['\\n']"
+            plain = isinstance(key, str) and all(part.isidentifier() or part.isdigit() for part in key.split("."))
+            within = key if plain else repr(key)
+            if name:
+                within = f"{name}.{key}" if plain else f"{name}[{key!r}]"
+            yield from tensors_within(inner, within)
     elif isinstance(value, list | tuple):
         for i, inner in enumerate(value):
             yield from tensors_within(inner, f"{name} {i}" if name else str(i))
-
-
-def _key_name(name: str, key: Any) -> str:
-    """What stands under a key: "batch.mask", and of what is no identifier "batch['\\n']", that one sees which it is."""
-    if isinstance(key, str) and all(part.isidentifier() or part.isdigit() for part in key.split(".")):
-        return f"{name}.{key}" if name else key
-    return f"{name}[{key!r}]" if name else repr(key)
 
 
 def argument_names(function: Callable[..., Any], inputs: Sequence[Any], named: Mapping[str, Any]) -> Named:
@@ -208,20 +204,17 @@ class Modules(ModuleNames):
                     names.setdefault(id(held), []).append(f"{path}.{name}" if path else name)
         return names
 
-    def infos(self, paths: set[str]) -> dict[str, ModuleInfo]:
-        return {path: _info(path, self.by_path.get(path)) for path in sorted({""}.union(*map(ways, paths)))}
-
-
-def _info(path: str, module: Module | None) -> ModuleInfo:
-    if module is None:
-        return ModuleInfo(path, "")
-    structure: list[Any] = []  # of it and all that it holds: class, own text, shapes and dtypes
-    for name, inner in module.named_modules(remove_duplicate=False):
-        held = {**inner._parameters, **inner._buffers}
-        shapes = [(key, None if p is None else argument_text(p.array)) for key, p in held.items()]
-        structure += [name, type(inner).__module__, type(inner).__qualname__, inner.extra_repr(), shapes]
-    alike = hashlib.sha256(repr(structure).encode()).hexdigest()[:16]
-    return ModuleInfo(path, type(module).__name__, module.extra_repr(), alike)
+    def info(self, path: str) -> ModuleInfo:
+        module = self.by_path.get(path)
+        if module is None:
+            return ModuleInfo(path, "")
+        structure: list[Any] = []  # of it and all that it holds: class, own text, shapes and dtypes
+        for name, inner in module.named_modules(remove_duplicate=False):
+            held = {**inner._parameters, **inner._buffers}
+            shapes = [(key, None if p is None else argument_text(p.array)) for key, p in held.items()]
+            structure += [name, type(inner).__module__, type(inner).__qualname__, inner.extra_repr(), shapes]
+        alike = hashlib.sha256(repr(structure).encode()).hexdigest()[:16]
+        return ModuleInfo(path, type(module).__name__, module.extra_repr(), alike)
 
 
 def input_name(node: Node, i: int) -> str:
@@ -260,3 +253,86 @@ def _text(value: Any) -> str:
     if is_array(value):  # which the module of arrays, an argument of some ops, is not
         return f"{value.dtype.name} {tuple(value.shape)}"
     return repr(value)
+
+
+BACKWARD = "backward"  # the key of a Function's rule, which is of all inputs
+_OPS = f"{PACKAGE}.ops."
+Function = Callable[..., Any]
+Definition = ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def op_info(op: Op, array: Array | None = None) -> OpInfo:
+    """What is known of an op, or of a user's Function; with the kernel of the backend of an array, or NumPy's."""
+    function = getattr(op, "function", None)
+    rules = {name: rule for name, (rule, _) in op.rules.items()} if function is None else {BACKWARD: function.backward}
+    sources = {name: source for name, rule in rules.items() if (source := source_of(rule)) is not None}
+    if function is not None:
+        return OpInfo(op.name, _first_line(function), source_of(function.forward), sources)
+    formulas = {name: text for name in rules if (text := op.formula(name))}
+    helpers: dict[str, Source] = {}  # the functions of ops that the rules call, and those that these call
+    todo = [rule for rule in rules.values() if isinstance(rule, FunctionType)]
+    for rule in todo:  # grows
+        for name in sorted(_names(rule.__code__) - helpers.keys()):
+            helper: Any = rule.__globals__.get(name)
+            of_ops = isinstance(helper, FunctionType) and helper.__module__.startswith((rule.__module__, _OPS))
+            if of_ops and (source := source_of(helper)):
+                helpers[name] = source
+                todo.append(helper)
+    kernel = next(iter(of(np.empty(0) if array is None else array).kernels(op.name)), None)
+    accelerator = source_of(getattr(kernel, "backward", None) or getattr(kernel, "forward", None))
+    forward = source_of(op.__wrapped__)
+    return OpInfo(op.name, _first_line(op), forward, sources, helpers, formulas, accelerator)
+
+
+def _names(code: CodeType) -> set[str]:
+    """The global names in a function's code and in the functions within it."""
+    inner = (c for c in code.co_consts if isinstance(c, CodeType))
+    return set(code.co_names).union(*map(_names, inner))
+
+
+def _first_line(thing: Any) -> str:
+    return next(iter((thing.__doc__ or "").strip().splitlines()), "").strip()
+
+
+def source_of(function: Function | None) -> Source | None:
+    """The text of a function or lambda, dedented by its first line; None where there is none. A rule is a lambda in a
+    decorator: the lines and columns of its compiled code say which lambda of its file it is."""
+    function = inspect.unwrap(function) if function is not None else None
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return None
+    lines = linecache.getlines(code.co_filename, getattr(function, "__globals__", None))
+    text, is_lambda = "".join(lines), code.co_name == "<lambda>"
+    begun = [n for n in _definitions(text).get(code.co_firstlineno, ()) if isinstance(n, ast.Lambda) == is_lambda]
+    if len(begun) > 1 and is_lambda:  # of one line: the one whose expression begins where the code's does
+        positions: Any = code.co_positions()
+        begin = min(((line, column) for line, _, column, end in positions if end), default=None)
+        begun = [n for n in begun if isinstance(n, ast.Lambda) and (n.body.lineno, n.body.col_offset) == begin]
+    if not begun:
+        return None
+    node, first = begun[-1], _first(begun[-1])
+    taken = lines[first - 1 : node.end_lineno]
+    if isinstance(node, ast.Lambda):
+        indent = " " * (len(taken[0]) - len(taken[0].lstrip()))
+        shown = (ast.get_source_segment(text, node) or "").replace(f"\n{indent}", "\n")
+    else:
+        shown = dedent("".join(taken)).rstrip()
+    return Source(shown, readable(code.co_filename), first)
+
+
+@lru_cache(64)
+def _definitions(text: str) -> dict[int, list[Definition]]:
+    """The functions and lambdas of a file by the lines in which they begin, decorators included."""
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:  # the file has changed since it was imported, or is no Python
+        return {}
+    by_line: dict[int, list[Definition]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, Definition):
+            by_line.setdefault(_first(node), []).append(node)
+    return by_line
+
+
+def _first(node: Definition) -> int:
+    return min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))])

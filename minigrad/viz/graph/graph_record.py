@@ -9,23 +9,25 @@ import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
+from ...autograd.mode import enable_grad
 from ...autograd.origin import Faint, is_changed, there
-from ...autograd.tape import RETAINED, Lost, Node, Variable
+from ...autograd.tape import RETAINED, Lost, Node, Variable, node_of, wrap
 from ...autograd.tracebacks import at, user_frame, user_frames
 from ...autograd.walk import nodes_behind
-from ...backend import of
+from ...backend import ARRAY_TYPES, of
 from ...nn.module import Module
 from ...nn.parameter import Parameter
 from ...ops.op import REGISTRY
 from ...profiler.watched import memory_of
 from . import graph_data as data
 from .belonging import modules_of
-from .graph_data import Edge, Graph, Kind, Saved
+from .graph_data import Edge, Graph, Kind, Saved, outline, value_of, ways
 from .graph_names import (
     Modules,
     Named,
@@ -33,14 +35,13 @@ from .graph_names import (
     expression,
     function_text,
     input_name,
+    op_info,
     readable,
     tensors_within,
     variables_of,
 )
-from .graph_values import outline, value_of
 from .observe import Arrays, Observation, Shown, by_kind, place_in, watch_backward
-from .replay import Replay, computed_again, kept_arguments, other_arguments
-from .rules import op_info
+from .replay import Changes, arguments_of, computed_again, copied, kept_arguments, other_arguments, run_again
 
 MOST = 1_000_000  # elements that ops read, together: a view of more keeps no tape alive for changes
 HOW = "viz.graph(function, inputs) calls a function and shows all it computes"
@@ -55,13 +56,20 @@ class Builder:
     def __init__(
         self, title: str, root: Variable, modules: Modules, named: Named, seen: Observation | None = None
     ) -> None:
-        self.root, self.modules = root, modules
+        self.root, self.modules, self._seen = root, modules, seen
         self.tape = nodes_behind((root,))
         self.number: dict[Node | int, int] = {}  # in the graph, by node or by a leaf's id
         self.edges: dict[tuple[Node, int], Edge] = {}  # those that a gradient goes back on, by node and position
-        self._ops_seen, self.leaf_of_seen = (seen.ops, seen.leaves) if seen else ({}, {})
-        self._names = _Names(modules, named, seen)
-        self._modules = {} if seen else modules_of(self.tape, self._names.parameters, modules.by_path)
+        self._ops_seen, self._leaves_seen = (seen.ops, seen.leaves) if seen else ({}, {})
+        self._parameters = modules.parameters()  # names, by id
+        self._arguments: dict[int, str] = {}  # so, too
+        self._results = dict(seen.variables.names) if seen else {}  # names, by node and slot
+        for name, tensor in named:
+            self._arguments.setdefault(id(tensor), name)
+            source, slot = tensor._source()
+            if source is not None:
+                self._results.setdefault((source, slot), name)
+        self._modules = {} if seen else modules_of(self.tape, self._parameters, modules.by_path)
         self._graph = Graph(title, [], [], {}, {}, 0)
         self.leaf_of: dict[int, Any] = {}  # by number: what no recorded op made
         self._op_keys: dict[int, str] = {}  # by the op's id
@@ -71,7 +79,11 @@ class Builder:
         for node in self.tape:
             self._add(node)
         self._known = {}  # they need not live on
-        _number_same(node for node in self._graph.nodes if node.kind != "op")
+        count = Counter[str]()
+        for leaf in self._graph.nodes:
+            if leaf.kind != "op":
+                count[name := leaf.name] += 1
+                leaf.name = f"{name} ({count[name]})" if count[name] > 1 else name
         self._add_memory()
 
     def leaves(self) -> list[Variable]:
@@ -82,13 +94,53 @@ class Builder:
     def is_released(self) -> bool:
         return any(node.saved is None for node in self.tape)
 
-    def replay(self, graph: Graph) -> Replay | None:
-        """What computes a graph again; None for one that is too large, as it would keep all of its memory."""
+    def is_large(self) -> bool:
+        """Whether it would take much memory to keep all that can compute the graph again."""
         shapes = [edge[2] for node in self.tape for edge in node.edges]
         shapes += [getattr(leaf, "array", leaf).shape for leaf in self.leaf_of.values()]
-        if sum(map(math.prod, shapes)) > MOST:
-            return None
-        return Replay(graph, self.tape, self.root, self.number, self.leaf_of, self.edges)
+        return sum(map(math.prod, shapes)) > MOST
+
+    def changed(self, changes: Changes) -> Graph:
+        """The same graph with other numbers of some nodes. Raises UnknownError: an op cannot run again."""
+        known = {number: leaf for number, leaf in self.leaf_of.items() if not isinstance(leaf, Faint)}
+        leaves = {number: copied(leaf, changes.get(number, ())) for number, leaf in known.items()}
+        results: dict[Node, tuple[Any, ...]] = {}
+
+        def result(source: Any, slot: int) -> Any:
+            return results[source][slot]
+
+        def leaf(value: Any) -> Any:
+            number = place_in(self.number, value) if isinstance(value, (Variable, *ARRAY_TYPES)) else None
+            if number is None:
+                return value
+            return leaves[number] if number in leaves else wrap(result(*value._source()).array)  # of a result itself
+
+        with enable_grad():
+            for node in self.tape:
+                args = arguments_of(node, result, leaf)
+                results[node] = run_again(node, args, changes.get(self.number[node], ()))
+        again: dict[Node, Any] = {node: node_of(results[node]) for node in self.tape}
+        gradients = Shown(list(again.values()))
+        if self._graph.backward == "done":
+            watch_backward(result(*self.root._source()), gradients)
+        values = {self.number[node]: value_of(results[node][0].array) for node in self.tape}
+        values |= {number: value_of(leaf.array) for number, leaf in leaves.items()}
+        arrived = {self.number[node]: gradients.first(again[node]) for node in self.tape}
+        arrived |= {number: gradients.first(id(leaf)) for number, leaf in leaves.items()}
+        nodes = [replace(node, gradient=arrived.get(node.id)) for node in self._graph.nodes]
+        nodes = [replace(n, value=values[n.id], missing="") if n.id in values else n for n in nodes]
+        back = {id(edge): gradients.edges.get((again[node], i)) for (node, i), edge in self.edges.items()}
+        edges = [replace(edge, gradient=back.get(id(edge))) for edge in self._graph.edges]
+        return replace(self._graph, nodes=nodes, edges=edges)
+
+    def drawn(self, run: bool) -> Graph:
+        """The graph; if a backward has freed it, with the gradients that it has left; if ``run``, with all."""
+        gradients = Shown(self.tape)
+        if self.is_released():
+            gradients.take(self.leaves())
+        elif run:
+            watch_backward(self.root, gradients)
+        return self.graph(gradients)
 
     def graph(self, gradients: Shown) -> Graph:
         """The whole, with the gradients of a backward pass, if one has run."""
@@ -104,7 +156,8 @@ class Builder:
         graph.backward = "done" if gradients.ran else "none"
         if gradients.ran and self.root.array.size != 1:
             graph.nodes[graph.output].attributes["backward"] = "begins with its sum"
-        graph.modules = self.modules.infos({node.module for node in graph.nodes})
+        paths = {""}.union(*(ways(node.module) for node in graph.nodes))
+        graph.modules = {path: self.modules.info(path) for path in sorted(paths)}
         return graph
 
     def _add(self, node: Node) -> None:
@@ -115,7 +168,13 @@ class Builder:
         sources = [self._read(edge[0], "input", added, name, node.order) for edge, name in pairs]
         constants = [self._read(value, "constant", added, name, node.order) for name, value in others]
         added.id = self.number[node] = len(self._graph.nodes)
-        added.op, added.name = self._op_key(node), self._names.result(node) or node.op.name
+        names_of = [self._results.get((node, slot)) for slot in range(len(node.results or (None,)))]
+        op = node.op
+        if id(op) not in self._op_keys:  # its name, numbered where Functions have the same name
+            same = sum(info.name == op.name for info in self._graph.ops.values())
+            self._op_keys[id(op)] = f"{op.name} {same + 1}" if same else op.name
+            self._graph.ops[self._op_keys[id(op)]] = op_info(op, self.root.array)
+        added.op, added.name = self._op_keys[id(op)], ", ".join(filter(None, names_of)) or op.name
         added.attributes |= _hooks(*(node.hooks or {}).values())
         self._graph.nodes.append(added)
         for position, (name, source) in enumerate(zip(names, sources, strict=True)):
@@ -139,25 +198,16 @@ class Builder:
             added.value = outline(*self._shapes[node, 0], str(self.root.device))  # type: ignore[attr-defined]
         return added, others
 
-    def _op_key(self, node: Node) -> str:
-        """The key of a node's op: its name, numbered where Functions have the same name."""
-        op = node.op
-        if id(op) not in self._op_keys:
-            same = sum(info.name == op.name for info in self._graph.ops.values())
-            key = self._op_keys[id(op)] = f"{op.name} {same + 1}" if same else op.name
-            self._graph.ops[key] = op_info(op, self.root.array)
-        return self._op_keys[id(op)]
-
     def _read(self, value: Any, kind: Kind, reader: data.Node, name: str, since: int) -> int:
         """The number of what an op of that order reads as ``name``: of a leaf, which is added where it is new."""
         if (known := place_in(self.number, value)) is not None:
             return known
         number = self.number[id(value)] = len(self._graph.nodes)
         self.leaf_of[number] = value
-        leaf = self._names.leaf(number, value, kind, reader, name)
+        leaf = self._leaf(number, value, kind, reader, name)
         leaf.attributes |= _hooks(getattr(value, "_hooks", None) or {})
         self._graph.nodes.append(leaf)
-        if seen := self.leaf_of_seen.get(id(value)):
+        if seen := self._leaves_seen.get(id(value)):
             leaf.value = seen[0]
         elif isinstance(value, Faint):
             leaf.value = outline(value.shape, value.dtype, str(self.root.device))  # type: ignore[attr-defined]
@@ -167,6 +217,32 @@ class Builder:
             if isinstance(value, Variable) and is_changed(value._changes, since):
                 leaf.attributes["changed"] = _NOW
         return number
+
+    def _leaf(self, number: int, leaf: Any, kind: Kind, reader: data.Node, read_as: str) -> data.Node:
+        """A leaf's node, named by a module, a variable, what it is a view of, its line, or the op that reads it."""
+        names = self._parameters.get(id(leaf), [])
+        if kind == "input" and (names or isinstance(leaf, Parameter)):
+            kind = "parameter"
+        if names:
+            all_names = {"names": ", ".join(names)} if len(names) > 1 else {}
+            return data.Node(number, kind, "", names[0], names[0].rpartition(".")[0], attributes=all_names)
+        made_of = self._seen.made_of(leaf) if self._seen else ""
+        name = self._called(leaf) or self._viewed(leaf) or _made_by(leaf) or made_of
+        if not name and not isinstance(leaf, Variable | Faint):
+            name = f"{read_as} of {reader.op}"
+        module = "" if id(leaf) in self._arguments else reader.module
+        return data.Node(number, kind, "", name or _OTHERWISE[kind], module)
+
+    def _called(self, tensor: Any) -> str:
+        """What the program calls a tensor: as a parameter, as an argument, as a variable; "" if it has no name."""
+        parameter = next(iter(self._parameters.get(id(tensor), ())), "")
+        variable = self._leaves_seen[id(tensor)][1] if id(tensor) in self._leaves_seen else ""
+        return parameter or self._arguments.get(id(tensor), "") or variable
+
+    def _viewed(self, leaf: Any) -> str:
+        base = getattr(leaf, "_parent", None)
+        name = "" if base is None else self._called(base) or self._viewed(base) or _made_by(base)
+        return f"{name.removesuffix(' (a view)')} (a view)" if name else ""
 
     def _add_memory(self) -> None:
         """Note the bytes that nodes keep alive, each piece once, with the oldest. Parameters are free."""
@@ -210,65 +286,10 @@ def _hooks(*tables: Mapping[int, Callable[..., Any]]) -> dict[str, str]:
     return {"hooks": ", ".join(map(function_text, hooks))} if hooks else {}
 
 
-class _Names:
-    """What leaves and results are called: by modules, by the program's variables, or by the lines that made them."""
-
-    def __init__(self, modules: Modules, named: Named, seen: Observation | None) -> None:
-        self._seen = seen
-        self.parameters = modules.parameters()
-        self.arguments: dict[int, str] = {}
-        self.variables = {i: name for i, (_, name, _) in seen.leaves.items()} if seen else {}
-        self.results = dict(seen.variables.names) if seen else {}
-        for name, tensor in named:
-            self.arguments.setdefault(id(tensor), name)
-            source, slot = tensor._source()
-            if source is not None:
-                self.results.setdefault((source, slot), name)
-
-    def result(self, node: Node) -> str:
-        """The names of those of a node's results that have one, or ""."""
-        slots = range(len(node.results or (None,)))
-        return ", ".join(name for slot in slots if (name := self.results.get((node, slot))))
-
-    def called(self, tensor: Any) -> str:
-        """What the program calls a tensor: as a parameter, as an argument, as a variable; "" if it has no name."""
-        parameter = next(iter(self.parameters.get(id(tensor), ())), "")
-        return parameter or self.arguments.get(id(tensor), "") or self.variables.get(id(tensor), "")
-
-    def leaf(self, number: int, leaf: Any, kind: Kind, reader: data.Node, read_as: str) -> data.Node:
-        """A leaf's node, named by a module, a variable, what it is a view of, its line, or the op that reads it."""
-        names = self.parameters.get(id(leaf), [])
-        if kind == "input" and (names or isinstance(leaf, Parameter)):
-            kind = "parameter"
-        if names:
-            all_names = {"names": ", ".join(names)} if len(names) > 1 else {}
-            return data.Node(number, kind, "", names[0], names[0].rpartition(".")[0], attributes=all_names)
-        made_of = self._seen.made_of(leaf) if self._seen else ""
-        name = self.called(leaf) or self._viewed(leaf) or _made_by(leaf) or made_of
-        if not name and not isinstance(leaf, Variable | Faint):
-            name = f"{read_as} of {reader.op}"
-        module = "" if id(leaf) in self.arguments else reader.module
-        return data.Node(number, kind, "", name or _OTHERWISE[kind], module)
-
-    def _viewed(self, leaf: Any) -> str:
-        base = getattr(leaf, "_parent", None)
-        name = "" if base is None else self.called(base) or self._viewed(base) or _made_by(base)
-        return f"{name.removesuffix(' (a view)')} (a view)" if name else ""
-
-
 def _made_by(leaf: Any) -> str:
     """The expression that made a tensor, as it stands in the program: "mg.tensor(2.0)"; "" where it is not known."""
     origin = leaf.origin if isinstance(leaf, Faint) else getattr(leaf, "_origin", None)
     return "" if origin is None else expression(*origin)
-
-
-def _number_same(leaves: Iterable[data.Node]) -> None:
-    count = Counter[str]()
-    for leaf in leaves:
-        name = leaf.name
-        count[name] += 1
-        if count[name] > 1:
-            leaf.name = f"{name} ({count[name]})"
 
 
 def _kept(node: Node) -> Iterator[tuple[str, Any, Any]]:
@@ -287,67 +308,40 @@ def _kept(node: Node) -> Iterator[tuple[str, Any, Any]]:
             yield f"ctx.{name}", value, value
 
 
-def record(
-    what: Variable | Callable[..., Any],
-    inputs: Sequence[Any] = (),
-    named: Mapping[str, Any] | None = None,
-    backward: bool = True,
-    modules: Mapping[str, Module] | None = None,
-) -> Graph:
-    """The graph of a tensor, or of a call that is made now; see ``viz.graph``. Where a backward has freed it, the
-    gradients are those that it has left: the leaves' ``.grad``."""
-    nodes = built("graph", what, inputs, named or {}, modules)
-    return with_gradients(nodes, backward or not isinstance(what, Variable))
-
-
-def graph_of(root: Variable, tensor: Variable, run: bool) -> tuple[Graph, int]:
-    """The graph that leads to ``root``, and a tensor's number in it; ``run``: with gradients in any case."""
-    nodes = _of_tensor(root)
-    source = tensor._source()[0]
-    number = nodes.number.get(id(tensor) if source is None else source)
-    if number is None:
-        raise RuntimeError("explain: the tensor is no part of the graph: nothing was computed from it there")
-    return with_gradients(nodes, run or any(leaf._grad is not None for leaf in nodes.leaves())), number
-
-
-def with_gradients(nodes: Builder, run: bool) -> Graph:
-    """The graph; if a backward has freed it, with the gradients that it has left; if ``run``, with all."""
-    gradients = Shown(nodes.tape)
-    if nodes.is_released():
-        gradients.take(nodes.leaves())
-    elif run:
-        watch_backward(nodes.root, gradients)
-    return nodes.graph(gradients)
-
-
 def built(
     caller: str, what: Any, inputs: Sequence[Any], named: Mapping[str, Any], modules: Mapping[str, Module] | None = None
 ) -> Builder:
-    """The nodes of a tensor, or of a call that is made now and watched; see ``record``."""
+    """The nodes of a tensor, or of a call that is made now and watched; see ``viz.graph``."""
     if isinstance(what, Variable):
         if inputs or named:
             raise TypeError(f"{caller} takes a tensor alone, or a module or function and its inputs")
-        return _of_tensor(what, modules)
+        if not what._wanted() or what._source()[0] is None:
+            raise RuntimeError(
+                "no recorded op made this tensor, so that there is no graph: compute it from tensors that "
+                "require a gradient, outside no_grad()"
+            )
+        variables, of_caller = variables_of(*user_frames())
+        known = Modules()
+        for name, module in (of_caller if modules is None else modules).items():
+            known.add(name, module)
+        title = next((name for name, variable in variables if variable is what), "tensor")
+        return Builder(title, what, known, variables)
     if not callable(what):
         raise TypeError(f"{caller} takes a tensor, a module or a function, not {type(what).__name__}")
-    return _of_call(what, inputs, named)
-
-
-def _of_call(function: Callable[..., Any], inputs: Sequence[Any], named: Mapping[str, Any]) -> Builder:
-    owner = function if isinstance(function, Module) else getattr(function, "__self__", None)
-    modules = Modules(owner if isinstance(owner, Module) else None)
-    arguments = argument_names(function, inputs, named)
+    owner = what if isinstance(what, Module) else getattr(what, "__self__", None)
+    known = Modules(owner if isinstance(owner, Module) else None)
+    arguments = argument_names(what, inputs, named)
     for op in REGISTRY.values():  # so that no op's time has the import of its kernel in it
         of(np.empty(0)).kernels(op.name)
-    with Observation(modules, arguments) as observation:
-        root = _start(function(*inputs, **named))
-    title = type(function).__name__ if isinstance(function, Module) else getattr(function, "__name__", "call")
+    with Observation(known, arguments) as observation:
+        root = _start(what(*inputs, **named))
+    title = type(what).__name__ if isinstance(what, Module) else getattr(what, "__name__", "call")
     if root is None:
         raise RuntimeError(
             f"nothing in what {title} returned wants a gradient, so that no op was recorded: set "
             f"requires_grad on an input or a parameter, and call it outside no_grad()"
         )
-    return Builder(title, root, modules, arguments, observation)
+    return Builder(title, root, known, arguments, observation)
 
 
 def _start(result: Any) -> Variable | None:
@@ -357,20 +351,6 @@ def _start(result: Any) -> Variable | None:
     like_first = [tensor for _, tensor in results if (tensor.array.ndim == 0) == (results[0][1].array.ndim == 0)]
     chosen: list[Any] = losses or like_first  # Tensors
     return reduce(operator.add, (x.sum() for x in chosen)) if len(chosen) > 1 else next(iter(chosen), None)
-
-
-def _of_tensor(tensor: Variable, modules: Mapping[str, Module] | None = None) -> Builder:
-    if not tensor._wanted() or tensor._source()[0] is None:
-        raise RuntimeError(
-            "no recorded op made this tensor, so that there is no graph: compute it from tensors that "
-            "require a gradient, outside no_grad()"
-        )
-    variables, of_caller = variables_of(*user_frames())
-    known = Modules()
-    for name, module in (of_caller if modules is None else modules).items():
-        known.add(name, module)
-    title = next((name for name, variable in variables if variable is tensor), "tensor")
-    return Builder(title, tensor, known, variables)
 
 
 def last_result_of(tensor: Variable) -> Variable | None:

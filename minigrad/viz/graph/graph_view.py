@@ -12,11 +12,11 @@ from ...nn.module import Module
 from ..page import Page
 from ..view import Picture
 from .dot import Colour, Dot, library
-from .fold import BUDGET, Direction, Tree, key_of, label_of, labels, total, tree
-from .graph_data import Graph
-from .graph_record import MOST, built, with_gradients
-from .graph_values import Stored
-from .replay import Change, Replay
+from .fold import SEPARATOR, Direction, Tree, key_of, label_of, labels, total, tree
+from .graph_data import Graph, Stored
+from .graph_record import MOST, Builder, built
+from .observe import place_in
+from .replay import Change
 
 _SCRIPTS = tuple(
     f"graph{part}.js"
@@ -30,12 +30,10 @@ _BODY = """<div id="graph">
 
 
 def graph(
-    what: Graph | Variable | Callable[..., Any],
+    what: Variable | Callable[..., Any],
     /,
     *inputs: Any,
-    direction: Direction | None = None,
     depth: int | None = None,
-    fold: bool | int = True,
     colour: Colour = "none",
     modules: Mapping[str, Module] | None = None,
     **named: Any,
@@ -47,30 +45,19 @@ def graph(
     Args:
         what: a result of recorded ops, or a module or function that is called with ``inputs`` and ``named``
             while it is watched, which shows most: all values, and times.
-        direction: "forward", "backward" or "both"; by default both where there are gradients.
         depth: how many nested modules are open; by default as many as one screen can show.
-        fold: whether repeated modules are one box, closed at first; a number: how many boxes are visible
-            at first.
         colour: "time", "bytes" or "gradient" (its norm), from which boxes have their colour.
         modules: of a tensor: modules by what they are called.
 
     Raises RuntimeError: no op was recorded, as no tensor of the result wants a gradient; TypeError: a tensor and
-    inputs, or something that cannot be called; ValueError: a direction or colour that is not known, or a depth or
-    number of boxes below 0.
+    inputs, or something that cannot be called; ValueError: a colour that is not known, or a depth below 0.
     """
-    if isinstance(what, Graph):
-        drawn, replay = what, None
-    else:
-        nodes = built("graph", what, inputs, named, modules)
-        drawn = with_gradients(nodes, run=True)
-        replay = nodes.replay(drawn)
-    direction = direction or ("forward" if drawn.backward == "none" else "both")
-    for name, value, known in (("direction", direction, get_args(Direction)), ("colour", colour, get_args(Colour))):
-        if value not in known:
-            raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}")
-    if (depth is not None and depth < 0) or (not isinstance(fold, bool) and fold < 1):
-        raise ValueError(f"depth is {depth} and fold is {fold}; they must be 0 and 1 at least")
-    return GraphView(drawn, direction, depth, fold, colour, replay)
+    if colour not in get_args(Colour):
+        raise ValueError(f"colour is {colour!r}; it must be one of {', '.join(get_args(Colour))}")
+    if depth is not None and depth < 0:
+        raise ValueError(f"depth is {depth}; it must be 0 at least")
+    nodes = built("graph", what, inputs, named, modules)
+    return GraphView(nodes.drawn(run=True), depth, colour, None if nodes.is_large() else nodes)
 
 
 @dataclass(eq=False)
@@ -79,11 +66,9 @@ class GraphView(Picture):
 
     endings = (".html", ".svg", ".png", ".pdf", ".dot")
     graph: Graph  # what is known
-    direction: Direction
-    depth: int | None
-    fold: bool | int
-    colour: Colour
-    replay: Replay | None = None  # what computes it again; None where it is too large, or plain data
+    depth: int | None = None
+    colour: Colour = "none"
+    replay: Builder | None = None  # what computes it again; None where it is too large, or plain data
     changes: dict[int, list[Change]] = field(default_factory=dict)  # numbers that are not the program's, by node
 
     def __repr__(self) -> str:
@@ -107,32 +92,33 @@ class GraphView(Picture):
             raise RuntimeError(
                 f"this graph cannot be computed again: it is plain data, or its ops read over {MOST:,} numbers"
             )
-        number = self.graph.nodes[node].id if isinstance(node, int) else self._number(node)
-        changes = {**self.changes, number: [*self.changes.get(number, ()), (at, value)]}
-        return replace(self, graph=self.replay.changed(changes), changes=changes)
-
-    def _number(self, name: str) -> int:
-        numbers = [node.id for node in self.graph.nodes if node.name == name]
+        nodes = self.graph.nodes
+        numbers = [nodes[node].id] if isinstance(node, int) else [one.id for one in nodes if one.name == node]
         if len(numbers) != 1:
-            raise KeyError(f"{len(numbers) or 'no'} nodes are called {name!r}: give its number")
-        return numbers[0]
+            raise KeyError(f"{len(numbers) or 'no'} nodes are called {node!r}: give its number")
+        changes = {**self.changes, numbers[0]: [*self.changes.get(numbers[0], ()), (at, value)]}
+        return replace(self, graph=self.replay.changed(changes), changes=changes)
 
     @cached_property
     def tree(self) -> Tree:
         """The nested boxes of the graph, and which are open."""
-        budget = BUDGET if isinstance(self.fold, bool) else self.fold
-        return tree(self.graph, self.fold is not False, budget, self.depth)
+        return tree(self.graph, depth=self.depth)
+
+    @property
+    def direction(self) -> Direction:
+        """Which arrows there are: results go forward, and gradients, where there are any, backward."""
+        return "forward" if self.graph.backward == "none" else "both"
 
     def page(self) -> Page:
         """The interactive page, which works offline."""
-        fit = self.depth is None and isinstance(self.fold, bool)  # nobody asked for what is open: more may be closed
-        look = {"direction": self.direction, "colour": self.colour, "fit": fit}
+        # Where nobody asked for what is open, more may be closed, so that it fits.
+        look = {"direction": self.direction, "colour": self.colour, "fit": self.depth is None}
         data = packed(self.graph, **_boxes(self.graph, self.tree), **look)
         return Page(self.graph.title, data, _SCRIPTS, ("graph.css",), body=_BODY, height=720)
 
     def dot(self, dark: bool = False) -> str:
         """Graphviz's language, for what is visible at first; ``dark``: in the colours of dark paper."""
-        return self._dot(dark).source()
+        return Dot(self.graph, self.tree, self.direction, self.colour, dark).source()
 
     def graphviz(self, dark: bool = False) -> Any:
         """The same as a ``graphviz.Source``, for Graphviz's other formats. Raises ImportError: Graphviz is missing."""
@@ -140,10 +126,39 @@ class GraphView(Picture):
 
     def svg(self, dark: bool = False) -> str:
         """What Graphviz's ``dot`` draws of it. Raises ImportError as ``graphviz``."""
-        return self._dot(dark).svg()
+        return Dot(self.graph, self.tree, self.direction, self.colour, dark).svg()
 
-    def _dot(self, dark: bool) -> Dot:
-        return Dot(self.graph, self.tree, self.direction, self.colour, dark)
+
+def make_dot(
+    var: Variable, params: Mapping[str, Variable] | None = None, show_attrs: bool = False, show_saved: bool = False
+) -> Any:
+    """The whole graph of a tensor as a ``graphviz.Digraph``, by the arguments of torchviz's function.
+
+        viz.make_dot(loss, dict(model.named_parameters())).render("loss", format="pdf")
+
+    Args:
+        var: a result of recorded ops. params: names of tensors; other tensors keep the program's names.
+        show_attrs, show_saved: boxes show the arguments of ops that are not tensors; what is kept for backward.
+
+    Raises TypeError: not a tensor. RuntimeError: no op was recorded. ImportError: Graphviz is missing.
+    """
+    graphviz = library()
+    if not isinstance(var, Variable):
+        raise TypeError(f"make_dot takes a tensor, not {type(var).__name__}: viz.graph(function, inputs) draws a call")
+    nodes = built("make_dot", var, (), {}, None)
+    graph = nodes.drawn(run=False)
+    for name, tensor in (params or {}).items():
+        if (number := place_in(nodes.number, tensor)) is not None:
+            graph.nodes[number].name = name
+    dot = Dot(graph, tree(graph, repeats=False, budget=len(graph.nodes), depth=len(graph.nodes)), "forward")
+    for node in graph.nodes:
+        details = [f"{name} = {value}" for name, value in node.attributes.items()] if show_attrs else []
+        if show_saved and node.saved:
+            details.append(f"keeps {', '.join(saved.name for saved in node.saved)}")
+        label = dot.labels[key := key_of(("node", node.id))]
+        always, forward, backward = (SEPARATOR.join(filter(None, [text, *details])) for text in label.below)
+        dot.labels[key] = replace(label, below=(always, forward, backward))
+    return graphviz.Digraph(graph.title, body=dot.source().splitlines(keepends=True)[1:-1])
 
 
 def packed(graph: Graph, **more: Any) -> dict[str, Any]:

@@ -6,6 +6,7 @@ walk back is the engine's own: gradients are those that ``backward()`` would hav
 
 from __future__ import annotations
 
+import linecache
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter_ns
@@ -18,7 +19,7 @@ from ...autograd.mode import at_end
 from ...autograd.observer import Observer, attach, detach, observed
 from ...autograd.origin import Faint
 from ...autograd.tape import RETAINED, Node, Variable, wrap
-from ...autograd.tracebacks import user_frame
+from ...autograd.tracebacks import at, user_frame
 from ...autograd.walk import nodes_behind, pass_back
 from ...backend import xp
 from ...nn.parameter import Parameter
@@ -26,9 +27,8 @@ from ...ops.op import Op
 from ...profiler.watch import gpu_clock
 from ...profiler.watched import Within
 from . import graph_data as data
-from .graph_data import Value
-from .graph_names import Modules, Variables, argument_text, input_name, is_array, name_in, place_of
-from .graph_values import value_of
+from .graph_data import Value, value_of
+from .graph_names import Modules, Variables, argument_text, input_name, is_array, name_in, readable
 
 Arrays = list[tuple[str, Any]]  # arguments of an op and their names
 Target = tuple[Node | int, int]  # a node, or a leaf's id as tensors compare element by element; and the slot
@@ -69,12 +69,17 @@ class Observation(Within):
             frame = user_frame()
             self.variables.look(frame, node)
             attributes, others = self._arguments(node, args, frame)
-            seen = data.Node(-1, "op", op.name, op.name, self.within[-1], *place_of(frame), attributes)
+            file, line = frame.f_code.co_filename, frame.f_lineno
+            code = linecache.getline(file, line, frame.f_globals).strip()
+            place = at(readable(file), line)
+            seen = data.Node(-1, "op", op.name, op.name, self.within[-1], place, code, attributes)
             seen.value = value_of((result[0] if isinstance(result, tuple) else result).array)
             seen.forward_seconds = (end - begin - aside) / 1e9
             self.ops[node] = seen, others
         elif isinstance(result, Variable):
-            names = (self._called(a) for a in args if isinstance(a, Variable))
+            read = (a for a in args if isinstance(a, Variable))
+            of_call, frame = self._arguments_of_call, user_frame()
+            names = (of_call.get(id(a), "") or self.made_of(a) or name_in(frame, a) for a in read)
             if name := next(filter(None, names), "").partition(" (")[0]:
                 self.made[id(result)] = ref(result), f"{name} ({'a view' if op.view else op.name})"
         if self._times:
@@ -88,9 +93,6 @@ class Observation(Within):
         """What a result of an op without a gradient was made of, and by which op: "target (cast)"; "" of others."""
         result, name = self.made.get(id(tensor), (None, ""))
         return name if result and result() is tensor else ""
-
-    def _called(self, tensor: Variable) -> str:
-        return self._arguments_of_call.get(id(tensor), "") or self.made_of(tensor) or name_in(user_frame(), tensor)
 
     def _arguments(self, node: Node, args: tuple[Any, ...], frame: FrameType) -> tuple[dict[str, str], Arrays]:
         """The arguments that are no arrays, and those that are and want no gradient; looks at leaves."""

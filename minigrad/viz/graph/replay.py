@@ -1,30 +1,23 @@
 """Ops of a tape that run once more: for results that nobody has kept, and for a graph with other numbers.
 
-The library's ops draw no random numbers, as a dropout's mask is an argument of them; a program's own might, and do not
-run. For lost results nothing is used that a program has changed since, and what comes out has to agree with the results
-that are still known. For other numbers ops run on copies; a change of a result adds the difference to it: what it was
-computed from stays, and its gradient goes back by the same rules.
+The library's ops draw no random numbers; a program's own might, and do not run. For lost results nothing is used that a
+program has changed since, and what comes out has to agree with the results that are still known. For other numbers ops
+run on copies; what a changed result was computed from stays, and its gradient goes back by the same rules.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ...autograd.mode import enable_grad
 from ...autograd.origin import Faint, is_changed, there
-from ...autograd.tape import Node, Variable, apply, node_of, wrap
+from ...autograd.tape import Node, Variable, apply, wrap
 from ...backend import ARRAY_TYPES, of
 from ...backend import dtype as dt
 from ...backend.dtype import Array
 from ...ops.op import Op
-from .graph_data import Edge, Graph
-from .graph_values import value_of
-from .observe import Shown, place_in, watch_backward
 
 BUDGET = 4_000_000  # numbers that are read and written for it at most: no large model is computed a second time
 CHANGED = "what it was computed from has changed since"
@@ -50,12 +43,18 @@ def computed_again(tape: Sequence[Node], alive: Results) -> tuple[Results, dict[
             raise UnknownError(reasons.get(source, GONE))
         return known[source, slot]
 
+    def unchanged(value: Any) -> Any:
+        """What an op has read, as it was at that order of nodes. Raises UnknownError: it has changed since."""
+        if isinstance(value, Variable) and is_changed(value._changes, node.order):
+            raise UnknownError(CHANGED)
+        return value.array if isinstance(value, Variable) else value
+
     for node in tape:
         is_missing = (node, 0) not in alive
         if not is_missing and not any(edge[0] in new for edge in node.edges if isinstance(edge[0], Node)):
             continue
         try:
-            args = _arguments(node, result, partial(_unchanged, since=node.order))
+            args = arguments_of(node, result, unchanged)
             if any(args[i].shape != edge[2] for i, edge in zip(node.plan.inputs, node.edges, strict=True)):
                 raise UnknownError(CHANGED)
             left -= sum(a.size for a in args if hasattr(a, "strides"))
@@ -72,16 +71,7 @@ def computed_again(tape: Sequence[Node], alive: Results) -> tuple[Results, dict[
     return known, reasons
 
 
-def _unchanged(value: Any, since: int) -> Any:
-    """What an op has read, as it was at that order of nodes. Raises UnknownError: it has changed since."""
-    if not isinstance(value, Variable):
-        return value
-    if is_changed(value._changes, since):
-        raise UnknownError(CHANGED)
-    return value.array
-
-
-def _arguments(node: Node, result: Callable[[Node, int], Any], leaf: Callable[[Any], Any]) -> list[Any]:
+def arguments_of(node: Node, result: Callable[[Node, int], Any], leaf: Callable[[Any], Any]) -> list[Any]:
     """A node's arguments: ``result(node, slot)`` of results that a gradient goes back to, ``leaf(value)`` of others."""
 
     def read(value: Any) -> Any:
@@ -136,56 +126,9 @@ def _is_close(a: Array, b: Array) -> bool:
     return bool(np.allclose(one, two, rtol=apart, atol=apart * float(finite.max(initial=0)), equal_nan=True))
 
 
-# A graph with other numbers --------------------------------------------------------------------------------
-
-
-@dataclass(eq=False, repr=False)
-class Replay:
-    """A tape that can run again, and the graph that was drawn of it, with the program's own numbers."""
-
-    graph: Graph
-    tape: list[Node]
-    root: Variable
-    number: Mapping[Node | int, int]  # in the graph, by node or by a leaf's id
-    leaf_of: Mapping[int, Any]  # by number: what no recorded op made
-    edges: Mapping[tuple[Node, int], Edge]  # those that a gradient goes back on, by node and position
-
-    def changed(self, changes: Changes) -> Graph:
-        """The same graph with other numbers of some nodes. Raises UnknownError: an op cannot run again."""
-        known = {number: leaf for number, leaf in self.leaf_of.items() if not isinstance(leaf, Faint)}
-        leaves = {number: _copy(leaf, changes.get(number, ())) for number, leaf in known.items()}
-        results: dict[Node, tuple[Any, ...]] = {}
-
-        def result(source: Any, slot: int) -> Any:
-            return results[source][slot]
-
-        def leaf(value: Any) -> Any:
-            number = place_in(self.number, value) if isinstance(value, (Variable, *ARRAY_TYPES)) else None
-            if number is None:
-                return value
-            return leaves[number] if number in leaves else wrap(result(*value._source()).array)  # of a result itself
-
-        with enable_grad():
-            for node in self.tape:
-                args = _arguments(node, result, leaf)
-                results[node] = _run(node, args, changes.get(self.number[node], ()))
-        again: dict[Node, Any] = {node: node_of(results[node]) for node in self.tape}
-        gradients = Shown(list(again.values()))
-        if self.graph.backward == "done":
-            watch_backward(result(*self.root._source()), gradients)
-        values = {self.number[node]: value_of(results[node][0].array) for node in self.tape}
-        values |= {number: value_of(leaf.array) for number, leaf in leaves.items()}
-        arrived = {self.number[node]: gradients.first(again[node]) for node in self.tape}
-        arrived |= {number: gradients.first(id(leaf)) for number, leaf in leaves.items()}
-        nodes = [replace(node, gradient=arrived.get(node.id)) for node in self.graph.nodes]
-        nodes = [replace(n, value=values[n.id], missing="") if n.id in values else n for n in nodes]
-        back = {id(edge): gradients.edges.get((again[node], i)) for (node, i), edge in self.edges.items()}
-        edges = [replace(edge, gradient=back.get(id(edge))) for edge in self.graph.edges]
-        return replace(self.graph, nodes=nodes, edges=edges)
-
-
 @np.errstate(all="ignore")
-def _run(node: Node, args: list[Any], changes: Sequence[Change]) -> tuple[Any, ...]:
+def run_again(node: Node, args: list[Any], changes: Sequence[Change]) -> tuple[Any, ...]:
+    """The results of a node with other arguments; of the first some numbers are changed."""
     if node.op.backward is not None:
         raise UnknownError(f"{node.op.name} is a Function of the program's own, and does not run again unasked")
     try:
@@ -197,7 +140,7 @@ def _run(node: Node, args: list[Any], changes: Sequence[Change]) -> tuple[Any, .
     return results
 
 
-def _copy(leaf: Any, changes: Sequence[Change]) -> Variable:
+def copied(leaf: Any, changes: Sequence[Change]) -> Variable:
     """A leaf with the numbers it has, but for changes."""
     array = leaf.array if isinstance(leaf, Variable) else leaf
     copy: Variable = wrap(_with_changes(array.copy(), changes))

@@ -43,7 +43,7 @@ from pathlib import Path
 from typing import Any, Required, TypedDict
 
 from minigrad.optim.optimizer import ZEROS, Optimizer
-from minigrad.serialization import errors, load, save
+from minigrad.serialization import load, save, source
 
 from ..schema import check, check_like, check_size, short
 from .trainer_settings import FORMER, Settings, State
@@ -53,7 +53,7 @@ PROGRAM, VERSION = "minigrad.training", 1  # the format's name
 MOST = 2**53  # of every count: a step, a line, an epoch
 _TRAINING = ("training", "settings", "optimizer", "schedule", "averaged", "random", "extra")
 _SNAPSHOT = re.compile(r"\d+\.safetensors")
-DAMAGE = (*errors.DAMAGE, RuntimeError, pickle.UnpicklingError, MemoryError)
+DAMAGE = (*source.DAMAGE, RuntimeError, pickle.UnpicklingError, MemoryError)
 ADVICE = "What to do: restore it from a copy, or train in another folder; nothing has been changed"
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from minigrad.viz.attention import AttentionView, Candidate, attention
-from minigrad.viz.attention.pictures import chosen, pooled
+from minigrad.viz.attention.attention_view import chosen, pooled
 from minigrad.viz.vector import shortened, width, wrapped
 from tests.support.cases import raises
 

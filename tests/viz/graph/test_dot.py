@@ -13,10 +13,10 @@ import pytest
 
 import minigrad as mg
 from minigrad import nn, viz
+from minigrad.viz.graph import GraphView as view
 from minigrad.viz.graph.dot import Dot
 from minigrad.viz.graph.fold import label_of, shortened, tree
 from minigrad.viz.graph.graph_data import Graph
-from minigrad.viz.graph.graph_view import graph as view
 from minigrad.viz.palette import DARK, LIGHT
 from tests.support import graphs
 from tests.support.cases import raises

@@ -8,10 +8,9 @@ import pytest
 import minigrad
 from minigrad import viz
 from minigrad.viz.graph.graph_data import Graph
-from minigrad.viz.graph.graph_record import record
 from tests.ops.cases import CASES, Case, find
 from tests.support.cases import each
-from tests.support.graphs import check_same, check_sum
+from tests.support.graphs import check_same, check_sum, record
 from tests.support.recorded import DIFFERENTIABLE, OTHERWISE, inputs, one, recorded
 
 

@@ -12,8 +12,8 @@ import minigrad.nn.functional as F
 from minigrad.ops.op import op
 from minigrad.viz.graph import replay
 from minigrad.viz.graph.graph_data import Graph, Node
-from minigrad.viz.graph.graph_record import record
 from tests.support.functions import Cube
+from tests.support.graphs import record
 
 
 def by_name(graph: Graph) -> dict[str, Node]:

@@ -9,7 +9,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from minigrad.viz.graph.graph_view import graph as view
+import minigrad
+from minigrad import viz
+from minigrad.viz.graph import GraphView as view
 from tests.support import graphs
 from tests.support.browser import texts, wait_for
 from tests.support.cases import raises
@@ -41,8 +43,8 @@ def test_save_by_ending(tmp_path) -> None:
 def test_options() -> None:
     graph = graphs.small()
     assert view(graph).direction == "both" and view(graphs.small(backward=False)).direction == "forward"
-    for wrong in ({"direction": "up"}, {"colour": "red"}, {"depth": -1}, {"fold": 0}):
-        raises(ValueError, next(iter(wrong)), partial(view, graph, **wrong))
+    for wrong in ({"colour": "red"}, {"depth": -1}):
+        raises(ValueError, next(iter(wrong)), partial(viz.graph, minigrad.ones(1, requires_grad=True) * 2, **wrong))
     assert repr(view(graph)) == "<graph of loss: 7 nodes, 5 boxes>"
 
 
@@ -113,7 +115,7 @@ def test_three_clicks_to_a_node_and_back(show) -> None:
 
 
 def test_boxes_have_room_for_what_they_say(show) -> None:
-    page = show(graphs.transformer(2), depth=2, fold=100)
+    page = show(graphs.transformer(2), depth=2)
     page.click("#drawing .folded >> nth=0")
     assert page.locator("#drawing .dock").count() and page.locator("#drawing .group").count()
     wide = """() => [...document.querySelectorAll("#port text")].filter((node) => {

@@ -15,10 +15,9 @@ from minigrad import nn
 from minigrad.autograd import Function
 from minigrad.utils.checkpoint import checkpoint
 from minigrad.viz.graph import graph_data as data
-from minigrad.viz.graph.graph_record import record
 from minigrad.viz.graph.graph_view import graph
 from tests.support.cases import raises
-from tests.support.graphs import check_sum
+from tests.support.graphs import check_sum, record
 
 
 class Block(nn.Module):

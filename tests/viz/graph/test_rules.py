@@ -11,7 +11,7 @@ import minigrad
 from minigrad.backend import of
 from minigrad.compat.ops.registry import REGISTRY
 from minigrad.ops.op import Op
-from minigrad.viz.graph.rules import op_info, source_of
+from minigrad.viz.graph.graph_names import op_info, source_of
 from tests.support.cases import each
 from tests.support.functions import Cube
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.viz.graph import graph_values as values
-from minigrad.viz.graph.graph_values import CELLS, Stored, blocks, heat, outline, value_of
+from minigrad.viz.graph import graph_data as values
+from minigrad.viz.graph.graph_data import CELLS, Stored, blocks, heat, outline, value_of
 
 
 def on(device: str, array: Any) -> Any:
