@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -347,11 +347,51 @@ class WordHead(nn.Module):
         return F.linear_cross_entropy(states, embedding, targets[chosen], linear_bias=self.bias)
 
 
-class BertWithWords(PretrainedBert):
+class BertWithHead(PretrainedBert):
+    """The encoder, ``bert``, with the layers of a task, one after the other.
+
+    Subclasses say:
+        LAYERS: these layers by their names here, made from a configuration. RULES: the names of their weights.
+        POOLED: whether they read ``Bert.pooled``, and not the states of all tokens.
+    """
+
+    LAYERS: ClassVar[Mapping[str, Callable[[Config], nn.Module]]]
+    POOLED: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.HEADS = (*([PREFIX + "pooler"] if cls.POOLED else []), *cls.LAYERS)
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.config, self.bert = config, Bert(config, self.POOLED)
+        for name, layer in self.LAYERS.items():
+            self.add_module(name, layer(config))
+        initialise(*(getattr(self, name) for name in self.LAYERS))
+
+    def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Any:
+        """Logits: (B, outputs) if ``POOLED``, else (B, T, outputs)."""
+        x = self.bert(tokens, types, mask)
+        x = self.bert.pooled(x) if self.POOLED else x
+        for name in self.LAYERS:
+            x = getattr(self, name)(x)
+        return x
+
+    def loss(self, tokens: Tensor, targets: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+        """The mean cross-entropy of targets (B) or (B, T), IGNORED where there is none."""
+        logits = self(tokens, types, mask)
+        return F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=IGNORED)
+
+
+def two(config: Config) -> nn.Linear:
+    """A layer with two outputs: for a pair of texts, or for a token."""
+    return nn.Linear(config.d_model, 2)
+
+
+class BertWithWords(BertWithHead):
     """What models with the head for words share, and the logit lens asks of them."""
 
-    bert: Bert
-    words: WordHead
+    LAYERS, RULES = {"words": WordHead}, WORDS
 
     @property
     def layers(self) -> nn.ModuleList:
@@ -367,14 +407,8 @@ class BertForPreTraining(BertWithWords):
     """Both tasks of pre-training (section 3.1): logits of words (B, T, V), and whether text 2 follows (0) or not (1),
     logits (B, 2)."""
 
-    ARCHITECTURE, RULES = "BertForPreTraining", (*WORDS, *NEXT_SENTENCE)
-    HEADS = (PREFIX + "pooler", "words", "next_sentence")
-
-    def __init__(self, config: Config) -> None:
-        super().__init__()
-        self.config, self.bert = config, Bert(config)
-        self.words, self.next_sentence = WordHead(config), nn.Linear(config.d_model, 2)
-        initialise(self.words, self.next_sentence)
+    ARCHITECTURE, RULES, POOLED = "BertForPreTraining", (*WORDS, *NEXT_SENTENCE), True
+    LAYERS = {"words": WordHead, "next_sentence": two}
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Logits of words (B, T, V), and of "follows", "does not" (B, 2)."""
@@ -392,14 +426,9 @@ class BertForPreTraining(BertWithWords):
 
 
 class BertForMaskedLM(BertWithWords):
-    """Masked words alone: logits (B, T, V)."""
+    """Masked words only: logits (B, T, V)."""
 
-    ARCHITECTURE, RULES, HEADS = "BertForMaskedLM", WORDS, ("words",)
-
-    def __init__(self, config: Config) -> None:
-        super().__init__()
-        self.config, self.bert, self.words = config, Bert(config, pooler=False), WordHead(config)
-        initialise(self.words)
+    ARCHITECTURE = "BertForMaskedLM"
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """Logits of words (B, T, V)."""
@@ -414,14 +443,12 @@ class BertLMHeadModel(BertWithWords):
     """A causal language model with BERT's weights: logits of the next token (B, T, V). Raises ValueError: a
     configuration that is not causal (``is_decoder`` in config.json)."""
 
-    ARCHITECTURE, RULES, HEADS = "BertLMHeadModel", WORDS, ("words",)
+    ARCHITECTURE = "BertLMHeadModel"
 
     def __init__(self, config: Config) -> None:
-        super().__init__()
         if not config.causal:
             raise ValueError("a language model must be causal: is_decoder=True in config.json, causal=True in a Config")
-        self.config, self.bert, self.words = config, Bert(config, pooler=False), WordHead(config)
-        initialise(self.words)
+        super().__init__(config)
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None, types: Tensor | None = None) -> Tensor:
         """Logits of the token after each (B, T, V); padding may be in front, as positions count tokens."""
@@ -449,48 +476,27 @@ class BertLMHeadModel(BertWithWords):
         return kind(self, prompts, stride, self.bert.embedding.weight.device)
 
 
-class BertForNextSentencePrediction(PretrainedBert):
+class BertForNextSentencePrediction(BertWithHead):
     """Whether text 2 follows text 1 (0) or not (1): logits (B, 2)."""
 
-    ARCHITECTURE, RULES = "BertForNextSentencePrediction", NEXT_SENTENCE
-    HEADS = (PREFIX + "pooler", "next_sentence")
-
-    def __init__(self, config: Config) -> None:
-        super().__init__()
-        self.config, self.bert, self.next_sentence = config, Bert(config), nn.Linear(config.d_model, 2)
-        initialise(self.next_sentence)
-
-    def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """Logits of "follows", "does not" (B, 2)."""
-        return self.next_sentence(self.bert.pooled(self.bert(tokens, types, mask)))
-
-    def loss(self, tokens: Tensor, follows: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """The mean cross-entropy, of 0 where text 2 follows and 1 where not (B)."""
-        return F.cross_entropy(self(tokens, types, mask), follows)
+    ARCHITECTURE, RULES, POOLED = "BertForNextSentencePrediction", NEXT_SENTENCE, True
+    LAYERS = {"next_sentence": two}
 
 
-class BertClassifier(PretrainedBert):
-    """What the classifiers share: dropout, and a layer with as many outputs as there are labels, or another number."""
+class BertClassifier(BertWithHead):
+    """Dropout, and a layer with as many outputs as there are labels."""
 
     RULES = CLASSIFIER
-    HEADS: ClassVar[tuple[str, ...]] = (PREFIX + "pooler", "classifier")
-
-    def __init__(self, config: Config, outputs: int = 0) -> None:
-        super().__init__()
-        self.config, self.bert = config, Bert(config, PREFIX + "pooler" in self.HEADS)
-        self.dropout = nn.Dropout(config.dropout_or(config.head_dropout))
-        self.classifier = nn.Linear(config.d_model, outputs or config.labels)
-        initialise(self.classifier)
+    LAYERS = {
+        "dropout": lambda config: nn.Dropout(config.dropout_or(config.head_dropout)),
+        "classifier": lambda config: nn.Linear(config.d_model, config.labels),
+    }
 
 
 class BertForSequenceClassification(BertClassifier):
     """Text or pair -> logits of labels (B, labels): figure 4 a, b."""
 
-    ARCHITECTURE = "BertForSequenceClassification"
-
-    def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """Logits (B, labels)."""
-        return self.classifier(self.dropout(self.bert.pooled(self.bert(tokens, types, mask))))
+    ARCHITECTURE, POOLED = "BertForSequenceClassification", True
 
     def loss(self, tokens: Tensor, targets: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """The mean cross-entropy of targets (B), integers; or, of floating-point targets (B, labels), the mean binary
@@ -504,55 +510,39 @@ class BertForSequenceClassification(BertClassifier):
 
 
 class BertForMultipleChoice(BertClassifier):
-    """C pairs, such as a question with each answer (section 4.4): tokens, types and mask (B, C, T) -> logits (B, C)."""
+    """C pairs, such as a question with each answer (section 4.4): tokens, types and mask (B, C, T) -> logits (B, C), of
+    which ``loss`` takes the right choices (B)."""
 
-    ARCHITECTURE = "BertForMultipleChoice"
-
-    def __init__(self, config: Config) -> None:
-        super().__init__(config, 1)
+    ARCHITECTURE, POOLED = "BertForMultipleChoice", True
+    LAYERS = {**BertClassifier.LAYERS, "classifier": lambda config: nn.Linear(config.d_model, 1)}
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """Logits (B, C) of tokens (B, C, T)."""
         flat = [None if x is None else x.flatten(0, 1) for x in (types, mask)]  # (B, C, T) -> (B C, T)
-        pooled = self.bert.pooled(self.bert(tokens.flatten(0, 1), *flat))
-        return self.classifier(self.dropout(pooled)).view(tokens.shape[:2])  # (B C, 1) -> (B, C)
-
-    def loss(self, tokens: Tensor, targets: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """The mean cross-entropy of the right choices (B)."""
-        return F.cross_entropy(self(tokens, types, mask), targets)
+        logits: Tensor = super().forward(tokens.flatten(0, 1), *flat)
+        return logits.view(tokens.shape[:2])  # (B C, 1) -> (B, C)
 
 
 class BertForTokenClassification(BertClassifier):
     """Each token -> logits of labels (B, T, labels): figure 4 d."""
 
-    ARCHITECTURE, HEADS = "BertForTokenClassification", ("classifier",)
-
-    def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """Logits (B, T, labels)."""
-        return self.classifier(self.dropout(self.bert(tokens, types, mask)))
-
-    def loss(self, tokens: Tensor, targets: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """The mean cross-entropy of targets (B, T), IGNORED where a token has none."""
-        return F.cross_entropy(self(tokens, types, mask).flatten(0, 1), targets.flatten(), ignore_index=IGNORED)
+    ARCHITECTURE = "BertForTokenClassification"
 
 
-class BertForQuestionAnswering(PretrainedBert):
+class BertForQuestionAnswering(BertWithHead):
     """A question and a text -> logits of where in it the answer begins, and ends (B, T) each: figure 4 c. Raises
     ValueError: a configuration with other than two labels, such as that of a classifier."""
 
-    ARCHITECTURE, RULES, HEADS = "BertForQuestionAnswering", SPAN, ("span",)
+    ARCHITECTURE, RULES, LAYERS = "BertForQuestionAnswering", SPAN, {"span": two}
 
     def __init__(self, config: Config) -> None:
-        super().__init__()
         if config.labels != 2:
             raise ValueError(f"a span has 2 labels, begin and end, not {config.labels}: set num_labels=2")
-        self.config, self.bert = config, Bert(config, pooler=False)
-        self.span = nn.Linear(config.d_model, 2)
-        initialise(self.span)
+        super().__init__(config)
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Logits of the first token of the answer (B, T), and of the last."""
-        first, last = self.span(self.bert(tokens, types, mask)).unbind(-1)
+        first, last = super().forward(tokens, types, mask).unbind(-1)
         return first, last
 
     def loss(
