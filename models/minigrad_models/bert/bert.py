@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
+import numpy as np
+
 import minigrad as mg
 from minigrad import Tensor, nn
 from minigrad.autograd.mode import at_end
@@ -132,9 +134,9 @@ class Config:
 
     def published(self) -> dict[str, Any]:
         """The content of transformers' config.json."""
-        entries = pretrained.to_published(self, FIELDS)
-        labels = {str(i): name for i, name in enumerate(self.label_names)}
-        return {**entries, "id2label": labels, "label2id": {name: int(i) for i, name in labels.items()}}
+        ids = {name: i for i, name in enumerate(self.label_names)}
+        labels = {"id2label": {str(i): name for name, i in ids.items()}, "label2id": ids}
+        return {**pretrained.to_published(self, FIELDS), **labels}
 
 
 def numbered(labels: int) -> list[str]:
@@ -268,14 +270,8 @@ class Bert(PretrainedBert):
 
     @mg.no_grad()
     def encode(self, texts: Sequence[str], batch: int = 32, longest: int = 0) -> Tensor:
-        """The ``sentence_embeddings`` of texts (N, D), by the model's tokenizer, without dropout.
-
-        Texts of a batch are of similar length, and so have little padding.
-
-        Args:
-            texts: N.
-            batch: texts at once.
-            longest: the most tokens of a text, the rest is left out; 0 for the model's positions.
+        """The ``sentence_embeddings`` of texts (N, D), by the model's tokenizer, without dropout: ``batch`` texts of
+        similar length at once, and ``longest`` tokens of each (0: as many as the model has positions).
 
         Raises TypeError: one text, not several. ValueError: the model has no tokenizer; ``batch`` is below 1, or
         ``longest`` out of range.
@@ -297,8 +293,11 @@ class Bert(PretrainedBert):
 
         def work(i: int) -> None:
             rows = [ids[j] for j in order[i * batch : (i + 1) * batch]]
+            tokens = padded(rows, self.config.padding)
+            seen = np.arange(tokens.shape[1]) < np.array([[len(row)] for row in rows])
+            mask = None if seen.all() else mg.from_numpy(seen).to(weight.device)
             with mg.no_grad():  # it holds for one thread
-                parts[i] = self.sentence_embeddings(*padded(rows, self.config.padding, weight.device))
+                parts[i] = self.sentence_embeddings(mg.from_numpy(tokens).to(weight.device), mask)
 
         with at_end(self.train, before) as end, end:
             self.eval()
@@ -310,14 +309,12 @@ class Bert(PretrainedBert):
         return mg.cat(parts)[mg.tensor(order, dtype=mg.int64, device=weight.device).argsort()]
 
 
-def padded(ids: Sequence[Sequence[int]], padding: int, device: Any = None) -> tuple[Tensor, Tensor | None]:
-    """Tokens (B, T), and their mask (B, T), None without padding."""
-    lengths = [len(row) for row in ids]
-    longest = max(lengths)
-    tokens = mg.tensor([[*row, *[padding] * (longest - len(row))] for row in ids], dtype=mg.int64, device=device)
-    if min(lengths) == longest:
-        return tokens, None
-    return tokens, mg.arange(longest, device=device) < mg.tensor(lengths, device=device)[:, None]
+def padded(rows: Sequence[Sequence[int]], padding: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Lists of numbers as an array (B, T), int64, as long as the longest."""
+    result = np.full((len(rows), max(map(len, rows))), padding, np.int64)
+    for row, values in zip(result, rows, strict=True):
+        row[: len(values)] = values
+    return result
 
 
 class WordHead(nn.Module):

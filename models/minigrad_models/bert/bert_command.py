@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -125,8 +125,8 @@ def _length(p: argparse.ArgumentParser, kind: Callable[[str], int], usual: int, 
 
 
 def _do_pretrain(o: argparse.Namespace) -> int:
-    numbers = (o.updates, o.batch, o.rate, o.max_length, o.evaluate_every, o.seed)
-    pretrain(Pretraining(o.text, o.run, _size_of(o), *numbers))
+    size = Size(o.layers, o.width, o.heads, o.vocabulary, o.dropout)
+    pretrain(Pretraining(o.text, o.run, size, o.updates, o.batch, o.rate, o.max_length, o.evaluate_every, o.seed))
     return 0
 
 
@@ -134,32 +134,25 @@ def _do_finetune(o: argparse.Namespace) -> int:
     task = TASKS[o.command]
     usual = task.scratch if o.source == SCRATCH else task.recipe
     recipe = Recipe(o.epochs or usual.epochs, o.batch or usual.batch, o.rate or usual.rate)
-    finetune(task, Options(o.data, o.source, o.run, recipe, o.max_length, _size_of(o), o.seed))
+    size = Size(o.layers, o.width, o.heads, o.vocabulary, o.dropout)
+    finetune(task, Options(o.data, o.source, o.run, recipe, o.max_length, size, o.seed))
     return 0
-
-
-def _size_of(o: argparse.Namespace) -> Size:
-    return Size(o.layers, o.width, o.heads, o.vocabulary, o.dropout)
 
 
 def _do_predict(o: argparse.Namespace) -> int:
     trained = load(o.model)
-    examples = [trained.task.parse(line) for line in _texts(o) if line.strip()]
+    if o.texts:
+        texts = o.texts
+    elif o.input is not None:
+        texts = [line for _, line in lines(o.input)]
+    else:
+        texts = sys.stdin.read().removeprefix("\ufeff").split("\n")
+    examples = [trained.task.parse(line.rstrip("\r")) for line in texts if line.strip()]
     if not examples:
         raise ValueError("there is no input: give texts, or --input FILE with a text per line")
     for example, said in zip(examples, trained.answers(examples), strict=True):
         print(trained.task.show(example, said))
     return 0
-
-
-def _texts(o: argparse.Namespace) -> Iterator[str]:
-    if o.texts:
-        yield from o.texts
-    elif o.input is not None:
-        yield from (line for _, line in lines(o.input))
-    else:
-        for number, line in enumerate(sys.stdin):
-            yield line.removeprefix("" if number else "\ufeff").rstrip("\r\n")
 
 
 def _do_evaluate(o: argparse.Namespace) -> int:

@@ -29,21 +29,14 @@ TASK = "task.json"
 
 
 class Options(NamedTuple):
-    """What a fine-tuning is asked to do.
+    """The options of a fine-tuning."""
 
-    Attributes:
-        data: see ``Task.read``. source: see ``begin``. run: the folder for all that is written.
-        recipe: how long and how fast. longest: pieces that are read at once; None for the task's, or for those that the
-            model can read if these are fewer.
-        size: of a model that begins at random.
-    """
-
-    data: Path | None
-    source: str | None
-    run: Path
+    data: Path | None  # see ``Task.read``
+    source: str | None  # see ``begin``
+    run: Path  # the folder for all that is written
     recipe: Recipe
-    longest: int | None = None
-    size: Size = Size()
+    longest: int | None = None  # pieces that are read at once, see ``length``
+    size: Size = Size()  # of a model that begins at random
     seed: int = 0
     progress: bool = True
 
@@ -71,7 +64,7 @@ class Trained(NamedTuple):
         outputs: dict[int, Array] = {}
         for first in watched(range(0, len(order), AT_ONCE), "reading"):
             rows = order[first : first + AT_ONCE]
-            batch = batch_of([features[i] for i in rows], None, self.model.config.padding)
+            batch = batch_of([features[i] for i in rows], self.model.config.padding)
             outputs.update(zip(rows, self.task.outputs(self.model, batch), strict=True))
         return self.task.answers(examples, [(feature, outputs[i]) for i, feature in enumerate(features)], self.labels)
 
@@ -79,7 +72,7 @@ class Trained(NamedTuple):
 def finetune(task: Task[Any, Any], options: Options) -> dict[str, float]:
     """Fine-tune, save the best model, and return its metrics. A run that was stopped goes on."""
     known, asked = task.read(options.data)
-    labels = task.labels(known)
+    labels = sorted(set(task.said(known)))
     task.check(asked, labels)
     if len(labels) == 1:
         raise ValueError(f"all examples have the label {labels[0]!r}: there is nothing to learn")
@@ -87,33 +80,27 @@ def finetune(task: Task[Any, Any], options: Options) -> dict[str, float]:
     mg.manual_seed(options.seed)
     model = begin(task.kind, options.source, task.texts(known), options.size, positions, labels)
     longest, recipe = length(options.longest, task.longest, model), options.recipe
-    trained = Trained(task, model, task.encoder(model.tokenizer, longest), labels)
+    trained = Trained(task, model, Encoder(model.tokenizer, longest, task.windows), labels)
     features, checks = trained.features(known), trained.features(asked)
     order = LikeLength([len(feature.ids) for feature in features], recipe.batch, options.seed)
-    batches = LoaderBatches(features, order, lambda rows: batch_of(rows, task.targets(rows), model.config.padding))
+    batches = LoaderBatches(features, order, lambda rows: batch_of(rows, model.config.padding))
     steps = recipe.epochs * len(order)
     tell(f"{task.name}: {len(known):,} examples to learn from, {len(asked):,} to measure by; {steps:,} updates")
-    metrics = fit(
-        model,
-        batches,
-        task.loss,
-        options.run,
-        recipe.rate,
-        Settings(
-            steps,
-            evaluate_every=len(order),
-            metric=task.metric,
-            mode="max",
-            seed=options.seed,
-            progress=options.progress,
-            unit=task.unit,
-        ),
-        lambda m: task.metrics(asked, trained._replace(model=m).answers(asked, checks)),
-        {**identity(task, options, model, known), "max_length": longest},
+    settings = Settings(
+        steps,
+        evaluate_every=len(order),
+        metric=task.metric,
+        mode="max",
+        seed=options.seed,
+        progress=options.progress,
+        unit=task.unit,
     )
+    evaluate = lambda m: task.metrics(asked, trained._replace(model=m).answers(asked, checks))
+    described = {**identity(task, options, model, known), "max_length": longest}
+    metrics = fit(model, batches, task.loss, options.run, recipe.rate, settings, evaluate, described)
     with replaced(options.run / MODEL / TASK) as temporary:
-        described = {"task": task.name, "max_length": longest}
-        Path(temporary).write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
+        content = json.dumps({"task": task.name, "max_length": longest}, indent=2)
+        Path(temporary).write_text(content + "\n", encoding="utf-8")
     print(f"the most frequent answer: {shown(task.metrics(asked, task.majority(known, asked)))}")
     return metrics
 
@@ -150,4 +137,5 @@ def load(path: Path) -> Trained:
     task = TASKS[described["task"]]
     model = pretrained(task.kind, folder)
     length(described["max_length"], task.longest, model)
-    return Trained(task, model, task.encoder(model.tokenizer, described["max_length"]), model.config.label_names)
+    encoder = Encoder(model.tokenizer, described["max_length"], task.windows)
+    return Trained(task, model, encoder, model.config.label_names)

@@ -40,9 +40,9 @@ class Near(NamedTuple):
 
 
 class Index:
-    """The lines of a text file, but the empty ones, with their embeddings by the model of a folder (None: MiniLM), of
-    which ``cache`` is the folder (None: none is kept). ``longest`` pieces of a line are read (None: LONGEST, or as many
-    as the model can read). Raises OSError, ValueError, RuntimeError: the file or the model cannot be used."""
+    """The lines of a text file, but the empty ones, with their embeddings by the model of a folder (None: MiniLM), kept
+    in the folder ``cache`` (None: nowhere). ``longest`` pieces of a line are read, by default LONGEST, see ``length``.
+    Raises OSError, ValueError, RuntimeError: the file or the model cannot be used."""
 
     def __init__(self, path: Path, folder: Path | None, cache: Path | None = None, longest: int | None = None) -> None:
         self.texts = [(number, line.strip()) for number, line in lines(path) if line.strip()]

@@ -33,7 +33,6 @@ from .bert_data import (
     Tagged,
     find,
     held_out,
-    padded,
     pairs,
     questions,
     sentences,
@@ -41,7 +40,6 @@ from .bert_data import (
 )
 from .questions import load as generated
 
-SHARED = 4  # windows of a text share the longest's 1 / SHARED pieces
 LONGEST_ANSWER = 30  # pieces
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 OUTSIDE = "O"
@@ -73,6 +71,7 @@ class Task(ABC, Generic[E, A]):
         longest: pieces that the model reads at once.
         metric: by which the best checkpoint is chosen; larger is better.
         kind: the model with its head. unit: what the weights of losses count.
+        windows: a second text that is too long is read in windows that overlap; else what is too long is cut off.
         train, dev: names of the files to learn from, and to measure by; the first that is there counts.
     """
 
@@ -85,7 +84,7 @@ class Task(ABC, Generic[E, A]):
     metric: str
     kind: ClassVar[type[Pretrained]]
     unit: ClassVar[str] = "examples"
-
+    windows: ClassVar[bool] = False
     train: ClassVar[tuple[str, ...]]
     dev: ClassVar[tuple[str, ...]]
 
@@ -107,17 +106,9 @@ class Task(ABC, Generic[E, A]):
         """The labels of some examples, one after the other; nothing for a task without labels."""
         return ()
 
-    def encoder(self, tokenizer: Any, longest: int) -> Encoder:
-        """What cuts texts into pieces, and off what is too long: of a pair the longer text first."""
-        return Encoder(tokenizer, longest)
-
     @abstractmethod
     def features(self, examples: Sequence[E], encoder: Encoder, labels: Sequence[str]) -> list[Feature]:
         """What the model reads, one feature for an example or several. Raises ValueError: an example is not for it."""
-
-    def targets(self, features: Sequence[Feature]) -> Tensor:
-        """The targets of a batch's features (B, ...)."""
-        return mg.tensor([feature.target for feature in features])
 
     def loss(self, model: Any, batch: Batch) -> tuple[Tensor, float]:
         """The mean loss of a batch, and how much it counts."""
@@ -139,7 +130,7 @@ class Task(ABC, Generic[E, A]):
 
     @abstractmethod
     def majority(self, known: Sequence[E], asked: Sequence[E]) -> list[A]:
-        """What can be answered without a model: the most frequent of the examples that are known."""
+        """The answers without a model: the most frequent of the examples that are known."""
 
     @abstractmethod
     def parse(self, line: str) -> E:
@@ -148,10 +139,6 @@ class Task(ABC, Generic[E, A]):
     @abstractmethod
     def show(self, example: E, answer: A) -> str:
         """An answer, as a line."""
-
-    def labels(self, examples: Sequence[E]) -> list[str]:
-        """The names of the labels, in the order of the model's outputs."""
-        return sorted(set(self.said(examples)))
 
     def check(self, examples: Sequence[E], labels: Sequence[str]) -> None:
         """Raise ValueError: examples with a label that is not among those of the training."""
@@ -186,7 +173,7 @@ class Classification(Task[Labelled, Class]):
     train, dev = ("train.tsv",), ("dev.tsv",)
 
     def read(self, folder: Path | None) -> tuple[list[Labelled], list[Labelled]]:
-        """See ``Task``; without a file for dev, a tenth of the training is held out."""
+        # Without a file for dev, a tenth of the training is held out.
         if folder is not None and not any((folder / f"{self.dev[0]}{end}").is_file() for end in ("", ".gz")):
             return held_out(self.read_file(find(folder, *self.train)))
         return super().read(folder)
@@ -201,24 +188,21 @@ class Classification(Task[Labelled, Class]):
         return (example.label for example in examples if example.label is not None)
 
     def features(self, examples: Sequence[Labelled], encoder: Encoder, labels: Sequence[str]) -> list[Feature]:
-        """See ``Task``; a target is the number of a label."""
         encoded = encoder([example.texts if self.count == 2 else example.texts[0] for example in examples])
         numbers = {label: i for i, label in enumerate(labels)}
         targets = [None if example.label is None else numbers[example.label] for example in examples]
-        parts = enumerate(zip(encoded, targets, strict=True))
-        return [Feature(e.ids, e.type_ids, target, i, [None] * len(e.ids)) for i, (e, target) in parts]
+        return [
+            Feature(e.ids, e.type_ids, target, i, []) for i, (e, target) in enumerate(zip(encoded, targets, strict=True))
+        ]
 
     def outputs(self, model: BertForSequenceClassification, batch: Batch) -> Array:
-        """Probabilities of the labels (B, labels)."""
         probabilities: Array = model(batch.tokens, batch.types, batch.mask).softmax(-1).numpy()
         return probabilities
 
     def answers(self, examples: Sequence[Labelled], read: Sequence[Read], labels: Sequence[str]) -> list[Class]:
-        """See ``Task``: the likeliest label, and its probability."""
         return [(labels[int(p.argmax())], float(p.max())) for _, p in read]
 
     def metrics(self, examples: Sequence[Labelled], answers: Sequence[Class]) -> dict[str, float]:
-        """See ``Task``: the accuracy, and F1 of the positive label."""
         right = np.array([example.label for example in examples])
         said = np.array([label for label, _ in answers])
         result = {"accuracy": float((said == right).mean())}
@@ -229,7 +213,6 @@ class Classification(Task[Labelled, Class]):
         return result
 
     def majority(self, known: Sequence[Labelled], asked: Sequence[Labelled]) -> list[Class]:
-        """See ``Task``: the most frequent label."""
         return [(most_frequent(self.said(known)), 1.0)] * len(asked)
 
     def parse(self, line: str) -> Labelled:
@@ -249,11 +232,10 @@ class Spans(Task[Question, Answer]):
     """Questions about a text: each of its pieces gets two logits, as the first and as the last of the answer (Devlin et
     al. 2019, section 4.2). A text that is too long is read in windows that overlap; the best span of all counts."""
 
-    kind = BertForQuestionAnswering
+    kind, windows = BertForQuestionAnswering, True
     train, dev = ("train.json", "train-v1.1.json"), ("dev.json", "dev-v1.1.json")
 
     def read(self, folder: Path | None) -> tuple[list[Question], list[Question]]:
-        """See ``Task``; without a folder, questions that a grammar writes."""
         return (generated("train"), generated("dev")) if folder is None else super().read(folder)
 
     def read_file(self, path: Path) -> list[Question]:
@@ -266,12 +248,9 @@ class Spans(Task[Question, Answer]):
         yield from dict.fromkeys(example.context for example in examples)
         yield from (example.question for example in examples)
 
-    def encoder(self, tokenizer: Any, longest: int) -> Encoder:
-        return Encoder(tokenizer, longest, longest // SHARED)
-
     def features(self, examples: Sequence[Question], encoder: Encoder, labels: Sequence[str]) -> list[Feature]:
-        """See ``Task``: a feature for each window; a target is its first and last piece, or 0, 0 ([CLS]) if the answer
-        is not in the window as a whole."""
+        """A feature for each window; a target is its first and last piece, or 0, 0 ([CLS]) if the answer is not in the
+        window as a whole."""
         most = encoder.longest // 2
         for example in examples:
             if len(example.question) > most and len(encoder.pieces(example.question)) > most:
@@ -289,19 +268,16 @@ class Spans(Task[Question, Answer]):
         return result
 
     def loss(self, model: BertForQuestionAnswering, batch: Batch) -> tuple[Tensor, float]:
-        """See ``Task``: the mean of the cross-entropies of the first and of the last piece."""
         assert batch.targets is not None
         first, last = batch.targets.unbind(1)
         return model.loss(batch.tokens, first, last, batch.types, batch.mask), len(first)
 
     def outputs(self, model: BertForQuestionAnswering, batch: Batch) -> Array:
-        """The two logits of each piece (B, T, 2)."""
         start, end = model(batch.tokens, batch.types, batch.mask)
         logits: Array = mg.stack([start, end], -1).numpy()
         return logits
 
     def answers(self, examples: Sequence[Question], read: Sequence[Read], labels: Sequence[str]) -> list[Answer]:
-        """See ``Task``: the best span of all windows."""
         best: list[Answer] = [("", -np.inf)] * len(examples)
         for feature, logits in read:
             span, score = best_span(logits, np.array([place is not None for place in feature.places]))
@@ -311,18 +287,13 @@ class Spans(Task[Question, Answer]):
         return best
 
     def metrics(self, examples: Sequence[Question], answers: Sequence[Answer]) -> dict[str, float]:
-        """See ``Task``: F1 of words and exact match, of the best of several right answers."""
-        pairs = [
-            (text, [right for right, _ in example.answers])
-            for example, (text, _) in zip(examples, answers, strict=True)
-        ]
-        return {
-            "f1": float(np.mean([max(overlap(text, one) for one in right) for text, right in pairs])),
-            "exact_match": float(np.mean([any(plain(text) == plain(one) for one in right) for text, right in pairs])),
-        }
+        f1, exact = [], []
+        for example, (text, _) in zip(examples, answers, strict=True):  # of several right answers the best counts
+            f1.append(max(overlap(text, right) for right, _ in example.answers))
+            exact.append(any(plain(text) == plain(right) for right, _ in example.answers))
+        return {"f1": float(np.mean(f1)), "exact_match": float(np.mean(exact))}
 
     def majority(self, known: Sequence[Question], asked: Sequence[Question]) -> list[Answer]:
-        """See ``Task``: the most frequent answer."""
         return [(most_frequent(example.answers[0][0] for example in known), 0.0)] * len(asked)
 
     def parse(self, line: str) -> Question:
@@ -382,8 +353,7 @@ class Tagging(Task[Tagged, Tags]):
     """Words into tags: the state of each word's first piece goes through a linear layer; its other pieces are not asked
     (Devlin et al. 2019, section 5.3). Entities are counted as conlleval does, by the library seqeval."""
 
-    kind = BertForTokenClassification
-    unit = "words"
+    kind, unit = BertForTokenClassification, "words"
     train, dev = ("eng.train", "train.txt"), ("eng.testa", "valid.txt")
 
     def read(self, folder: Path | None) -> tuple[list[Tagged], list[Tagged]]:
@@ -400,7 +370,7 @@ class Tagging(Task[Tagged, Tags]):
         return (tag for example in examples for tag in example.tags or ())
 
     def features(self, examples: Sequence[Tagged], encoder: Encoder, labels: Sequence[str]) -> list[Feature]:
-        """See ``Task``; a target is a list: the number of the tag at the first piece of each word."""
+        """A target is a list: the number of the tag at the first piece of each word."""
         numbers = {label: i for i, label in enumerate(labels)}
         result = []
         for i, encoding in enumerate(encoder([list(example.words) for example in examples], are_words=True)):
@@ -412,13 +382,7 @@ class Tagging(Task[Tagged, Tags]):
             result.append(Feature(encoding.ids, encoding.type_ids, target, i, first))
         return result
 
-    def targets(self, features: Sequence[Feature]) -> Tensor:
-        """(B, T)"""
-        longest = max(len(feature.ids) for feature in features)
-        return mg.from_numpy(padded([feature.target for feature in features], longest, IGNORED))
-
     def outputs(self, model: BertForTokenClassification, batch: Batch) -> Array:
-        """The number of the likeliest tag of each piece (B, T)."""
         tags: Array = model(batch.tokens, batch.types, batch.mask).argmax(-1).numpy()
         return tags
 
@@ -433,8 +397,7 @@ class Tagging(Task[Tagged, Tags]):
         return result
 
     def metrics(self, examples: Sequence[Tagged], answers: Sequence[Tags]) -> dict[str, float]:
-        """See ``Task``: F1, precision and recall of whole entities, and the accuracy of tags."""
-        score = seqeval()
+        score = seqeval()  # of whole entities
         right = [list(example.tags or ()) for example in examples]
         said = [list(answer) for answer in answers]
         names = ("f1", "precision", "recall")
@@ -442,7 +405,6 @@ class Tagging(Task[Tagged, Tags]):
         return {**result, "accuracy": float(score.accuracy_score(right, said))}
 
     def majority(self, known: Sequence[Tagged], asked: Sequence[Tagged]) -> list[Tags]:
-        """See ``Task``: the most frequent tag of each word; of words that are new, that of all."""
         tags: dict[str, list[str]] = {}
         for example in known:
             for word, tag in zip(example.words, example.tags or (), strict=True):

@@ -6,7 +6,8 @@ A sequence begins with a token of its own, ``begin``, so that the first note is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from itertools import groupby
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,14 +37,17 @@ class Written(NamedTuple):
 
 
 class Rules:
-    """Which tokens may follow what the rows of a decoder have; it begins before their first."""
+    """Which tokens may follow those of a decoder's rows (N); it begins before their first. These are a chorale's: any
+    pitch or silence, but no beginning inside of it; it ends when it has its tokens."""
+
+    mask = np.arange(129)[None] != CHORALE_BEGIN
 
     def add(self, tokens: Ids) -> None:
         """The next token of each row (N,)."""
 
     def allowed(self) -> Ids:
         """True at the tokens that may come next, (N, V) or (1, V); each row has one."""
-        raise NotImplementedError
+        return self.mask
 
     def reorder(self, rows: Ids) -> None:
         """Continue row rows[n] as row n."""
@@ -53,65 +57,31 @@ class Rules:
         return False
 
 
-class Language(Protocol):
-    """What a model, its training and its music need to know of a language.
-
-    Attributes:
-        kind: the setting. plural: for a person. vocabulary: V. begin: the token before a piece. unit: tokens of a step.
-    """
-
-    kind: str
-    plural: str
-    vocabulary: int
-    begin: int
-    unit: int
-
-    def encode(self, piece: Any, factor: float = 1.0) -> Ids:
-        """A piece as tokens, ``begin`` among them, at ``factor`` times its length: int64 (T,)."""
-
-    def piece_of(self, song: Song) -> Any:
-        """A song as a piece. Raises ValueError: it cannot be one."""
-
-    def moved(self, ids: Ids, semitones: Any) -> Ids:
-        """Tokens whose pitches are higher by a number, or each by its own (T,)."""
-
-    def pitches(self, ids: Ids) -> Ids:
-        """The pitches in tokens, in no order."""
-
-    def decode(self, ids: Ids, tempo: float = TEMPO) -> Written:
-        """The notes of a sequence that begins with ``begin``."""
-
-    def line(self, ids: Ids, most: int) -> str:
-        """The beginning of a sequence, for a person: ``most`` tokens of it."""
-
-    def seconds(self, ids: Ids, tempo: float) -> Ids:
-        """The time that each token takes (T,)."""
-
-    def most_tokens(self, seconds: float, tempo: float) -> int:
-        """The most tokens that so many seconds have."""
-
-    def rules(self, rows: int, seconds: float) -> Rules:
-        """The rules by which sequences of so many seconds are written, from ``begin`` on."""
-
-
 class Chorales:
     """Four voices in sixteenth notes (Huang et al. 2018, section 4.1): soprano, alto, tenor and bass of the first step,
-    then of the next. A token is a pitch, 0 for silence; a piece is an array (steps, 4) with -1 for silence."""
+    then of the next. A token is a pitch, 0 for silence; a piece is an array (steps, 4) with -1 for silence.
+
+    Attributes, as of ``Performances``:
+        kind: the setting. plural: for a person. vocabulary: V. begin: the token before a piece. unit: tokens of a step.
+    """
 
     kind, plural, vocabulary, begin, unit = "chorales", "chorales", 129, CHORALE_BEGIN, len(VOICES)
 
     def encode(self, piece: Any, factor: float = 1.0) -> Ids:
-        """See ``Language``; a chorale has no time to stretch."""
+        """A piece as tokens, ``begin`` among them: int64 (T,). A performance is ``factor`` times as long."""
         cells = np.asarray(piece, np.int64).ravel()
         return np.concatenate([[self.begin], np.maximum(cells, SILENCE)])
 
-    def piece_of(self, song: Song) -> Ids:
+    def piece_of(self, song: Song) -> Any:
+        """A song as a piece. Raises ValueError: it cannot be one."""
         return np.asarray(grid_of(song), np.int64)
 
     def moved(self, ids: Ids, semitones: Any) -> Ids:
+        """Tokens whose pitches are higher by a number, or each by its own (T,)."""
         return np.where((ids > SILENCE) & (ids < PITCHES), ids + semitones, ids)
 
     def pitches(self, ids: Ids) -> Ids:
+        """The pitches in tokens, in no order."""
         return ids[(ids > SILENCE) & (ids < PITCHES)]
 
     def grid(self, ids: Ids) -> Ids:
@@ -121,7 +91,7 @@ class Chorales:
         return np.where((cells > SILENCE) & (cells < PITCHES), cells, -1)
 
     def decode(self, ids: Ids, tempo: float = TEMPO) -> Written:
-        """See ``Language``. A held note is all of its cells."""
+        """The notes of a sequence that begins with ``begin``. All cells of a held note are its."""
         row = 60 / tempo / ROWS
         cells = sorted(spans(self.grid(ids)), key=lambda span: (span.first, span.voice))
         firsts = np.array([1 + self.unit * span.first + span.voice for span in cells], np.int64)
@@ -132,42 +102,29 @@ class Chorales:
         return Written(notes, firsts, owner)
 
     def line(self, ids: Ids, most: int) -> str:
-        """See ``Language``: chords, from the soprano down, each as long as it sounds."""
-        chords: list[str] = []
-        lengths: list[int] = []
-        for row in self.grid(ids[: 1 + most]).tolist():
-            chord = " ".join("-" if p < 0 else f"{OCTAVE[p % 12]}{p // 12 - 1}" for p in row)
-            if chords and chords[-1] == chord:
-                lengths[-1] += 1
-            else:
-                chords.append(chord)
-                lengths.append(1)
-        return ", ".join(f"{chord} ×{n}" if n > 1 else chord for chord, n in zip(chords, lengths, strict=True))
+        """The beginning of a sequence, ``most`` tokens, for a person: chords from the soprano down, each as long as it
+        sounds."""
+        rows = self.grid(ids[: 1 + most]).tolist()
+        chords = (" ".join("-" if p < 0 else f"{OCTAVE[p % 12]}{p // 12 - 1}" for p in row) for row in rows)
+        lengths = [(chord, len([*same])) for chord, same in groupby(chords)]
+        return ", ".join(f"{chord} ×{n}" if n > 1 else chord for chord, n in lengths)
 
     def seconds(self, ids: Ids, tempo: float) -> Ids:
+        """The time that each token takes (T,)."""
         return np.where(ids == self.begin, 0.0, 60 / tempo / ROWS / self.unit)
 
     def most_tokens(self, seconds: float, tempo: float) -> int:
-        """See ``Language``: whole steps, one at least."""
+        """The most tokens that so many seconds have: whole steps, one at least."""
         return self.unit * max(1, round(seconds * tempo / 60 * ROWS))
 
     def rules(self, rows: int, seconds: float) -> Rules:
-        """See ``Language``. A chorale ends when it has its tokens."""
-        return Pitches()
-
-
-class Pitches(Rules):
-    """Any pitch or silence, but no beginning inside of a chorale."""
-
-    mask = np.arange(Chorales.vocabulary)[None] != Chorales.begin
-
-    def allowed(self) -> Ids:
-        return self.mask
+        """The rules by which sequences of so many seconds are written, from ``begin`` on."""
+        return Rules()
 
 
 class Performances:
     """A pianist's events (Oore et al. 2018, arXiv 1808.03715, section 3.1), see ``music.performance``. A piece
-    is a list of notes."""
+    is a list of notes. The methods are those of ``Chorales``."""
 
     kind, plural, vocabulary, begin, unit = "performance", "performances", EVENTS + 1, EVENTS, 1
 
@@ -175,7 +132,7 @@ class Performances:
         notes: Sequence[Note] = piece if factor == 1 else stretched(piece, factor)
         return np.concatenate([[self.begin], np.asarray(encode(notes), np.int64)])
 
-    def piece_of(self, song: Song) -> list[Note]:
+    def piece_of(self, song: Song) -> Any:
         return list(song.notes)
 
     def moved(self, ids: Ids, semitones: Any) -> Ids:
@@ -185,37 +142,26 @@ class Performances:
         return ids[ids < NOTE_OFF]
 
     def decode(self, ids: Ids, tempo: float = TEMPO) -> Written:
-        """See ``Language``. The events that begin and end a note belong to it; times and velocities to none."""
+        """The events that begin and end a note belong to it; times and velocities to none."""
         notes, owner = decode_in_order(ids[1:])
         return Written(notes, np.flatnonzero(ids < NOTE_OFF), np.concatenate([[-1], owner]))
 
     def line(self, ids: Ids, most: int) -> str:
-        """See ``Language``: the events as the lectures write them."""
         return ", ".join(name(int(i)) for i in ids[1 : 1 + most])
 
     def seconds(self, ids: Ids, tempo: float) -> Ids:
         return shifts(ids) / STEPS
 
     def most_tokens(self, seconds: float, tempo: float) -> int:
-        """See ``Language``: at each instant every key may be released and struck, each after a velocity."""
-        return (grid_steps(seconds) + 1) * (4 * PITCHES + 2)
+        """At each instant every key may be released and struck, each after a velocity."""
+        return (round(STEPS * seconds) + 1) * (4 * PITCHES + 2)
 
     def rules(self, rows: int, seconds: float) -> Rules:
-        return Playing(rows, max(1, grid_steps(seconds)))
-
-
-def grid_steps(seconds: float) -> int:
-    """A time in steps of a performance."""
-    return round(STEPS * seconds)
-
-
-def elapsed(ids: Ids) -> Ids:
-    """The time after each event of a performance, in its steps of 10 ms (T,)."""
-    return np.cumsum(shifts(ids))
+        return Playing(rows, max(1, round(STEPS * seconds)))
 
 
 def shifts(ids: Ids) -> Ids:
-    """The time that each event takes, in steps (T,)."""
+    """The time that each event of a performance takes, in its steps of 10 ms (T,)."""
     return np.where((ids >= TIME_SHIFT) & (ids < SET_VELOCITY), ids - TIME_SHIFT + 1, 0)
 
 
@@ -259,5 +205,6 @@ class Playing(Rules):
         return bool((self.time >= self.limit).all())
 
 
-LANGUAGES: dict[str, Language] = {language.kind: language for language in (Chorales(), Performances())}
+Language = Chorales | Performances
+LANGUAGES: dict[str, Language] = {"chorales": Chorales(), "performance": Performances()}
 KINDS = tuple(LANGUAGES)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from . import files
 from . import music_data as data
 from . import music_run as run
 from .chorales import ROWS
-from .languages import TEMPO, Language, Rules, Written, elapsed
+from .languages import TEMPO, Language, Rules, Written, shifts
 from .midi import check_tempo
 from .performance import STEPS
 
@@ -35,8 +35,8 @@ LEAST = 0.01  # seconds of a note
 
 
 class Allowed:
-    """A decoder whose logits of tokens that the rules of its rows do not allow are -inf. The other decoder is not asked
-    for what comes after the end. ``vocabulary`` is V."""
+    """A decoder whose logits of tokens that the rules of its rows do not allow are -inf. After the end, the decoder
+    within is not asked. ``vocabulary`` is V."""
 
     def __init__(self, decoder: Decoder, rules: Rules, vocabulary: int) -> None:
         self.decoder, self.rules, self.vocabulary, self.start = decoder, rules, vocabulary, decoder.start
@@ -59,15 +59,15 @@ class Allowed:
 
 
 class Restricted:
-    """A ``generation.generate.Model`` that writes as another, but by rules, which a function makes for a number of
-    rows."""
+    """A ``generation.generate.Model`` that writes as another, but by the rules of a language, for so many seconds."""
 
-    def __init__(self, model: Any, rules: Callable[[int], Rules]) -> None:
+    def __init__(self, model: Any, language: Language, seconds: float) -> None:
         self.model: Model = model
-        self.rules, self.vocabulary, self.context = rules, int(model.config.vocabulary), model.context
+        self.language, self.seconds, self.context = language, seconds, model.context
 
     def begin(self, prompts: Sequence[Sequence[int]], **options: Any) -> Allowed:
-        return Allowed(self.model.begin(prompts, **options), self.rules(len(prompts)), self.vocabulary)
+        rules = self.language.rules(len(prompts), self.seconds)
+        return Allowed(self.model.begin(prompts, **options), rules, self.language.vocabulary)
 
 
 def compose(
@@ -84,11 +84,9 @@ def compose(
     with ``language.begin``. The tempo is of chorales. ``progress`` hears seconds of music, as they are written."""
     total = float(language.seconds(prompt, tempo).sum()) + seconds
 
-    def heard(_: int, token: int) -> None:
-        progress(float(language.seconds(np.array([token]), tempo)[0]))
-
+    heard = lambda _, token: progress(float(language.seconds(np.array([token]), tempo)[0]))
     hypotheses = generation.write(
-        Restricted(model, lambda rows: language.rules(rows, total)),
+        Restricted(model, language, total),
         [prompt.tolist()] * count,
         language.most_tokens(seconds, tempo),
         search,
@@ -118,7 +116,7 @@ def motif(path: Path, language: Language, seconds: float | None) -> tuple[Ids, f
         if language.kind == "chorales":
             ids = ids[: 1 + language.unit * max(1, round(ROWS * song.quarters(seconds)))]
         else:
-            ids = ids[elapsed(ids) <= STEPS * seconds]
+            ids = ids[np.cumsum(shifts(ids)) <= STEPS * seconds]
     if not len(language.pitches(ids)):
         raise ValueError(f"{path} has no note in its first {seconds:g} s: give more --seed-seconds")
     return ids, files.tempo_of(song)

@@ -134,7 +134,7 @@ def test_batches_of_like_length() -> None:
 
 
 def test_pairs_are_cut_to_one_length() -> None:
-    encoder = MRPC.encoder(TOKENIZER, 10)
+    encoder = data.Encoder(TOKENIZER, 10)
     (feature,) = MRPC.features([Labelled(("Ada", "Berg lives in Rome near the sea of Oslo"), "b")], encoder, ["a", "b"])
     assert len(feature.ids) == 10 and encoder.cut == 1 and feature.target == 1
     assert feature.types == [0] * 3 + [1] * 7
@@ -163,7 +163,7 @@ def test_lines_of_another_form() -> None:
 
 
 def test_labels_stand_on_first_pieces() -> None:
-    encoder = CONLL.encoder(TOKENIZER, 20)
+    encoder = data.Encoder(TOKENIZER, 20)
     (encoding,) = encoder([["Ada", "bergs", "sea"]], are_words=True)
     assert encoding.word_ids.count(1) > 1  # several pieces
     (feature,) = CONLL.features([Tagged(("Ada", "bergs", "sea"), ("B", "I", "O"))], encoder, ["B", "I", "O"])
@@ -186,7 +186,7 @@ def test_windows_over_a_long_text() -> None:
     """Every piece of the text is in a window, and the answer is where it says in each that has all of it."""
     context = " ".join([TEXT] * 8)
     start = context.rindex("Oslo")
-    encoder = SQUAD.encoder(TOKENIZER, 40)
+    encoder = data.Encoder(TOKENIZER, 40, SQUAD.windows)
     features = SQUAD.features([Question("Where?", context, (("Oslo, near", start),))], encoder, [])
     assert len(features) > 2 and all(len(feature.ids) <= 40 for feature in features) and encoder.cut == 0
     visible = {place for feature in features for place in feature.places if place is not None}
