@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from ..programs.validation import Ids, pieces
 from ..viz import piano_roll
 from . import music_data as data
 from . import music_run as run
-from .chorales import VOICES
 from .languages import Written
 from .midi import TEMPOS, Song, write_midi
 from .performance import decode, encode, name
@@ -54,7 +52,7 @@ def save(
             "training"
         )
     output.parent.mkdir(parents=True, exist_ok=True)
-    write_midi(output, written.notes, tempo, names=dict(enumerate(voices_of(trained))))
+    write_midi(output, written.notes, tempo, names=dict(enumerate(trained.voices)))
     say(output)
     if page is not None:
         say(page_of(trained, ids, written, tempo, output.stem).save(page))
@@ -63,28 +61,21 @@ def save(
         say(wav)
 
 
-def voices_of(trained: run.Trained) -> Sequence[str]:
-    """The names of the tracks that a model writes."""
-    return VOICES if trained.language.kind == "chorales" else ()
-
-
 def page_of(trained: run.Trained, ids: Ids, written: Written, tempo: float, title: str) -> Any:
     """A piano roll with the model's attention, if its notes are not too many (a note on stderr says so), and with bars
     if the music has voices: a performance's tempo says nothing of its bars."""
     attention = attention_of_notes(trained.model, ids, written, trained.settings.grid)
     if attention is None:
         print(f"note: {len(written.notes):,} notes are too many for arcs: the page has none", file=sys.stderr)
-    tracks = voices_of(trained) or None
-    shown = tempo if tracks else None
-    return piano_roll(written.notes, attention=attention, tempo=shown, tracks=tracks, title=title)
+    bars: dict[str, Any] = {"tempo": tempo, "tracks": trained.voices} if trained.voices else {}
+    return piano_roll(written.notes, attention=attention, title=title, **bars)
 
 
 def attention_of_notes(model: Any, ids: Ids, written: Written, grid: int = 1) -> Ids | None:
     """How much each note looked at each other (L, H, N, N), float16; None if there are too many notes for a page. A
-    model chooses a note at the position before the note's first token. That position's weights are added up over the
-    tokens that belong to the same note: all cells of a held note in a chorale, the beginning and the end in a
-    performance. What it gives to times, velocities and the beginning of the piece is left out. Where a piece (T,) is
-    longer than the model's context, the window moves by half of itself, from one multiple of ``grid`` to another."""
+    model chooses a note at the position before the note's first token; that position's weights are added up over the
+    tokens of each note (``Written.owner``), and what it gives to others is left out. Where a piece (T,) is longer than
+    the model's context, the window moves by half of itself, from one multiple of ``grid`` to another."""
     count, config = len(written.notes), model.config
     if config.layers * config.heads * count**2 > MOST:
         return None
@@ -118,9 +109,9 @@ def roll(options: argparse.Namespace) -> int:
         print(piano_roll(options.file).save(output))
         return 0
     trained = run.load(options.run, options.device)
-    song = data.song_in(options.file)
+    piece, song = data.piece_in(options.file, trained.language)
     tempo = tempo_of(song)
-    ids = trained.language.encode(data.piece_in(options.file, song, trained.language))
+    ids = trained.language.encode(piece)
     written = trained.language.decode(ids, tempo)
     if not written.notes:
         raise ValueError(f"{options.file} has no notes that the model could read")

@@ -180,9 +180,7 @@ def _song(file: Any, sustain: bool) -> Song:
         start, end = clock.seconds(key.start), clock.seconds(key.end)
         if end > MOST_SECONDS:
             raise ValueError(f"it has a note that ends after {end:.3g} s: music of up to 24 hours is read")
-        notes.append(
-            Note(key.pitch, key.velocity, start, end, key.track if file.type else channels.index(key.channel))
-        )
+        notes.append(Note(key.pitch, key.velocity, start, end, key.track if file.type else channels.index(key.channel)))
     return Song(tuple(ordered(notes)), clock.tempos, drums)
 
 

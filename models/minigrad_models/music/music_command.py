@@ -83,9 +83,8 @@ def _evaluate(p: argparse.ArgumentParser) -> None:
 
 def settings_of(options: argparse.Namespace) -> Settings:
     """The settings from a preset or a file, and from options."""
-    return common.start_of(options, Settings, lambda: Settings.preset(PRESET)).changed(
-        common.values_of(options, Settings)
-    )
+    start = common.start_of(options, Settings, lambda: Settings.preset(PRESET))
+    return start.changed(common.values_of(options, Settings))
 
 
 def parser() -> argparse.ArgumentParser:

@@ -37,15 +37,14 @@ class Piece:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Pieces to learn from, and tokens of those that validate and test. ``ranges`` are the lowest and highest pitch of
-    each voice, none of performances; if nothing ``is_held_out``, the pieces that validate are those to learn from."""
+    """Pieces to learn from, and tokens of those that validate and test."""
 
     name: str
     train: list[Piece]
     valid: list[Ids]
     test: list[Ids] = field(default_factory=list)
-    ranges: list[list[int]] = field(default_factory=list)
-    is_held_out: bool = True
+    ranges: list[list[int]] = field(default_factory=list)  # lowest and highest pitch of each voice of chorales
+    is_held_out: bool = True  # else the pieces that validate are those to learn from
 
     @property
     def digest(self) -> str:
@@ -59,10 +58,9 @@ class Corpus:
 
     def part(self, name: str) -> list[Ids]:
         """The pieces of a part, as tokens. Raises ValueError: it has none."""
-        pieces = {"train": [piece.versions[0] for piece in self.train], "valid": self.valid, "test": self.test}[name]
-        if not pieces:
+        if not (pieces := [piece.versions[0] for piece in self.train] if name == "train" else getattr(self, name)):
             raise ValueError(f"{self.name} has no part {name!r}")
-        return pieces
+        return list(pieces)
 
 
 def read(settings: DataSettings) -> Corpus:
@@ -93,20 +91,12 @@ def chorales(settings: DataSettings) -> Corpus:
     train = [language.encode(grid) for grid in grids["train"]]
     valid, test = ([language.encode(grid) for grid in grids[part]] for part in ("valid", "test"))
     about = paths[0].name if len(paths) == 1 else f"{len(paths)} paths"
-    ranges = voice_ranges(grids["train"])
-    return Corpus(about, [piece_of(language, (ids,)) for ids in train], valid or train, test, ranges, bool(valid))
-
-
-def voice_ranges(grids: Sequence[Ids]) -> list[list[int]]:
-    """The lowest and the highest pitch of each voice; of a silent one, those of all."""
-    cells = np.concatenate([np.asarray(grid).reshape(-1, len(VOICES)) for grid in grids]) if grids else np.zeros((0, 1))
-    if not (cells >= 0).any():
-        return []
+    cells = np.concatenate([np.zeros((0, len(VOICES)), np.int64), *grids["train"]])
     ranges = []
-    for voice in cells.T:
-        sounding = voice[voice >= 0] if (voice >= 0).any() else cells[cells >= 0]
+    for voice in cells.T if (cells >= 0).any() else ():
+        sounding = voice[voice >= 0] if (voice >= 0).any() else cells[cells >= 0]  # a silent voice has that of all
         ranges.append([int(sounding.min()), int(sounding.max())])
-    return ranges
+    return Corpus(about, [piece_of(language, (ids,)) for ids in train], valid or train, test, ranges, bool(valid))
 
 
 # Performances -------------------------------------------------------------------------------------------------
@@ -153,7 +143,7 @@ def songs(paths: Sequence[Path], language: Any) -> list[Any]:
     result = []
     for path in watched(paths, "reading"):
         if not path.is_dir():
-            result.append(piece_in(path, song_in(path), language))
+            result.append(piece_in(path, language)[0])
             continue
         files = sorted(file for file in path.rglob("*") if file.suffix.lower() in MIDI)
         if not files:
@@ -161,7 +151,7 @@ def songs(paths: Sequence[Path], language: Any) -> list[Any]:
         before = len(result)
         for file in watched(files, "reading"):
             try:
-                result.append(piece_in(file, song_in(file), language))
+                result.append(piece_in(file, language)[0])
             except ValueError as error:
                 print(f"note: left out: {error}", file=sys.stderr)
         if len(result) == before:
@@ -177,10 +167,11 @@ def song_in(path: Path) -> Song:
     return song
 
 
-def piece_in(path: Path, song: Song, language: Any) -> Any:
-    """A file's song as a piece. Raises ValueError: it cannot be one."""
+def piece_in(path: Path, language: Any) -> tuple[Any, Song]:
+    """The piece in a MIDI file, and its song. Raises as ``song_in``, and ValueError: it cannot be one."""
+    song = song_in(path)
     try:
-        return language.piece_of(song)
+        return language.piece_of(song), song
     except ValueError as error:
         raise ValueError(str(error) if str(path) in str(error) else f"{path}: {error}") from None
 
@@ -189,14 +180,13 @@ def piece_in(path: Path, song: Song, language: Any) -> Any:
 
 
 class Windows:
-    """The batches of a training, B windows of T tokens. Each depends on the seed, the epoch and its number alone, so
+    """The batches of a training, B windows of T tokens. Each depends on the seed, the epoch and its number only, so
     that a run can be resumed at any of them. An epoch has every token of every piece, in a version that is drawn, moved
     by -``transpose`` to ``transpose`` - 1 semitones, as far as MIDI has them. A piece is cut at a place that changes
-    with the epoch, at multiples of ``grid``, so that a window's first place is always one of the same voice and part of
-    a bar. The first window begins with the piece and may overlap with the second, and the last is moved back until it
-    is full, as far as the grid allows: only what is missing at the end of a piece is padding, with targets that do not
-    count. The rest of an epoch, fewer windows, is left out, if there is more. Raises ValueError: no piece has a
-    note."""
+    with the epoch, at multiples of ``grid``: a window always begins at the same voice and part of a bar. The first
+    window begins with the piece and may overlap with the second, and the last is moved back until it is full, as far as
+    the grid allows: only what is missing then is padding, with targets that do not count. The rest of an epoch, fewer
+    windows, is left out, if there is more. Raises ValueError: no piece has a note."""
 
     def __init__(
         self,

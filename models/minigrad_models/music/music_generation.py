@@ -110,8 +110,8 @@ def example(model: Any, language: Language, seconds: float, seed: int) -> Ids:
 
 def motif(path: Path, language: Language, seconds: float | None) -> tuple[Ids, float]:
     """The beginning of a MIDI file as tokens, and its tempo. Notes that sound at its end are not closed."""
-    song = data.song_in(path)
-    ids = language.encode(data.piece_in(path, song, language))
+    piece, song = data.piece_in(path, language)
+    ids = language.encode(piece)
     if seconds is not None:
         if language.kind == "chorales":
             ids = ids[: 1 + language.unit * max(1, round(ROWS * song.quarters(seconds)))]

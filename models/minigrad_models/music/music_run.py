@@ -32,14 +32,18 @@ PROGRAM = Program("minigrad_models.music", 1, Described, Settings, files=("sampl
 
 
 class Trained(NamedTuple):
-    """A model and its language, the settings of its training, the lowest and highest pitch of each voice that it has
-    learned from, and its file."""
+    """A trained model."""
 
     model: MusicTransformer
     language: Language
-    settings: Settings
-    ranges: list[list[int]]
+    settings: Settings  # of its training
+    ranges: list[list[int]]  # the lowest and highest pitch of each voice that it has learned from
     file: Path
+
+    @property
+    def voices(self) -> tuple[str, ...]:
+        """The names of the tracks that it writes."""
+        return VOICES if self.language.kind == "chorales" else ()
 
 
 def build(settings: Settings) -> MusicTransformer:
@@ -78,12 +82,12 @@ def score(
     stride: int = 0,
     progress: Progress | None = None,
 ) -> float:
-    """The loss of music that a model has not learned from, in nats per token.
+    """The loss of music that a model has not learned from, in nats per token: by default in the windows of the
+    training, which move by half of themselves.
 
     For chorales it is the note-wise negative log-likelihood of Huang et al. 2018 (table 2): the mean of
-    -ln p(cell | all cells before it in its piece) over all cells of all pieces. A cell is what a voice does in a
-    sixteenth note, silence included; a piece is not transposed. By default the model reads the windows of the training,
-    which move by half of themselves: so a cell sees all of its piece before it, or half a window at least.
+    -ln p(cell | all cells before it in its piece) over all cells of all pieces, not transposed. A cell is what a voice
+    does in a sixteenth note, silence included.
     """
     window = window or settings.window
     batch = max(1, 8_192 // window)

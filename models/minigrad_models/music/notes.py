@@ -45,25 +45,18 @@ def stretched(notes: Iterable[Note], factor: float) -> list[Note]:
 def checked(notes: Iterable[Note]) -> list[Note]:
     """The notes as a list. Raises ValueError: a pitch, velocity, time or track that MIDI has no number for."""
     kept = list(notes)
-    for number, note in enumerate(kept):
-        if fault := _fault(note):
+    whole = lambda value: isinstance(value, int | np.integer)
+    for number, (pitch, velocity, start, end, track) in enumerate(kept):
+        fault = ""
+        if not (whole(pitch) and 0 <= pitch < PITCHES):
+            fault = f"pitches are whole numbers from 0 to 127, not {pitch}"
+        elif not (whole(velocity) and 1 <= velocity <= 127):
+            fault = f"velocities are whole numbers from 1 to 127, not {velocity}"
+        elif not 0 <= start <= end <= MOST_SECONDS:  # not so either if one of them is NaN
+            times = "a note begins at 0 s or later, and ends after that, within 24 hours"
+            fault = f"it lasts from {start} to {end}: {times}"
+        elif not (whole(track) and track >= 0):
+            fault = f"tracks are whole numbers from 0 on, not {track}"
+        if fault:
             raise ValueError(f"note {number} of {len(kept):,}: {fault}")
     return kept
-
-
-def _fault(note: Note) -> str:
-    """What is wrong with a note; "" if nothing is."""
-    pitch, velocity, start, end, track = note
-    if not (_whole(pitch) and 0 <= pitch < PITCHES):
-        return f"pitches are whole numbers from 0 to 127, not {pitch}"
-    if not (_whole(velocity) and 1 <= velocity <= 127):
-        return f"velocities are whole numbers from 1 to 127, not {velocity}"
-    if not 0 <= start <= end <= MOST_SECONDS:  # not so either if one of them is NaN
-        return f"it lasts from {start} to {end}: a note begins at 0 s or later, and ends after that, within 24 hours"
-    if not (_whole(track) and track >= 0):
-        return f"tracks are whole numbers from 0 on, not {track}"
-    return ""
-
-
-def _whole(value: object) -> bool:
-    return isinstance(value, int | np.integer)

@@ -68,7 +68,7 @@ def decode(ids: Iterable[int] | Ids) -> list[Note]:
     """The notes of events, by onset, then pitch, all of track 0.
 
     Events may be in any order, as models write them. A NOTE_OFF without a note says nothing; a NOTE_ON while its pitch
-    sounds begins another note; a note that would last no time lasts a step. What is not closed ends with the piece, or
+    sounds begins another note; a note lasts a step at least. A note without a NOTE_OFF ends with the piece, or
     ``LONGEST_OPEN`` after its onset. Before a velocity is set it is 64. Raises ValueError: an id is no event's.
     """
     return ordered(decode_in_order(_checked(ids))[0])
