@@ -192,7 +192,8 @@ class Classification(Task[Labelled, Class]):
         numbers = {label: i for i, label in enumerate(labels)}
         targets = [None if example.label is None else numbers[example.label] for example in examples]
         return [
-            Feature(e.ids, e.type_ids, target, i, []) for i, (e, target) in enumerate(zip(encoded, targets, strict=True))
+            Feature(e.ids, e.type_ids, target, i, [])
+            for i, (e, target) in enumerate(zip(encoded, targets, strict=True))
         ]
 
     def outputs(self, model: BertForSequenceClassification, batch: Batch) -> Array:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple
 
 from minigrad.backend.compiled import store
 from minigrad.nn.module import Module
@@ -34,16 +34,6 @@ Reason = Literal["steps", "minutes", "patience", "interrupted"]
 Evaluate = Callable[[Any], Mapping[str, float]]
 
 
-class Carried(Protocol):
-    """Something besides the model that one update hands to the next, such as the memory of a recurrent model."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """All of it, as plain data (``minigrad.save``)."""
-
-    def load_state_dict(self, state: dict[str, Any], /) -> Any:
-        """Go on from there. Raises ValueError, TypeError, LookupError or RuntimeError: it is of another kind."""
-
-
 @dataclass(frozen=True)
 class Outcome:
     """The result of ``fit``."""
@@ -60,8 +50,7 @@ class Outcome:
         return self.reason != "interrupted"
 
 
-@dataclass(frozen=True)
-class Due:
+class Due(NamedTuple):
     """What is due before an update, by rank 0; all ranks do it together."""
 
     over: Reason | None
@@ -78,9 +67,8 @@ class Trainer:
     same weights to the bit as one that was not; ``checkpoints.py`` explains why.
 
     After ``distributed.init_process_group`` all ranks share the batches of each update; each has the same arguments.
-    Rank 0 alone evaluates, writes the folder and shows progress. The losses are those of one process, up to rounding,
-    and a training may go on with another number of ranks. Running statistics are each rank's own; those of rank 0 are
-    kept.
+    Rank 0 evaluates, writes the folder and shows progress. The losses are those of one process, up to rounding, and a
+    training may go on with another number of ranks. Of running statistics those of rank 0 are kept.
 
     Args:
         model, optimizer: as in PyTorch's loops. Modules of the model that are in eval mode stay in it; if the
@@ -88,15 +76,15 @@ class Trainer:
         batches: an object with ``epoch(number, start)``, such as LoaderBatches.
         loss: (model, batch) -> the mean loss, a tensor of one element, and its weight (target tokens), by
             which the batches of one update, and the losses of several, are averaged.
-        folder: of the run; it is created if it does not exist.
-        settings: the length of the training, and how often it evaluates, saves and logs.
+        folder, settings: of the run; the folder is created if it does not exist.
         schedule: of the learning rate; it steps after each update. A resumed run may have another function in
             its LambdaLR; any other schedule continues unchanged.
         evaluate: model -> metrics by name. It runs in eval mode, without gradients; the random numbers that it
             draws do not affect training.
         extra: plain data (``minigrad.save``) for the checkpoints, such as tokenizers. Its "config", if it has
             one, must be the same when the run resumes.
-        carried: what the loss function changes besides the model, and checkpoints have to hold; a run of one rank.
+        carried: an object with ``state_dict`` and ``load_state_dict``: what one update hands to the next besides the
+            model, such as the memory of a recurrent model; a run of one rank.
 
     Attributes:
         state: the position of the training.
@@ -117,7 +105,7 @@ class Trainer:
         schedule: LRScheduler | None = None,
         evaluate: Evaluate | None = None,
         extra: dict[str, Any] | None = None,
-        carried: Carried | None = None,
+        carried: Any = None,
     ) -> None:
         if not isinstance(schedule, LRScheduler | None):
             raise TypeError("schedule must be an LRScheduler; of a function, LambdaLR(optimizer, function)")
@@ -265,8 +253,8 @@ class Trainer:
         if done.is_known or is_logged:
             self._count_pending()
         if is_logged:
-            self._write({**state.window.means(), "lr": rate})
-            state.window = Window()
+            sums, state.window = state.window, Window()
+            self._write({"loss": sums.loss / sums.tokens, "grad_norm": sums.norm / sums.updates, "lr": rate})
 
     def _batches(self, step: int) -> Iterator[Any]:
         """The batches of an update. Of several, each is fetched and used with random numbers that depend on the seed,
@@ -283,7 +271,9 @@ class Trainer:
         if self._pending is not None:
             done, self._pending = self._pending, None
             loss, norm = done.check()
-            self.state.window.add(loss, done.weight, norm)
+            window = self.state.window
+            window.updates, window.tokens = window.updates + 1, window.tokens + done.weight
+            window.loss, window.norm = window.loss + loss * done.weight, window.norm + norm
             self._bar.advance(loss, done.weight, self._seconds())
 
     def _write(self, entries: dict[str, Any]) -> None:
@@ -330,15 +320,14 @@ class Trainer:
 
     def _everything(self) -> dict[str, Any]:
         self._seconds()
+        parts = {"optimizer": self.optimizer, "schedule": self.schedule, "averaged": self.averaged}
+        parts |= {} if self.carried is None else {"carried": self.carried}
         return {
             **self._weights(self.model),
-            "optimizer": self.optimizer.state_dict(),
-            "schedule": None if self.schedule is None else self.schedule.state_dict(),
-            "averaged": None if self.averaged is None else self.averaged.state_dict(),
+            **{name: None if part is None else part.state_dict() for name, part in parts.items()},
             "random": randomness.positions(),
             "training": asdict(self.state),
             "settings": asdict(self.settings),
-            **({} if self.carried is None else {"carried": self.carried.state_dict()}),
         }
 
     def _restore(self) -> None:
@@ -402,20 +391,21 @@ class Trainer:
         for model in filter(None, (self.model, self.averaged)):
             self.ranks.send([*model.parameters(), *model.buffers()])
         self._consolidate()
-        self.ranks.of_first(self._put_first)
-        self._saved_step, self._saved_at = 0, time.monotonic()
 
-    def _put_first(self) -> None:
-        self.folder.put_last(self._everything())
-        try:
-            read_checkpoint(self.folder.last, mmap=True)
-        except RuntimeError as error:
-            self.folder.last.unlink()
-            if not isinstance(error.__cause__, pickle.UnpicklingError):
-                raise
-            fault = "a part of the training is not plain data, and could not be loaded again"
-            advice = "look at extra, and at the states of the optimizer and the schedule"
-            raise TypeError(f"{fault}: {advice} ({error.__cause__})") from error
+        def put() -> None:
+            self.folder.put_last(self._everything())
+            try:
+                read_checkpoint(self.folder.last, mmap=True)
+            except RuntimeError as error:
+                self.folder.last.unlink()
+                if not isinstance(error.__cause__, pickle.UnpicklingError):
+                    raise
+                fault = "a part of the training is not plain data, and could not be loaded again"
+                advice = "look at extra, and at the states of the optimizer and the schedule"
+                raise TypeError(f"{fault}: {advice} ({error.__cause__})") from error
+
+        self.ranks.of_first(put)
+        self._saved_step, self._saved_at = 0, time.monotonic()
 
     def _put_last(self) -> None:
         self._log.flush()

@@ -14,7 +14,7 @@ METRIC = ("metric", "mode")  # a new value makes all earlier evaluations void
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of ``Trainer``. A step is one update of the weights.
+    """The settings of ``Trainer``. A step is one update of the weights. Raises ValueError: a number out of range.
 
     Args:
         steps: updates in total.
@@ -24,8 +24,8 @@ class Settings:
         clip: the largest norm of all gradients together; None for any.
         evaluate_every: steps between evaluations; the last step has one, too.
         save_every: steps between checkpoints; None for by time alone.
-        save_seconds: seconds between checkpoints; None for by steps alone. There is also one after every
-            evaluation and snapshot, and at the end.
+        save_seconds: seconds between checkpoints; None for by steps alone. One more follows every evaluation and
+            snapshot, and the end.
         patience: stop after so many evaluations in a row without improvement; None for never.
         metric: the name, among the evaluation's results, of the number that should improve. A run that is
             resumed with another metric or ``mode`` forgets the best so far.
@@ -37,8 +37,6 @@ class Settings:
         seed: of dropout, and of Python's and NumPy's own random numbers.
         progress: show a bar (with tqdm, in a terminal), or a line every ten seconds, on stderr.
         unit: what the weights of losses count, for the progress: "tokens", "pictures".
-
-    Raises ValueError: a number out of range.
     """
 
     steps: int
@@ -60,13 +58,14 @@ class Settings:
     unit: str = "tokens"
 
     def __post_init__(self) -> None:
+        whole = lambda x: isinstance(x, int) and not isinstance(x, bool)
         for name in COUNTS:
-            self._check(name, "be a positive whole number", lambda x: _is_whole(x) and x > 0)
+            self._check(name, "be a positive whole number", lambda x: whole(x) and x > 0)
         for name in ("minutes", "clip", "save_seconds"):
             self._check(name, "be positive", lambda x: x > 0)
         self._check("ema_decay", "lie in [0, 1)", lambda x: 0 <= x < 1)
         self._check("mode", 'be "min" or "max"', lambda x: x in ("min", "max"), optional=False)
-        self._check("keep_snapshots", "be a whole number from 0 on", lambda x: _is_whole(x) and x >= 0, optional=False)
+        self._check("keep_snapshots", "be a whole number from 0 on", lambda x: whole(x) and x >= 0, optional=False)
 
     def _check(self, name: str, rule: str, holds: Callable[[Any], bool], optional: bool = True) -> None:
         value = getattr(self, name)
@@ -78,10 +77,6 @@ class Settings:
         return value == value and (than is None or (value < than if self.mode == "min" else value > than))
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
 @dataclass
 class Window:
     """Sums over the updates since the last line of the log."""
@@ -90,16 +85,6 @@ class Window:
     loss: float = 0.0  # weighted by tokens
     tokens: float = 0.0
     norm: float = 0.0
-
-    def add(self, loss: float, tokens: float, norm: float) -> None:
-        self.updates += 1
-        self.loss += loss * tokens
-        self.tokens += tokens
-        self.norm += norm
-
-    def means(self) -> dict[str, float]:
-        """The loss per token, and the norm per update."""
-        return {"loss": self.loss / self.tokens, "grad_norm": self.norm / self.updates}
 
 
 @dataclass
