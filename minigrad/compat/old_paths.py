@@ -23,7 +23,7 @@ text | generate=generation.beam_search risk=generation.minimum_bayes_risk segmen
 translate | inference=translation.translate_and_evaluate settings=translation.translation_settings
     data=translation.translation_data training=translation.train_translator run=translation.translator
     loss=translation.train_translator validation=translation.train_translator
-music | augmentation=music.notes
+music | augmentation=music.midi notes=music.midi
 training | settings=training.trainer_settings lock=training.checkpoints
 programs | typed=programs.folder drawing=programs.options batches=programs.validation
 viz | viz.training viz.piano_roll viz.embedding viz.logit_lens viz.positional_encoding

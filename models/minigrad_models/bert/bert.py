@@ -81,41 +81,27 @@ FIXED = {"position_embedding_type": "absolute", "tie_word_embeddings": True, "ad
 
 @dataclass
 class Config:
-    """The hyperparameters; the defaults are those of the paper's base model (section 3: 110 million weights).
+    """The hyperparameters; the defaults are those of the paper's base model (section 3: 110 million weights). Raises
+    ValueError: a size below 1, H that does not divide D, a dropout that is no probability, another activation, a
+    padding that is not in the vocabulary."""
 
-    Attributes:
-        vocabulary: V. positions: the most tokens. types: of texts, two in the paper.
-        d_model, heads, layers: D, H, L; H divides D. d_ff: the width inside the feed-forward networks; 0 for 4 D.
-        dropout: the probability for the outputs of sub-layers; embedding_dropout, head_dropout: for the embeddings,
-            and for what a classifier reads, the same if None; attention_dropout: for the weights of attention.
-        activation: "gelu", "gelu_tanh" or "relu".
-        epsilon: of the layer norms.
-        padding: the token that pads; its embedding is not trained.
-        causal: each token sees itself and earlier ones alone.
-        labels: of a classifier; 0 for as many as names, or 2. label_names: their names, which decide how many there
-            are; "LABEL_0" and so on if there are none.
-
-    Raises ValueError: a size below 1, H that does not divide D, a dropout that is no probability, another activation, a
-    padding that is not in the vocabulary.
-    """
-
-    vocabulary: int = 30522
-    positions: int = 512
-    d_model: int = 768
-    heads: int = 12
-    layers: int = 12
-    d_ff: int = 0
-    dropout: float = 0.1
-    embedding_dropout: float | None = None
-    attention_dropout: float = 0.1
-    head_dropout: float | None = None
-    types: int = 2
-    activation: str = "gelu"
-    epsilon: float = 1e-12
-    padding: int = 0
-    causal: bool = False
-    labels: int = 0
-    label_names: list[str] = field(default_factory=list)
+    vocabulary: int = 30522  # V
+    positions: int = 512  # the most tokens
+    d_model: int = 768  # D
+    heads: int = 12  # H, which divides D
+    layers: int = 12  # L
+    d_ff: int = 0  # the width inside the feed-forward networks; 0 for 4 D
+    dropout: float = 0.1  # of the outputs of sub-layers
+    embedding_dropout: float | None = None  # of the embeddings; None for ``dropout``
+    attention_dropout: float = 0.1  # of the weights of attention
+    head_dropout: float | None = None  # of what a classifier reads; None for ``dropout``
+    types: int = 2  # of texts
+    activation: str = "gelu"  # or "gelu_tanh", "relu"
+    epsilon: float = 1e-12  # of the layer norms
+    padding: int = 0  # the token that pads; its embedding is not trained
+    causal: bool = False  # each token sees itself and earlier ones only
+    labels: int = 0  # of a classifier; 0 for as many as names, or 2
+    label_names: list[str] = field(default_factory=list)  # which decide how many there are; or "LABEL_0" and so on
 
     def __post_init__(self) -> None:
         self.d_ff = self.d_ff or 4 * self.d_model
@@ -134,9 +120,9 @@ class Config:
 
     def published(self) -> dict[str, Any]:
         """The content of transformers' config.json."""
-        ids = {name: i for i, name in enumerate(self.label_names)}
-        labels = {"id2label": {str(i): name for name, i in ids.items()}, "label2id": ids}
-        return {**pretrained.to_published(self, FIELDS), **labels}
+        labels = {str(i): name for i, name in enumerate(self.label_names)}
+        numbers = {name: int(i) for i, name in labels.items()}
+        return {**pretrained.to_published(self, FIELDS), "id2label": labels, "label2id": numbers}
 
 
 def numbered(labels: int) -> list[str]:
@@ -162,11 +148,7 @@ def label_names(published: Mapping[str, Any]) -> list[str]:
 
 
 class PretrainedBert(Pretrained):
-    """What all models of this file share: how their files are read and written.
-
-    Subclasses say:
-        RULES: the names of their head's weights.
-    """
+    """How the files of all models here are read and written. ``RULES`` are the names of a head's weights."""
 
     MODEL_TYPE, READ = "bert", ("num_labels",)
     HEADS: ClassVar[tuple[str, ...]] = ()
@@ -182,15 +164,13 @@ class PretrainedBert(Pretrained):
 
     def to_ours(self, weights: Weights) -> tuple[Weights, list[str]]:
         """See ``Pretrained``. The file may be of the bare encoder, of a model with a head, or from TensorFlow."""
-        bare = {name.removeprefix(PREFIX): weight for name, weight in weights.items()}
-        weights = {OLD.sub(lambda old: OLD_SUFFIXES[old[0]], name): weight for name, weight in bare.items()}
-        for name in ("embeddings.position_ids", *TIED):
-            weights.pop(name, None)
+        plain = lambda name: OLD.sub(lambda old: OLD_SUFFIXES[old[0]], name.removeprefix(PREFIX))
+        weights = {plain(name): weight for name, weight in weights.items()}
+        weights = {name: weight for name, weight in weights.items() if name not in ("embeddings.position_ids", *TIED)}
         rules = [replace(rule, ours=f"{self.PREFIX}{rule.ours}") for rule in ENCODER]
         ours, unknown = pretrained.to_ours(weights, [*rules, *self.RULES], self.config.layers)
-        for name in [name for name in ours if "pooler" in name and name not in self.state_dict()]:
-            del ours[name]  # not all heads use it
-        return ours, unknown
+        own = self.state_dict()  # not all heads use the pooler
+        return {name: w for name, w in ours.items() if name in own or "pooler" not in name}, unknown
 
     def to_theirs(self, weights: Mapping[str, Tensor]) -> Weights:
         p = self.PREFIX
@@ -199,12 +179,7 @@ class PretrainedBert(Pretrained):
 
 
 class Bert(PretrainedBert):
-    """The encoder: tokens -> states (B, T, D).
-
-    Args:
-        config: the sizes.
-        pooler: with the layer that makes ``pooled`` of the first token's state.
-    """
+    """The encoder: tokens -> states (B, T, D). It has a ``pooler`` for ``pooled``, or not."""
 
     ARCHITECTURE, HEADS, PREFIX = "BertModel", ("pooler",), ""
 
@@ -231,12 +206,10 @@ class Bert(PretrainedBert):
     ) -> Iterator[Tensor]:
         """The input of the first layer, then the output of each (B, T, D). Positions count from 0 if None. Raises
         ValueError: more tokens than positions."""
-        if tokens.shape[1] > self.config.positions:
-            raise ValueError(
-                f"{tokens.shape[1]:,} tokens are more than the model's {self.config.positions:,} positions"
-            )
+        if (count := tokens.shape[1]) > self.config.positions:
+            raise ValueError(f"{count:,} tokens are more than the model's {self.config.positions:,} positions")
         if positions is None:
-            positions = mg.arange(tokens.shape[1], device=tokens.device)[None]
+            positions = mg.arange(count, device=tokens.device)[None]
         x = self.embed(tokens, positions, types)
         yield x
         visible = None if mask is None else mask.bool()[:, None, None]
@@ -258,10 +231,8 @@ class Bert(PretrainedBert):
         return self.pooler(states[:, 0]).tanh()
 
     def sentence_embeddings(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
-        """The mean of a text's states, of length 1 (B, D): Sentence-BERT (Reimers and Gurevych 2019, arXiv 1908.10084).
-
-        The product of two is their cosine.
-        """
+        """The mean of a text's states, of length 1 (B, D), so that the product of two is their cosine: Sentence-BERT
+        (Reimers and Gurevych 2019, arXiv 1908.10084)."""
         states = self(tokens, mask=mask)
         if mask is None:
             return F.normalize(states.mean(1))

@@ -8,18 +8,16 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from ..programs.command_line import Command, act, add_file, parser_of, run_program
 from ..programs.options import add_number, positive, whole
 from ..text.subwords import MOST
 from . import questions, search
 from .bert_data import lines
-from .finetuning import SHORTEST, Options, finetune, load
 from .pretraining import Options as Pretraining
 from .pretraining import pretrain
-from .tasks import TASKS, Recipe, Task
-from .train_bert import SCRATCH, Size, shown
+from .tasks import TASKS, AnyTask, Recipe
+from .train_bert import SCRATCH, SHORTEST, Options, Size, finetune, load, shown
 
 ABOUT = "BERT: pre-train it on a text, fine-tune it on four tasks, search by meaning."
 EXAMPLES = """
@@ -58,7 +56,7 @@ def _pretrain(p: argparse.ArgumentParser) -> None:
     _size(p)
 
 
-def _finetune(p: argparse.ArgumentParser, task: Task[Any, Any]) -> None:
+def _finetune(p: argparse.ArgumentParser, task: AnyTask) -> None:
     p.add_argument("--data", type=Path, metavar="DIR", help=task.files)
     source = f'a folder with config.json and model.safetensors, or "{SCRATCH}" (default: MiniLM, if it is installed)'
     p.add_argument("--from", dest="source", metavar="DIR", help=source)

@@ -6,7 +6,6 @@ Each reader takes one file, plain or compressed by gzip, and tells of a fault wi
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -39,18 +38,13 @@ class Tagged(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A question about a text.
-
-    Attributes:
-        answers: pieces of the context, any of which is right, with the character where each begins; empty where the
-            answer is asked for.
-        number: the data set's name for it.
-    """
+    """A question about a text."""
 
     question: str
     context: str
+    # Pieces of the context, any of which is right, with the character where each begins; empty where it is asked for.
     answers: tuple[tuple[str, int], ...] = ()
-    number: str = ""
+    number: str = ""  # the data set's name for it
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -165,34 +159,23 @@ def held_out(items: Sequence[Item], part: int = 10) -> tuple[list[Item], list[It
     return [items[i] for place, i in enumerate(order) if place % part], [items[i] for i in order[::part]]
 
 
-POOL = 50  # batches that are sorted by length together
-
-
 class Feature(NamedTuple):
-    """What a model reads at once.
+    """What a model reads at once."""
 
-    Attributes:
-        ids: word pieces. types: 0 or 1 for each, the text that it is of.
-        target: the right answer: a number, several, or a list with one for each piece; None if it is asked for.
-        example: the number of the example that it is of.
-        places: of each piece, if the task asks: its word, or its characters; None for special tokens.
-    """
-
-    ids: list[int]
-    types: list[int]
-    target: Any
-    example: int
-    places: list[Any]
+    ids: list[int]  # word pieces
+    types: list[int]  # 0 or 1 for each, the text that it is of
+    target: Any  # the right answer: a number, several, or a list with one for each piece; None if it is asked for
+    example: int  # the number of the example that it is of
+    places: list[Any]  # of each piece, if the task asks: its word, or its characters; None for special tokens
 
 
 class Batch(NamedTuple):
-    """Features of like length: tokens and types (B, T) int64, the mask (B, T), True at tokens, and the targets as the
-    task likes them, None if they are asked for."""
+    """Features of like length."""
 
-    tokens: Tensor
-    types: Tensor
-    mask: Tensor
-    targets: Tensor | None
+    tokens: Tensor  # (B, T) int64
+    types: Tensor  # (B, T) int64
+    mask: Tensor  # (B, T), True at tokens
+    targets: Tensor | None  # None if they are asked for
 
 
 class Encoder:
@@ -231,28 +214,3 @@ def batch_of(features: Sequence[Feature], padding: int) -> Batch:
         targets = padded(targets, IGNORED)
     known = None if targets[0] is None else mg.tensor(targets)
     return Batch(mg.from_numpy(tokens), mg.from_numpy(types), mg.from_numpy(mask), known)
-
-
-class LikeLength:
-    """The numbers of features in batches of a size, each of features of like length: they are shuffled, ``POOL``
-    batches of them are sorted and cut, and all batches are shuffled. An epoch has each once, in an order by seed and
-    epoch alone. Raises ValueError: no features, or a size below 1."""
-
-    def __init__(self, lengths: Sequence[int], size: int, seed: int = 0) -> None:
-        if not len(lengths) or size < 1:
-            raise ValueError(f"{len(lengths)} examples cannot be cut into batches of {size}")
-        self.lengths, self.size, self.seed = np.asarray(lengths), size, seed
-
-    def __len__(self) -> int:
-        """The number of batches in an epoch."""
-        return math.ceil(len(self.lengths) / self.size)
-
-    def epoch(self, number: int, start: int = 0) -> Iterator[list[int]]:
-        """The batches of an epoch, from number ``start`` on."""
-        random = np.random.default_rng([self.seed % 2**64, number])
-        order = random.permutation(len(self.lengths))
-        for first in range(0, len(order), POOL * self.size):
-            pool = order[first : first + POOL * self.size]  # a view: order itself is sorted
-            pool[:] = pool[np.argsort(self.lengths[pool], kind="stable")]
-        for batch in random.permutation(len(self))[start:].tolist():
-            yield order[batch * self.size : (batch + 1) * self.size].tolist()

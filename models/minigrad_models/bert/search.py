@@ -24,7 +24,7 @@ from .bert import Bert
 from .bert_data import lines
 from .train_bert import length, minilm, pretrained
 
-AT_ONCE = 256  # lines between two steps of the bar
+AT_ONCE = 1024  # lines between two steps of the bar
 LONGEST = 256  # pieces of a line; MiniLM was trained with no more
 NAME = "embeddings"  # in the cache's files
 FORMAT = 1  # of these files
@@ -93,9 +93,5 @@ class Index:
 
 def embed(model: Bert, texts: Sequence[str], longest: int) -> Array:
     """The embeddings of texts (N, D), with a bar on stderr after two seconds."""
-    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))  # so that there is little padding
-    result = np.empty((len(texts), model.config.d_model), np.float32)
-    for first in watched(range(0, len(order), AT_ONCE), "embedding"):
-        rows = order[first : first + AT_ONCE]
-        result[rows] = model.encode([texts[i] for i in rows], longest=longest).numpy()
-    return result
+    starts = watched(range(0, len(texts), AT_ONCE), "embedding")
+    return np.concatenate([model.encode(texts[i : i + AT_ONCE], longest=longest).numpy() for i in starts])

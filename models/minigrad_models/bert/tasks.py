@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -43,8 +43,6 @@ from .questions import load as generated
 LONGEST_ANSWER = 30  # pieces
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 OUTSIDE = "O"
-E = TypeVar("E")  # an example
-A = TypeVar("A")  # an answer
 V = TypeVar("V", bound=Hashable)
 Array = np.ndarray[Any, np.dtype[Any]]
 Read = tuple[Feature, Array]  # and the model's output for it
@@ -54,61 +52,43 @@ Answer = tuple[str, float]  # a piece of the text, and the sum of its two logits
 
 
 class Recipe(NamedTuple):
-    """How long and how fast: epochs over the examples, examples in a batch, the highest learning rate."""
+    """How long and how fast."""
 
     epochs: int
     batch: int
-    rate: float
+    rate: float  # the highest learning rate
 
 
 @dataclass(frozen=True)
-class Task(ABC, Generic[E, A]):
-    """A fine-tuning.
+class Task(ABC):
+    """A fine-tuning. ``Classification`` describes the methods that each of them has."""
 
-    Attributes:
-        name: of the command. about: for its help. files: what --data is, for its help.
-        recipe: from pretrained weights. scratch: from random ones.
-        longest: pieces that the model reads at once.
-        metric: by which the best checkpoint is chosen; larger is better.
-        kind: the model with its head. unit: what the weights of losses count.
-        windows: a second text that is too long is read in windows that overlap; else what is too long is cut off.
-        train, dev: names of the files to learn from, and to measure by; the first that is there counts.
-    """
+    name: str  # of the command
+    about: str  # for its help
+    files: str  # for the help of --data
+    recipe: Recipe  # from pretrained weights
+    scratch: Recipe  # from random ones
+    longest: int  # pieces that the model reads at once
+    metric: str  # by which the best checkpoint is chosen; larger is better
+    kind: ClassVar[type[Pretrained]]  # the model with its head
+    unit: ClassVar[str] = "examples"  # the weights of losses count these
+    windows: ClassVar[bool] = False  # a second text that is too long is read in windows; else what is too long is cut
+    train: ClassVar[tuple[str, ...]]  # names of the file to learn from; the first that is there counts
+    dev: ClassVar[tuple[str, ...]]  # and of that to measure by
 
-    name: str
-    about: str
-    files: str
-    recipe: Recipe
-    scratch: Recipe
-    longest: int
-    metric: str
-    kind: ClassVar[type[Pretrained]]
-    unit: ClassVar[str] = "examples"
-    windows: ClassVar[bool] = False
-    train: ClassVar[tuple[str, ...]]
-    dev: ClassVar[tuple[str, ...]]
-
-    def read(self, folder: Path | None) -> tuple[list[E], list[E]]:
+    def read(self, folder: Path | None) -> tuple[list[Any], list[Any]]:
         """The examples to learn from, and those to measure by."""
         if folder is None:
             raise FileNotFoundError(f"{self.name} needs its data: --data DIR, {self.files}")
         return self.read_file(find(folder, *self.train)), self.read_file(find(folder, *self.dev))
 
     @abstractmethod
-    def read_file(self, path: Path) -> list[E]:
+    def read_file(self, path: Path) -> list[Any]:
         """The examples of one file, with what is right. Raises as ``read``."""
 
-    @abstractmethod
-    def texts(self, examples: Sequence[E]) -> Iterable[str]:
-        """All text of some examples, to learn word pieces from."""
-
-    def said(self, examples: Sequence[E]) -> Iterable[str]:
+    def said(self, examples: Sequence[Any]) -> Iterable[str]:
         """The labels of some examples, one after the other; nothing for a task without labels."""
         return ()
-
-    @abstractmethod
-    def features(self, examples: Sequence[E], encoder: Encoder, labels: Sequence[str]) -> list[Feature]:
-        """What the model reads, one feature for an example or several. Raises ValueError: an example is not for it."""
 
     def loss(self, model: Any, batch: Batch) -> tuple[Tensor, float]:
         """The mean loss of a batch, and how much it counts."""
@@ -116,31 +96,7 @@ class Task(ABC, Generic[E, A]):
         count = float((batch.targets != IGNORED).sum())
         return model.loss(batch.tokens, batch.targets, batch.types, batch.mask), count
 
-    @abstractmethod
-    def outputs(self, model: Any, batch: Batch) -> Array:
-        """What the model says about each feature, (B, ...)."""
-
-    @abstractmethod
-    def answers(self, examples: Sequence[E], read: Sequence[Read], labels: Sequence[str]) -> list[A]:
-        """The answer for each example, from its features and the outputs for them."""
-
-    @abstractmethod
-    def metrics(self, examples: Sequence[E], answers: Sequence[A]) -> dict[str, float]:
-        """How right the answers are, by name, from 0 to 1."""
-
-    @abstractmethod
-    def majority(self, known: Sequence[E], asked: Sequence[E]) -> list[A]:
-        """The answers without a model: the most frequent of the examples that are known."""
-
-    @abstractmethod
-    def parse(self, line: str) -> E:
-        """An example that is asked for, from a line. Raises ValueError: the line is not of the form."""
-
-    @abstractmethod
-    def show(self, example: E, answer: A) -> str:
-        """An answer, as a line."""
-
-    def check(self, examples: Sequence[E], labels: Sequence[str]) -> None:
+    def check(self, examples: Sequence[Any], labels: Sequence[str]) -> None:
         """Raise ValueError: examples with a label that is not among those of the training."""
         if unseen := sorted(set(self.said(examples)) - set(labels)):
             raise ValueError(
@@ -154,21 +110,14 @@ def most_frequent(values: Iterable[V]) -> V:
 
 
 @dataclass(frozen=True)
-class Classification(Task[Labelled, Class]):
+class Classification(Task):
     """Texts, or pairs of texts, into classes: the pooled state of [CLS] goes through a linear layer (Devlin et al.
-    2019, figure 4, a and b).
+    2019, figure 4, a and b)."""
 
-    Attributes:
-        count: texts of an example: 1, or 2 for pairs.
-        reader: (file, names of labels) -> examples.
-        names: of the labels that the files have as numbers.
-        positive: the label that F1 is of; None measures the accuracy alone.
-    """
-
-    count: int = 1
-    reader: Callable[[Path, Mapping[str, str]], list[Labelled]] = sentences
-    names: Mapping[str, str] = field(default_factory=dict)
-    positive: str | None = None
+    count: int = 1  # texts of an example: 1, or 2 for pairs
+    reader: Callable[[Path, Mapping[str, str]], list[Labelled]] = sentences  # (file, names of labels) -> examples
+    names: Mapping[str, str] = field(default_factory=dict)  # of the labels that the files have as numbers
+    positive: str | None = None  # the label that F1 is of; None measures only the accuracy
     kind = BertForSequenceClassification
     train, dev = ("train.tsv",), ("dev.tsv",)
 
@@ -182,28 +131,30 @@ class Classification(Task[Labelled, Class]):
         return self.reader(path, self.names)
 
     def texts(self, examples: Sequence[Labelled]) -> Iterable[str]:
+        """All text of some examples, to learn word pieces from."""
         return (text for example in examples for text in example.texts)
 
     def said(self, examples: Sequence[Labelled]) -> Iterable[str]:
         return (example.label for example in examples if example.label is not None)
 
     def features(self, examples: Sequence[Labelled], encoder: Encoder, labels: Sequence[str]) -> list[Feature]:
+        """What the model reads, one feature for an example or several. Raises ValueError: an example is not for it."""
         encoded = encoder([example.texts if self.count == 2 else example.texts[0] for example in examples])
-        numbers = {label: i for i, label in enumerate(labels)}
-        targets = [None if example.label is None else numbers[example.label] for example in examples]
-        return [
-            Feature(e.ids, e.type_ids, target, i, [])
-            for i, (e, target) in enumerate(zip(encoded, targets, strict=True))
-        ]
+        numbers: dict[str | None, int] = {label: i for i, label in enumerate(labels)}  # None is not among them
+        rows = enumerate(zip(encoded, examples, strict=True))
+        return [Feature(e.ids, e.type_ids, numbers.get(example.label), i, []) for i, (e, example) in rows]
 
     def outputs(self, model: BertForSequenceClassification, batch: Batch) -> Array:
+        """What the model says about each feature, (B, ...)."""
         probabilities: Array = model(batch.tokens, batch.types, batch.mask).softmax(-1).numpy()
         return probabilities
 
     def answers(self, examples: Sequence[Labelled], read: Sequence[Read], labels: Sequence[str]) -> list[Class]:
+        """The answer for each example, from its features and the outputs for them."""
         return [(labels[int(p.argmax())], float(p.max())) for _, p in read]
 
     def metrics(self, examples: Sequence[Labelled], answers: Sequence[Class]) -> dict[str, float]:
+        """How right the answers are, by name, from 0 to 1."""
         right = np.array([example.label for example in examples])
         said = np.array([label for label, _ in answers])
         result = {"accuracy": float((said == right).mean())}
@@ -214,10 +165,11 @@ class Classification(Task[Labelled, Class]):
         return result
 
     def majority(self, known: Sequence[Labelled], asked: Sequence[Labelled]) -> list[Class]:
+        """The answers without a model: the most frequent of the examples that are known."""
         return [(most_frequent(self.said(known)), 1.0)] * len(asked)
 
     def parse(self, line: str) -> Labelled:
-        """A text, or two with a tab between them."""
+        """An example that is asked for, from a line: a text, or two with a tab between them. Raises ValueError."""
         texts = tuple(text.strip() for text in line.split("\t"))
         if len(texts) != self.count or not all(texts):
             form = "two texts with a tab between them" if self.count == 2 else "a text without a tab"
@@ -225,11 +177,12 @@ class Classification(Task[Labelled, Class]):
         return Labelled(texts)
 
     def show(self, example: Labelled, answer: Class) -> str:
+        """An answer, as a line."""
         return f"{answer[0]}\t{answer[1]:.3f}\t{' | '.join(example.texts)}"
 
 
 @dataclass(frozen=True)
-class Spans(Task[Question, Answer]):
+class Spans(Task):
     """Questions about a text: each of its pieces gets two logits, as the first and as the last of the answer (Devlin et
     al. 2019, section 4.2). A text that is too long is read in windows that overlap; the best span of all counts."""
 
@@ -350,7 +303,7 @@ def overlap(text: str, right: str) -> float:
 
 
 @dataclass(frozen=True)
-class Tagging(Task[Tagged, Tags]):
+class Tagging(Task):
     """Words into tags: the state of each word's first piece goes through a linear layer; its other pieces are not asked
     (Devlin et al. 2019, section 5.3). Entities are counted as conlleval does, by the library seqeval."""
 
@@ -428,13 +381,14 @@ class Tagging(Task[Tagged, Tags]):
 def seqeval() -> Any:
     """The library. Raises ImportError: it is missing."""
     try:
-        import seqeval.metrics
+        from seqeval import metrics
     except ImportError:
         raise ImportError(f"entities are counted by seqeval: {how_to_install('seqeval')}") from None
-    return seqeval.metrics
+    return metrics
 
 
-TASKS: dict[str, Task[Any, Any]] = {
+AnyTask = Classification | Spans | Tagging
+TASKS: dict[str, AnyTask] = {
     task.name: task
     for task in (
         Classification(

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..schema import content
-from .midi import Song, check_tempo
-from .notes import PITCHES, Note, checked
+from .midi import PITCHES, Note, Song, check_tempo, checked
 
 Grid = np.ndarray[Any, np.dtype[np.int64]]
 

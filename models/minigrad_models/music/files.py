@@ -1,4 +1,4 @@
-"""The files that commands write, MIDI, sound and pages; and the commands that show a file, ``roll`` and ``events``.
+"""The files that commands write, MIDI, sound and pages; and the commands ``generate``, ``roll`` and ``events``.
 
 Shapes: L layers, H heads, T tokens, N notes.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,17 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import viz
+from minigrad.utils.bar import bar
 
+from ..programs.options import search_of
 from ..programs.validation import Ids, pieces
 from ..viz import piano_roll
 from . import music_data as data
 from . import music_run as run
-from .languages import Written
-from .midi import TEMPOS, Song, write_midi
-from .performance import decode, encode, name
+from .chorales import ROWS
+from .languages import STEPS, TEMPO, Language, Written, decode, encode, name, shifts
+from .midi import TEMPOS, Song, check_tempo, write_midi
+from .music_generation import closed, compose
 from .synthesis import write_wav
 
 ENDINGS = {"--output": (".mid", ".midi"), "--page": (".html",), "--wav": (".wav",)}
@@ -100,6 +104,53 @@ def attention_of_notes(model: Any, ids: Ids, written: Written, grid: int = 1) ->
 def say(path: Path) -> None:
     """Tell that a file was written."""
     print(f"wrote {path}", file=sys.stderr)
+
+
+def motif(path: Path, language: Language, seconds: float | None) -> tuple[Ids, float]:
+    """The beginning of a MIDI file as tokens, and its tempo. Notes that sound at its end are not closed."""
+    piece, song = data.piece_in(path, language)
+    ids = language.encode(piece)
+    if seconds is not None:
+        if language.kind == "chorales":
+            ids = ids[: 1 + language.unit * max(1, round(ROWS * song.quarters(seconds)))]
+        else:
+            ids = ids[np.cumsum(shifts(ids)) <= STEPS * seconds]
+    if not len(language.pitches(ids)):
+        raise ValueError(f"{path} has no note in its first {seconds:g} s: give more --seed-seconds")
+    return ids, tempo_of(song)
+
+
+def generate(options: argparse.Namespace) -> int:
+    """The command: write music. Returns the exit status."""
+    check_endings(options.output, options.page, options.wav)
+    search = search_of(options)
+    trained = run.load(options.run, options.device)
+    language, tempo, prompt = trained.language, TEMPO, np.array([trained.language.begin])
+    if options.tempo is not None and language.kind != "chorales":
+        raise ValueError("--tempo is for chorales: a performance's times are seconds")
+    if options.seed_seconds is not None and options.seed_file is None:
+        raise ValueError("--seed-seconds is the length of a motif: give one, --seed-file")
+    if options.seed_file is not None:
+        prompt, tempo = motif(options.seed_file, language, options.seed_seconds)
+    tempo = tempo if options.tempo is None else options.tempo
+    check_tempo(tempo, "--tempo")
+    if len(prompt) > (context := trained.model.context):
+        print(f"note: the motif has {len(prompt):,} tokens, and the model sees the last {context:,}", file=sys.stderr)
+    mg.manual_seed(options.seed)
+    begin = time.perf_counter()
+    with bar(options.seconds * options.batch, "writing", " s of music") as shown:
+        asked = options.seconds, search, options.batch, tempo
+        sequences = compose(trained.model, language, prompt, *asked, shown.update)
+    spent = time.perf_counter() - begin
+    count = sum(len(ids) - len(prompt) for ids in sequences)
+    total = float(language.seconds(prompt, tempo).sum()) + options.seconds
+    for number, ids in enumerate(sequences, 1):
+        paths = [options.output, options.page, options.wav]
+        if options.batch > 1:  # out-1.mid, out-2.mid, …
+            paths = [path and path.with_stem(f"{path.stem}-{number}") for path in paths]
+        save(trained, ids, closed(language.decode(ids, tempo), total), tempo, *paths)
+    print(f"{count:,} tokens, {count / spent:,.0f} a second", file=sys.stderr)
+    return 0
 
 
 def roll(options: argparse.Namespace) -> int:

@@ -33,10 +33,9 @@ from . import files
 from . import music_run as run
 from .chorales import ROWS, VOICES, grid_of, spans
 from .languages import SILENCE, Chorales, Written
-from .midi import Song
+from .midi import PITCHES, Note, Song
 from .music_data import song_in
 from .music_generation import Restricted
-from .notes import PITCHES, Note
 
 BAR = 16  # steps
 SOPRANO, ALTO = 0, 1  # the melody, and the first voice that is not given
@@ -157,7 +156,9 @@ def written_with(melody: Melody, grid: Ids, shift: int, count: int) -> Written:
     for voice, first, end, pitch in spans(grid):
         if voice >= ALTO:
             start, stop = melody.song.seconds_at((melody.begin + np.array([first, end])) / ROWS).tolist()
-            notes.append(Note(in_midi(pitch - shift), velocity, start, stop, voice))
+            pitch -= shift
+            pitch = pitch % 12 if pitch < 0 else min(pitch, 127 - (127 - pitch) % 12)  # by octaves into MIDI's range
+            notes.append(Note(pitch, velocity, start, stop, voice))
     notes.sort(key=lambda note: (melody.step(note.start), note.track))
     steps = np.array([melody.step(note.start) for note in notes])
     firsts = 1 + len(VOICES) * steps + np.array([note.track for note in notes])
@@ -166,12 +167,3 @@ def written_with(melody: Melody, grid: Ids, shift: int, count: int) -> Written:
         stop = max(melody.step(note.end), int(steps[number]) + 1)
         owner[firsts[number] : 1 + len(VOICES) * stop : len(VOICES)] = number  # until the next note takes over
     return Written(notes, firsts, owner)
-
-
-def in_midi(pitch: int) -> int:
-    """A pitch, moved by octaves if MIDI does not have it."""
-    while pitch < 0:
-        pitch += 12
-    while pitch >= PITCHES:
-        pitch -= 12
-    return pitch

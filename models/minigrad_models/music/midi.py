@@ -1,4 +1,4 @@
-"""MIDI files, read and written.
+"""Notes; and MIDI files, read and written.
 
 The library is mido: it is pure Python, so a damaged file cannot crash the process, and it shows every message with its
 channel. symusic, in C++, reads some three hundred times as fast; but it silently drops notes that are never released,
@@ -29,10 +29,12 @@ from minigrad.backend.extras import how_to_install
 from minigrad.serialization.source import replaced
 
 from ..schema import content
-from .notes import MOST_SECONDS, Note, checked, ordered
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
+PITCHES = 128
+MOST_SECONDS = 24 * 3600.0
+"""The latest end of a note, so that no stray number asks for a gigabyte of silence."""
 MOST_BYTES = 2 << 20  # of a file: a quarter of a million notes; as messages they take two hundred times as much
 DRUMS = 9  # the channel of percussion, which people count as the tenth
 CHANNELS = [channel for channel in range(16) if channel != DRUMS]
@@ -46,19 +48,55 @@ _MOST_TRACKS = 32_000
 _PEDAL, _PEDAL_DOWN = 64, 64  # the controller, and the least value that counts as down
 
 
+class Note(NamedTuple):
+    """One note."""
+
+    pitch: int  # MIDI's number, 0 to 127; 60 is middle C
+    velocity: int  # how hard it was struck, 1 to 127
+    start: float  # seconds
+    end: float
+    track: int = 0  # of a file, the number of its instrument; of a chorale, the voice, 0 (soprano) to 3 (bass)
+
+
+def ordered(notes: Iterable[Note]) -> list[Note]:
+    """The notes by onset, then pitch, then track."""
+    return sorted(notes, key=lambda note: (note.start, note.pitch, note.track))
+
+
+def stretched(notes: Iterable[Note], factor: float) -> list[Note]:
+    """The notes with all times ``factor`` times as long: 1.05 is 5 % slower. Raises ValueError: it is not positive."""
+    if not (factor > 0 and math.isfinite(factor)):
+        raise ValueError(f"times are stretched by a positive factor, not {factor}")
+    return [note._replace(start=note.start * factor, end=note.end * factor) for note in notes]
+
+
+def checked(notes: Iterable[Note]) -> list[Note]:
+    """The notes as a list. Raises ValueError: a pitch, velocity, time or track that MIDI has no number for."""
+    kept = list(notes)
+    whole = lambda value: isinstance(value, int | np.integer)
+    for number, (pitch, velocity, start, end, track) in enumerate(kept):
+        fault = ""
+        if not (whole(pitch) and 0 <= pitch < PITCHES):
+            fault = f"pitches are whole numbers from 0 to 127, not {pitch}"
+        elif not (whole(velocity) and 1 <= velocity <= 127):
+            fault = f"velocities are whole numbers from 1 to 127, not {velocity}"
+        elif not 0 <= start <= end <= MOST_SECONDS:  # not so either if one of them is NaN
+            times = "a note begins at 0 s or later, and ends after that, within 24 hours"
+            fault = f"it lasts from {start} to {end}: {times}"
+        elif not (whole(track) and track >= 0):
+            fault = f"tracks are whole numbers from 0 on, not {track}"
+        if fault:
+            raise ValueError(f"note {number} of {len(kept):,}: {fault}")
+    return kept
+
+
 @dataclass(frozen=True)
 class Song:
-    """The music of a file.
+    """The music of a file."""
 
-    Attributes:
-        notes: by onset, then pitch, then track; a sustain pedal has been applied.
-        tempos: (seconds, quarter notes a minute) of each change of tempo, the first at 0.
-        drums: how many notes of percussion (channel 10) were left out.
-    """
-
-    notes: tuple[Note, ...]
-    tempos: tuple[tuple[float, float], ...] = ((0.0, TEMPO),)
-    drums: int = 0
+    notes: tuple[Note, ...]  # by onset, then pitch, then track; a sustain pedal has been applied
+    tempos: tuple[tuple[float, float], ...] = ((0.0, TEMPO),)  # (seconds, quarter notes a minute) of each change
+    drums: int = 0  # notes of percussion (channel 10) that were left out
 
     @property
     def seconds(self) -> float:
@@ -254,9 +292,8 @@ def write_midi(
 
     A quarter note has as many ticks as make a sixteenth note, and if the tempo allows it 10 ms, a whole number of
     them; else times are rounded to less than a millisecond. A note lasts at least one tick, and ends before another
-    begins at the same time. Notes of a pitch that overlap are on different channels, so that whoever reads the file
-    knows which of them ends; as there are 15 channels without that of drums, a sixteenth note of one pitch is left out
-    while all others sound. A track's first channel is its number's.
+    begins at the same time. Notes of a pitch that overlap are on different channels, so that every reader knows which
+    of them ends: 15 can sound at once, more are left out. A track's first channel is its number's.
 
     Args:
         notes: in any order; none gives a file in which nothing sounds.

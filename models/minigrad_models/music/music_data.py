@@ -16,11 +16,10 @@ from minigrad.utils.bar import watched
 
 from ..programs.folder import data_set
 from ..programs.validation import NONE, Batch, Ids, moved
-from .chorales import VOICES, read_chorales
+from .chorales import SPLITS, VOICES, read_chorales
 from .languages import LANGUAGES, Chorales, Language
-from .midi import Song, read_midi
+from .midi import PITCHES, Note, Song, read_midi
 from .music_settings import DataSettings
-from .notes import PITCHES, Note
 
 MIDI = (".mid", ".midi")
 DEGREES = (0.0, -1.0, -0.5, 0.5, 1.0)  # of the stretch; the first leaves a piece as it is
@@ -64,23 +63,23 @@ class Corpus:
 
 
 def read(settings: DataSettings) -> Corpus:
-    """The music of the settings."""
-    corpus = chorales(settings) if settings.kind == "chorales" else performances(settings)
+    """The music of the settings: chorales of a file that says which part each belongs to, or of files of four voices;
+    or performances, the end of each of which validates."""
+    language, paths = LANGUAGES[settings.kind], [Path(path) for path in settings.data]
+    if not paths:
+        is_bach = settings.kind == "chorales"
+        place, what = (("jsb", "Jsb16thSeparated.json"), "Bach's chorales") if is_bach else (("midi",), "performances")
+        paths = [data_set(*place, what=what, instead="give your own, --data PATH")]
+    about = paths[0].name if len(paths) == 1 else f"{len(paths)} paths"
+    corpus = (chorales if settings.kind == "chorales" else performances)(about, paths, settings)
     if not corpus.train or not corpus.valid:
-        plural = LANGUAGES[settings.kind].plural
-        raise ValueError(f"{corpus.name} has too few {plural} to learn from and to validate with")
+        raise ValueError(f"{corpus.name} has too few {language.plural} to learn from and to validate with")
     return corpus
 
 
-# Chorales -----------------------------------------------------------------------------------------------------
-
-
-def chorales(settings: DataSettings) -> Corpus:
-    """Chorales of a file that says which part each belongs to, or of files of four voices. Raises as ``read``."""
-    language, paths = Chorales(), [Path(path) for path in settings.data]
-    if not paths:
-        where = data_set("jsb", "Jsb16thSeparated.json", what="Bach's chorales", instead="give your own, --data PATH")
-        paths = [where]
+def chorales(about: str, paths: list[Path], settings: DataSettings) -> Corpus:
+    """Chorales of some files, see ``read``."""
+    language = Chorales()
     if len(paths) == 1 and paths[0].suffix.lower() == ".json":
         grids = read_chorales(paths[0])
     else:
@@ -88,9 +87,7 @@ def chorales(settings: DataSettings) -> Corpus:
         part = settings.held_out  # one piece at least, if there is another
         held = min(max(1, round(part * len(pieces))), len(pieces) - 1) if part else 0
         grids = {"train": pieces[: len(pieces) - held], "valid": pieces[len(pieces) - held :], "test": []}
-    train = [language.encode(grid) for grid in grids["train"]]
-    valid, test = ([language.encode(grid) for grid in grids[part]] for part in ("valid", "test"))
-    about = paths[0].name if len(paths) == 1 else f"{len(paths)} paths"
+    train, valid, test = ([language.encode(grid) for grid in grids[part]] for part in SPLITS)
     cells = np.concatenate([np.zeros((0, len(VOICES)), np.int64), *grids["train"]])
     ranges = []
     for voice in cells.T if (cells >= 0).any() else ():
@@ -99,15 +96,9 @@ def chorales(settings: DataSettings) -> Corpus:
     return Corpus(about, [piece_of(language, (ids,)) for ids in train], valid or train, test, ranges, bool(valid))
 
 
-# Performances -------------------------------------------------------------------------------------------------
-
-
-def performances(settings: DataSettings) -> Corpus:
-    """Performances; the end of each validates. Raises as ``read``."""
+def performances(about: str, paths: list[Path], settings: DataSettings) -> Corpus:
+    """Performances of some files, see ``read``."""
     language = LANGUAGES["performance"]
-    paths = [Path(path) for path in settings.data]
-    if not paths:
-        paths = [data_set("midi", what="performances", instead="give your own, --data PATH")]
     factors = [1 + settings.stretch * degree for degree in (DEGREES if settings.stretch else DEGREES[:1])]
     train, valid = [], []
     for notes in watched(songs(paths, language), "encoding"):
@@ -115,7 +106,6 @@ def performances(settings: DataSettings) -> Corpus:
         train.append(piece_of(language, tuple(language.encode(begin, factor) for factor in factors)))
         if end:
             valid.append(language.encode(end))
-    about = paths[0].name if len(paths) == 1 else f"{len(paths)} paths"
     return Corpus(about, train, valid or [piece.versions[0] for piece in train], is_held_out=bool(valid))
 
 

@@ -5,31 +5,19 @@ Shapes: N rows, T tokens so far, V vocabulary.
 
 from __future__ import annotations
 
-import argparse
-import sys
-import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor
-from minigrad.utils.bar import bar
 
 from ..generation import generate as generation
 from ..generation.beam_search import Decoder
 from ..generation.generate import Model, Search
-from ..programs.options import search_of
 from ..programs.validation import Ids
-from . import files
-from . import music_data as data
-from . import music_run as run
-from .chorales import ROWS
-from .languages import TEMPO, Language, Rules, Written, shifts
-from .midi import check_tempo
-from .performance import STEPS
+from .languages import TEMPO, Language, Rules, Written
 
 LEAST = 0.01  # seconds of a note
 
@@ -100,56 +88,3 @@ def closed(written: Written, seconds: float) -> Written:
     """The same, with notes that end after so many seconds at the latest."""
     notes = [note._replace(end=max(min(note.end, seconds), note.start + LEAST)) for note in written.notes]
     return written._replace(notes=notes)
-
-
-def example(model: Any, language: Language, seconds: float, seed: int) -> Ids:
-    """A sequence to show while the model trains: the same draws each time."""
-    mg.manual_seed(seed)
-    return compose(model, language, np.array([language.begin]), seconds, Search(temperature=0.9))[0]
-
-
-def motif(path: Path, language: Language, seconds: float | None) -> tuple[Ids, float]:
-    """The beginning of a MIDI file as tokens, and its tempo. Notes that sound at its end are not closed."""
-    piece, song = data.piece_in(path, language)
-    ids = language.encode(piece)
-    if seconds is not None:
-        if language.kind == "chorales":
-            ids = ids[: 1 + language.unit * max(1, round(ROWS * song.quarters(seconds)))]
-        else:
-            ids = ids[np.cumsum(shifts(ids)) <= STEPS * seconds]
-    if not len(language.pitches(ids)):
-        raise ValueError(f"{path} has no note in its first {seconds:g} s: give more --seed-seconds")
-    return ids, files.tempo_of(song)
-
-
-def generate(options: argparse.Namespace) -> int:
-    """The command: write music. Returns the exit status."""
-    files.check_endings(options.output, options.page, options.wav)
-    search = search_of(options)
-    trained = run.load(options.run, options.device)
-    language, tempo, prompt = trained.language, TEMPO, np.array([trained.language.begin])
-    if options.tempo is not None and language.kind != "chorales":
-        raise ValueError("--tempo is for chorales: a performance's times are seconds")
-    if options.seed_seconds is not None and options.seed_file is None:
-        raise ValueError("--seed-seconds is the length of a motif: give one, --seed-file")
-    if options.seed_file is not None:
-        prompt, tempo = motif(options.seed_file, language, options.seed_seconds)
-    tempo = tempo if options.tempo is None else options.tempo
-    check_tempo(tempo, "--tempo")
-    if len(prompt) > (context := trained.model.context):
-        print(f"note: the motif has {len(prompt):,} tokens, and the model sees the last {context:,}", file=sys.stderr)
-    mg.manual_seed(options.seed)
-    begin = time.perf_counter()
-    with bar(options.seconds * options.batch, "writing", " s of music") as shown:
-        asked = options.seconds, search, options.batch, tempo
-        sequences = compose(trained.model, language, prompt, *asked, shown.update)
-    spent = time.perf_counter() - begin
-    count = sum(len(ids) - len(prompt) for ids in sequences)
-    total = float(language.seconds(prompt, tempo).sum()) + options.seconds
-    for number, ids in enumerate(sequences, 1):
-        paths = [options.output, options.page, options.wav]
-        if options.batch > 1:  # out-1.mid, out-2.mid, …
-            paths = [path and path.with_stem(f"{path.stem}-{number}") for path in paths]
-        files.save(trained, ids, closed(language.decode(ids, tempo), total), tempo, *paths)
-    print(f"{count:,} tokens, {count / spent:,.0f} a second", file=sys.stderr)
-    return 0

@@ -1,24 +1,32 @@
-"""A trained music model: of a run of this program, see ``minigrad_models.programs.folder``."""
+"""A music model's training, and a trained model: of a run of this program, see ``minigrad_models.programs.folder``."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
+import minigrad as mg
 from minigrad.utils.bar import bar
 
+from ..generation.generate import Search
 from ..programs import models
 from ..programs.folder import Description, Program
-from ..programs.validation import Ids, Progress, check_windows, score_windows
+from ..programs.start_training import METRIC, report_validation, show, train_to_end, trainer_of
+from ..programs.validation import Ids, Progress, check_windows, mean_loss, score_windows
 from . import music_data as data
 from .chorales import VOICES
-from .languages import LANGUAGES, Language
+from .languages import LANGUAGES, TEMPO, Language
+from .midi import PITCHES, write_midi
+from .music_generation import closed, compose
 from .music_settings import Settings
 from .music_transformer import Config, MusicTransformer
-from .notes import PITCHES
 
+SHOWN = 48  # tokens of a sample in the line that is printed
 MOST = 1 << 28  # numbers in the table of positions, which a file merely claims
 
 
@@ -114,3 +122,61 @@ def evaluate(
     with bar(count, "reading", " tokens") as shown:
         loss = score(trained.model, pieces, settings, window, stride, shown.update)
     return {"loss": loss, "perplexity": math.exp(min(loss, 700.0)), "tokens": count, "pieces": len(pieces)}
+
+
+# Training ---------------------------------------------------------------------------------------------------
+
+
+def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
+    """Train, save, and report. Returns the exit status (130 after Ctrl-C)."""
+    s, language = settings.training, LANGUAGES[settings.data.kind]
+    models.check_device(s.device)  # all that may be wrong raises before anything is read, or changes
+    s.rate()
+    corpus = data.read(settings.data)
+    config = {**settings.fixed(), "the music": corpus.digest}
+    _, config = PROGRAM.started(folder, config, fresh, lambda kept: None)
+    mg.manual_seed(s.seed)
+    model = build(settings)
+    sizes = settings.window, s.batch, settings.grid, settings.data.transpose
+    batches = data.Windows(language, corpus.train, *sizes, s.seed, s.device)
+    sample = lambda: folder / "samples" / f"step-{trainer.state.step:06d}.mid"
+    evaluation = lambda model: evaluated(model, settings, corpus.valid, sample())
+    extra = PROGRAM.described(settings, config, model=asdict(model.config), ranges=corpus.ranges)
+    trainer = trainer_of(model, batches, mean_loss, evaluation, s, folder, extra)
+
+    def report() -> None:
+        nats = score(model, corpus.valid, settings)
+        token = "cell" if settings.data.kind == "chorales" else "event"
+        validation = f"loss {nats:.4f} nats per {token}, perplexity {math.exp(min(nats, 700.0)):.3f}"
+        report_validation(PROGRAM, trainer, folder, validation, "--output", "out.mid")
+
+    count = sum(p.numel() for p in model.parameters())
+    tokens = sum(len(piece.versions[0]) for piece in corpus.train)
+    validation = f"{len(corpus.valid):,} ({sum(map(len, corpus.valid)):,}) to validate with"
+    if not corpus.is_held_out:
+        validation = "NOTHING IS HELD OUT: it is validated with what it learns from"
+    about = (
+        f"{corpus.name}: {len(corpus.train):,} {language.plural} ({tokens:,} tokens) to learn from, {validation}; "
+        f"{count:,} parameters, on {s.device}, in {folder}"
+    )
+    return train_to_end(PROGRAM, trainer, settings, folder, about, fresh, report)
+
+
+def evaluated(model: Any, settings: Settings, pieces: list[Ids], path: Path) -> dict[str, float]:
+    """Nats per token (for chorales the note-wise loss) of the pieces that validate, ``validated`` of them; and a sample
+    of the model's: a line of its beginning, and a MIDI file."""
+    s, language, most = settings.training, LANGUAGES[settings.data.kind], int(settings.training.validated)
+    if most and len(pieces) > most:  # at equal distances
+        pieces = [pieces[i] for i in np.linspace(0, len(pieces) - 1, most).astype(int).tolist()]
+    if s.sample:
+        mg.manual_seed(s.seed)  # the same draws each time
+        begin, search = np.array([language.begin]), Search(temperature=0.9)
+        (ids,) = compose(model, language, begin, float(s.sample), search)
+        show(language.line(ids, SHOWN))
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            total = float(language.seconds(ids, TEMPO).sum())
+            write_midi(path, closed(language.decode(ids), total).notes, TEMPO)
+        except OSError as error:  # a disk that is full does not end the training
+            show(f"note: {path} is not written: {error}")
+    return {METRIC: score(model, pieces, settings)}

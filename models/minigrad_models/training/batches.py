@@ -24,15 +24,27 @@ class Batches(Protocol[Item_co]):
         ...
 
 
+POOL = 50  # batches that are sorted by length together
+
+
 class ShuffledOrder:
     """The numbers 0 .. size-1 in lists of ``batch_size``, in a new random order in each epoch, by the seed and the
-    epoch. ``drop_last`` leaves out a last list that is shorter. Raises ValueError: ``size`` or ``batch_size`` is less
-    than 1."""
+    epoch. ``drop_last`` leaves out a last list that is shorter. With ``lengths`` of all, those of a list are of similar
+    length: ``POOL`` lists at a time are sorted. Raises ValueError: ``size`` or ``batch_size`` is less than 1."""
 
-    def __init__(self, size: int, batch_size: int, *, seed: int = 0, drop_last: bool = False) -> None:
+    def __init__(
+        self,
+        size: int,
+        batch_size: int,
+        *,
+        seed: int = 0,
+        drop_last: bool = False,
+        lengths: Sequence[int] | None = None,
+    ) -> None:
         if size < 1 or batch_size < 1:
             raise ValueError(f"a dataset of {size} examples cannot be cut into batches of {batch_size}")
         self.size, self.batch_size, self.seed, self.drop_last = size, batch_size, seed, drop_last
+        self.lengths = None if lengths is None else np.asarray(lengths)
 
     def __len__(self) -> int:
         """The number of lists in an epoch."""
@@ -40,9 +52,14 @@ class ShuffledOrder:
 
     def epoch(self, number: int, start: int = 0) -> Iterator[list[int]]:
         """The lists of an epoch, from number ``start`` on."""
-        order = np.arange(self.size)
-        np.random.default_rng([self.seed % 2**64, number]).shuffle(order)
-        for i in range(start, len(self)):
+        random = np.random.default_rng([self.seed % 2**64, number])
+        order, lists = random.permutation(self.size), np.arange(len(self))
+        if self.lengths is not None:
+            for first in range(0, self.size, POOL * self.batch_size):
+                pool = order[first : first + POOL * self.batch_size]  # a view: order itself is sorted
+                pool[:] = pool[np.argsort(self.lengths[pool], kind="stable")]
+            lists = random.permutation(lists)
+        for i in lists[start:].tolist():
             yield order[i * self.batch_size : (i + 1) * self.batch_size].tolist()
 
 

@@ -1,12 +1,17 @@
-"""Progress of a training on stderr: loss, tokens (or another unit) per second, time left, the last evaluation."""
+"""Progress of a training on stderr: loss, tokens (or another unit) per second, time left, the last evaluation; and
+Ctrl-C, which takes effect between two updates, never within one."""
 
 from __future__ import annotations
 
 import math
 import os
+import signal
 import sys
+import threading
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
+from types import FrameType
 from typing import Any
 
 from minigrad.utils.bar import in_notebook, library
@@ -14,6 +19,10 @@ from minigrad.utils.bar import in_notebook, library
 QUIET_SECONDS = 10.0
 ESTIMATE_SECONDS, ESTIMATE_UPDATES = 15.0, 5  # after both, the time that the training will take is told
 LOST = (OSError, ValueError)  # a full disk, a lost terminal or a closed stream must not end a training
+# On Windows SIGTERM never comes from outside; there, Ctrl-Break is what a console or a parent process can send.
+SIGNALS = [signal.SIGINT, signal.SIGTERM]
+if sys.platform == "win32":
+    SIGNALS.append(signal.SIGBREAK)
 
 
 class Progress(AbstractContextManager["Progress"]):
@@ -108,3 +117,39 @@ def clock(seconds: float) -> str:
     whole = max(0, round(seconds))
     hours, minutes = whole // 3600, whole // 60 % 60
     return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"
+
+
+class Interrupt:
+    """In ``with Interrupt() as stop:`` Ctrl-C and SIGTERM (on Windows also Ctrl-Break) set ``stop.asked``; a second one
+    interrupts. Signals that the program was started to ignore (as in ``nohup``) stay ignored. Outside of the main
+    thread, where Python takes no signals, nothing changes. Processes that are forked meanwhile leave Ctrl-C to this
+    one; SIGTERM ends them. At the first signal ``note`` is called with a text."""
+
+    def __init__(self, note: Callable[[str], None] = lambda text: None) -> None:
+        self.asked, self._owner = False, os.getpid()
+        self._note = note
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Interrupt:
+        if threading.current_thread() is threading.main_thread():
+            for number in SIGNALS:
+                if signal.getsignal(number) is not signal.SIG_IGN:
+                    self._before[number] = signal.getsignal(number)  # first: ``__exit__`` puts back what is noted
+                    signal.signal(number, self._handle)
+        return self
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if os.getpid() != self._owner:
+            if number == signal.SIGTERM:
+                signal.signal(number, signal.SIG_DFL)
+                os.kill(os.getpid(), number)
+            return
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+        with suppress(RuntimeError):  # the signal came while another text was being written
+            self._note("stopping as soon as the current step is saved; repeat to stop at once")
+
+    def __exit__(self, *raised: object) -> None:
+        for number, handler in reversed(self._before.items()):  # Ctrl-C last: it may then come at once
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)

@@ -20,14 +20,11 @@ from minigrad.optim.optimizer import Optimizer
 from minigrad.optim.zero_redundancy import ZeroRedundancyOptimizer
 
 from ..schema import check_like
-from . import randomness
 from .averaging import moving_average
 from .batches import Batches, Stream
-from .checkpoints import ADVICE, DAMAGE, RunFolder, check_optimizer, check_same, read_checkpoint
-from .interrupt import Interrupt
-from .log import Log
-from .progress import LOST, Progress
-from .trainer_settings import FIXED, METRIC, Settings, State, Window
+from .checkpoints import ADVICE, DAMAGE, Log, RunFolder, check_optimizer, check_same, read_checkpoint, write_checkpoint
+from .progress import LOST, Interrupt, Progress
+from .trainer_settings import FIXED, METRIC, Settings, State, Window, go_to, positions, seed, undisturbed
 from .update import Loss, Ranks, Updated, update
 
 Reason = Literal["steps", "minutes", "patience", "interrupted"]
@@ -262,7 +259,7 @@ class Trainer:
         for number in range(self.settings.accumulate):
             if self.settings.accumulate > 1:
                 digest = hashlib.sha256(f"{self.settings.seed} {step} {number}".encode()).digest()
-                randomness.seed(int.from_bytes(digest[:8], "little"))
+                seed(int.from_bytes(digest[:8], "little"))
             yield self._stream.take()
 
     def _count_pending(self) -> None:
@@ -295,17 +292,17 @@ class Trainer:
         assert self.evaluate is not None
         state, settings = self.state, self.settings
         model = self.model if self.averaged is None else self.averaged.module
-        with randomness.undisturbed(model):
+        with undisturbed(model):
             metrics = {name: float(value) for name, value in self.evaluate(model).items()}
         if settings.metric not in metrics:
             results = ", ".join(metrics) or "nothing"
             raise ValueError(f"the evaluation gives {results}, but not {settings.metric!r}, the metric of the settings")
-        value = metrics[settings.metric]
-        best = settings.better(value, state.best)
+        value, sign = metrics[settings.metric], 1 if settings.mode == "max" else -1
+        best = value == value and (state.best is None or sign * value > sign * state.best)  # NaN never is
         state.evaluated, state.bad = state.step, 0 if best else state.bad + 1
         if best:
             state.best, state.best_step = value, state.step
-            self.folder.put_best({**self._weights(model), "metrics": metrics})
+            write_checkpoint(self.folder.best, {**self._weights(model), "metrics": metrics})
         self._write({"evaluation": metrics, "best": best})
         self._bar.evaluated(settings.metric, value)
         if settings.progress:
@@ -325,7 +322,7 @@ class Trainer:
         return {
             **self._weights(self.model),
             **{name: None if part is None else part.state_dict() for name, part in parts.items()},
-            "random": randomness.positions(),
+            "random": positions(),
             "training": asdict(self.state),
             "settings": asdict(self.settings),
         }
@@ -373,7 +370,7 @@ class Trainer:
             self.carried.load_state_dict(checkpoint["carried"])
         position = checkpoint["training"]
         self.state = State(**{**position, "window": Window(**position.get("window", {}))})
-        randomness.go_to(checkpoint["random"])
+        go_to(checkpoint["random"])
 
     @contextmanager
     def _blaming_checkpoint(self) -> Iterator[None]:
@@ -386,7 +383,7 @@ class Trainer:
     def _begin(self) -> None:
         """Begin a run, with a first checkpoint, which shows that one can be written and read."""
         self.state = State()
-        randomness.seed(self.settings.seed)
+        seed(self.settings.seed)
         self._clock = time.monotonic()
         for model in filter(None, (self.model, self.averaged)):
             self.ranks.send([*model.parameters(), *model.buffers()])

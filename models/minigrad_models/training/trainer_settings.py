@@ -1,10 +1,22 @@
-"""The settings of a training, and its position: everything besides weights and the optimiser's state."""
+"""The settings of a training, its position, and the generators of random numbers that it may use, minigrad's, Python's
+and NumPy's: everything besides weights and the optimiser's state."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import numpy as np
+
+from minigrad.autograd import no_grad
+from minigrad.autograd.mode import at_end, kept
+from minigrad.backend.random import default_generator, manual_seed
+from minigrad.nn.module import Module
+
+from ..schema import check_like
 
 COUNTS = ("steps", "accumulate", "evaluate_every", "save_every", "snapshot_every", "patience", "log_every")
 FIXED = ("seed", "accumulate", "clip", "ema_decay")  # a new value makes it another training
@@ -72,10 +84,6 @@ class Settings:
         if not (optional and value is None) and not holds(value):
             raise ValueError(f"{name} must {rule}, not {value!r}")
 
-    def better(self, value: float, than: float | None) -> bool:
-        """Whether a metric is better than the best so far; NaN never is."""
-        return value == value and (than is None or (value < than if self.mode == "min" else value > than))
-
 
 @dataclass
 class Window:
@@ -103,3 +111,46 @@ class State:
     snapshots: list[int] = field(default_factory=list)  # the steps of those to keep
     lines: int = 0  # of the log
     window: Window = field(default_factory=Window)  # for the next line
+
+
+def seed(number: int) -> None:
+    """Seed all generators of random numbers."""
+    manual_seed(number)
+    random.seed(number)
+    np.random.seed(number % 2**32)
+
+
+def positions() -> dict[str, Any]:
+    """The states of all generators, as plain data."""
+    return {
+        "minigrad": default_generator.get_state(),
+        "python": random.getstate(),
+        "numpy": np.random.get_state(legacy=False),
+    }
+
+
+def go_to(state: dict[str, Any]) -> None:
+    """Restore the states from ``positions``. Raises ValueError: they are none."""
+    check_like(state, positions(), "random")
+    if not 0 <= state["numpy"]["state"]["pos"] <= 624:  # NumPy would read beyond its words
+        raise ValueError("random['numpy'] has a position beyond its words")
+    default_generator.set_state(state["minigrad"])
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+
+
+@contextmanager
+def undisturbed(model: Module) -> Iterator[None]:
+    """For evaluation: no gradients, the model in eval mode; at the end the modes of all modules, and all
+    random number generators, are as before."""
+    modes = [(module, module.training) for module in model.modules()]
+    before = positions()
+
+    def put_back() -> None:
+        for module, mode in modes:
+            module.training = mode
+        go_to(before)
+
+    with at_end(put_back) as end, end, kept() as mode, mode, no_grad():
+        model.eval()
+        yield

@@ -121,16 +121,10 @@ class PositionalEncoding(Picture):
 
 
 def positional_encoding(length: int, d_model: int, tokens: Sequence[str] | None = None) -> PositionalEncoding:
-    """PE(t, 2i) = sin(t / 10000^(2i/D)), PE(t, 2i+1) = cos(t / 10000^(2i/D)) for ``length`` positions.
-
-    Vaswani et al. 2017, section 3.5; computed by the layer that models use.
-
-    Args:
-        length: T, positions. d_model: D, dimensions.
-        tokens: texts at the positions; T of them.
-
-    Raises ValueError: a size is not positive, the page would be too large, or tokens do not fit the length.
-    """
+    """PE(t, 2i) = sin(t / 10000^(2i/D)), PE(t, 2i+1) = cos(t / 10000^(2i/D)) for T = ``length`` positions and
+    D = ``d_model`` dimensions (Vaswani et al. 2017, section 3.5), computed by the layer that models use. ``tokens`` are
+    texts at the positions. Raises ValueError: a size is not positive, the page would be too large, or tokens do not fit
+    the length."""
     if length < 1 or d_model < 1:
         raise ValueError(f"there have to be positions and dimensions: length={length}, d_model={d_model}")
     if length * d_model > MOST:

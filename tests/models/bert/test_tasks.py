@@ -12,7 +12,7 @@ import pytest
 
 from minigrad_models.bert import bert_data as data
 from minigrad_models.bert import questions, tasks
-from minigrad_models.bert.bert_data import Feature, Labelled, LikeLength, Question, Tagged
+from minigrad_models.bert.bert_data import Feature, Labelled, Question, Tagged
 from minigrad_models.bert.tasks import TASKS
 from minigrad_models.text.word_pieces import train_word_pieces
 from tests.support.cases import raises
@@ -117,20 +117,6 @@ def test_generated_questions(tmp_path: Path) -> None:
 SQUAD, CONLL, MRPC, SST2 = (TASKS[name] for name in ("squad", "conll", "mrpc", "sst2"))
 TEXT = "Ada Berg lives in Rome. Boris lives in Oslo, near the sea."
 TOKENIZER = train_word_pieces([TEXT, "Where does Ada Berg live? unbelievable believe un able"] * 3, 70)
-
-
-def test_batches_of_like_length() -> None:
-    lengths = np.random.default_rng(1).integers(3, 100, 1003).tolist()
-    order = LikeLength(lengths, 8, seed=3)
-    batches = list(order.epoch(2))
-    assert sorted(i for batch in batches for i in batch) == list(range(1003)) and len(batches) == len(order) == 126
-    assert {len(batch) for batch in batches} == {8, 3}
-    spread = np.mean([np.ptp([lengths[i] for i in batch]) for batch in batches])
-    assert spread < 5  # of 97
-    assert list(order.epoch(2, 100)) == batches[100:] and list(order.epoch(3)) != batches
-    assert list(LikeLength(lengths, 8, seed=4).epoch(2)) != batches
-    for bad in (([], 8), ([3], 0)):
-        raises(ValueError, "cannot be cut into batches", partial(LikeLength, *bad))
 
 
 def test_pairs_are_cut_to_one_length() -> None:

@@ -17,12 +17,11 @@ import pytest
 import minigrad as torch
 from minigrad import nn, viz
 from minigrad.viz.attention import attention
-from minigrad_models.training.checkpoints import RunFolder
+from minigrad_models.training.checkpoints import RunFolder, write_checkpoint
 from minigrad_models.viz.lines import bounds, log_ticks, on_axis, ticks
 from minigrad_models.viz.training import training
 from minigrad_models.viz.training.runs import read_runs
-from minigrad_models.viz.training.snapshots import checkpoints, read_weights
-from minigrad_models.viz.training.training_view import thin
+from minigrad_models.viz.training.training_view import checkpoints, read_weights, thin
 from tests.support.browser import texts
 from tests.support.cases import raises
 
@@ -217,7 +216,7 @@ def test_weights_over_the_snapshots(tmp_path: Path) -> None:
 
 def test_many_snapshots_are_chosen_evenly_and_weights_may_be_wild(tmp_path: Path) -> None:
     folder = trained(tmp_path / "many", {step: {"w": torch.ones(1)} for step in range(0, 90, 2)})
-    RunFolder(folder).put_best({"model": {"w": torch.ones(1)}, "step": 89})
+    write_checkpoint(RunFolder(folder).best, {"model": {"w": torch.ones(1)}, "step": 89})
     (folder / "snapshots" / "notes.safetensors").write_text("no snapshot")
     steps = list(checkpoints(folder))
     assert len(steps) == 40 and steps[0] == 0 and steps[-1] == 89 and max(np.diff(steps)) <= 4
