@@ -1,17 +1,15 @@
 """BERT, "BERT: Pre-training of Deep Bidirectional Transformers" (Devlin et al. 2019, arXiv 1810.04805), with all heads.
 
-The encoder of "Attention Is All You Need" over one text or two: each token sees all others. It is trained to fill in
-masked words, and to tell whether the second text follows the first (section 3.1); then, with one more layer, on the
-task at hand (section 3.2). ``from_pretrained(folder)`` reads what transformers' classes of the same names wrote.
+The encoder of "Attention Is All You Need" over one text or two, trained to fill in masked words, and to tell whether
+the second text follows the first (section 3.1); then, with one more layer, on a task (section 3.2).
+``from_pretrained(folder)`` reads the files of transformers' classes of the same names.
 
 Shapes: B batch, T tokens, D model width, H heads, L layers, V vocabulary. Every model takes tokens (B, T), their types
-(B, T), 0 in the first text and 1 in the second (None: all 0), and a mask (B, T), True at tokens and False at padding
-(None: no padding).
+(B, T), 0 in the first text and 1 in the second (None: all 0), and a mask (B, T), True at tokens and False at padding.
 """
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -57,8 +55,6 @@ CLASSIFIER = (Rule("classifier", "classifier"),)
 SPAN = (Rule("qa_outputs", "span"),)
 PREFIX = "bert."  # of the encoder's names in a model with a head
 TIED = ("cls.predictions.decoder.weight", "cls.predictions.decoder.bias")  # the embedding and words.bias once more
-OLD_SUFFIXES = {".gamma": ".weight", ".beta": ".bias"}  # of layer norms, in files from TensorFlow
-OLD = re.compile(r"\.(gamma|beta)$")
 FIELDS = {
     "vocab_size": "vocabulary",
     "max_position_embeddings": "positions",
@@ -164,8 +160,9 @@ class PretrainedBert(Pretrained):
 
     def to_ours(self, weights: Weights) -> tuple[Weights, list[str]]:
         """See ``Pretrained``. The file may be of the bare encoder, of a model with a head, or from TensorFlow."""
-        plain = lambda name: OLD.sub(lambda old: OLD_SUFFIXES[old[0]], name.removeprefix(PREFIX))
-        weights = {plain(name): weight for name, weight in weights.items()}
+        weights = {name.removeprefix(PREFIX): weight for name, weight in weights.items()}
+        for old, new in ((".gamma", ".weight"), (".beta", ".bias")):  # of layer norms, in files from TensorFlow
+            weights = {name.replace(old, new): weight for name, weight in weights.items()}
         weights = {name: weight for name, weight in weights.items() if name not in ("embeddings.position_ids", *TIED)}
         rules = [replace(rule, ours=f"{self.PREFIX}{rule.ours}") for rule in ENCODER]
         ours, unknown = pretrained.to_ours(weights, [*rules, *self.RULES], self.config.layers)
@@ -316,14 +313,14 @@ class WordHead(nn.Module):
 
 
 class BertWithHead(PretrainedBert):
-    """The encoder, ``bert``, with the layers of a task, one after the other.
+    """The encoder, ``bert``, with the layers of a task.
 
     Subclasses say:
         LAYERS: these layers by their names here, made from a configuration. RULES: the names of their weights.
         POOLED: whether they read ``Bert.pooled``, and not the states of all tokens.
     """
 
-    LAYERS: ClassVar[Mapping[str, Callable[[Config], nn.Module]]]
+    LAYERS: ClassVar[Mapping[str, Callable[[Config], nn.Module]]] = {}
     POOLED: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
@@ -337,7 +334,11 @@ class BertWithHead(PretrainedBert):
             self.add_module(name, layer(config))
         initialise(*(getattr(self, name) for name in self.LAYERS))
 
-    def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Any:
+
+class BertWithLogits(BertWithHead):
+    """The encoder, and layers one after the other."""
+
+    def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """Logits: (B, outputs) if ``POOLED``, else (B, T, outputs)."""
         x = self.bert(tokens, types, mask)
         x = self.bert.pooled(x) if self.POOLED else x
@@ -359,7 +360,8 @@ def two(config: Config) -> nn.Linear:
 class BertWithWords(BertWithHead):
     """What models with the head for words share, and the logit lens asks of them."""
 
-    LAYERS, RULES = {"words": WordHead}, WORDS
+    RULES: ClassVar[tuple[Rule, ...]] = WORDS
+    LAYERS: ClassVar[Mapping[str, Callable[[Config], nn.Module]]] = {"words": WordHead}
 
     @property
     def layers(self) -> nn.ModuleList:
@@ -444,14 +446,14 @@ class BertLMHeadModel(BertWithWords):
         return kind(self, prompts, stride, self.bert.embedding.weight.device)
 
 
-class BertForNextSentencePrediction(BertWithHead):
+class BertForNextSentencePrediction(BertWithLogits):
     """Whether text 2 follows text 1 (0) or not (1): logits (B, 2)."""
 
     ARCHITECTURE, RULES, POOLED = "BertForNextSentencePrediction", NEXT_SENTENCE, True
     LAYERS = {"next_sentence": two}
 
 
-class BertClassifier(BertWithHead):
+class BertClassifier(BertWithLogits):
     """Dropout, and a layer with as many outputs as there are labels."""
 
     RULES = CLASSIFIER
@@ -487,8 +489,7 @@ class BertForMultipleChoice(BertClassifier):
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """Logits (B, C) of tokens (B, C, T)."""
         flat = [None if x is None else x.flatten(0, 1) for x in (types, mask)]  # (B, C, T) -> (B C, T)
-        logits: Tensor = super().forward(tokens.flatten(0, 1), *flat)
-        return logits.view(tokens.shape[:2])  # (B C, 1) -> (B, C)
+        return super().forward(tokens.flatten(0, 1), *flat).view(tokens.shape[:2])  # (B C, 1) -> (B, C)
 
 
 class BertForTokenClassification(BertClassifier):
@@ -510,7 +511,7 @@ class BertForQuestionAnswering(BertWithHead):
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Logits of the first token of the answer (B, T), and of the last."""
-        first, last = super().forward(tokens, types, mask).unbind(-1)
+        first, last = self.span(self.bert(tokens, types, mask)).unbind(-1)
         return first, last
 
     def loss(

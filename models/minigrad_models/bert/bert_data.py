@@ -1,6 +1,6 @@
-"""The files that the data sets come in, as examples; texts as word pieces, and batches of pieces of like length.
+"""The files that the data sets come in, plain or compressed by gzip, as examples; texts as word pieces, and batches.
 
-Each reader takes one file, plain or compressed by gzip, and tells of a fault with its line. Shapes: B batch, T pieces.
+Shapes: B batch, T pieces.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Pre-training on a text: masked words and next sentence (Devlin et al. 2019, section 3.1, appendix A.1 and A.2).
 
-A text is one row of sentences: each line, cut after full stops, question and exclamation marks; empty lines count for
-nothing. An example is a row of sentences that fits, cut in two: text A, and what follows as text B; or, in half of the
-examples, sentences from another place as text B. All draws depend on the seed, the epoch and the place in it alone, so
-that masks are new in each epoch and a run can go on anywhere.
+A text is one row of sentences: each line, cut after full stops, question and exclamation marks. An example is a row of
+sentences that fits, cut in two: text A, and the rest as text B; or, in half of the examples, sentences from another
+place as text B. All draws depend on the seed, the epoch and the place in it, so that masks are new in each epoch and a
+run can go on anywhere.
 
 Shapes: B batch, T pieces.
 """

@@ -1,8 +1,5 @@
-"""Search by meaning: the lines of a file whose sentence embeddings are nearest to that of a query.
-
-Embeddings are computed once: a file in a cache keeps them, under a name that depends on the lines, the model and the
-number of pieces that are read.
-"""
+"""Search by meaning: the lines of a file whose sentence embeddings are nearest to that of a query. A file in a cache
+keeps embeddings, under a name that depends on the lines, the model and the number of pieces that are read."""
 
 from __future__ import annotations
 

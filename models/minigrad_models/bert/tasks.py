@@ -1,4 +1,4 @@
-"""The four fine-tunings: their data, heads and metrics; and what each is by default, measured on two cores, see
+"""The four fine-tunings: their data, heads and metrics; and their defaults, measured on two cores, see
 docs/language_bert_tasks.md.
 
 Two label texts (SST-2, Socher et al. 2013; MRPC, Dolan and Brockett 2005), one words (CoNLL-2003, Tjong Kim Sang and De
@@ -121,13 +121,13 @@ class Classification(Task):
     kind = BertForSequenceClassification
     train, dev = ("train.tsv",), ("dev.tsv",)
 
-    def read(self, folder: Path | None) -> tuple[list[Labelled], list[Labelled]]:
+    def read(self, folder: Path | None) -> tuple[list[Any], list[Any]]:
         # Without a file for dev, a tenth of the training is held out.
         if folder is not None and not any((folder / f"{self.dev[0]}{end}").is_file() for end in ("", ".gz")):
             return held_out(self.read_file(find(folder, *self.train)))
         return super().read(folder)
 
-    def read_file(self, path: Path) -> list[Labelled]:
+    def read_file(self, path: Path) -> list[Any]:
         return self.reader(path, self.names)
 
     def texts(self, examples: Sequence[Labelled]) -> Iterable[str]:
@@ -144,7 +144,7 @@ class Classification(Task):
         rows = enumerate(zip(encoded, examples, strict=True))
         return [Feature(e.ids, e.type_ids, numbers.get(example.label), i, []) for i, (e, example) in rows]
 
-    def outputs(self, model: BertForSequenceClassification, batch: Batch) -> Array:
+    def outputs(self, model: Any, batch: Batch) -> Array:
         """What the model says about each feature, (B, ...)."""
         probabilities: Array = model(batch.tokens, batch.types, batch.mask).softmax(-1).numpy()
         return probabilities
@@ -164,11 +164,11 @@ class Classification(Task):
             result["f1"] = 2 * hits / both if both else 0.0
         return result
 
-    def majority(self, known: Sequence[Labelled], asked: Sequence[Labelled]) -> list[Class]:
+    def majority(self, known: Sequence[Labelled], asked: Sequence[Labelled]) -> list[Any]:
         """The answers without a model: the most frequent of the examples that are known."""
         return [(most_frequent(self.said(known)), 1.0)] * len(asked)
 
-    def parse(self, line: str) -> Labelled:
+    def parse(self, line: str) -> Any:
         """An example that is asked for, from a line: a text, or two with a tab between them. Raises ValueError."""
         texts = tuple(text.strip() for text in line.split("\t"))
         if len(texts) != self.count or not all(texts):
@@ -189,10 +189,10 @@ class Spans(Task):
     kind, windows = BertForQuestionAnswering, True
     train, dev = ("train.json", "train-v1.1.json"), ("dev.json", "dev-v1.1.json")
 
-    def read(self, folder: Path | None) -> tuple[list[Question], list[Question]]:
+    def read(self, folder: Path | None) -> tuple[list[Any], list[Any]]:
         return (generated("train"), generated("dev")) if folder is None else super().read(folder)
 
-    def read_file(self, path: Path) -> list[Question]:
+    def read_file(self, path: Path) -> list[Any]:
         examples = questions(path)
         if bare := [example.number for example in examples if not example.answers]:
             raise ValueError(f"{path} has questions without an answer, which this task has not: {bare[0]}")
@@ -226,7 +226,7 @@ class Spans(Task):
         first, last = batch.targets.unbind(1)
         return model.loss(batch.tokens, first, last, batch.types, batch.mask), len(first)
 
-    def outputs(self, model: BertForQuestionAnswering, batch: Batch) -> Array:
+    def outputs(self, model: Any, batch: Batch) -> Array:
         start, end = model(batch.tokens, batch.types, batch.mask)
         logits: Array = mg.stack([start, end], -1).numpy()
         return logits
@@ -247,10 +247,10 @@ class Spans(Task):
             exact.append(any(plain(text) == plain(right) for right, _ in example.answers))
         return {"f1": float(np.mean(f1)), "exact_match": float(np.mean(exact))}
 
-    def majority(self, known: Sequence[Question], asked: Sequence[Question]) -> list[Answer]:
+    def majority(self, known: Sequence[Question], asked: Sequence[Question]) -> list[Any]:
         return [(most_frequent(example.answers[0][0] for example in known), 0.0)] * len(asked)
 
-    def parse(self, line: str) -> Question:
+    def parse(self, line: str) -> Any:
         """A question and a text, with a tab between them."""
         question, _, context = (part.strip() for part in line.partition("\t"))
         if not question or not context:
@@ -310,11 +310,11 @@ class Tagging(Task):
     kind, unit = BertForTokenClassification, "words"
     train, dev = ("eng.train", "train.txt"), ("eng.testa", "valid.txt")
 
-    def read(self, folder: Path | None) -> tuple[list[Tagged], list[Tagged]]:
+    def read(self, folder: Path | None) -> tuple[list[Any], list[Any]]:
         seqeval()  # before anything is read: it may be missing
         return super().read(folder)
 
-    def read_file(self, path: Path) -> list[Tagged]:
+    def read_file(self, path: Path) -> list[Any]:
         return tagged(path)
 
     def texts(self, examples: Sequence[Tagged]) -> Iterable[str]:
@@ -336,7 +336,7 @@ class Tagging(Task):
             result.append(Feature(encoding.ids, encoding.type_ids, target, i, first))
         return result
 
-    def outputs(self, model: BertForTokenClassification, batch: Batch) -> Array:
+    def outputs(self, model: Any, batch: Batch) -> Array:
         tags: Array = model(batch.tokens, batch.types, batch.mask).argmax(-1).numpy()
         return tags
 
@@ -358,7 +358,7 @@ class Tagging(Task):
         result = {name: float(getattr(score, f"{name}_score")(right, said, zero_division=0)) for name in names}
         return {**result, "accuracy": float(score.accuracy_score(right, said))}
 
-    def majority(self, known: Sequence[Tagged], asked: Sequence[Tagged]) -> list[Tags]:
+    def majority(self, known: Sequence[Tagged], asked: Sequence[Tagged]) -> list[Any]:
         tags: dict[str, list[str]] = {}
         for example in known:
             for word, tag in zip(example.words, example.tags or (), strict=True):
@@ -366,7 +366,7 @@ class Tagging(Task):
         best, rest = {word: most_frequent(those) for word, those in tags.items()}, most_frequent(self.said(known))
         return [tuple(best.get(word, rest) for word in example.words) for example in asked]
 
-    def parse(self, line: str) -> Tagged:
+    def parse(self, line: str) -> Any:
         """Words with spaces between them; punctuation marks are words if spaces set them off."""
         if not line.split():
             raise ValueError("words are needed, not an empty line")

@@ -32,7 +32,7 @@ from ..programs import models
 from ..programs.folder import Description, Program
 from ..programs.options import search_of
 from ..programs.start_training import METRIC, report_validation, show, train_to_end, trainer_of
-from ..programs.validation import Score, check_windows, mean_loss, score_windows
+from ..programs.validation import Ids, Score, check_windows, mean_loss, score_windows
 from ..text import Recurrence
 from . import gpt2, text, tokens, transformer_xl
 from .gpt_settings import ModelSettings, Settings
@@ -308,7 +308,7 @@ def model_of(settings: Settings, corpus: text.Text, kept: Tokens | None) -> tupl
     return build(sizes, len(vocabulary), device), vocabulary
 
 
-def evaluated(model: Any, settings: Settings, vocabulary: Tokens, ids: text.Ids, characters: int) -> dict[str, float]:
+def evaluated(model: Any, settings: Settings, vocabulary: Tokens, ids: Ids, characters: int) -> dict[str, float]:
     """Nats per token of the text that validates (T,), and bits per character; a text of the model's is printed."""
     s = settings.training
     score = ARCHITECTURES[settings.model.model].score

@@ -2,8 +2,7 @@
 
 A text is read in segments. Each layer attends to the segment and, behind it, to a memory: its inputs of earlier
 segments, without a gradient into them (section 3.2). Positions are distances between tokens, so those of a segment and
-of a memory of any length fit together (section 3.3). The paper does not number its equations; the docstrings name
-sections, and the terms (a) to (d) of section 3.3.
+of a memory of any length fit together (section 3.3, whose terms (a) to (d) the docstrings name).
 
 Shapes: B batch, T tokens of a segment, M tokens of the memory, S = M + T, D model width, H heads, L layers, V
 vocabulary. The memory of all layers is one tensor (L, B, M, D).
@@ -69,9 +68,8 @@ class RelativeAttention(nn.Module):
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.heads, self.dropout = config.heads, config.attention_dropout
-        linear = lambda: nn.Linear(config.d_model, config.d_model, bias=False)
-        self.query, self.key, self.value = linear(), linear(), linear()  # the key's is W_{k,E}
-        self.distance, self.output = linear(), linear()  # W_{k,R}
+        layers = (nn.Linear(config.d_model, config.d_model, bias=False) for _ in range(5))
+        self.query, self.key, self.value, self.distance, self.output = layers  # key: W_{k,E}, distance: W_{k,R}
 
     def split(self, x: Tensor) -> Tensor:
         """(..., S, D) -> (..., H, S, D/H): each head gets its part of the width."""

@@ -26,7 +26,7 @@ from . import music_run as run
 from .chorales import ROWS
 from .languages import STEPS, TEMPO, Language, Written, decode, encode, name, shifts
 from .midi import TEMPOS, Song, check_tempo, write_midi
-from .music_generation import closed, compose
+from .music_run import closed, compose
 from .synthesis import write_wav
 
 ENDINGS = {"--output": (".mid", ".midi"), "--page": (".html",), "--wav": (".wav",)}
@@ -51,18 +51,16 @@ def save(
 ) -> None:
     """Write the MIDI file of a sequence (T,), and its sound and its page, if they have a path; and say so."""
     if not written.notes:
-        raise ValueError(
-            f"the model wrote silence: {output} is not written. Another --seed or more --seconds may help, or a longer "
-            "training"
-        )
+        advice = "Another --seed or more --seconds may help, or a longer training"
+        raise ValueError(f"the model wrote silence: {output} is not written. {advice}")
     output.parent.mkdir(parents=True, exist_ok=True)
     write_midi(output, written.notes, tempo, names=dict(enumerate(trained.voices)))
-    say(output)
+    print(f"wrote {output}", file=sys.stderr)
     if page is not None:
-        say(page_of(trained, ids, written, tempo, output.stem).save(page))
+        path = page_of(trained, ids, written, tempo, output.stem).save(page)
+        print(f"wrote {path}", file=sys.stderr)
     if wav is not None:
-        write_wav(wav, output)
-        say(wav)
+        print(f"wrote {write_wav(wav, output)}", file=sys.stderr)
 
 
 def page_of(trained: run.Trained, ids: Ids, written: Written, tempo: float, title: str) -> Any:
@@ -99,11 +97,6 @@ def attention_of_notes(model: Any, ids: Ids, written: Written, grid: int = 1) ->
                 owners, begins = np.unique(owner[places], return_index=True)
                 result[:, :, chosen[:, None], owners] = np.add.reduceat(rows[..., places], begins, axis=-1)
     return result
-
-
-def say(path: Path) -> None:
-    """Tell that a file was written."""
-    print(f"wrote {path}", file=sys.stderr)
 
 
 def motif(path: Path, language: Language, seconds: float | None) -> tuple[Ids, float]:
@@ -181,5 +174,5 @@ def events(options: argparse.Namespace) -> int:
     if options.output is not None:
         options.output.parent.mkdir(parents=True, exist_ok=True)
         write_midi(options.output, decode(ids), tempo_of(song))
-        say(options.output)
+        print(f"wrote {options.output}", file=sys.stderr)
     return 0

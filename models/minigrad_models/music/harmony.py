@@ -1,14 +1,13 @@
 """A melody with three voices below it: a particle filter.
 
 The model writes a chorale from left to right, so it cannot be asked what fits a melody to come. Sequential Monte Carlo
-can: K chorales are written side by side, in which the soprano's tokens are the melody's, whatever the model would have
-chosen, and alto, tenor and bass are drawn from the model. Each chorale has a weight, the product of the probabilities
-that the model gave to the melody's notes. When the weights differ so much that they are worth less than half of the K
-(their effective sample size, (Σw)² / Σw²), chorales are drawn anew in proportion to them: those that led to the melody
-as it went on are continued several times, the others not at all (Doucet and Johansen 2009, "A Tutorial on Particle
-Filtering and Smoothing: Fifteen years later", sections 3.4 and 3.5; Lew et al. 2023, arXiv 2306.03081, for language
-models). The result is one of the K, drawn in proportion to their weights: as K grows, a draw from
-p(alto, tenor, bass | the whole melody).
+can: K chorales are written side by side, in which the soprano's tokens are the melody's, and alto, tenor and bass are
+drawn from the model. Each chorale has a weight, the product of the probabilities that the model gave to the melody's
+notes. When the effective sample size of the weights, (Σw)² / Σw², is less than half of K, chorales are drawn anew in
+proportion to them: those that led to the melody as it went on are continued several times, others not at all (Doucet
+and Johansen 2009, "A Tutorial on Particle Filtering and Smoothing: Fifteen years later", sections 3.4 and 3.5; Lew et
+al. 2023, arXiv 2306.03081, for language models). The result is one of the K, drawn in proportion to their weights: as K
+grows, a draw from p(alto, tenor, bass | the whole melody).
 
 Shapes: K particles, T steps, V vocabulary.
 """
@@ -35,7 +34,7 @@ from .chorales import ROWS, VOICES, grid_of, spans
 from .languages import SILENCE, Chorales, Written
 from .midi import PITCHES, Note, Song
 from .music_data import song_in
-from .music_generation import Restricted
+from .music_run import Restricted
 
 BAR = 16  # steps
 SOPRANO, ALTO = 0, 1  # the melody, and the first voice that is not given
@@ -52,7 +51,10 @@ def particle_filter(
     tokens = decoder.start
     count = len(tokens)
     log_weights = np.zeros(count)
-    log_probabilities = lambda: (decoder.next_logits(tokens) / temperature).log_softmax(-1)  # of the next token (K, V)
+
+    def log_probabilities() -> Tensor:  # of the next token (K, V)
+        return (decoder.next_logits(tokens) / temperature).log_softmax(-1)
+
     for token in melody.tolist():
         log_weights = log_weights + log_probabilities()[:, token].numpy().astype(np.float64)
         tokens = mg.cat((tokens, mg.full((count, 1), token, dtype=mg.int64, device=tokens.device)), 1)

@@ -73,21 +73,24 @@ def stretched(notes: Iterable[Note], factor: float) -> list[Note]:
 def checked(notes: Iterable[Note]) -> list[Note]:
     """The notes as a list. Raises ValueError: a pitch, velocity, time or track that MIDI has no number for."""
     kept = list(notes)
-    whole = lambda value: isinstance(value, int | np.integer)
     for number, (pitch, velocity, start, end, track) in enumerate(kept):
         fault = ""
-        if not (whole(pitch) and 0 <= pitch < PITCHES):
+        if not (_whole(pitch) and 0 <= pitch < PITCHES):
             fault = f"pitches are whole numbers from 0 to 127, not {pitch}"
-        elif not (whole(velocity) and 1 <= velocity <= 127):
+        elif not (_whole(velocity) and 1 <= velocity <= 127):
             fault = f"velocities are whole numbers from 1 to 127, not {velocity}"
         elif not 0 <= start <= end <= MOST_SECONDS:  # not so either if one of them is NaN
             times = "a note begins at 0 s or later, and ends after that, within 24 hours"
             fault = f"it lasts from {start} to {end}: {times}"
-        elif not (whole(track) and track >= 0):
+        elif not (_whole(track) and track >= 0):
             fault = f"tracks are whole numbers from 0 on, not {track}"
         if fault:
             raise ValueError(f"note {number} of {len(kept):,}: {fault}")
     return kept
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int | np.integer)
 
 
 @dataclass(frozen=True)
@@ -185,10 +188,10 @@ def _song(file: Any, sustain: bool) -> Song:
     changes: list[tuple[int, int]] = []  # tick, microseconds a quarter note
     drums = 0
     silent = bool(file.tracks) and not any(message.type == "note_on" for message in file.tracks[0])
-    for number, track in enumerate(file.tracks, -silent):
+    for number, messages in enumerate(file.tracks, -silent):
         now = 0
         down: defaultdict[tuple[int, int], deque[tuple[int, int]]] = defaultdict(deque)  # (channel, pitch): key by key
-        for message in track:
+        for message in messages:
             now += message.time
             if now > _MOST_TICKS:
                 raise ValueError(f"it is damaged: it has a message after {_MOST_TICKS:.0e} ticks")
@@ -215,10 +218,11 @@ def _song(file: Any, sustain: bool) -> Song:
     channels = sorted({key.channel for key in keys})
     notes: list[Note] = []
     for key in keys:
-        start, end = clock.seconds(key.start), clock.seconds(key.end)
+        begin, end = clock.seconds(key.start), clock.seconds(key.end)
         if end > MOST_SECONDS:
             raise ValueError(f"it has a note that ends after {end:.3g} s: music of up to 24 hours is read")
-        notes.append(Note(key.pitch, key.velocity, start, end, key.track if file.type else channels.index(key.channel)))
+        track = key.track if file.type else channels.index(key.channel)
+        notes.append(Note(key.pitch, key.velocity, begin, end, track))
     return Song(tuple(ordered(notes)), clock.tempos, drums)
 
 

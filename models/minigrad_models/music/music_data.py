@@ -169,6 +169,7 @@ def piece_in(path: Path, language: Any) -> tuple[Any, Song]:
 # Batches ------------------------------------------------------------------------------------------------------
 
 
+@dataclass
 class Windows:
     """The batches of a training, B windows of T tokens. Each depends on the seed, the epoch and its number only, so
     that a run can be resumed at any of them. An epoch has every token of every piece, in a version that is drawn, moved
@@ -178,23 +179,21 @@ class Windows:
     the grid allows: only what is missing then is padding, with targets that do not count. The rest of an epoch, fewer
     windows, is left out, if there is more. Raises ValueError: no piece has a note."""
 
-    def __init__(
-        self,
-        language: Language,
-        pieces: Sequence[Piece],
-        window: int,
-        batch: int,
-        grid: int = 1,
-        transpose: int = 0,
-        seed: int = 0,
-        device: str = "cpu",
-    ) -> None:
-        self.language, self.pieces = language, [piece for piece in pieces if len(piece.versions[0]) > 1]
+    language: Language
+    pieces: Sequence[Piece]
+    window: int  # T
+    batch: int  # B
+    grid: int = 1
+    transpose: int = 0
+    seed: int = 0
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        self.pieces = [piece for piece in self.pieces if len(piece.versions[0]) > 1]
         if not self.pieces:
             raise ValueError("there is no note to learn from")
-        self.window, self.batch, self.grid, self.seed, self.device = window, batch, grid, seed, device
-        lowest = np.array([max(-transpose, 1 - piece.low) for piece in self.pieces])
-        highest = np.array([min(max(transpose - 1, 0), PITCHES - 1 - piece.high) for piece in self.pieces])
+        lowest = np.array([max(-self.transpose, 1 - piece.low) for piece in self.pieces])
+        highest = np.array([min(max(self.transpose - 1, 0), PITCHES - 1 - piece.high) for piece in self.pieces])
         self.least, self.most = np.minimum(lowest, 0), np.maximum(highest, 0)
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:

@@ -1,9 +1,7 @@
 """Training: one loop for every model, whose runs can be killed at any moment and resumed exactly.
 
-    trainer = Trainer(model, optimizer, batches, loss, folder="runs/first", settings=Settings(steps=8000))
-    outcome = trainer.fit()
-
-``trainer.py`` is the loop, ``update.py`` one step, and ``checkpoints.py`` explains why a run can be killed.
+trainer = Trainer(model, optimizer, batches, loss, folder="runs/first", settings=Settings(steps=8000))
+outcome = trainer.fit()
 """
 
 from .averaging import averaged_state, moving_average

@@ -65,7 +65,7 @@ class ShuffledOrder:
 
 class LoaderBatches:
     """Batches of a dataset, fetched by a DataLoader in ``num_workers`` processes (0: in this one). The dataset is
-    anything with ``__getitem__`` and ``__len__``. A run resumes exactly if an example depends on its number alone;
+    anything with ``__getitem__`` and ``__len__``. A run resumes exactly if an example depends only on its number;
     without workers, it may also draw from the default generator. ``order`` is the size of batches, shuffled anew in
     each epoch by the seed; or an object whose ``epoch(number, start)`` yields lists of numbers, such as ShuffledOrder
     and TokenBatches. ``collate`` makes a batch of a list of examples; by default as in DataLoader."""
@@ -80,9 +80,7 @@ class LoaderBatches:
         num_workers: int = 0,
     ) -> None:
         self.dataset, self.collate, self.seed, self.num_workers = dataset, collate, seed, num_workers
-        self.order: Batches[Sequence[int]] = (
-            ShuffledOrder(len(dataset), order, seed=seed) if isinstance(order, int) else order
-        )
+        self.order = ShuffledOrder(len(dataset), order, seed=seed) if isinstance(order, int) else order
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Any]:
         """The batches of an epoch, from number ``start`` on."""

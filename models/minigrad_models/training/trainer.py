@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from minigrad.backend.compiled import store
 from minigrad.nn.module import Module
@@ -45,16 +45,6 @@ class Outcome:
     def finished(self) -> bool:
         """Whether the training is complete."""
         return self.reason != "interrupted"
-
-
-class Due(NamedTuple):
-    """What is due before an update, by rank 0; all ranks do it together."""
-
-    over: Reason | None
-    asked: bool  # to stop
-    snapshot: bool
-    evaluation: bool
-    save: bool
 
 
 class Trainer:
@@ -173,20 +163,20 @@ class Trainer:
         self._pending: Updated | None = None
         reason: Reason | None = None
         while not reason:
-            due = self.ranks.of_first(self._due)
-            if due.asked or due.over or due.snapshot or due.evaluation or due.save:
+            over, asked, snapshot, evaluation, save = self.ranks.of_first(self._due)
+            if asked or over or snapshot or evaluation or save:
                 self._count_pending()  # nothing is saved or evaluated before the last update is known to be sound
-            if due.asked:
+            if asked:
                 break
-            if due.snapshot:
+            if snapshot:
                 state.snapshots = [*state.snapshots, state.step][-self.settings.keep_snapshots :]
                 self.ranks.of_first(lambda: self.folder.put_snapshot(state.step, self._weights(self.model)))
-            if due.evaluation:
+            if evaluation:
                 state.evaluated, state.best, state.best_step, state.bad = self.ranks.of_first(self._evaluate)
-            if due.save:
+            if save:
                 self._consolidate()
                 self.ranks.of_first(self._put_last)
-            reason = due.over or self._impatient()
+            reason = over or self._impatient()
             if not reason:
                 self._update()
         self._consolidate()
@@ -194,7 +184,9 @@ class Trainer:
         self.ranks.close()
         return self._outcome(reason or "interrupted")
 
-    def _due(self) -> Due:
+    def _due(self) -> tuple[Reason | None, bool, bool, bool, bool]:
+        """Rank 0's decision for all ranks before an update: whether the training is over, is asked to stop, and needs a
+        snapshot, an evaluation, or a checkpoint."""
         state, settings, step = self.state, self.settings, self.state.step
         over = self._over()
         every = settings.snapshot_every or settings.evaluate_every
@@ -203,7 +195,7 @@ class Trainer:
         by_step = settings.save_every is not None and step % settings.save_every == 0
         by_time = settings.save_seconds is not None and time.monotonic() - self._saved_at >= settings.save_seconds
         save = step != self._saved_step and (by_step or by_time)
-        return Due(over, self._stop.asked, snapshot, evaluation, snapshot or evaluation or save)
+        return over, self._stop.asked, snapshot, evaluation, snapshot or evaluation or save
 
     def _evaluation_due(self, last: bool) -> bool:
         due = last or self.state.step % self.settings.evaluate_every == 0

@@ -70,19 +70,23 @@ class Settings:
     unit: str = "tokens"
 
     def __post_init__(self) -> None:
-        whole = lambda x: isinstance(x, int) and not isinstance(x, bool)
         for name in COUNTS:
-            self._check(name, "be a positive whole number", lambda x: whole(x) and x > 0)
+            self._check(name, "be a positive whole number", lambda x: is_whole(x) and x > 0)
         for name in ("minutes", "clip", "save_seconds"):
             self._check(name, "be positive", lambda x: x > 0)
         self._check("ema_decay", "lie in [0, 1)", lambda x: 0 <= x < 1)
         self._check("mode", 'be "min" or "max"', lambda x: x in ("min", "max"), optional=False)
-        self._check("keep_snapshots", "be a whole number from 0 on", lambda x: whole(x) and x >= 0, optional=False)
+        self._check("keep_snapshots", "be a whole number from 0 on", lambda x: is_whole(x) and x >= 0, optional=False)
 
     def _check(self, name: str, rule: str, holds: Callable[[Any], bool], optional: bool = True) -> None:
         value = getattr(self, name)
         if not (optional and value is None) and not holds(value):
             raise ValueError(f"{name} must {rule}, not {value!r}")
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value is an int, and no bool."""
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 @dataclass

@@ -1,12 +1,9 @@
-"""One update of the weights, from one batch or from several, by this process alone or by the ranks of
+"""One update of the weights, from one batch or from several, by this process or by the ranks of
 ``minigrad.distributed``.
 
 Of N ranks, rank r takes the batches r, r + N, ... of an update. Gradients are added up over all ranks, and every rank
-changes its weights by the same sum, so that weights stay equal. What an update computes depends on the seed, the step
-and the batches' numbers, not on how many ranks there are (up to rounding): a training can go on with another number.
-
-Threads wait for each other after every operation. If operations are small, ranks that meet once per update are faster
-(docs/performance.md has figures).
+changes its weights by the same sum. The sum depends on the seed, the step and the batches' numbers, not on how many
+ranks there are (up to rounding): a training can go on with another number.
 """
 
 from __future__ import annotations

@@ -113,12 +113,13 @@ class Embedding(Picture):
         return Page.of("embedding", self.title, {"embedding": data}, height=680)
 
     def svg(self, word: str | int | None = None) -> str:
-        """A vector picture of all words, or of one among its neighbours; raises ValueError as ``index``.
-
-        Names are written from the first word on, as far as there is room.
-        """
+        """A vector picture of all words, or of one among its neighbours; raises ValueError as ``index``. Names are
+        written from the first word on, as far as there is room."""
         drawing = Drawing(WIDE, HIGH, self.title)
-        places = _fitted(self.principal[0])
+        points, size = self.principal[0], np.array([WIDE, HIGH])
+        low, high = points.min(0), points.max(0)
+        scale = ((size - 2 * EDGE) / np.maximum(high - low, 1e-12)).min()  # one for both axes
+        places = (points - (low + high) / 2) * min(scale, 1e12) * [1, -1] + size / 2
         dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places.tolist())
         drawing.add("path", d=dots, stroke=QUIET, stroke_width=3, stroke_linecap="round", opacity=0.45)
         near: list[int] = []
@@ -172,14 +173,6 @@ def embedding(weights: Any, tokens: Any = None, neighbours: int = 10, title: str
             f"({label(names[first])!r}) has such; {np.count_nonzero(~finite):,} do"
         )
     return Embedding(matrix, names, neighbours, title)
-
-
-def _fitted(points: Array) -> Array:
-    """Points (V, 2) in the picture, with one scale for both axes."""
-    low, high, size = points.min(0), points.max(0), np.array([WIDE, HIGH])
-    scale = ((size - 2 * EDGE) / np.maximum(high - low, 1e-12)).min()
-    placed: Array = (points - (low + high) / 2) * min(scale, 1e12) * [1, -1] + size / 2
-    return placed
 
 
 def _name(drawing: Drawing, boxes: list[Box], place: Array, name: str, colour: str, forced: bool) -> None:

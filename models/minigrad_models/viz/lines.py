@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -60,18 +59,6 @@ class Field:
             if x + letter / 2 * len(text) < self.right - letter * len(name) - 6:  # else the name stands there
                 drawing.text(x, under, text, "middle", self.size, QUIET)
 
-    @contextmanager
-    def clipped(self) -> Iterator[None]:
-        """What is drawn meanwhile ends at the field's edges."""
-        drawing, name = self.drawing, f"field-{self.left:.0f}-{self.top:.0f}"
-        drawing.open("clipPath", id=name)
-        wide, tall = self.right - self.left + 4, self.bottom - self.top + 5
-        drawing.add("rect", x=self.left, y=self.top - 4, width=wide, height=tall)
-        drawing.close("clipPath")
-        drawing.open("g", clip_path=f"url(#{name})")
-        yield
-        drawing.close("g")
-
     def line(self, x: Floats, y: Floats, colour: str, width: float, dash: str | None = None) -> None:
         """A line through points, that stops where one is none, or has no place on an axis."""
         places = np.stack([self.x(x), self.y(y)], 1)
@@ -117,18 +104,26 @@ def draw(
         raise ValueError("there is no curve to draw" if not curves else f"a width of {width:g} has no room for curves")
     tall = 0.55 * (right - _LEFT)
     drawing = Drawing(width, _TOP + tall + _BOTTOM, title)
-    axes = Axis.of([curve.x for curve in curves], log[0]), Axis.of([curve.y for curve in curves], log[1])
+    ranges = bounds([curve.x for curve in curves], log[0]), bounds([curve.y for curve in curves], log[1])
+    axes = Axis(*ranges[0], log[0]), Axis(*ranges[1], log[1])
     field = Field(drawing, _LEFT, right, _TOP, _TOP + tall, *axes, size=_SMALL)
     drawing.text(_EDGE, 20, title, size=_TITLE, font_family=SERIF, font_weight=600)
     drawing.text(_EDGE, 36, up, size=_SMALL, colour=QUIET)
     field.axes(across)
-    with field.clipped():
-        for curve in curves:
-            colour = LIGHT.nth(curve.colour)
-            if curve.joined:
-                field.line(curve.x, curve.y, colour, 1.2 if curve.dashed else 1.6, "4 3" if curve.dashed else None)
-            if not curve.joined or (not curve.dashed and len(curve.x) <= _MOST_DOTS):
-                field.dots(curve.x, curve.y, colour, 2.2)
+    inside = f"field-{field.left:.0f}-{field.top:.0f}"  # curves end at the field's edges
+    drawing.open("clipPath", id=inside)
+    drawing.add(
+        "rect", x=field.left, y=field.top - 4, width=right - field.left + 4, height=field.bottom - field.top + 5
+    )
+    drawing.close("clipPath")
+    drawing.open("g", clip_path=f"url(#{inside})")
+    for curve in curves:
+        colour = LIGHT.nth(curve.colour)
+        if curve.joined:
+            field.line(curve.x, curve.y, colour, 1.2 if curve.dashed else 1.6, "4 3" if curve.dashed else None)
+        if not curve.joined or (not curve.dashed and len(curve.x) <= _MOST_DOTS):
+            field.dots(curve.x, curve.y, colour, 2.2)
+    drawing.close("g")
     # Names stand beside the ends of their curves, as near as they can without touching.
     named = [curve for curve in curves if curve.named]
     places = [field.y(curve.y) for curve in named]
@@ -161,11 +156,6 @@ class Axis:
     low: float
     high: float
     log: bool = False
-
-    @classmethod
-    def of(cls, values: Iterable[Floats], log: bool = False) -> Axis:
-        """One on which all these values have a place (``bounds``)."""
-        return cls(*bounds([*values], log), log)
 
     def places(self, values: Floats, start: float, stop: float) -> Floats:
         """Where values lie if the axis goes from ``start`` to ``stop``; NaN for those without a place."""

@@ -204,12 +204,10 @@ def arcs_of(attention: Any, count: int) -> Arcs:
     if array.dtype.kind not in "fiub":
         raise ValueError(f"attention must be real numbers, not {array.dtype}")
     layers, heads, kept = shape[0], shape[1], min(KEPT, count)
-    if (size := layers * (heads + 1) * count * kept) > MOST:
-        raise ValueError(f"{size:,} weights are too many for a page, which holds {MOST:,}: take fewer layers or heads")
-    arcs = Arcs(
-        np.full((layers, heads + 1, count, kept), NONE, np.int32),
-        np.zeros((layers, heads + 1, count, kept), np.float32),
-    )
+    if (total := layers * (heads + 1) * count * kept) > MOST:
+        raise ValueError(f"{total:,} weights are too many for a page, which holds {MOST:,}: take fewer layers or heads")
+    size = layers, heads + 1, count, kept
+    arcs = Arcs(np.full(size, NONE, np.int32), np.zeros(size, np.float32))
     many = max(_CELLS // (heads * count), 1)
     for layer in range(layers):
         for start in range(0, count, many):

@@ -39,13 +39,6 @@ class Series:
     values: Floats  # (n,), in order of steps; NaN and infinities as they were
     best: tuple[int, ...] = ()  # the points that were the best evaluation so far
 
-    def at(self, points: Any) -> Series:
-        """Some of its points."""
-        rank = {int(old): new for new, old in enumerate(points)} if self.best else {}
-        best = tuple(rank[point] for point in self.best if point in rank)
-        places = {name: x[points] for name, x in self.places.items()}
-        return replace(self, places=places, values=self.values[points], best=best)
-
 
 @dataclass(frozen=True)
 class Run:
@@ -57,8 +50,7 @@ class Run:
 
 
 def read_runs(sources: Sequence[Any], names: Sequence[str] = ()) -> tuple[Run, ...]:
-    """All runs, each with a name of its own: folders, log files, lists of entries (see ``training``), or one
-    mapping from names to such."""
+    """All runs, each with a name of its own: the sources that ``training`` takes, or one mapping from names to such."""
     if isinstance(names, str):
         raise ValueError(f"names is a list of texts, not one text: {_short(names)}")
     if len(sources) == 1 and isinstance(sources[0], Mapping):

@@ -20,7 +20,6 @@ from minigrad.viz.view import View
 from ...training.checkpoints import RunFolder, read_checkpoint
 from .runs import Run, Series, read_runs
 
-MOST_POINTS = 200_000  # of a series in a page; from there on it is thinned
 _EXACT_POINTS = 20_000  # up to which numbers are written to the last digit; else 7 that count
 
 MOST_SNAPSHOTS = 40
@@ -101,8 +100,6 @@ def training(
 
 def _series_data(series: Series, tables: list[Mapping[str, Floats]]) -> dict[str, Any]:
     """A series for the page; the places of its points are in a table that it may share."""
-    if len(series.values) > MOST_POINTS:
-        series = series.at(thin(series.places["step"], series.values, MOST_POINTS // 4))
     number = next((i for i, table in enumerate(tables) if table is series.places), len(tables))
     if number == len(tables):
         tables.append(series.places)
@@ -119,27 +116,6 @@ def _listed(values: Any) -> list[float | int]:
     if len(values) <= _EXACT_POINTS:
         return list(values.tolist())
     return [float(f"{value:.7g}") for value in values.tolist()]
-
-
-def thin(x: Floats, y: Floats, cells: int) -> NDArray[np.int64]:
-    """Which points draw the same curve: in each of ``cells`` equal parts of x's range the first, the last,
-    the smallest, the largest, and one that is not finite. Ascending; ``x`` ascends."""
-    count = len(y)
-    if count <= 4 * cells:
-        return np.arange(count)
-    kept = set[int]()
-    cuts = np.searchsorted(x, np.linspace(x[0], x[-1], cells + 1)[1:-1])
-    for part in np.split(np.arange(count), cuts):
-        if not part.size:
-            continue
-        finite = np.isfinite(y[part])
-        known = part[finite]
-        kept.update((int(part[0]), int(part[-1])))
-        if known.size:
-            kept.update((int(known[y[known].argmin()]), int(known[y[known].argmax()])))
-        if known.size < part.size:
-            kept.add(int(part[finite.argmin()]))
-    return np.array(sorted(kept), np.int64)
 
 
 # Beside the curves ------------------------------------------------------------------------------------------
