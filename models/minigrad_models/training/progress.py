@@ -17,7 +17,6 @@ from typing import Any
 from minigrad.utils.bar import in_notebook, library
 
 QUIET_SECONDS = 10.0
-ESTIMATE_SECONDS, ESTIMATE_UPDATES = 15.0, 5  # after both, the time that the training will take is told
 LOST = (OSError, ValueError)  # a full disk, a lost terminal or a closed stream must not end a training
 # On Windows SIGTERM never comes from outside; there, Ctrl-Break is what a console or a parent process can send.
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
@@ -38,7 +37,6 @@ class Progress(AbstractContextManager["Progress"]):
         self.loss, self.tokens, self.mark = math.nan, 0.0, time.monotonic()
         self.rate, self.metric = 0.0, ""
         self.last_line = self.mark
-        self.estimated = False
         self.bar: Any = _bar() if shown else None
 
     def __exit__(self, *raised: object) -> None:
@@ -56,10 +54,6 @@ class Progress(AbstractContextManager["Progress"]):
             self.rate, self.tokens, self.mark = self.tokens / max(now - self.mark, 1e-9), 0.0, now
         if not self.shown:
             return
-        enough = seconds - self.first_seconds >= ESTIMATE_SECONDS and self.done - self.first >= ESTIMATE_UPDATES
-        if enough and not self.estimated:
-            self.estimated = True
-            self.note(f"{about(self.left(seconds))} left, as long as nothing else takes the processor's time")
         if self.bar is not None:
             part = 100 * min(1.0, max(self.done / self.steps, seconds / self.limit))
             self.bar.set_description_str(self.text(seconds), refresh=False)
@@ -101,15 +95,6 @@ def _bar() -> Any:
             tqdm = library()
             return tqdm and tqdm(total=100.0, bar_format=shape, mininterval=0.2, file=sys.stderr)
     return None
-
-
-def about(seconds: float) -> str:
-    """A time as a person would say it: "about 4 min"."""
-    if seconds < 90:
-        return f"about {max(10, round(seconds, -1)):.0f} s"
-    if seconds < 90 * 60:
-        return f"about {seconds / 60:.0f} min"
-    return f"about {seconds / 3600:.1f} h"
 
 
 def clock(seconds: float) -> str:
