@@ -18,7 +18,7 @@ from minigrad.viz.page import Page
 from minigrad.viz.view import View
 
 from ...training.checkpoints import RunFolder, read_checkpoint
-from .runs import Run, Series, read_runs
+from .runs import Run, read_runs
 
 _EXACT_POINTS = 20_000  # up to which numbers are written to the last digit; else 7 that count
 
@@ -43,9 +43,15 @@ class TrainingView(View):
 
     def page(self) -> Page:
         """The interactive page."""
-        places: list[Mapping[str, Floats]] = []
-        runs = [{"name": run.name, "series": [_series_data(s, places) for s in run.series]} for run in self.runs]
-        tables = [{name: _listed(values) for name, values in table.items()} for table in places]
+        runs, places = [], {id(series.places): series.places for run in self.runs for series in run.series}
+        number = {key: i for i, key in enumerate(places)}  # several series may share a table of places
+        for run in self.runs:
+            series = []
+            for s in run.series:
+                described = {"name": s.name, "evaluated": s.evaluated, "best": s.best}
+                series.append({**described, "table": number[id(s.places)], "values": _listed(s.values)})
+            runs.append({"name": run.name, "series": series})
+        tables = [{name: _listed(values) for name, values in table.items()} for table in places.values()]
         tracks = [vars(track) for track in self.tracks]
         data = {"title": self.title, "charts": self.charts, "runs": runs, "tables": tables, "tracks": tracks}
         scripts = ("training_curves.js", "training_snapshots.js", "training.js")
@@ -96,15 +102,6 @@ def training(
             table = [parameter.as_data() for parameter in parameters]
             tracks.append(Track(f"weights of {run.name}", steps, table=table, run=i))
     return TrainingView(known, tracks, title or "Training: " + ", ".join(run.name for run in known))
-
-
-def _series_data(series: Series, tables: list[Mapping[str, Floats]]) -> dict[str, Any]:
-    """A series for the page; the places of its points are in a table that it may share."""
-    number = next((i for i, table in enumerate(tables) if table is series.places), len(tables))
-    if number == len(tables):
-        tables.append(series.places)
-    values = _listed(series.values)
-    return {"name": series.name, "evaluated": series.evaluated, "table": number, "values": values, "best": series.best}
 
 
 def _listed(values: Any) -> list[float | int]:
