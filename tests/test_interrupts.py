@@ -18,7 +18,7 @@ from minigrad.backend.random import default_generator
 from minigrad.func import functional_call
 from minigrad.profiler.watched import untouched
 from minigrad.viz.attention.attention_record import in_evaluation
-from minigrad_models.training.randomness import undisturbed
+from minigrad_models.training.trainer_settings import undisturbed
 from tests.support.cases import each
 from tests.support.interrupts import Lines, modes
 

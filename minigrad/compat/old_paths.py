@@ -25,7 +25,7 @@ translate | inference=translation.translate_and_evaluate settings=translation.tr
     data=translation.translation_data training=translation.train_translator run=translation.translator
     loss=translation.train_translator validation=translation.train_translator
     evaluation=text.scores overview=translation.own_pairs suited=translation.own_pairs
-music | augmentation=music.notes
+music | augmentation=music.midi notes=music.midi
 training | settings=training.trainer_settings lock=training.checkpoints
 programs | typed=programs.folder drawing=programs.options batches=programs.validation
 viz | viz.training viz.piano_roll viz.embedding viz.logit_lens viz.positional_encoding

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from minigrad_models.music.chorales import ROWS, spans
-from minigrad_models.music.notes import Note, ordered
-from minigrad_models.music.performance import EVENTS, name
+from minigrad_models.music.languages import EVENTS, name
+from minigrad_models.music.midi import Note, ordered
 
 CHORDS = np.array([[72, 67, 64, 48], [71, 67, 62, 43], [72, 69, 65, 41], [74, 67, 59, 55]])
 SIZES = ("--layers", "1", "--d-model", "16", "--heads", "2", "--context", "32", "--cycle", "16", "--batch", "4")

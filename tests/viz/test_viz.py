@@ -26,7 +26,7 @@ from minigrad.viz.page import Page
 from minigrad.viz.vector import size
 from minigrad.viz.view import View
 from minigrad_models.gpt.gpt2 import GPT2, Config
-from minigrad_models.music.notes import Note
+from minigrad_models.music.midi import Note
 from minigrad_models.viz import embedding, logit_lens, piano_roll, positional_encoding, training
 from tests.support.browser import wait_for
 from tests.support.cases import raises

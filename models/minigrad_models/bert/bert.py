@@ -1,21 +1,21 @@
 """BERT, "BERT: Pre-training of Deep Bidirectional Transformers" (Devlin et al. 2019, arXiv 1810.04805), with all heads.
 
-The encoder of "Attention Is All You Need" over one text or two: each token sees all others. It is trained to fill in
-masked words, and to tell whether the second text follows the first (section 3.1); then, with one more layer, on the
-task at hand (section 3.2). ``from_pretrained(folder)`` reads what transformers' classes of the same names wrote.
+The encoder of "Attention Is All You Need" over one text or two, trained to fill in masked words, and to tell whether
+the second text follows the first (section 3.1); then, with one more layer, on a task (section 3.2).
+``from_pretrained(folder)`` reads the files of transformers' classes of the same names.
 
 Shapes: B batch, T tokens, D model width, H heads, L layers, V vocabulary. Every model takes tokens (B, T), their types
-(B, T), 0 in the first text and 1 in the second (None: all 0), and a mask (B, T), True at tokens and False at padding
-(None: no padding).
+(B, T), 0 in the first text and 1 in the second (None: all 0), and a mask (B, T), True at tokens and False at padding.
 """
 
 from __future__ import annotations
 
-import re
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
+
+import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor, nn
@@ -55,8 +55,6 @@ CLASSIFIER = (Rule("classifier", "classifier"),)
 SPAN = (Rule("qa_outputs", "span"),)
 PREFIX = "bert."  # of the encoder's names in a model with a head
 TIED = ("cls.predictions.decoder.weight", "cls.predictions.decoder.bias")  # the embedding and words.bias once more
-OLD_SUFFIXES = {".gamma": ".weight", ".beta": ".bias"}  # of layer norms, in files from TensorFlow
-OLD = re.compile(r"\.(gamma|beta)$")
 FIELDS = {
     "vocab_size": "vocabulary",
     "max_position_embeddings": "positions",
@@ -79,41 +77,27 @@ FIXED = {"position_embedding_type": "absolute", "tie_word_embeddings": True, "ad
 
 @dataclass
 class Config:
-    """The hyperparameters; the defaults are those of the paper's base model (section 3: 110 million weights).
+    """The hyperparameters; the defaults are those of the paper's base model (section 3: 110 million weights). Raises
+    ValueError: a size below 1, H that does not divide D, a dropout that is no probability, another activation, a
+    padding that is not in the vocabulary."""
 
-    Attributes:
-        vocabulary: V. positions: the most tokens. types: of texts, two in the paper.
-        d_model, heads, layers: D, H, L; H divides D. d_ff: the width inside the feed-forward networks; 0 for 4 D.
-        dropout: the probability for the outputs of sub-layers; embedding_dropout, head_dropout: for the embeddings,
-            and for what a classifier reads, the same if None; attention_dropout: for the weights of attention.
-        activation: "gelu", "gelu_tanh" or "relu".
-        epsilon: of the layer norms.
-        padding: the token that pads; its embedding is not trained.
-        causal: each token sees itself and earlier ones alone.
-        labels: of a classifier; 0 for as many as names, or 2. label_names: their names, which decide how many there
-            are; "LABEL_0" and so on if there are none.
-
-    Raises ValueError: a size below 1, H that does not divide D, a dropout that is no probability, another activation, a
-    padding that is not in the vocabulary.
-    """
-
-    vocabulary: int = 30522
-    positions: int = 512
-    d_model: int = 768
-    heads: int = 12
-    layers: int = 12
-    d_ff: int = 0
-    dropout: float = 0.1
-    embedding_dropout: float | None = None
-    attention_dropout: float = 0.1
-    head_dropout: float | None = None
-    types: int = 2
-    activation: str = "gelu"
-    epsilon: float = 1e-12
-    padding: int = 0
-    causal: bool = False
-    labels: int = 0
-    label_names: list[str] = field(default_factory=list)
+    vocabulary: int = 30522  # V
+    positions: int = 512  # the most tokens
+    d_model: int = 768  # D
+    heads: int = 12  # H, which divides D
+    layers: int = 12  # L
+    d_ff: int = 0  # the width inside the feed-forward networks; 0 for 4 D
+    dropout: float = 0.1  # of the outputs of sub-layers
+    embedding_dropout: float | None = None  # of the embeddings; None for ``dropout``
+    attention_dropout: float = 0.1  # of the weights of attention
+    head_dropout: float | None = None  # of what a classifier reads; None for ``dropout``
+    types: int = 2  # of texts
+    activation: str = "gelu"  # or "gelu_tanh", "relu"
+    epsilon: float = 1e-12  # of the layer norms
+    padding: int = 0  # the token that pads; its embedding is not trained
+    causal: bool = False  # each token sees itself and earlier ones only
+    labels: int = 0  # of a classifier; 0 for as many as names, or 2
+    label_names: list[str] = field(default_factory=list)  # which decide how many there are; or "LABEL_0" and so on
 
     def __post_init__(self) -> None:
         self.d_ff = self.d_ff or 4 * self.d_model
@@ -132,9 +116,9 @@ class Config:
 
     def published(self) -> dict[str, Any]:
         """The content of transformers' config.json."""
-        entries = pretrained.to_published(self, FIELDS)
         labels = {str(i): name for i, name in enumerate(self.label_names)}
-        return {**entries, "id2label": labels, "label2id": {name: int(i) for i, name in labels.items()}}
+        numbers = {name: int(i) for i, name in labels.items()}
+        return {**pretrained.to_published(self, FIELDS), "id2label": labels, "label2id": numbers}
 
 
 def numbered(labels: int) -> list[str]:
@@ -160,11 +144,7 @@ def label_names(published: Mapping[str, Any]) -> list[str]:
 
 
 class PretrainedBert(Pretrained):
-    """What all models of this file share: how their files are read and written.
-
-    Subclasses say:
-        RULES: the names of their head's weights.
-    """
+    """How the files of all models here are read and written. ``RULES`` are the names of a head's weights."""
 
     MODEL_TYPE, READ = "bert", ("num_labels",)
     HEADS: ClassVar[tuple[str, ...]] = ()
@@ -180,15 +160,14 @@ class PretrainedBert(Pretrained):
 
     def to_ours(self, weights: Weights) -> tuple[Weights, list[str]]:
         """See ``Pretrained``. The file may be of the bare encoder, of a model with a head, or from TensorFlow."""
-        bare = {name.removeprefix(PREFIX): weight for name, weight in weights.items()}
-        weights = {OLD.sub(lambda old: OLD_SUFFIXES[old[0]], name): weight for name, weight in bare.items()}
-        for name in ("embeddings.position_ids", *TIED):
-            weights.pop(name, None)
+        weights = {name.removeprefix(PREFIX): weight for name, weight in weights.items()}
+        for old, new in ((".gamma", ".weight"), (".beta", ".bias")):  # of layer norms, in files from TensorFlow
+            weights = {name.replace(old, new): weight for name, weight in weights.items()}
+        weights = {name: weight for name, weight in weights.items() if name not in ("embeddings.position_ids", *TIED)}
         rules = [replace(rule, ours=f"{self.PREFIX}{rule.ours}") for rule in ENCODER]
         ours, unknown = pretrained.to_ours(weights, [*rules, *self.RULES], self.config.layers)
-        for name in [name for name in ours if "pooler" in name and name not in self.state_dict()]:
-            del ours[name]  # not all heads use it
-        return ours, unknown
+        own = self.state_dict()  # not all heads use the pooler
+        return {name: w for name, w in ours.items() if name in own or "pooler" not in name}, unknown
 
     def to_theirs(self, weights: Mapping[str, Tensor]) -> Weights:
         p = self.PREFIX
@@ -197,12 +176,7 @@ class PretrainedBert(Pretrained):
 
 
 class Bert(PretrainedBert):
-    """The encoder: tokens -> states (B, T, D).
-
-    Args:
-        config: the sizes.
-        pooler: with the layer that makes ``pooled`` of the first token's state.
-    """
+    """The encoder: tokens -> states (B, T, D). It has a ``pooler`` for ``pooled``, or not."""
 
     ARCHITECTURE, HEADS, PREFIX = "BertModel", ("pooler",), ""
 
@@ -229,12 +203,10 @@ class Bert(PretrainedBert):
     ) -> Iterator[Tensor]:
         """The input of the first layer, then the output of each (B, T, D). Positions count from 0 if None. Raises
         ValueError: more tokens than positions."""
-        if tokens.shape[1] > self.config.positions:
-            raise ValueError(
-                f"{tokens.shape[1]:,} tokens are more than the model's {self.config.positions:,} positions"
-            )
+        if (count := tokens.shape[1]) > self.config.positions:
+            raise ValueError(f"{count:,} tokens are more than the model's {self.config.positions:,} positions")
         if positions is None:
-            positions = mg.arange(tokens.shape[1], device=tokens.device)[None]
+            positions = mg.arange(count, device=tokens.device)[None]
         x = self.embed(tokens, positions, types)
         yield x
         visible = None if mask is None else mask.bool()[:, None, None]
@@ -256,10 +228,8 @@ class Bert(PretrainedBert):
         return self.pooler(states[:, 0]).tanh()
 
     def sentence_embeddings(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
-        """The mean of a text's states, of length 1 (B, D): Sentence-BERT (Reimers and Gurevych 2019, arXiv 1908.10084).
-
-        The product of two is their cosine.
-        """
+        """The mean of a text's states, of length 1 (B, D), so that the product of two is their cosine: Sentence-BERT
+        (Reimers and Gurevych 2019, arXiv 1908.10084)."""
         states = self(tokens, mask=mask)
         if mask is None:
             return F.normalize(states.mean(1))
@@ -268,14 +238,8 @@ class Bert(PretrainedBert):
 
     @mg.no_grad()
     def encode(self, texts: Sequence[str], batch: int = 32, longest: int = 0) -> Tensor:
-        """The ``sentence_embeddings`` of texts (N, D), by the model's tokenizer, without dropout.
-
-        Texts of a batch are of similar length, and so have little padding.
-
-        Args:
-            texts: N.
-            batch: texts at once.
-            longest: the most tokens of a text, the rest is left out; 0 for the model's positions.
+        """The ``sentence_embeddings`` of texts (N, D), by the model's tokenizer, without dropout: ``batch`` texts of
+        similar length at once, and ``longest`` tokens of each (0: as many as the model has positions).
 
         Raises TypeError: one text, not several. ValueError: the model has no tokenizer; ``batch`` is below 1, or
         ``longest`` out of range.
@@ -297,8 +261,11 @@ class Bert(PretrainedBert):
 
         def work(i: int) -> None:
             rows = [ids[j] for j in order[i * batch : (i + 1) * batch]]
+            tokens = padded(rows, self.config.padding)
+            seen = np.arange(tokens.shape[1]) < np.array([[len(row)] for row in rows])
+            mask = None if seen.all() else mg.from_numpy(seen).to(weight.device)
             with mg.no_grad():  # it holds for one thread
-                parts[i] = self.sentence_embeddings(*padded(rows, self.config.padding, weight.device))
+                parts[i] = self.sentence_embeddings(mg.from_numpy(tokens).to(weight.device), mask)
 
         with at_end(self.train, before) as end, end:
             self.eval()
@@ -310,14 +277,12 @@ class Bert(PretrainedBert):
         return mg.cat(parts)[mg.tensor(order, dtype=mg.int64, device=weight.device).argsort()]
 
 
-def padded(ids: Sequence[Sequence[int]], padding: int, device: Any = None) -> tuple[Tensor, Tensor | None]:
-    """Tokens (B, T), and their mask (B, T), None without padding."""
-    lengths = [len(row) for row in ids]
-    longest = max(lengths)
-    tokens = mg.tensor([[*row, *[padding] * (longest - len(row))] for row in ids], dtype=mg.int64, device=device)
-    if min(lengths) == longest:
-        return tokens, None
-    return tokens, mg.arange(longest, device=device) < mg.tensor(lengths, device=device)[:, None]
+def padded(rows: Sequence[Sequence[int]], padding: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Lists of numbers as an array (B, T), int64, as long as the longest."""
+    result = np.full((len(rows), max(map(len, rows))), padding, np.int64)
+    for row, values in zip(result, rows, strict=True):
+        row[: len(values)] = values
+    return result
 
 
 class WordHead(nn.Module):
@@ -347,11 +312,56 @@ class WordHead(nn.Module):
         return F.linear_cross_entropy(states, embedding, targets[chosen], linear_bias=self.bias)
 
 
-class BertWithWords(PretrainedBert):
+class BertWithHead(PretrainedBert):
+    """The encoder, ``bert``, with the layers of a task.
+
+    Subclasses say:
+        LAYERS: these layers by their names here, made from a configuration. RULES: the names of their weights.
+        POOLED: whether they read ``Bert.pooled``, and not the states of all tokens.
+    """
+
+    LAYERS: ClassVar[Mapping[str, Callable[[Config], nn.Module]]] = {}
+    POOLED: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.HEADS = (*([PREFIX + "pooler"] if cls.POOLED else []), *cls.LAYERS)
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.config, self.bert = config, Bert(config, self.POOLED)
+        for name, layer in self.LAYERS.items():
+            self.add_module(name, layer(config))
+        initialise(*(getattr(self, name) for name in self.LAYERS))
+
+
+class BertWithLogits(BertWithHead):
+    """The encoder, and layers one after the other."""
+
+    def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+        """Logits: (B, outputs) if ``POOLED``, else (B, T, outputs)."""
+        x = self.bert(tokens, types, mask)
+        x = self.bert.pooled(x) if self.POOLED else x
+        for name in self.LAYERS:
+            x = getattr(self, name)(x)
+        return x
+
+    def loss(self, tokens: Tensor, targets: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+        """The mean cross-entropy of targets (B) or (B, T), IGNORED where there is none."""
+        logits = self(tokens, types, mask)
+        return F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=IGNORED)
+
+
+def two(config: Config) -> nn.Linear:
+    """A layer with two outputs: for a pair of texts, or for a token."""
+    return nn.Linear(config.d_model, 2)
+
+
+class BertWithWords(BertWithHead):
     """What models with the head for words share, and the logit lens asks of them."""
 
-    bert: Bert
-    words: WordHead
+    RULES: ClassVar[tuple[Rule, ...]] = WORDS
+    LAYERS: ClassVar[Mapping[str, Callable[[Config], nn.Module]]] = {"words": WordHead}
 
     @property
     def layers(self) -> nn.ModuleList:
@@ -367,14 +377,8 @@ class BertForPreTraining(BertWithWords):
     """Both tasks of pre-training (section 3.1): logits of words (B, T, V), and whether text 2 follows (0) or not (1),
     logits (B, 2)."""
 
-    ARCHITECTURE, RULES = "BertForPreTraining", (*WORDS, *NEXT_SENTENCE)
-    HEADS = (PREFIX + "pooler", "words", "next_sentence")
-
-    def __init__(self, config: Config) -> None:
-        super().__init__()
-        self.config, self.bert = config, Bert(config)
-        self.words, self.next_sentence = WordHead(config), nn.Linear(config.d_model, 2)
-        initialise(self.words, self.next_sentence)
+    ARCHITECTURE, RULES, POOLED = "BertForPreTraining", (*WORDS, *NEXT_SENTENCE), True
+    LAYERS = {"words": WordHead, "next_sentence": two}
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Logits of words (B, T, V), and of "follows", "does not" (B, 2)."""
@@ -392,14 +396,9 @@ class BertForPreTraining(BertWithWords):
 
 
 class BertForMaskedLM(BertWithWords):
-    """Masked words alone: logits (B, T, V)."""
+    """Masked words only: logits (B, T, V)."""
 
-    ARCHITECTURE, RULES, HEADS = "BertForMaskedLM", WORDS, ("words",)
-
-    def __init__(self, config: Config) -> None:
-        super().__init__()
-        self.config, self.bert, self.words = config, Bert(config, pooler=False), WordHead(config)
-        initialise(self.words)
+    ARCHITECTURE = "BertForMaskedLM"
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """Logits of words (B, T, V)."""
@@ -414,14 +413,12 @@ class BertLMHeadModel(BertWithWords):
     """A causal language model with BERT's weights: logits of the next token (B, T, V). Raises ValueError: a
     configuration that is not causal (``is_decoder`` in config.json)."""
 
-    ARCHITECTURE, RULES, HEADS = "BertLMHeadModel", WORDS, ("words",)
+    ARCHITECTURE = "BertLMHeadModel"
 
     def __init__(self, config: Config) -> None:
-        super().__init__()
         if not config.causal:
             raise ValueError("a language model must be causal: is_decoder=True in config.json, causal=True in a Config")
-        self.config, self.bert, self.words = config, Bert(config, pooler=False), WordHead(config)
-        initialise(self.words)
+        super().__init__(config)
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None, types: Tensor | None = None) -> Tensor:
         """Logits of the token after each (B, T, V); padding may be in front, as positions count tokens."""
@@ -449,48 +446,27 @@ class BertLMHeadModel(BertWithWords):
         return kind(self, prompts, stride, self.bert.embedding.weight.device)
 
 
-class BertForNextSentencePrediction(PretrainedBert):
+class BertForNextSentencePrediction(BertWithLogits):
     """Whether text 2 follows text 1 (0) or not (1): logits (B, 2)."""
 
-    ARCHITECTURE, RULES = "BertForNextSentencePrediction", NEXT_SENTENCE
-    HEADS = (PREFIX + "pooler", "next_sentence")
-
-    def __init__(self, config: Config) -> None:
-        super().__init__()
-        self.config, self.bert, self.next_sentence = config, Bert(config), nn.Linear(config.d_model, 2)
-        initialise(self.next_sentence)
-
-    def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """Logits of "follows", "does not" (B, 2)."""
-        return self.next_sentence(self.bert.pooled(self.bert(tokens, types, mask)))
-
-    def loss(self, tokens: Tensor, follows: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """The mean cross-entropy, of 0 where text 2 follows and 1 where not (B)."""
-        return F.cross_entropy(self(tokens, types, mask), follows)
+    ARCHITECTURE, RULES, POOLED = "BertForNextSentencePrediction", NEXT_SENTENCE, True
+    LAYERS = {"next_sentence": two}
 
 
-class BertClassifier(PretrainedBert):
-    """What the classifiers share: dropout, and a layer with as many outputs as there are labels, or another number."""
+class BertClassifier(BertWithLogits):
+    """Dropout, and a layer with as many outputs as there are labels."""
 
     RULES = CLASSIFIER
-    HEADS: ClassVar[tuple[str, ...]] = (PREFIX + "pooler", "classifier")
-
-    def __init__(self, config: Config, outputs: int = 0) -> None:
-        super().__init__()
-        self.config, self.bert = config, Bert(config, PREFIX + "pooler" in self.HEADS)
-        self.dropout = nn.Dropout(config.dropout_or(config.head_dropout))
-        self.classifier = nn.Linear(config.d_model, outputs or config.labels)
-        initialise(self.classifier)
+    LAYERS = {
+        "dropout": lambda config: nn.Dropout(config.dropout_or(config.head_dropout)),
+        "classifier": lambda config: nn.Linear(config.d_model, config.labels),
+    }
 
 
 class BertForSequenceClassification(BertClassifier):
     """Text or pair -> logits of labels (B, labels): figure 4 a, b."""
 
-    ARCHITECTURE = "BertForSequenceClassification"
-
-    def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """Logits (B, labels)."""
-        return self.classifier(self.dropout(self.bert.pooled(self.bert(tokens, types, mask))))
+    ARCHITECTURE, POOLED = "BertForSequenceClassification", True
 
     def loss(self, tokens: Tensor, targets: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """The mean cross-entropy of targets (B), integers; or, of floating-point targets (B, labels), the mean binary
@@ -504,51 +480,34 @@ class BertForSequenceClassification(BertClassifier):
 
 
 class BertForMultipleChoice(BertClassifier):
-    """C pairs, such as a question with each answer (section 4.4): tokens, types and mask (B, C, T) -> logits (B, C)."""
+    """C pairs, such as a question with each answer (section 4.4): tokens, types and mask (B, C, T) -> logits (B, C), of
+    which ``loss`` takes the right choices (B)."""
 
-    ARCHITECTURE = "BertForMultipleChoice"
-
-    def __init__(self, config: Config) -> None:
-        super().__init__(config, 1)
+    ARCHITECTURE, POOLED = "BertForMultipleChoice", True
+    LAYERS = {**BertClassifier.LAYERS, "classifier": lambda config: nn.Linear(config.d_model, 1)}
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """Logits (B, C) of tokens (B, C, T)."""
         flat = [None if x is None else x.flatten(0, 1) for x in (types, mask)]  # (B, C, T) -> (B C, T)
-        pooled = self.bert.pooled(self.bert(tokens.flatten(0, 1), *flat))
-        return self.classifier(self.dropout(pooled)).view(tokens.shape[:2])  # (B C, 1) -> (B, C)
-
-    def loss(self, tokens: Tensor, targets: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """The mean cross-entropy of the right choices (B)."""
-        return F.cross_entropy(self(tokens, types, mask), targets)
+        return super().forward(tokens.flatten(0, 1), *flat).view(tokens.shape[:2])  # (B C, 1) -> (B, C)
 
 
 class BertForTokenClassification(BertClassifier):
     """Each token -> logits of labels (B, T, labels): figure 4 d."""
 
-    ARCHITECTURE, HEADS = "BertForTokenClassification", ("classifier",)
-
-    def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """Logits (B, T, labels)."""
-        return self.classifier(self.dropout(self.bert(tokens, types, mask)))
-
-    def loss(self, tokens: Tensor, targets: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """The mean cross-entropy of targets (B, T), IGNORED where a token has none."""
-        return F.cross_entropy(self(tokens, types, mask).flatten(0, 1), targets.flatten(), ignore_index=IGNORED)
+    ARCHITECTURE = "BertForTokenClassification"
 
 
-class BertForQuestionAnswering(PretrainedBert):
+class BertForQuestionAnswering(BertWithHead):
     """A question and a text -> logits of where in it the answer begins, and ends (B, T) each: figure 4 c. Raises
     ValueError: a configuration with other than two labels, such as that of a classifier."""
 
-    ARCHITECTURE, RULES, HEADS = "BertForQuestionAnswering", SPAN, ("span",)
+    ARCHITECTURE, RULES, LAYERS = "BertForQuestionAnswering", SPAN, {"span": two}
 
     def __init__(self, config: Config) -> None:
-        super().__init__()
         if config.labels != 2:
             raise ValueError(f"a span has 2 labels, begin and end, not {config.labels}: set num_labels=2")
-        self.config, self.bert = config, Bert(config, pooler=False)
-        self.span = nn.Linear(config.d_model, 2)
-        initialise(self.span)
+        super().__init__(config)
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Logits of the first token of the answer (B, T), and of the last."""

@@ -5,21 +5,19 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from ..programs.command_line import Command, act, add_file, parser_of, run_program
 from ..programs.options import add_number, positive, whole
 from ..text.subwords import MOST
 from . import questions, search
 from .bert_data import lines
-from .finetuning import SHORTEST, Options, finetune, load
 from .pretraining import Options as Pretraining
 from .pretraining import pretrain
-from .tasks import TASKS, Recipe, Task
-from .train_bert import SCRATCH, Size, shown
+from .tasks import TASKS, AnyTask, Recipe
+from .train_bert import SCRATCH, SHORTEST, Options, Size, finetune, load, shown
 
 ABOUT = "BERT: pre-train it on a text, fine-tune it on four tasks, search by meaning."
 EXAMPLES = """
@@ -58,7 +56,7 @@ def _pretrain(p: argparse.ArgumentParser) -> None:
     _size(p)
 
 
-def _finetune(p: argparse.ArgumentParser, task: Task[Any, Any]) -> None:
+def _finetune(p: argparse.ArgumentParser, task: AnyTask) -> None:
     p.add_argument("--data", type=Path, metavar="DIR", help=task.files)
     source = f'a folder with config.json and model.safetensors, or "{SCRATCH}" (default: MiniLM, if it is installed)'
     p.add_argument("--from", dest="source", metavar="DIR", help=source)
@@ -125,8 +123,8 @@ def _length(p: argparse.ArgumentParser, kind: Callable[[str], int], usual: int, 
 
 
 def _do_pretrain(o: argparse.Namespace) -> int:
-    numbers = (o.updates, o.batch, o.rate, o.max_length, o.evaluate_every, o.seed)
-    pretrain(Pretraining(o.text, o.run, _size_of(o), *numbers))
+    size = Size(o.layers, o.width, o.heads, o.vocabulary, o.dropout)
+    pretrain(Pretraining(o.text, o.run, size, o.updates, o.batch, o.rate, o.max_length, o.evaluate_every, o.seed))
     return 0
 
 
@@ -134,32 +132,25 @@ def _do_finetune(o: argparse.Namespace) -> int:
     task = TASKS[o.command]
     usual = task.scratch if o.source == SCRATCH else task.recipe
     recipe = Recipe(o.epochs or usual.epochs, o.batch or usual.batch, o.rate or usual.rate)
-    finetune(task, Options(o.data, o.source, o.run, recipe, o.max_length, _size_of(o), o.seed))
+    size = Size(o.layers, o.width, o.heads, o.vocabulary, o.dropout)
+    finetune(task, Options(o.data, o.source, o.run, recipe, o.max_length, size, o.seed))
     return 0
-
-
-def _size_of(o: argparse.Namespace) -> Size:
-    return Size(o.layers, o.width, o.heads, o.vocabulary, o.dropout)
 
 
 def _do_predict(o: argparse.Namespace) -> int:
     trained = load(o.model)
-    examples = [trained.task.parse(line) for line in _texts(o) if line.strip()]
+    if o.texts:
+        texts = o.texts
+    elif o.input is not None:
+        texts = [line for _, line in lines(o.input)]
+    else:
+        texts = sys.stdin.read().removeprefix("\ufeff").split("\n")
+    examples = [trained.task.parse(line.rstrip("\r")) for line in texts if line.strip()]
     if not examples:
         raise ValueError("there is no input: give texts, or --input FILE with a text per line")
     for example, said in zip(examples, trained.answers(examples), strict=True):
         print(trained.task.show(example, said))
     return 0
-
-
-def _texts(o: argparse.Namespace) -> Iterator[str]:
-    if o.texts:
-        yield from o.texts
-    elif o.input is not None:
-        yield from (line for _, line in lines(o.input))
-    else:
-        for number, line in enumerate(sys.stdin):
-            yield line.removeprefix("" if number else "\ufeff").rstrip("\r\n")
 
 
 def _do_evaluate(o: argparse.Namespace) -> int:

@@ -1,12 +1,11 @@
-"""The files that the data sets come in, as examples; texts as word pieces, and batches of pieces of like length.
+"""The files that the data sets come in, plain or compressed by gzip, as examples; texts as word pieces, and batches.
 
-Each reader takes one file, plain or compressed by gzip, and tells of a fault with its line. Shapes: B batch, T pieces.
+Shapes: B batch, T pieces.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -18,6 +17,7 @@ from minigrad import Tensor
 
 from ..text import read_lines
 from ..text.subwords import load_library
+from .bert import IGNORED, padded
 
 Item = TypeVar("Item")
 CASES = "-DOCSTART-"  # a line of CoNLL's files between documents
@@ -38,22 +38,17 @@ class Tagged(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A question about a text.
-
-    Attributes:
-        answers: pieces of the context, any of which is right, with the character where each begins; empty where the
-            answer is asked for.
-        number: the data set's name for it.
-    """
+    """A question about a text."""
 
     question: str
     context: str
+    # Pieces of the context, any of which is right, with the character where each begins; empty where it is asked for.
     answers: tuple[tuple[str, int], ...] = ()
-    number: str = ""
+    number: str = ""  # the data set's name for it
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a file with their numbers, without their ends."""
+    """The lines of a file with their numbers. Raises FileNotFoundError."""
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
     return enumerate(read_lines(path), 1)
@@ -128,10 +123,20 @@ def questions(path: Path) -> list[Question]:
     """SQuAD (Rajpurkar et al. 2016), version 1.1: {"data": [{"paragraphs": [{"context", "qas": [{"id", "question",
     "answers": [{"text", "answer_start"}]}]}]}]}. Answers may be missing: then they are asked for. Raises
     FileNotFoundError: there is no such file; ValueError: it is damaged, or an answer is not where it says."""
-    text = "\n".join(line for _, line in lines(path))
+    text, result = "\n".join(line for _, line in lines(path)), []
     try:
-        paragraphs = [paragraph for article in json.loads(text)["data"] for paragraph in article["paragraphs"]]
-        result = [_question(paragraph["context"], entry) for paragraph in paragraphs for entry in paragraph["qas"]]
+        for paragraph in (paragraph for article in json.loads(text)["data"] for paragraph in article["paragraphs"]):
+            context = paragraph["context"]
+            for entry in paragraph["qas"]:
+                number, question = str(entry["id"]), entry["question"]
+                answers = [(answer["text"], int(answer["answer_start"])) for answer in entry.get("answers", ())]
+                for words, start in answers:
+                    if not words or start < 0 or context[start : start + len(words)] != words:
+                        where = f"at character {start} of its text"
+                        raise ValueError(f"the answer {words[:40]!r} of question {number} is not {where}")
+                if not question.strip() or not context.strip():
+                    raise ValueError(f"question {number} or its text is empty")
+                result.append(Question(question, context, tuple(answers), number))
     except (json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is no JSON: {error}") from None
     except (KeyError, TypeError, AttributeError) as error:
@@ -139,19 +144,6 @@ def questions(path: Path) -> list[Question]:
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
     return filled(result, path)
-
-
-def _question(context: str, entry: dict[str, Any]) -> Question:
-    """One entry of a paragraph. Raises ValueError: an answer is not where it says."""
-    number, answers = str(entry["id"]), []
-    for answer in entry.get("answers", ()):
-        words, start = answer["text"], int(answer["answer_start"])
-        if not words or start < 0 or context[start : start + len(words)] != words:
-            raise ValueError(f"the answer {words[:40]!r} of question {number} is not at character {start} of its text")
-        answers.append((words, start))
-    if not entry["question"].strip() or not context.strip():
-        raise ValueError(f"question {number} or its text is empty")
-    return Question(entry["question"], context, tuple(answers), number)
 
 
 def filled(items: list[Item], path: Path) -> list[Item]:
@@ -167,55 +159,44 @@ def held_out(items: Sequence[Item], part: int = 10) -> tuple[list[Item], list[It
     return [items[i] for place, i in enumerate(order) if place % part], [items[i] for i in order[::part]]
 
 
-POOL = 50  # batches that are sorted by length together
-
-
 class Feature(NamedTuple):
-    """What a model reads at once.
+    """What a model reads at once."""
 
-    Attributes:
-        ids: word pieces. types: 0 or 1 for each, the text that it is of.
-        target: what is to be said, as the task likes it; None if it is asked for.
-        example: the number of the example that it is of.
-        places: of each piece, as the task likes it: its word, or its characters; None for special tokens.
-    """
-
-    ids: list[int]
-    types: list[int]
-    target: Any
-    example: int
-    places: list[Any]
+    ids: list[int]  # word pieces
+    types: list[int]  # 0 or 1 for each, the text that it is of
+    target: Any  # the right answer: a number, several, or a list with one for each piece; None if it is asked for
+    example: int  # the number of the example that it is of
+    places: list[Any]  # of each piece, if the task asks: its word, or its characters; None for special tokens
 
 
 class Batch(NamedTuple):
-    """Features of like length: tokens and types (B, T) int64, the mask (B, T), True at tokens, and the targets as the
-    task likes them, None if they are asked for."""
+    """Features of like length."""
 
-    tokens: Tensor
-    types: Tensor
-    mask: Tensor
-    targets: Tensor | None
+    tokens: Tensor  # (B, T) int64
+    types: Tensor  # (B, T) int64
+    mask: Tensor  # (B, T), True at tokens
+    targets: Tensor | None  # None if they are asked for
 
 
 class Encoder:
     """The word pieces of a model's tokenizer, a ``tokenizers.Tokenizer`` that is not changed, cut off at a length that
-    counts special tokens. What looks like one in a text ("[SEP]") is text. With a stride, the second text of a pair
-    that is too long is cut into several features, which share so many pieces; with None what is too long is cut off, of
-    a pair's longer text first. ``cut`` is how many of the last texts were cut off."""
+    counts special tokens, of a pair's longer text first. What looks like one in a text ("[SEP]") is text. With
+    ``windows``, the second text of a pair that is too long is cut into several features, which share a quarter of their
+    pieces. ``cut`` is how many of the last texts were cut off."""
 
-    def __init__(self, tokenizer: Any, longest: int, stride: int | None = None) -> None:
+    def __init__(self, tokenizer: Any, longest: int, windows: bool = False) -> None:
         self.whole, self.tokenizer = (load_library().Tokenizer.from_str(tokenizer.to_str()) for _ in range(2))
-        self.longest, self.stride, self.cut = longest, stride, 0
+        self.longest, self.windows, self.cut = longest, windows, 0
         for one in (self.whole, self.tokenizer):
             one.encode_special_tokens = True
-        strategy = "longest_first" if stride is None else "only_second"
-        self.tokenizer.enable_truncation(longest, stride=stride or 0, strategy=strategy)
+        stride, strategy = (longest // 4, "only_second") if windows else (0, "longest_first")
+        self.tokenizer.enable_truncation(longest, stride=stride, strategy=strategy)
 
     def __call__(self, texts: Sequence[Any], are_words: bool = False) -> list[Any]:
         """The library's encoding of each text, pair of texts, or (``are_words``) list of words; what was cut off is in
         its ``overflowing``."""
         encodings = list(self.tokenizer.encode_batch(list(texts), is_pretokenized=are_words))
-        self.cut = 0 if self.stride is not None else sum(bool(encoding.overflowing) for encoding in encodings)
+        self.cut = 0 if self.windows else sum(bool(encoding.overflowing) for encoding in encodings)
         return encodings
 
     def pieces(self, text: str) -> list[int]:
@@ -223,43 +204,13 @@ class Encoder:
         return list(self.whole.encode(text, add_special_tokens=False).ids)
 
 
-def batch_of(features: Sequence[Feature], targets: Tensor | None, padding: int) -> Batch:
+def batch_of(features: Sequence[Feature], padding: int) -> Batch:
     """Features as tensors, padded to the longest."""
-    longest = max(len(feature.ids) for feature in features)
-    tokens = padded([feature.ids for feature in features], longest, padding)
-    types = padded([feature.types for feature in features], longest, 0)
-    mask = np.arange(longest) < np.array([[len(feature.ids)] for feature in features])
-    return Batch(mg.from_numpy(tokens), mg.from_numpy(types), mg.from_numpy(mask), targets)
-
-
-def padded(rows: Sequence[Sequence[int]], longest: int, padding: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Lists of numbers as an array (B, T), int64."""
-    result = np.full((len(rows), longest), padding, np.int64)
-    for row, values in zip(result, rows, strict=True):
-        row[: len(values)] = values
-    return result
-
-
-class LikeLength:
-    """The numbers of features in batches of a size, each of features of like length: they are shuffled, ``POOL``
-    batches of them are sorted and cut, and all batches are shuffled. An epoch has each once, in an order by seed and
-    epoch alone. Raises ValueError: no features, or a size below 1."""
-
-    def __init__(self, lengths: Sequence[int], size: int, seed: int = 0) -> None:
-        if not len(lengths) or size < 1:
-            raise ValueError(f"{len(lengths)} examples cannot be cut into batches of {size}")
-        self.lengths, self.size, self.seed = np.asarray(lengths), size, seed
-
-    def __len__(self) -> int:
-        """The number of batches in an epoch."""
-        return math.ceil(len(self.lengths) / self.size)
-
-    def epoch(self, number: int, start: int = 0) -> Iterator[list[int]]:
-        """The batches of an epoch, from number ``start`` on."""
-        random = np.random.default_rng([self.seed % 2**64, number])
-        order = random.permutation(len(self.lengths))
-        for first in range(0, len(order), POOL * self.size):
-            pool = order[first : first + POOL * self.size]  # a view: order itself is sorted
-            pool[:] = pool[np.argsort(self.lengths[pool], kind="stable")]
-        for batch in random.permutation(len(self))[start:].tolist():
-            yield order[batch * self.size : (batch + 1) * self.size].tolist()
+    tokens = padded([feature.ids for feature in features], padding)
+    types = padded([feature.types for feature in features], 0)
+    mask = np.arange(tokens.shape[1]) < np.array([[len(feature.ids)] for feature in features])
+    targets: Any = [feature.target for feature in features]
+    if isinstance(targets[0], list):  # a number for each piece
+        targets = padded(targets, IGNORED)
+    known = None if targets[0] is None else mg.tensor(targets)
+    return Batch(mg.from_numpy(tokens), mg.from_numpy(types), mg.from_numpy(mask), known)

@@ -1,9 +1,9 @@
 """Pre-training on a text: masked words and next sentence (Devlin et al. 2019, section 3.1, appendix A.1 and A.2).
 
-A text is one row of sentences: each line, cut after full stops, question and exclamation marks; empty lines count for
-nothing. An example is a row of sentences that fits, cut in two: text A, and what follows as text B; or, in half of the
-examples, sentences from another place as text B. All draws depend on the seed, the epoch and the place in it alone, so
-that masks are new in each epoch and a run can go on anywhere.
+A text is one row of sentences: each line, cut after full stops, question and exclamation marks. An example is a row of
+sentences that fits, cut in two: text A, and the rest as text B; or, in half of the examples, sentences from another
+place as text B. All draws depend on the seed, the epoch and the place in it, so that masks are new in each epoch and a
+run can go on anywhere.
 
 Shapes: B batch, T pieces.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,8 +27,8 @@ from minigrad.utils.bar import watched
 
 from ..text.pretrained import SPECIAL
 from ..training import Settings
-from .bert import IGNORED, BertForPreTraining
-from .bert_data import lines, padded
+from .bert import IGNORED, BertForPreTraining, padded
+from .bert_data import lines
 from .train_bert import Size, fit, from_scratch, tell
 
 SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][\"'”’)])\s+")
@@ -41,18 +42,17 @@ CHECKED = 512  # examples of an evaluation at most
 
 
 class Batch(NamedTuple):
-    """Masked examples: tokens and types (B, T) int64, the mask (B, T), True at tokens, the words (B, T), that is the
-    right piece where one is to be predicted and else ``IGNORED``, and 0 where text B follows text A, else 1 (B,)."""
+    """Masked examples."""
 
-    tokens: Tensor
-    types: Tensor
-    mask: Tensor
-    words: Tensor
-    follows: Tensor
+    tokens: Tensor  # (B, T) int64
+    types: Tensor  # (B, T) int64
+    mask: Tensor  # (B, T), True at tokens
+    words: Tensor  # (B, T): the right piece where one is to be predicted, else ``IGNORED``
+    follows: Tensor  # (B,): 0 where text B follows text A, else 1
 
 
 class Place(NamedTuple):
-    """An example: the first and last (not included) piece of text A and of text B, and whether B follows A."""
+    """An example: the first and the last piece, not included, of both texts; whether B follows A."""
 
     a: tuple[int, int]
     b: tuple[int, int]
@@ -110,12 +110,15 @@ class Sentences:
         return begin, min(int(self.starts[last]), begin + most)
 
 
+@dataclass(frozen=True)
 class Examples:
     """Batches of masked examples of a row of sentences."""
 
-    def __init__(self, sentences: Sentences, vocabulary: int, longest: int, batch: int, seed: int) -> None:
-        self.sentences, self.vocabulary, self.longest = sentences, vocabulary, longest
-        self.batch, self.seed = batch, seed
+    sentences: Sentences
+    vocabulary: int
+    longest: int  # pieces
+    batch: int
+    seed: int
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """The batches of an epoch, from number ``start`` on."""
@@ -131,7 +134,7 @@ class Examples:
         rows = [[CLS, *text[slice(*a)].tolist(), SEP, *text[slice(*b)].tolist(), SEP] for a, b, _ in places]
         sizes = [place.a[1] - place.a[0] + 2 for place in places]  # [CLS] A [SEP] are of type 0
         longest = max(map(len, rows))
-        tokens, column = padded(rows, longest, 0), np.arange(longest)
+        tokens, column = padded(rows, 0), np.arange(longest)
         lengths = np.array([[len(row)] for row in rows])
         types = ((column >= np.array(sizes)[:, None]) & (column < lengths)).astype(np.int64)
         words = np.full_like(tokens, IGNORED)
@@ -166,22 +169,16 @@ def read(tokenizer: Any, texts: Sequence[str]) -> Sentences:
 
 
 class Options(NamedTuple):
-    """What a pre-training is asked to do.
-
-    Attributes:
-        text: the file. run: the folder for all that is written.
-        updates, batch, rate: how long, how many examples at once, and the highest learning rate.
-        longest: pieces of an example. evaluate_every: updates between two evaluations.
-    """
+    """The options of a pre-training."""
 
     text: Path
-    run: Path
+    run: Path  # the folder for all that is written
     size: Size = Size()
     updates: int = 4000
-    batch: int = 32
-    rate: float = 1e-3
-    longest: int = 64
-    evaluate_every: int = 500
+    batch: int = 32  # examples of an update
+    rate: float = 1e-3  # the highest learning rate
+    longest: int = 64  # pieces of an example
+    evaluate_every: int = 500  # updates
     seed: int = 0
     progress: bool = True
 
@@ -202,22 +199,16 @@ def pretrain(options: Options) -> dict[str, float]:
     tell(f"{weights:,} parameters, {options.updates:,} updates")
     described = {**options.size._asdict(), "batch": options.batch, "rate": options.rate, "max_length": options.longest}
     described |= {"text": f"{zlib.crc32(known.ids.tobytes()):08x}", "pieces": model.config.vocabulary}
-    return fit(
-        model,
-        Examples(known, *numbers, options.seed),
-        loss,
-        options.run,
-        options.rate,
-        Settings(
-            options.updates,
-            evaluate_every=options.evaluate_every,
-            seed=options.seed,
-            progress=options.progress,
-            unit="examples",
-        ),
-        lambda m: measure(m, checks),
-        described,
+    settings = Settings(
+        options.updates,
+        evaluate_every=options.evaluate_every,
+        seed=options.seed,
+        progress=options.progress,
+        unit="examples",
     )
+    evaluate = lambda m: measure(m, checks)
+    batches = Examples(known, *numbers, options.seed)
+    return fit(model, batches, loss, options.run, options.rate, settings, evaluate, described)
 
 
 def loss(model: BertForPreTraining, batch: Batch) -> tuple[Tensor, float]:

@@ -2,9 +2,8 @@
 
 A text tells several facts about each of its people, in one of several wordings, in random order. A question asks for
 one of them, and its answer is a piece of the text: the value ("Where does Ada Berg live?"), or the person ("Who lives
-in Turin?"). Others of the text have facts of the same kind, so that it takes both the person and the kind to find the
-answer. Every tenth text is of so many people that a model has to read it in windows. No person of the texts for
-measuring is in those for training.
+in Turin?"). Others of the text have facts of the same kind. Every tenth text is of so many people that a model has to
+read it in windows. No person of the texts for measuring is in those for training.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""Search by meaning: the lines of a file whose sentence embeddings are nearest to that of a query.
-
-Embeddings are computed once: a file in a cache keeps them, under a name that depends on the lines, the model and the
-number of pieces that are read.
-"""
+"""Search by meaning: the lines of a file whose sentence embeddings are nearest to that of a query. A file in a cache
+keeps embeddings, under a name that depends on the lines, the model and the number of pieces that are read."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ from .bert import Bert
 from .bert_data import lines
 from .train_bert import length, minilm, pretrained
 
-AT_ONCE = 256  # lines between two steps of the bar
+AT_ONCE = 1024  # lines between two steps of the bar
 LONGEST = 256  # pieces of a line; MiniLM was trained with no more
 NAME = "embeddings"  # in the cache's files
 FORMAT = 1  # of these files
@@ -40,9 +37,9 @@ class Near(NamedTuple):
 
 
 class Index:
-    """The lines of a text file, but the empty ones, with their embeddings by the model of a folder (None: MiniLM), of
-    which ``cache`` is the folder (None: none is kept). ``longest`` pieces of a line are read (None: LONGEST, or as many
-    as the model can read). Raises OSError, ValueError, RuntimeError: the file or the model cannot be used."""
+    """The lines of a text file, but the empty ones, with their embeddings by the model of a folder (None: MiniLM), kept
+    in the folder ``cache`` (None: nowhere). ``longest`` pieces of a line are read, by default LONGEST, see ``length``.
+    Raises OSError, ValueError, RuntimeError: the file or the model cannot be used."""
 
     def __init__(self, path: Path, folder: Path | None, cache: Path | None = None, longest: int | None = None) -> None:
         self.texts = [(number, line.strip()) for number, line in lines(path) if line.strip()]
@@ -93,9 +90,5 @@ class Index:
 
 def embed(model: Bert, texts: Sequence[str], longest: int) -> Array:
     """The embeddings of texts (N, D), with a bar on stderr after two seconds."""
-    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))  # so that there is little padding
-    result = np.empty((len(texts), model.config.d_model), np.float32)
-    for first in watched(range(0, len(order), AT_ONCE), "embedding"):
-        rows = order[first : first + AT_ONCE]
-        result[rows] = model.encode([texts[i] for i in rows], longest=longest).numpy()
-    return result
+    starts = watched(range(0, len(texts), AT_ONCE), "embedding")
+    return np.concatenate([model.encode(texts[i : i + AT_ONCE], longest=longest).numpy() for i in starts])

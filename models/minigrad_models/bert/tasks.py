@@ -1,4 +1,4 @@
-"""The four fine-tunings: their data, heads and metrics; and what each is by default, measured on two cores, see
+"""The four fine-tunings: their data, heads and metrics; and their defaults, measured on two cores, see
 docs/language_bert_tasks.md.
 
 Two label texts (SST-2, Socher et al. 2013; MRPC, Dolan and Brockett 2005), one words (CoNLL-2003, Tjong Kim Sang and De
@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -33,7 +33,6 @@ from .bert_data import (
     Tagged,
     find,
     held_out,
-    padded,
     pairs,
     questions,
     sentences,
@@ -41,12 +40,9 @@ from .bert_data import (
 )
 from .questions import load as generated
 
-SHARED = 4  # windows of a text share the longest's 1 / SHARED pieces
 LONGEST_ANSWER = 30  # pieces
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 OUTSIDE = "O"
-E = TypeVar("E")  # an example
-A = TypeVar("A")  # an answer
 V = TypeVar("V", bound=Hashable)
 Array = np.ndarray[Any, np.dtype[Any]]
 Read = tuple[Feature, Array]  # and the model's output for it
@@ -56,68 +52,43 @@ Answer = tuple[str, float]  # a piece of the text, and the sum of its two logits
 
 
 class Recipe(NamedTuple):
-    """How long and how fast: epochs over the examples, examples in a batch, the highest learning rate."""
+    """How long and how fast."""
 
     epochs: int
     batch: int
-    rate: float
+    rate: float  # the highest learning rate
 
 
 @dataclass(frozen=True)
-class Task(ABC, Generic[E, A]):
-    """A fine-tuning.
+class Task(ABC):
+    """A fine-tuning. ``Classification`` describes the methods that each of them has."""
 
-    Attributes:
-        name: of the command. about: for its help. files: what --data is, for its help.
-        recipe: from pretrained weights. scratch: from random ones.
-        longest: pieces that the model reads at once.
-        metric: by which the best checkpoint is chosen; larger is better.
-        kind: the model with its head. unit: what the weights of losses count.
-        train, dev: names of the files to learn from, and to measure by; the first that is there counts.
-    """
+    name: str  # of the command
+    about: str  # for its help
+    files: str  # for the help of --data
+    recipe: Recipe  # from pretrained weights
+    scratch: Recipe  # from random ones
+    longest: int  # pieces that the model reads at once
+    metric: str  # by which the best checkpoint is chosen; larger is better
+    kind: ClassVar[type[Pretrained]]  # the model with its head
+    unit: ClassVar[str] = "examples"  # the weights of losses count these
+    windows: ClassVar[bool] = False  # a second text that is too long is read in windows; else what is too long is cut
+    train: ClassVar[tuple[str, ...]]  # names of the file to learn from; the first that is there counts
+    dev: ClassVar[tuple[str, ...]]  # and of that to measure by
 
-    name: str
-    about: str
-    files: str
-    recipe: Recipe
-    scratch: Recipe
-    longest: int
-    metric: str
-    kind: ClassVar[type[Pretrained]]
-    unit: ClassVar[str] = "examples"
-
-    train: ClassVar[tuple[str, ...]]
-    dev: ClassVar[tuple[str, ...]]
-
-    def read(self, folder: Path | None) -> tuple[list[E], list[E]]:
+    def read(self, folder: Path | None) -> tuple[list[Any], list[Any]]:
         """The examples to learn from, and those to measure by."""
         if folder is None:
             raise FileNotFoundError(f"{self.name} needs its data: --data DIR, {self.files}")
         return self.read_file(find(folder, *self.train)), self.read_file(find(folder, *self.dev))
 
     @abstractmethod
-    def read_file(self, path: Path) -> list[E]:
+    def read_file(self, path: Path) -> list[Any]:
         """The examples of one file, with what is right. Raises as ``read``."""
 
-    @abstractmethod
-    def texts(self, examples: Sequence[E]) -> Iterable[str]:
-        """All text of some examples, to learn word pieces from."""
-
-    def said(self, examples: Sequence[E]) -> Iterable[str]:
+    def said(self, examples: Sequence[Any]) -> Iterable[str]:
         """The labels of some examples, one after the other; nothing for a task without labels."""
         return ()
-
-    def encoder(self, tokenizer: Any, longest: int) -> Encoder:
-        """What cuts texts into pieces, and off what is too long: of a pair the longer text first."""
-        return Encoder(tokenizer, longest)
-
-    @abstractmethod
-    def features(self, examples: Sequence[E], encoder: Encoder, labels: Sequence[str]) -> list[Feature]:
-        """What the model reads, one feature for an example or several. Raises ValueError: an example is not for it."""
-
-    def targets(self, features: Sequence[Feature]) -> Tensor:
-        """The targets of a batch's features (B, ...)."""
-        return mg.tensor([feature.target for feature in features])
 
     def loss(self, model: Any, batch: Batch) -> tuple[Tensor, float]:
         """The mean loss of a batch, and how much it counts."""
@@ -125,35 +96,7 @@ class Task(ABC, Generic[E, A]):
         count = float((batch.targets != IGNORED).sum())
         return model.loss(batch.tokens, batch.targets, batch.types, batch.mask), count
 
-    @abstractmethod
-    def outputs(self, model: Any, batch: Batch) -> Array:
-        """What the model says about each feature, (B, ...)."""
-
-    @abstractmethod
-    def answers(self, examples: Sequence[E], read: Sequence[Read], labels: Sequence[str]) -> list[A]:
-        """The answer for each example, from its features and the outputs for them."""
-
-    @abstractmethod
-    def metrics(self, examples: Sequence[E], answers: Sequence[A]) -> dict[str, float]:
-        """How right the answers are, by name, from 0 to 1."""
-
-    @abstractmethod
-    def majority(self, known: Sequence[E], asked: Sequence[E]) -> list[A]:
-        """What can be answered without a model: the most frequent of the examples that are known."""
-
-    @abstractmethod
-    def parse(self, line: str) -> E:
-        """An example that is asked for, from a line. Raises ValueError: the line is not of the form."""
-
-    @abstractmethod
-    def show(self, example: E, answer: A) -> str:
-        """An answer, as a line."""
-
-    def labels(self, examples: Sequence[E]) -> list[str]:
-        """The names of the labels, in the order of the model's outputs."""
-        return sorted(set(self.said(examples)))
-
-    def check(self, examples: Sequence[E], labels: Sequence[str]) -> None:
+    def check(self, examples: Sequence[Any], labels: Sequence[str]) -> None:
         """Raise ValueError: examples with a label that is not among those of the training."""
         if unseen := sorted(set(self.said(examples)) - set(labels)):
             raise ValueError(
@@ -167,58 +110,51 @@ def most_frequent(values: Iterable[V]) -> V:
 
 
 @dataclass(frozen=True)
-class Classification(Task[Labelled, Class]):
+class Classification(Task):
     """Texts, or pairs of texts, into classes: the pooled state of [CLS] goes through a linear layer (Devlin et al.
-    2019, figure 4, a and b).
+    2019, figure 4, a and b)."""
 
-    Attributes:
-        count: texts of an example: 1, or 2 for pairs.
-        reader: (file, names of labels) -> examples.
-        names: of the labels that the files have as numbers.
-        positive: the label that F1 is of; None measures the accuracy alone.
-    """
-
-    count: int = 1
-    reader: Callable[[Path, Mapping[str, str]], list[Labelled]] = sentences
-    names: Mapping[str, str] = field(default_factory=dict)
-    positive: str | None = None
+    count: int = 1  # texts of an example: 1, or 2 for pairs
+    reader: Callable[[Path, Mapping[str, str]], list[Labelled]] = sentences  # (file, names of labels) -> examples
+    names: Mapping[str, str] = field(default_factory=dict)  # of the labels that the files have as numbers
+    positive: str | None = None  # the label that F1 is of; None measures only the accuracy
     kind = BertForSequenceClassification
     train, dev = ("train.tsv",), ("dev.tsv",)
 
-    def read(self, folder: Path | None) -> tuple[list[Labelled], list[Labelled]]:
-        """See ``Task``; without a file for dev, a tenth of the training is held out."""
+    def read(self, folder: Path | None) -> tuple[list[Any], list[Any]]:
+        # Without a file for dev, a tenth of the training is held out.
         if folder is not None and not any((folder / f"{self.dev[0]}{end}").is_file() for end in ("", ".gz")):
             return held_out(self.read_file(find(folder, *self.train)))
         return super().read(folder)
 
-    def read_file(self, path: Path) -> list[Labelled]:
+    def read_file(self, path: Path) -> list[Any]:
         return self.reader(path, self.names)
 
     def texts(self, examples: Sequence[Labelled]) -> Iterable[str]:
+        """All text of some examples, to learn word pieces from."""
         return (text for example in examples for text in example.texts)
 
     def said(self, examples: Sequence[Labelled]) -> Iterable[str]:
         return (example.label for example in examples if example.label is not None)
 
     def features(self, examples: Sequence[Labelled], encoder: Encoder, labels: Sequence[str]) -> list[Feature]:
-        """See ``Task``; a target is the number of a label."""
+        """What the model reads, one feature for an example or several. Raises ValueError: an example is not for it."""
         encoded = encoder([example.texts if self.count == 2 else example.texts[0] for example in examples])
-        numbers = {label: i for i, label in enumerate(labels)}
-        targets = [None if example.label is None else numbers[example.label] for example in examples]
-        parts = enumerate(zip(encoded, targets, strict=True))
-        return [Feature(e.ids, e.type_ids, target, i, [None] * len(e.ids)) for i, (e, target) in parts]
+        numbers: dict[str | None, int] = {label: i for i, label in enumerate(labels)}  # None is not among them
+        rows = enumerate(zip(encoded, examples, strict=True))
+        return [Feature(e.ids, e.type_ids, numbers.get(example.label), i, []) for i, (e, example) in rows]
 
-    def outputs(self, model: BertForSequenceClassification, batch: Batch) -> Array:
-        """Probabilities of the labels (B, labels)."""
+    def outputs(self, model: Any, batch: Batch) -> Array:
+        """What the model says about each feature, (B, ...)."""
         probabilities: Array = model(batch.tokens, batch.types, batch.mask).softmax(-1).numpy()
         return probabilities
 
     def answers(self, examples: Sequence[Labelled], read: Sequence[Read], labels: Sequence[str]) -> list[Class]:
-        """See ``Task``: the likeliest label, and its probability."""
+        """The answer for each example, from its features and the outputs for them."""
         return [(labels[int(p.argmax())], float(p.max())) for _, p in read]
 
     def metrics(self, examples: Sequence[Labelled], answers: Sequence[Class]) -> dict[str, float]:
-        """See ``Task``: the accuracy, and F1 of the positive label."""
+        """How right the answers are, by name, from 0 to 1."""
         right = np.array([example.label for example in examples])
         said = np.array([label for label, _ in answers])
         result = {"accuracy": float((said == right).mean())}
@@ -228,12 +164,12 @@ class Classification(Task[Labelled, Class]):
             result["f1"] = 2 * hits / both if both else 0.0
         return result
 
-    def majority(self, known: Sequence[Labelled], asked: Sequence[Labelled]) -> list[Class]:
-        """See ``Task``: the most frequent label."""
+    def majority(self, known: Sequence[Labelled], asked: Sequence[Labelled]) -> list[Any]:
+        """The answers without a model: the most frequent of the examples that are known."""
         return [(most_frequent(self.said(known)), 1.0)] * len(asked)
 
-    def parse(self, line: str) -> Labelled:
-        """A text, or two with a tab between them."""
+    def parse(self, line: str) -> Any:
+        """An example that is asked for, from a line: a text, or two with a tab between them. Raises ValueError."""
         texts = tuple(text.strip() for text in line.split("\t"))
         if len(texts) != self.count or not all(texts):
             form = "two texts with a tab between them" if self.count == 2 else "a text without a tab"
@@ -241,22 +177,22 @@ class Classification(Task[Labelled, Class]):
         return Labelled(texts)
 
     def show(self, example: Labelled, answer: Class) -> str:
+        """An answer, as a line."""
         return f"{answer[0]}\t{answer[1]:.3f}\t{' | '.join(example.texts)}"
 
 
 @dataclass(frozen=True)
-class Spans(Task[Question, Answer]):
+class Spans(Task):
     """Questions about a text: each of its pieces gets two logits, as the first and as the last of the answer (Devlin et
     al. 2019, section 4.2). A text that is too long is read in windows that overlap; the best span of all counts."""
 
-    kind = BertForQuestionAnswering
+    kind, windows = BertForQuestionAnswering, True
     train, dev = ("train.json", "train-v1.1.json"), ("dev.json", "dev-v1.1.json")
 
-    def read(self, folder: Path | None) -> tuple[list[Question], list[Question]]:
-        """See ``Task``; without a folder, questions that a grammar writes."""
+    def read(self, folder: Path | None) -> tuple[list[Any], list[Any]]:
         return (generated("train"), generated("dev")) if folder is None else super().read(folder)
 
-    def read_file(self, path: Path) -> list[Question]:
+    def read_file(self, path: Path) -> list[Any]:
         examples = questions(path)
         if bare := [example.number for example in examples if not example.answers]:
             raise ValueError(f"{path} has questions without an answer, which this task has not: {bare[0]}")
@@ -266,12 +202,9 @@ class Spans(Task[Question, Answer]):
         yield from dict.fromkeys(example.context for example in examples)
         yield from (example.question for example in examples)
 
-    def encoder(self, tokenizer: Any, longest: int) -> Encoder:
-        return Encoder(tokenizer, longest, longest // SHARED)
-
     def features(self, examples: Sequence[Question], encoder: Encoder, labels: Sequence[str]) -> list[Feature]:
-        """See ``Task``: a feature for each window; a target is its first and last piece, or 0, 0 ([CLS]) if the answer
-        is not in the window as a whole."""
+        """A feature for each window; a target is its first and last piece, or 0, 0 ([CLS]) if the answer is not in the
+        window as a whole."""
         most = encoder.longest // 2
         for example in examples:
             if len(example.question) > most and len(encoder.pieces(example.question)) > most:
@@ -289,19 +222,16 @@ class Spans(Task[Question, Answer]):
         return result
 
     def loss(self, model: BertForQuestionAnswering, batch: Batch) -> tuple[Tensor, float]:
-        """See ``Task``: the mean of the cross-entropies of the first and of the last piece."""
         assert batch.targets is not None
         first, last = batch.targets.unbind(1)
         return model.loss(batch.tokens, first, last, batch.types, batch.mask), len(first)
 
-    def outputs(self, model: BertForQuestionAnswering, batch: Batch) -> Array:
-        """The two logits of each piece (B, T, 2)."""
+    def outputs(self, model: Any, batch: Batch) -> Array:
         start, end = model(batch.tokens, batch.types, batch.mask)
         logits: Array = mg.stack([start, end], -1).numpy()
         return logits
 
     def answers(self, examples: Sequence[Question], read: Sequence[Read], labels: Sequence[str]) -> list[Answer]:
-        """See ``Task``: the best span of all windows."""
         best: list[Answer] = [("", -np.inf)] * len(examples)
         for feature, logits in read:
             span, score = best_span(logits, np.array([place is not None for place in feature.places]))
@@ -311,21 +241,16 @@ class Spans(Task[Question, Answer]):
         return best
 
     def metrics(self, examples: Sequence[Question], answers: Sequence[Answer]) -> dict[str, float]:
-        """See ``Task``: F1 of words and exact match, of the best of several right answers."""
-        pairs = [
-            (text, [right for right, _ in example.answers])
-            for example, (text, _) in zip(examples, answers, strict=True)
-        ]
-        return {
-            "f1": float(np.mean([max(overlap(text, one) for one in right) for text, right in pairs])),
-            "exact_match": float(np.mean([any(plain(text) == plain(one) for one in right) for text, right in pairs])),
-        }
+        f1, exact = [], []
+        for example, (text, _) in zip(examples, answers, strict=True):  # of several right answers the best counts
+            f1.append(max(overlap(text, right) for right, _ in example.answers))
+            exact.append(any(plain(text) == plain(right) for right, _ in example.answers))
+        return {"f1": float(np.mean(f1)), "exact_match": float(np.mean(exact))}
 
-    def majority(self, known: Sequence[Question], asked: Sequence[Question]) -> list[Answer]:
-        """See ``Task``: the most frequent answer."""
+    def majority(self, known: Sequence[Question], asked: Sequence[Question]) -> list[Any]:
         return [(most_frequent(example.answers[0][0] for example in known), 0.0)] * len(asked)
 
-    def parse(self, line: str) -> Question:
+    def parse(self, line: str) -> Any:
         """A question and a text, with a tab between them."""
         question, _, context = (part.strip() for part in line.partition("\t"))
         if not question or not context:
@@ -378,19 +303,18 @@ def overlap(text: str, right: str) -> float:
 
 
 @dataclass(frozen=True)
-class Tagging(Task[Tagged, Tags]):
+class Tagging(Task):
     """Words into tags: the state of each word's first piece goes through a linear layer; its other pieces are not asked
     (Devlin et al. 2019, section 5.3). Entities are counted as conlleval does, by the library seqeval."""
 
-    kind = BertForTokenClassification
-    unit = "words"
+    kind, unit = BertForTokenClassification, "words"
     train, dev = ("eng.train", "train.txt"), ("eng.testa", "valid.txt")
 
-    def read(self, folder: Path | None) -> tuple[list[Tagged], list[Tagged]]:
+    def read(self, folder: Path | None) -> tuple[list[Any], list[Any]]:
         seqeval()  # before anything is read: it may be missing
         return super().read(folder)
 
-    def read_file(self, path: Path) -> list[Tagged]:
+    def read_file(self, path: Path) -> list[Any]:
         return tagged(path)
 
     def texts(self, examples: Sequence[Tagged]) -> Iterable[str]:
@@ -400,7 +324,7 @@ class Tagging(Task[Tagged, Tags]):
         return (tag for example in examples for tag in example.tags or ())
 
     def features(self, examples: Sequence[Tagged], encoder: Encoder, labels: Sequence[str]) -> list[Feature]:
-        """See ``Task``; a target is a list: the number of the tag at the first piece of each word."""
+        """A target is a list: the number of the tag at the first piece of each word."""
         numbers = {label: i for i, label in enumerate(labels)}
         result = []
         for i, encoding in enumerate(encoder([list(example.words) for example in examples], are_words=True)):
@@ -412,13 +336,7 @@ class Tagging(Task[Tagged, Tags]):
             result.append(Feature(encoding.ids, encoding.type_ids, target, i, first))
         return result
 
-    def targets(self, features: Sequence[Feature]) -> Tensor:
-        """(B, T)"""
-        longest = max(len(feature.ids) for feature in features)
-        return mg.from_numpy(padded([feature.target for feature in features], longest, IGNORED))
-
-    def outputs(self, model: BertForTokenClassification, batch: Batch) -> Array:
-        """The number of the likeliest tag of each piece (B, T)."""
+    def outputs(self, model: Any, batch: Batch) -> Array:
         tags: Array = model(batch.tokens, batch.types, batch.mask).argmax(-1).numpy()
         return tags
 
@@ -433,16 +351,14 @@ class Tagging(Task[Tagged, Tags]):
         return result
 
     def metrics(self, examples: Sequence[Tagged], answers: Sequence[Tags]) -> dict[str, float]:
-        """See ``Task``: F1, precision and recall of whole entities, and the accuracy of tags."""
-        score = seqeval()
+        score = seqeval()  # of whole entities
         right = [list(example.tags or ()) for example in examples]
         said = [list(answer) for answer in answers]
         names = ("f1", "precision", "recall")
         result = {name: float(getattr(score, f"{name}_score")(right, said, zero_division=0)) for name in names}
         return {**result, "accuracy": float(score.accuracy_score(right, said))}
 
-    def majority(self, known: Sequence[Tagged], asked: Sequence[Tagged]) -> list[Tags]:
-        """See ``Task``: the most frequent tag of each word; of words that are new, that of all."""
+    def majority(self, known: Sequence[Tagged], asked: Sequence[Tagged]) -> list[Any]:
         tags: dict[str, list[str]] = {}
         for example in known:
             for word, tag in zip(example.words, example.tags or (), strict=True):
@@ -450,7 +366,7 @@ class Tagging(Task[Tagged, Tags]):
         best, rest = {word: most_frequent(those) for word, those in tags.items()}, most_frequent(self.said(known))
         return [tuple(best.get(word, rest) for word in example.words) for example in asked]
 
-    def parse(self, line: str) -> Tagged:
+    def parse(self, line: str) -> Any:
         """Words with spaces between them; punctuation marks are words if spaces set them off."""
         if not line.split():
             raise ValueError("words are needed, not an empty line")
@@ -465,13 +381,14 @@ class Tagging(Task[Tagged, Tags]):
 def seqeval() -> Any:
     """The library. Raises ImportError: it is missing."""
     try:
-        import seqeval.metrics
+        from seqeval import metrics
     except ImportError:
         raise ImportError(f"entities are counted by seqeval: {how_to_install('seqeval')}") from None
-    return seqeval.metrics
+    return metrics
 
 
-TASKS: dict[str, Task[Any, Any]] = {
+AnyTask = Classification | Spans | Tagging
+TASKS: dict[str, AnyTask] = {
     task.name: task
     for task in (
         Classification(

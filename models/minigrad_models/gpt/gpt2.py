@@ -56,33 +56,21 @@ PREFIX, HEAD = "transformer.", "lm_head.weight"
 
 @dataclass
 class Config:
-    """The hyperparameters; the defaults are the smallest model's (table 2: 124 million weights).
+    """The hyperparameters; the defaults are the smallest model's (table 2: 124 million weights). Raises ValueError: a
+    size below 1, H that does not divide D, a dropout that is no probability, another activation."""
 
-    Attributes:
-        vocabulary: V. positions: the context, tokens that the model sees at most.
-        d_model, heads, layers: D, H, L; H divides D.
-        d_ff: the width inside the feed-forward networks; 0 for 4 D.
-        dropout: the probability for the outputs of sub-layers; embedding_dropout, attention_dropout: for the sums of
-            embeddings and positions, and the weights of attention.
-        activation: "gelu_tanh", GPT-2's; "gelu" or "relu".
-        epsilon: of the layer norms.
-        tied: the last linear layer is the embedding.
-
-    Raises ValueError: a size below 1, H that does not divide D, a dropout that is no probability, another activation.
-    """
-
-    vocabulary: int = 50257
-    positions: int = 1024
-    d_model: int = 768
-    heads: int = 12
-    layers: int = 12
-    d_ff: int = 0
-    dropout: float = 0.1
-    embedding_dropout: float = 0.1
-    attention_dropout: float = 0.1
-    activation: str = "gelu_tanh"
-    epsilon: float = 1e-5
-    tied: bool = True
+    vocabulary: int = 50257  # V
+    positions: int = 1024  # the context, tokens that the model sees at most
+    d_model: int = 768  # D
+    heads: int = 12  # H, which divides D
+    layers: int = 12  # L
+    d_ff: int = 0  # the width inside the feed-forward networks; 0 for 4 D
+    dropout: float = 0.1  # of the outputs of sub-layers
+    embedding_dropout: float = 0.1  # of the sums of embeddings and positions
+    attention_dropout: float = 0.1  # of the weights of attention
+    activation: str = "gelu_tanh"  # GPT-2's; "gelu" or "relu"
+    epsilon: float = 1e-5  # of the layer norms
+    tied: bool = True  # the last linear layer is the embedding
 
     def __post_init__(self) -> None:
         self.d_ff = self.d_ff or 4 * self.d_model

@@ -83,7 +83,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _do_train(options: argparse.Namespace) -> int:
     from ..programs.start_training import train_as_ranks
-    from .train_gpt import train
+    from .gpt_run import train
 
     settings = settings_of(options)
     go = lambda: train(settings, run_folder(options, settings), options.fresh)
@@ -114,7 +114,7 @@ COMMANDS = (
         lambda p: common.add_training(p, Settings, "preset's and the text's", PRESET, start="from"),
         _do_train,
     ),
-    Command("generate", "write texts", _generate, later("gpt.gpt_generation.generate")),
+    Command("generate", "write texts", _generate, later("gpt.gpt_run.generate")),
     Command("evaluate", "loss, perplexity and bits per character of a text", _evaluate, _do_evaluate),
     Command("export", "write a folder that the transformers library reads", _export, _do_export),
     Command(

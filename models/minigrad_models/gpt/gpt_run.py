@@ -1,56 +1,62 @@
-"""The models that a run may train, by the setting ``model``; and a trained one: of a run of this program, see
-``minigrad_models.programs.folder``, or of a folder of transformers'.
+"""The models that a run may train, by the setting ``model``; training and writing with one; and a trained model: of a
+run of this program, see ``minigrad_models.programs.folder``, or of a folder of transformers'.
 
 A new model is an entry of ``ARCHITECTURES``, and its name in ``gpt_settings.MODELS``.
 """
 
 from __future__ import annotations
 
+import argparse
+import codecs
 import json
 import math
-from collections.abc import Callable
-from dataclasses import asdict, fields, replace
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import minigrad as mg
 from minigrad import Tensor
 from minigrad.serialization.source import replaced
 from minigrad.utils.bar import bar
 
 from ..architectures import pretrained
+from ..generation import generate as generation
+from ..generation.beam_search import OnToken
+from ..generation.generate import Search
 from ..programs import models
 from ..programs.folder import Description, Program
-from ..programs.validation import Score, check_windows, mean_loss, score_windows
+from ..programs.options import search_of
+from ..programs.start_training import METRIC, report_validation, show, train_to_end, trainer_of
+from ..programs.validation import Ids, Score, check_windows, mean_loss, score_windows
 from ..text import Recurrence
 from . import gpt2, text, tokens, transformer_xl
 from .gpt_settings import ModelSettings, Settings
-from .tokens import Tokens
+from .tokens import Tokens, decode
 
 
-class Architecture(NamedTuple):
-    """A model, and how it is made, trained and scored.
+@dataclass(frozen=True)
+class Architecture:
+    """A model, and how it is built, trained and scored.
 
     The model has ``config``, with vocabulary, d_model, layers and d_ff; ``context``, the tokens that it sees at most,
     or None if it reads texts of any length; and ``begin(prompts)``, with a ``stride`` if it has a context: see
     ``gpt2.GPT2``. If it is a ``Pretrained``, it can be exported.
-
-    Attributes:
-        model: its class. config: the class of its configuration.
-        names: of the settings that are sizes, each with the configuration's name of it.
-        others: the rest of its configuration; each dropout is the setting's.
-        loss: makes the loss function of a training: (model, batch) -> the mean loss, and the number of targets. A
-            ``Recurrence`` is carried from update to update.
-        batches: of a training, made as ``Windows`` is.
-        score: the loss of a text, see ``score_windows``.
     """
 
-    model: Any
-    config: Any
-    names: dict[str, str]
-    others: dict[str, Any]
+    model: Any  # its class
+    config: Any  # the class of its configuration
+    names: dict[str, str]  # of the settings that are sizes, each with the configuration's name of it
+    others: dict[str, Any]  # the rest of its configuration; each dropout is the setting's
+    # Makes the loss function of a training: (model, batch) -> the mean loss, and the number of targets. A
+    # ``Recurrence`` is carried from update to update.
     loss: Callable[[], Callable[[Any, Any], tuple[Tensor, float]]]
-    batches: Any
-    score: Score
+    batches: Any  # of a training, called as ``text.Windows`` is
+    score: Score  # the loss of a text, see ``score_windows``
 
     def dropouts(self, value: float) -> dict[str, float]:
         """All dropouts of the configuration."""
@@ -81,14 +87,6 @@ def build(settings: ModelSettings, vocabulary: int, device: str = "cpu") -> Any:
     sizes = {theirs: values[name] for name, theirs in kind.names.items()}
     config = kind.config(vocabulary, **sizes, **kind.dropouts(s.dropout), **kind.others)
     return models.build(kind.model, config, device)
-
-
-def copied(model: Any, settings: ModelSettings) -> Any:
-    """A trained model with the dropout of some settings."""
-    kind = ARCHITECTURES[settings.model]
-    other = kind.model(replace(model.config, **kind.dropouts(settings.dropout)))
-    other.load_state_dict(model.state_dict())
-    return other
 
 
 class Described(Description):
@@ -166,15 +164,14 @@ def evaluate(
     lacks; and as ``load``."""
     trained = load(path, device)
     settings, most = trained.settings, trained.model.context
-    if file is None and settings is None:
-        raise ValueError(f"{path} says nothing of a text to evaluate with: give --input FILE")
     window = window or (settings.window if settings else most)
     check_windows(window, stride, most)
     if file is not None:
         content = text.read_file(file, "bytes" if isinstance(trained.tokens, tokens.Bytes) else "subwords")
-    else:
-        assert settings is not None
+    elif settings is not None:
         content = text.read(settings.data).validation
+    else:
+        raise ValueError(f"{path} says nothing of a text to evaluate with: give --input FILE")
     ids = trained.tokens.encode(content)
     if len(ids) < 2:
         raise ValueError(f"{file or 'the text'} has {len(ids)} tokens: the first is not predicted, so two are needed")
@@ -188,3 +185,137 @@ def evaluate(
         "tokens": len(ids),
         "characters": len(content),
     }
+
+
+# Writing ----------------------------------------------------------------------------------------------------
+
+
+def write(
+    trained: Trained, prompts: Sequence[Sequence[int]], length: int, search: Search, on_token: OnToken | None = None
+) -> list[list[int]]:
+    """The tokens that follow prompts, as ``generation.write`` finds them, without the token that ends a text."""
+    end = trained.tokens.end
+    hypotheses = generation.write(trained.model, prompts, length, search, end, on_token)
+    return [[i for i in hypothesis.tokens if i != end] for hypothesis in hypotheses]
+
+
+def prompt_of(tokens: Tokens, text: str | None) -> list[int]:
+    """The ids of a prompt; of none, the token before a text, a line's end, or the vocabulary's first."""
+    if text is not None:
+        if not text:
+            raise ValueError("the prompt is empty: a language model continues at least one token")
+        return [int(i) for i in tokens.encode(text)]
+    if tokens.end is not None:
+        return [tokens.end]
+    with suppress(ValueError):
+        return [int(i) for i in tokens.encode("\n")]
+    return [0]
+
+
+def generate(options: argparse.Namespace) -> int:
+    """Write texts; a single one as its tokens come. Returns the exit status."""
+    search = search_of(options)
+    trained = load(options.run, options.device)
+    context = trained.model.context
+    texts = options.prompt if options.prompt is not None else [None]
+    prompts = [prompt_of(trained.tokens, text) for text in texts]
+    if context is not None and (longest := max(map(len, prompts))) > context:
+        print(f"note: a prompt has {longest:,} tokens, and the model sees the last {context:,}", file=sys.stderr)
+    rows = [(text or "", ids) for text, ids in zip(texts, prompts, strict=True) for _ in range(options.batch)]
+    mg.manual_seed(options.seed)
+    begin = time.perf_counter()
+    show = stream if len(rows) == 1 and search.beams == 1 else several
+    count = show(trained, rows, options.tokens, search)
+    seconds = time.perf_counter() - begin
+    print(f"{count:,} tokens, {count / seconds:,.0f} a second", file=sys.stderr)
+    return 0
+
+
+def stream(trained: Trained, rows: list[tuple[str, list[int]]], length: int, search: Search) -> int:
+    """Write one text, token by token; the number of its tokens."""
+    ((text, prompt),) = rows
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")  # the bytes of an unfinished character wait
+    put = partial(print, end="", flush=True)
+    put(text)
+    end, piece = trained.tokens.end, trained.tokens.piece
+    on_token = lambda _, token: None if token == end else put(decoder.decode(piece(token)))
+    (ids,) = write(trained, [prompt], length, search, on_token)
+    put(decoder.decode(b"", final=True) + "\n")
+    return len(ids)
+
+
+def several(trained: Trained, rows: list[tuple[str, list[int]]], length: int, search: Search) -> int:
+    """Write several texts at once, or one by beam search, with a bar on the way; the number of their tokens."""
+    with bar(length * len(rows), "writing", " tokens", shown=search.beams <= 1) as shown:
+        texts = write(trained, [ids for _, ids in rows], length, search, lambda *_: shown.update())
+    for number, ((prompt, _), ids) in enumerate(zip(rows, texts, strict=True), 1):
+        if len(rows) > 1:
+            print(f"{'' if number == 1 else chr(10)}--- {number} ---")
+        print(prompt + decode(trained.tokens, ids))
+    return sum(map(len, texts))
+
+
+# Training ---------------------------------------------------------------------------------------------------
+
+
+def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
+    """Train, save, and report. Returns the exit status (130 after Ctrl-C)."""
+    s = settings.training
+    models.check_device(s.device)  # all that may be wrong raises before anything is read, or changes
+    s.rate()
+    corpus = text.read(settings.data)
+    config = {**settings.fixed(), "the text": corpus.digest}
+    vocabulary, config = PROGRAM.started(folder, config, fresh, lambda kept: tokens.from_dict(kept["tokenizer"]))
+    mg.manual_seed(s.seed)
+    model, vocabulary = model_of(settings, corpus, vocabulary)
+    ids, asked = (vocabulary.encode(part) for part in (corpus.train, corpus.validation))
+    if len(asked) < 2:
+        end = corpus.validation[:60]
+        raise ValueError(f"the text's end, {end!r}, is a single token: too little to validate with")
+    characters = len(corpus.validation)
+    evaluation = lambda model: evaluated(model, settings, vocabulary, asked, characters)
+    kind = ARCHITECTURES[settings.model.model]
+    batches, loss = kind.batches(ids, settings.window, s.batch, s.seed, s.device), kind.loss()
+    extra = PROGRAM.described(settings, config, model=asdict(model.config), tokenizer=vocabulary.as_dict())
+    carried = loss if isinstance(loss, Recurrence) else None
+    trainer = trainer_of(model, batches, loss, evaluation, s, folder, extra, settings.data.tokenizer, carried)
+    count = sum(p.numel() for p in model.parameters())
+    about = (
+        f"{corpus.name}: {len(ids):,} {settings.data.tokenizer} to learn from, {len(asked):,} to validate "
+        f"with, a vocabulary of {len(vocabulary):,}; {count:,} parameters, on {s.device}, in {folder}"
+    )
+
+    def report() -> None:
+        nats = kind.score(model, asked, settings.window)
+        per_character = text.bits(nats, characters, len(asked))
+        validation = f"loss {nats:.4f} per token, {per_character:.3f} bits per character"
+        report_validation(PROGRAM, trainer, folder, validation)
+
+    return train_to_end(PROGRAM, trainer, settings, folder, about, fresh, report)
+
+
+def model_of(settings: Settings, corpus: text.Text, kept: Tokens | None) -> tuple[Any, Tokens]:
+    """The model to train, with random weights or those of ``start``, and its vocabulary: that of a run which goes on
+    (``kept``), that of ``start``, or one that is learned from the text."""
+    sizes, data, device = settings.model, settings.data, settings.training.device
+    if sizes.start:
+        trained, kind = load(Path(sizes.start)), ARCHITECTURES[sizes.model]
+        model = kind.model(replace(trained.model.config, **kind.dropouts(sizes.dropout)))
+        model.load_state_dict(trained.model.state_dict())
+        return model.to(device), kept or trained.tokens
+    whole = corpus.train + corpus.validation
+    vocabulary = kept or tokens.learn(data.tokenizer, whole, corpus.train, data.vocabulary)
+    return build(sizes, len(vocabulary), device), vocabulary
+
+
+def evaluated(model: Any, settings: Settings, vocabulary: Tokens, ids: Ids, characters: int) -> dict[str, float]:
+    """Nats per token of the text that validates (T,), and bits per character; a text of the model's is printed."""
+    s = settings.training
+    score = ARCHITECTURES[settings.model.model].score
+    loss = score(model, ids, settings.window, batch=4 * s.batch, most=s.validated)
+    if s.sample:
+        mg.manual_seed(s.seed)  # the same draws each time
+        trained = Trained(model, vocabulary, settings)
+        (written,) = write(trained, [prompt_of(vocabulary, None)], s.sample, Search(temperature=0.8))
+        show(decode(vocabulary, written))
+    return {METRIC: loss, "bits_per_character": text.bits(loss, characters, len(ids))}

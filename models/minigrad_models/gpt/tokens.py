@@ -6,6 +6,7 @@ Texts may hold bytes that are not UTF-8, as Python's "surrogateescape" has them.
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -21,31 +22,26 @@ END = "<|endoftext|>"  # of GPT-2's vocabulary
 _ESCAPED = "surrogateescape"
 
 
-class Tokens:
-    """A vocabulary.
+class Tokens(ABC):
+    """A vocabulary."""
 
-    Attributes:
-        kind: the setting ``tokenizer``.
-    """
-
-    kind: str
+    kind: str  # the setting ``tokenizer``
     end: int | None = None  # the token that ends a text, if there is one
 
-    def __len__(self) -> int:
-        """The number of ids."""
-        raise NotImplementedError
+    @abstractmethod
+    def __len__(self) -> int: ...
 
+    @abstractmethod
     def encode(self, text: str) -> Ids:
         """The ids of a text (T,). Raises ValueError: it has what the vocabulary lacks."""
-        raise NotImplementedError
 
+    @abstractmethod
     def piece(self, i: int) -> bytes:
         """The bytes of a token; none for ids that a model has beyond its vocabulary."""
-        raise NotImplementedError
 
+    @abstractmethod
     def library(self) -> Any:
         """The same as a ``tokenizers.Tokenizer``. Raises ImportError."""
-        raise NotImplementedError
 
     def as_dict(self) -> dict[str, str]:
         """A description that ``from_dict`` reads."""
@@ -133,11 +129,8 @@ class Subwords(Tokens):
         check_vocabulary(vocabulary)
         library = load_library()
         tokenizer = byte_level(library.models.BPE())
-        alphabet = sorted(bytes_of_characters())
-        trainer = library.trainers.BpeTrainer(
-            vocab_size=vocabulary, initial_alphabet=alphabet, min_frequency=2, show_progress=False
-        )
-        tokenizer.train_from_iterator(_chunks(text), trainer)
+        options = {"initial_alphabet": sorted(bytes_of_characters()), "min_frequency": 2, "show_progress": False}
+        tokenizer.train_from_iterator(_chunks(text), library.trainers.BpeTrainer(vocab_size=vocabulary, **options))
         return cls(tokenizer)
 
     def __len__(self) -> int:
@@ -183,11 +176,11 @@ def from_dict(state: dict[str, Any]) -> Tokens:
 
 def from_library(tokenizer: Any) -> Tokens:
     """The tokens of a ``tokenizers.Tokenizer``, GPT-2's or ours. Raises ValueError: it is neither."""
-    state = json.loads(tokenizer.to_str())
+    text = tokenizer.to_str()
     names = [tokenizer.id_to_token(i) or "" for i in range(tokenizer.get_vocab_size())]
-    if _kind(state, "decoder") == "Fuse" and all(len(name) == 1 for name in names):
+    if _kind(json.loads(text), "decoder") == "Fuse" and all(len(name) == 1 for name in names):
         return Characters("".join(names))
-    return _subwords_of(tokenizer.to_str())
+    return _subwords_of(text)
 
 
 def _subwords_of(text: str) -> Subwords:

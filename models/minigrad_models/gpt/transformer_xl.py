@@ -2,8 +2,7 @@
 
 A text is read in segments. Each layer attends to the segment and, behind it, to a memory: its inputs of earlier
 segments, without a gradient into them (section 3.2). Positions are distances between tokens, so those of a segment and
-of a memory of any length fit together (section 3.3). The paper does not number its equations; the docstrings name
-sections, and the terms (a) to (d) of section 3.3.
+of a memory of any length fit together (section 3.3, whose terms (a) to (d) the docstrings name).
 
 Shapes: B batch, T tokens of a segment, M tokens of the memory, S = M + T, D model width, H heads, L layers, V
 vocabulary. The memory of all layers is one tensor (L, B, M, D).
@@ -30,35 +29,21 @@ from ..generation.generate import Writes
 @dataclass
 class Config:
     """The hyperparameters; the defaults are the smallest model for enwik8 (table 2: 12 layers, 41 million weights).
+    Raises ValueError: a size that cannot be, a dropout that is no probability, or another activation."""
 
-    Attributes:
-        vocabulary: V.
-        d_model, heads, layers: D, H, L; D is even, and H divides it.
-        d_ff: the width inside the feed-forward networks.
-        segment, memory: the tokens of a segment, and those that the memory keeps, in training.
-        dropout: the probability for embeddings, distances, the outputs of sub-layers, and those of the last layer;
-            attention_dropout, activation_dropout: for the weights of attention, and inside feed-forward networks.
-        activation: "relu", the paper's; "gelu" or "gelu_tanh".
-        epsilon: of the layer norms.
-        norm_first: normalise the input of each sub-layer and the output of the last layer, not the sums, as the
-            paper does.
-
-    Raises ValueError: a size that cannot be, a dropout that is no probability, or another activation.
-    """
-
-    vocabulary: int
-    d_model: int = 512
-    heads: int = 8
-    layers: int = 12
-    d_ff: int = 2048
-    segment: int = 512
+    vocabulary: int  # V
+    d_model: int = 512  # D, even
+    heads: int = 8  # H, which divides D
+    layers: int = 12  # L
+    d_ff: int = 2048  # the width inside the feed-forward networks
+    segment: int = 512  # tokens of a segment, and those that the memory keeps, in training
     memory: int = 512
-    dropout: float = 0.1
-    attention_dropout: float = 0.0
-    activation_dropout: float = 0.1
-    activation: str = "relu"
-    epsilon: float = 1e-5
-    norm_first: bool = False
+    dropout: float = 0.1  # of embeddings, distances, the outputs of sub-layers, and those of the last layer
+    attention_dropout: float = 0.0  # of the weights of attention
+    activation_dropout: float = 0.1  # inside feed-forward networks
+    activation: str = "relu"  # the paper's; "gelu" or "gelu_tanh"
+    epsilon: float = 1e-5  # of the layer norms
+    norm_first: bool = False  # normalise the inputs of sub-layers and the last layer's outputs; the paper does the sums
 
     def __post_init__(self) -> None:
         check_sizes(self)
@@ -83,11 +68,8 @@ class RelativeAttention(nn.Module):
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.heads, self.dropout = config.heads, config.attention_dropout
-        self.query = nn.Linear(config.d_model, config.d_model, bias=False)
-        self.key = nn.Linear(config.d_model, config.d_model, bias=False)  # W_{k,E}
-        self.value = nn.Linear(config.d_model, config.d_model, bias=False)
-        self.distance = nn.Linear(config.d_model, config.d_model, bias=False)  # W_{k,R}
-        self.output = nn.Linear(config.d_model, config.d_model, bias=False)
+        layers = (nn.Linear(config.d_model, config.d_model, bias=False) for _ in range(5))
+        self.query, self.key, self.value, self.distance, self.output = layers  # key: W_{k,E}, distance: W_{k,R}
 
     def split(self, x: Tensor) -> Tensor:
         """(..., S, D) -> (..., H, S, D/H): each head gets its part of the width."""
@@ -104,14 +86,8 @@ class RelativeAttention(nn.Module):
     def forward(
         self, x: Tensor, keys: Tensor, values: Tensor, distances: Tensor, u: Tensor, v: Tensor, hidden: Tensor | None
     ) -> Tensor:
-        """The segment's states (B, T, D) -> (B, T, D).
-
-        Args:
-            keys, values, distances: see the methods of these names.
-            u, v: (H, 1, D/H).
-            hidden: True where attention is not allowed, broadcast to (B, H, T, S); the future always is. None, if
-                there is one token and it sees all.
-        """
+        """The segment's states (B, T, D) -> (B, T, D). Keys, values and distances are as of the methods; u and v are
+        (H, 1, D/H). ``hidden``, as of ``unseen``, broadcasts to (B, H, T, S)."""
         q = self.split(self.query(x))  # (B, H, T, D/H)
         scale = 1 / math.sqrt(q.shape[-1])
         scores = relative_shift((q + v) * scale @ distances.mT)  # (b) + (d): (B, H, T, S + 1) -> (B, H, T, S)
@@ -180,15 +156,14 @@ class TransformerXL(Writes):
     def hidden_states(
         self, tokens: Tensor, mask: Tensor | None = None, memory: Tensor | None = None, reach: int | None = None
     ) -> list[Tensor]:
-        """The inputs of each layer, and the outputs of the last after the norm, if it has one: L + 1 times (B, T, D).
+        """The inputs of each layer, and the outputs of the last after the norm, if it has one: tokens (B, T) -> L + 1
+        times (B, T, D).
 
         Args:
-            tokens: (B, T).
             mask: (B, S), True at tokens, False at padding; None without padding.
             memory: (L, B, M, D) of the tokens before; None for a beginning.
-            reach: the largest distance at which a token sees another. Each then sees as many as any other, and a text
-                in segments, with a memory of that length, gets the states that it gets at once. None for all of
-                memory and segment, as in training.
+            reach: the largest distance at which a token sees another; None for all of memory and segment, as in
+                training. With it, a text in segments, with a memory of that length, has the states of a whole one.
         """
         b, t = tokens.shape
         if memory is None:
@@ -202,12 +177,8 @@ class TransformerXL(Writes):
         return [*states[:-1], self.dropout(self.norm(states[-1]))]
 
     def remember(self, states: Sequence[Tensor], memory: Tensor | None = None, length: int | None = None) -> Tensor:
-        """The memory for the next segment (L, B, M, D), without a gradient.
-
-        Args:
-            states: of ``hidden_states``, for this segment. memory: the one that it had.
-            length: the largest number of tokens to keep, the last; None for the configuration's.
-        """
+        """The memory for the next segment (L, B, M, D), without a gradient: of this segment's ``hidden_states`` and its
+        memory the last ``length`` tokens (None: the configuration's number)."""
         length = self.config.memory if length is None else length
         inputs = mg.stack([x.detach() for x in states[:-1]])
         together = inputs if memory is None else mg.cat((memory, inputs), 2)

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..schema import content
-from .midi import Song, check_tempo
-from .notes import PITCHES, Note, checked
+from .midi import PITCHES, Note, Song, check_tempo, checked
 
 Grid = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -37,14 +36,9 @@ class Span(NamedTuple):
 
 
 def read_chorales(path: str | os.PathLike[str]) -> dict[str, list[Grid]]:
-    """Read Coconet's JSON: split ("train", "valid", "test") -> pieces -> rows -> four pitches, or -1 for silence.
-
-    Returns:
-        The pieces of each split, (T, 4) int64.
-
-    Raises FileNotFoundError: there is none. ValueError: it is no such JSON, or larger than 16 MiB. OSError: it cannot
-    be read.
-    """
+    """Read Coconet's JSON: split ("train", "valid", "test") -> pieces, (T, 4) int64: pitches, or -1 for silence. Raises
+    FileNotFoundError: there is none. ValueError: it is no such JSON, or larger than 16 MiB. OSError: it cannot be
+    read."""
     file = Path(path)
     if not os.path.exists(file):
         raise FileNotFoundError(errno.ENOENT, "there is no such file", str(file))
@@ -77,23 +71,20 @@ def _grid(piece: object, where: str = "a grid") -> Grid:
 def spans(grid: Grid) -> list[Span]:
     """Which cells of a grid (T, 4) form one note: equal pitches that follow one another in a voice. By voice, then
     first row; silence is none. Raises ValueError: it is no grid."""
-    grid = _grid(grid)
     result = []
-    for voice, pitches in enumerate(grid.T):
+    for voice, pitches in enumerate(_grid(grid).T):
         borders = [0, *(np.flatnonzero(np.diff(pitches)) + 1).tolist(), len(pitches)]
         result += [Span(voice, first, end, int(pitches[first])) for first, end in pairwise(borders) if end > first]
     return [span for span in result if span.pitch != SILENCE]
 
 
 def grid_of(music: Song | Sequence[Note], *, tempo: float = 100.0, melody: bool = False) -> Grid:
-    """The grid (T, 4) of a song or of notes. Onsets and ends are rounded to sixteenths, by the song's own tempos.
+    """The grid (T, 4) of a song or of notes. Onsets and ends are rounded to sixteenths, by the song's own tempos; notes
+    have ``tempo`` quarter notes a minute.
 
     Tracks 0 to 3 are the voices; up to four tracks with other numbers are voices in their order. A single track is a
-    melody, in voice 0. Where several notes of a voice sound at once the highest stands. A note has one row at least.
-
-    Args:
-        tempo: quarter notes a minute, of notes; a song has its own.
-        melody: take the highest notes of all tracks as one melody, whatever their number.
+    melody, in voice 0; with ``melody``, the highest notes of all tracks are one, whatever their number. Where several
+    notes of a voice sound at once the highest stands. A note has one row at least.
 
     Raises ValueError: there are no notes, there are more than four tracks, or more than 100,000 sixteenths.
     """

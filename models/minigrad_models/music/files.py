@@ -1,4 +1,4 @@
-"""The files that commands write, MIDI, sound and pages; and the commands that show a file, ``roll`` and ``events``.
+"""The files that commands write, MIDI, sound and pages; and the commands ``generate``, ``roll`` and ``events``.
 
 Shapes: L layers, H heads, T tokens, N notes.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
-from collections.abc import Sequence
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +16,17 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import viz
+from minigrad.utils.bar import bar
 
+from ..programs.options import search_of
 from ..programs.validation import Ids, pieces
 from ..viz import piano_roll
 from . import music_data as data
 from . import music_run as run
-from .chorales import VOICES
-from .languages import Written
-from .midi import TEMPOS, Song, write_midi
-from .performance import decode, encode, name
+from .chorales import ROWS
+from .languages import STEPS, TEMPO, Language, Written, decode, encode, name, shifts
+from .midi import TEMPOS, Song, check_tempo, write_midi
+from .music_run import closed, compose
 from .synthesis import write_wav
 
 ENDINGS = {"--output": (".mid", ".midi"), "--page": (".html",), "--wav": (".wav",)}
@@ -49,23 +51,16 @@ def save(
 ) -> None:
     """Write the MIDI file of a sequence (T,), and its sound and its page, if they have a path; and say so."""
     if not written.notes:
-        raise ValueError(
-            f"the model wrote silence: {output} is not written. Another --seed or more --seconds may help, or a longer "
-            "training"
-        )
+        advice = "Another --seed or more --seconds may help, or a longer training"
+        raise ValueError(f"the model wrote silence: {output} is not written. {advice}")
     output.parent.mkdir(parents=True, exist_ok=True)
-    write_midi(output, written.notes, tempo, names=dict(enumerate(voices_of(trained))))
-    say(output)
+    write_midi(output, written.notes, tempo, names=dict(enumerate(trained.voices)))
+    print(f"wrote {output}", file=sys.stderr)
     if page is not None:
-        say(page_of(trained, ids, written, tempo, output.stem).save(page))
+        path = page_of(trained, ids, written, tempo, output.stem).save(page)
+        print(f"wrote {path}", file=sys.stderr)
     if wav is not None:
-        write_wav(wav, output)
-        say(wav)
-
-
-def voices_of(trained: run.Trained) -> Sequence[str]:
-    """The names of the tracks that a model writes."""
-    return VOICES if trained.language.kind == "chorales" else ()
+        print(f"wrote {write_wav(wav, output)}", file=sys.stderr)
 
 
 def page_of(trained: run.Trained, ids: Ids, written: Written, tempo: float, title: str) -> Any:
@@ -74,17 +69,15 @@ def page_of(trained: run.Trained, ids: Ids, written: Written, tempo: float, titl
     attention = attention_of_notes(trained.model, ids, written, trained.settings.grid)
     if attention is None:
         print(f"note: {len(written.notes):,} notes are too many for arcs: the page has none", file=sys.stderr)
-    tracks = voices_of(trained) or None
-    shown = tempo if tracks else None
-    return piano_roll(written.notes, attention=attention, tempo=shown, tracks=tracks, title=title)
+    bars: dict[str, Any] = {"tempo": tempo, "tracks": trained.voices} if trained.voices else {}
+    return piano_roll(written.notes, attention=attention, title=title, **bars)
 
 
 def attention_of_notes(model: Any, ids: Ids, written: Written, grid: int = 1) -> Ids | None:
     """How much each note looked at each other (L, H, N, N), float16; None if there are too many notes for a page. A
-    model chooses a note at the position before the note's first token. That position's weights are added up over the
-    tokens that belong to the same note: all cells of a held note in a chorale, the beginning and the end in a
-    performance. What it gives to times, velocities and the beginning of the piece is left out. Where a piece (T,) is
-    longer than the model's context, the window moves by half of itself, from one multiple of ``grid`` to another."""
+    model chooses a note at the position before the note's first token; that position's weights are added up over the
+    tokens of each note (``Written.owner``), and what it gives to others is left out. Where a piece (T,) is longer than
+    the model's context, the window moves by half of itself, from one multiple of ``grid`` to another."""
     count, config = len(written.notes), model.config
     if config.layers * config.heads * count**2 > MOST:
         return None
@@ -106,9 +99,51 @@ def attention_of_notes(model: Any, ids: Ids, written: Written, grid: int = 1) ->
     return result
 
 
-def say(path: Path) -> None:
-    """Tell that a file was written."""
-    print(f"wrote {path}", file=sys.stderr)
+def motif(path: Path, language: Language, seconds: float | None) -> tuple[Ids, float]:
+    """The beginning of a MIDI file as tokens, and its tempo. Notes that sound at its end are not closed."""
+    piece, song = data.piece_in(path, language)
+    ids = language.encode(piece)
+    if seconds is not None:
+        if language.kind == "chorales":
+            ids = ids[: 1 + language.unit * max(1, round(ROWS * song.quarters(seconds)))]
+        else:
+            ids = ids[np.cumsum(shifts(ids)) <= STEPS * seconds]
+    if not len(language.pitches(ids)):
+        raise ValueError(f"{path} has no note in its first {seconds:g} s: give more --seed-seconds")
+    return ids, tempo_of(song)
+
+
+def generate(options: argparse.Namespace) -> int:
+    """The command: write music. Returns the exit status."""
+    check_endings(options.output, options.page, options.wav)
+    search = search_of(options)
+    trained = run.load(options.run, options.device)
+    language, tempo, prompt = trained.language, TEMPO, np.array([trained.language.begin])
+    if options.tempo is not None and language.kind != "chorales":
+        raise ValueError("--tempo is for chorales: a performance's times are seconds")
+    if options.seed_seconds is not None and options.seed_file is None:
+        raise ValueError("--seed-seconds is the length of a motif: give one, --seed-file")
+    if options.seed_file is not None:
+        prompt, tempo = motif(options.seed_file, language, options.seed_seconds)
+    tempo = tempo if options.tempo is None else options.tempo
+    check_tempo(tempo, "--tempo")
+    if len(prompt) > (context := trained.model.context):
+        print(f"note: the motif has {len(prompt):,} tokens, and the model sees the last {context:,}", file=sys.stderr)
+    mg.manual_seed(options.seed)
+    begin = time.perf_counter()
+    with bar(options.seconds * options.batch, "writing", " s of music") as shown:
+        asked = options.seconds, search, options.batch, tempo
+        sequences = compose(trained.model, language, prompt, *asked, shown.update)
+    spent = time.perf_counter() - begin
+    count = sum(len(ids) - len(prompt) for ids in sequences)
+    total = float(language.seconds(prompt, tempo).sum()) + options.seconds
+    for number, ids in enumerate(sequences, 1):
+        paths = [options.output, options.page, options.wav]
+        if options.batch > 1:  # out-1.mid, out-2.mid, …
+            paths = [path and path.with_stem(f"{path.stem}-{number}") for path in paths]
+        save(trained, ids, closed(language.decode(ids, tempo), total), tempo, *paths)
+    print(f"{count:,} tokens, {count / spent:,.0f} a second", file=sys.stderr)
+    return 0
 
 
 def roll(options: argparse.Namespace) -> int:
@@ -118,9 +153,9 @@ def roll(options: argparse.Namespace) -> int:
         print(piano_roll(options.file).save(output))
         return 0
     trained = run.load(options.run, options.device)
-    song = data.song_in(options.file)
+    piece, song = data.piece_in(options.file, trained.language)
     tempo = tempo_of(song)
-    ids = trained.language.encode(data.piece_in(options.file, song, trained.language))
+    ids = trained.language.encode(piece)
     written = trained.language.decode(ids, tempo)
     if not written.notes:
         raise ValueError(f"{options.file} has no notes that the model could read")
@@ -139,5 +174,5 @@ def events(options: argparse.Namespace) -> int:
     if options.output is not None:
         options.output.parent.mkdir(parents=True, exist_ok=True)
         write_midi(options.output, decode(ids), tempo_of(song))
-        say(options.output)
+        print(f"wrote {options.output}", file=sys.stderr)
     return 0

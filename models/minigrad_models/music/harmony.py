@@ -1,14 +1,13 @@
 """A melody with three voices below it: a particle filter.
 
 The model writes a chorale from left to right, so it cannot be asked what fits a melody to come. Sequential Monte Carlo
-can: K chorales are written side by side, in which the soprano's tokens are the melody's, whatever the model would have
-chosen, and alto, tenor and bass are drawn from the model. Each chorale has a weight, the product of the probabilities
-that the model gave to the melody's notes. When the weights differ so much that they are worth less than half of the K
-(their effective sample size, (Σw)² / Σw²), chorales are drawn anew in proportion to them: those that led to the melody
-as it went on are continued several times, the others not at all (Doucet and Johansen 2009, "A Tutorial on Particle
-Filtering and Smoothing: Fifteen years later", sections 3.4 and 3.5; Lew et al. 2023, arXiv 2306.03081, for language
-models). The result is one of the K, drawn in proportion to their weights: as K grows, a draw from
-p(alto, tenor, bass | the whole melody).
+can: K chorales are written side by side, in which the soprano's tokens are the melody's, and alto, tenor and bass are
+drawn from the model. Each chorale has a weight, the product of the probabilities that the model gave to the melody's
+notes. When the effective sample size of the weights, (Σw)² / Σw², is less than half of K, chorales are drawn anew in
+proportion to them: those that led to the melody as it went on are continued several times, others not at all (Doucet
+and Johansen 2009, "A Tutorial on Particle Filtering and Smoothing: Fifteen years later", sections 3.4 and 3.5; Lew et
+al. 2023, arXiv 2306.03081, for language models). The result is one of the K, drawn in proportion to their weights: as K
+grows, a draw from p(alto, tenor, bass | the whole melody).
 
 Shapes: K particles, T steps, V vocabulary.
 """
@@ -17,9 +16,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,14 +32,12 @@ from . import files
 from . import music_run as run
 from .chorales import ROWS, VOICES, grid_of, spans
 from .languages import SILENCE, Chorales, Written
-from .midi import Song
+from .midi import PITCHES, Note, Song
 from .music_data import song_in
-from .music_generation import Restricted
-from .notes import PITCHES, Note
+from .music_run import Restricted
 
 BAR = 16  # steps
 SOPRANO, ALTO = 0, 1  # the melody, and the first voice that is not given
-OCTAVE = 12
 
 
 @mg.no_grad()
@@ -55,24 +51,22 @@ def particle_filter(
     tokens = decoder.start
     count = len(tokens)
     log_weights = np.zeros(count)
+
+    def log_probabilities() -> Tensor:  # of the next token (K, V)
+        return (decoder.next_logits(tokens) / temperature).log_softmax(-1)
+
     for token in melody.tolist():
-        log_weights = log_weights + log_probabilities(decoder, tokens, temperature)[:, token].numpy().astype(np.float64)
+        log_weights = log_weights + log_probabilities()[:, token].numpy().astype(np.float64)
         tokens = mg.cat((tokens, mg.full((count, 1), token, dtype=mg.int64, device=tokens.device)), 1)
         if effective(log_weights) < count / 2:
             rows = mg.from_numpy(resampled(log_weights, count)).to(tokens.device)
             tokens, log_weights = tokens[rows], np.zeros(count)
             decoder.reorder(rows, 1)
         for _ in range(1, voices):
-            p = log_probabilities(decoder, tokens, temperature).exp()
-            tokens = mg.cat((tokens, mg.multinomial(p, 1)), 1)
+            tokens = mg.cat((tokens, mg.multinomial(log_probabilities().exp(), 1)), 1)
         if progress is not None:
             progress(1)
     return tokens, log_weights
-
-
-def log_probabilities(decoder: Decoder, tokens: Tensor, temperature: float) -> Tensor:
-    """Of the next token (K, V)."""
-    return (decoder.next_logits(tokens) / temperature).log_softmax(-1)
 
 
 def effective(log_weights: Ids) -> float:
@@ -92,24 +86,17 @@ def resampled(log_weights: Ids, count: int) -> Ids:
 # Melodies -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Melody:
-    """A melody on the grid: the song that it is from and its notes there, the pitch of each step (T,), 0 for silence,
-    from the first bar with a note on, and the file's step that is the first of them."""
+class Melody(NamedTuple):
+    """A melody on the grid, from the first bar with a note on."""
 
-    song: Song
+    song: Song  # that it is from
     notes: list[Note]
-    cells: Ids
-    begin: int
+    cells: Ids  # the pitch of each step (T,), 0 for silence
+    begin: int  # the song's step that is the first of ``cells``
 
     def step(self, seconds: float) -> int:
         """The step of ``cells`` that is nearest to a time."""
         return round(ROWS * self.song.quarters(seconds)) - self.begin
-
-    def seconds(self, steps: Ids) -> Ids:
-        """The times at which steps of ``cells`` begin."""
-        times: Ids = self.song.seconds_at((self.begin + steps) / ROWS)
-        return times
 
 
 def melody_of(path: Path) -> Melody:
@@ -133,14 +120,6 @@ def into_range(cells: Ids, low: int, high: int) -> int:
     return min(range(1 - least, PITCHES - most), key=cost)
 
 
-def notes_below(grid: Ids, melody: Melody) -> list[Note]:
-    """The notes of alto, tenor and bass, in the time of the melody's file."""
-    velocity = round(sum(note.velocity for note in melody.notes) / len(melody.notes))
-    below = [span for span in spans(grid) if span.voice >= ALTO]
-    times = melody.seconds(np.array([(span.first, span.end) for span in below]).reshape(-1, 2)).tolist()
-    return [Note(s.pitch, velocity, start, end, s.voice) for s, (start, end) in zip(below, times, strict=True)]
-
-
 # The command --------------------------------------------------------------------------------------------------
 
 
@@ -161,28 +140,28 @@ def harmonise(options: argparse.Namespace) -> int:
         )
     language, cells = Chorales(), np.where(melody.cells > SILENCE, melody.cells + shift, SILENCE)
     mg.manual_seed(options.seed)
-    model = Restricted(trained.model, lambda rows: language.rules(rows, 0))
+    model = Restricted(trained.model, language, 0)
     decoder = model.begin([[language.begin]] * options.particles, **strides(trained.model, 0))
     with bar(len(cells), "harmonising", " steps") as shown:
         tokens, weights = particle_filter(decoder, cells, len(VOICES), options.temperature, shown.update)
     ids = tokens[int(resampled(weights, 1)[0])].numpy()
-    grid = in_midi(language.grid(ids), shift)
-    written = cells_of([*melody.notes, *notes_below(grid, melody)], melody, len(ids))
+    written = written_with(melody, language.grid(ids), shift, len(ids))
     files.save(trained, ids, written, files.tempo_of(melody.song), options.output, options.page, options.wav)
     return 0
 
 
-def in_midi(grid: Ids, shift: int) -> Ids:
-    """A grid in the melody's key; a pitch that MIDI does not have is moved by octaves."""
-    moved = grid - shift
-    beyond = np.maximum(-moved, moved - PITCHES + 1)  # by so many semitones
-    octaves = -(-np.maximum(beyond, 0) // OCTAVE) * OCTAVE
-    return np.where(grid < 0, grid, moved + np.where(moved < 0, octaves, -octaves))
-
-
-def cells_of(notes: list[Note], melody: Melody, count: int) -> Written:
-    """Which cells of a chorale of ``count`` tokens the notes have that are written, in the order of these cells."""
-    notes = sorted(notes, key=lambda note: (melody.step(note.start), note.track))
+def written_with(melody: Melody, grid: Ids, shift: int, count: int) -> Written:
+    """The melody, and the alto, tenor and bass of a grid in its key and in the time of its file, ``shift`` semitones
+    lower than the grid; and which cells of a chorale of ``count`` tokens are each note's."""
+    velocity = round(sum(note.velocity for note in melody.notes) / len(melody.notes))
+    notes = [*melody.notes]
+    for voice, first, end, pitch in spans(grid):
+        if voice >= ALTO:
+            start, stop = melody.song.seconds_at((melody.begin + np.array([first, end])) / ROWS).tolist()
+            pitch -= shift
+            pitch = pitch % 12 if pitch < 0 else min(pitch, 127 - (127 - pitch) % 12)  # by octaves into MIDI's range
+            notes.append(Note(pitch, velocity, start, stop, voice))
+    notes.sort(key=lambda note: (melody.step(note.start), note.track))
     steps = np.array([melody.step(note.start) for note in notes])
     firsts = 1 + len(VOICES) * steps + np.array([note.track for note in notes])
     owner = np.full(count, -1, np.int64)

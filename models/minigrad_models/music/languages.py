@@ -1,49 +1,67 @@
 """The two languages of music that a model may learn: chorales and performances. Both are made of whole numbers.
 
-A sequence begins with a token of its own, ``begin``, so that the first note is predicted, too.
+A sequence begins with a token of its own, ``begin``, so that the first note is predicted, too. The events of a
+performance are those of Oore et al. 2018, "This Time with Feeling" (arXiv 1808.03715, section 3.1):
+
+| ids | event | says |
+|---|---|---|
+| 0 to 127 | NOTE_ON<pitch> | a note begins, with the velocity that was set last |
+| 128 to 255 | NOTE_OFF<pitch> | of the notes of this pitch that sound, the first to have begun ends |
+| 256 to 355 | TIME_SHIFT<milliseconds> | 10 to 1000 ms pass, in steps of 10 |
+| 356 to 387 | SET_VELOCITY<velocity> | the velocities from 4k to 4k + 3, which are played as 4k (the first as 1) |
+
+``decode(encode(notes))`` has each note's pitch, its velocity as it is played, and its onset and end to the nearest
+10 ms; a note that lasts less than a step is given one. Two things have no words in this language. One is tracks. The
+other is a note that begins after another of its pitch and ends before it, which takes two instruments: the two
+exchange their ends, and what sounds is the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from collections import defaultdict, deque
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..programs.validation import Ids
 from .chorales import ROWS, VOICES, grid_of, spans
-from .midi import Song
-from .notes import PITCHES, Note, stretched
-from .performance import EVENTS, NOTE_OFF, SET_VELOCITY, STEPS, TIME_SHIFT, decode_in_order, encode, name
+from .midi import PITCHES, Note, Song, checked, ordered, stretched
 
+NOTE_ON, NOTE_OFF, TIME_SHIFT, SET_VELOCITY, EVENTS = 0, 128, 256, 356, 388
+"""The first id of each kind, and their number."""
+STEPS = 100  # a second
+LONGEST_SHIFT = SET_VELOCITY - TIME_SHIFT  # steps
+BIN = 4  # velocities
+LONGEST_OPEN = 5.0
+"""Seconds after which ``decode`` ends a note that has no NOTE_OFF, if the piece does not end before."""
+_FIRST_BIN = 16  # before a velocity is set
 SILENCE, CHORALE_BEGIN = 0, 128
 TEMPO, LOUDNESS = 100.0, 80  # quarter notes a minute, and the velocity, of a chorale that has none
 OCTAVE = ("C", "C#", "D", "Eb", "E", "F", "F#", "G", "Ab", "A", "Bb", "B")
 
 
 class Written(NamedTuple):
-    """Notes, and where they are in the tokens that they are written in.
+    """Notes, and where they are in the tokens that they are written in."""
 
-    Attributes:
-        notes: in the order of their first tokens.
-        first: of each note, the place of its first token (N,).
-        owner: of each token, the number of the note that it belongs to, or -1 (T,).
-    """
-
-    notes: list[Note]
-    first: Ids
-    owner: Ids
+    notes: list[Note]  # in the order of their first tokens
+    first: Ids  # of each note, the place of its first token (N,)
+    owner: Ids  # of each token, the number of the note that it belongs to, or -1 (T,)
 
 
 class Rules:
-    """Which tokens may follow what the rows of a decoder have; it begins before their first."""
+    """Which tokens may follow those of a decoder's rows (N); it begins before their first. These are a chorale's: any
+    pitch or silence, but no beginning inside of it; it ends when it has its tokens."""
+
+    mask = np.arange(129)[None] != CHORALE_BEGIN
 
     def add(self, tokens: Ids) -> None:
         """The next token of each row (N,)."""
 
     def allowed(self) -> Ids:
         """True at the tokens that may come next, (N, V) or (1, V); each row has one."""
-        raise NotImplementedError
+        return self.mask
 
     def reorder(self, rows: Ids) -> None:
         """Continue row rows[n] as row n."""
@@ -53,65 +71,118 @@ class Rules:
         return False
 
 
-class Language(Protocol):
-    """What a model, its training and its music need to know of a language.
+def encode(notes: Iterable[Note]) -> Ids:
+    """The events of notes, in any order: (T,) int64.
 
-    Attributes:
-        kind: the setting. plural: for a person. vocabulary: V. begin: the token before a piece. unit: tokens of a step.
+    At one time notes end before others begin, each by pitch; a velocity is set where its bin changes; a longer time is
+    several shifts, all but the last of a second. Raises ValueError: a note's number is out of range (``Note``).
     """
+    table = np.array([(n.start, n.end, n.pitch, n.velocity) for n in checked(notes)], np.float64).reshape(-1, 4)
+    start = np.rint(table[:, 0] * STEPS).astype(np.int64)
+    end = np.maximum(np.rint(table[:, 1] * STEPS).astype(np.int64), start + 1)
+    pitch, velocity = table[:, 2].astype(np.int64), table[:, 3].astype(np.int64) // BIN
+    time, begins = np.concatenate([end, start]), np.repeat([False, True], len(table))
+    # Of notes that begin together, the first to end comes first: so it is in ``decode``.
+    order = np.lexsort((*(np.tile(key, 2) for key in (velocity, end, pitch)), begins, time))
+    time, begins, pitch, velocity = time[order], begins[order], np.tile(pitch, 2)[order], np.tile(velocity, 2)[order]
+    onsets = np.flatnonzero(begins)
+    changes = np.zeros(len(order), np.int64)
+    changes[onsets] = np.diff(velocity[onsets], prepend=-1) != 0
+    gap = np.diff(time, prepend=0)
+    shifts = -(-gap // LONGEST_SHIFT)
+    # Before each event stand its shifts, then its velocity: event i is the last of so many.
+    last = np.cumsum(shifts + changes + 1) - 1
+    ids = np.full(last[-1] + 1 if len(last) else 0, TIME_SHIFT + LONGEST_SHIFT - 1, np.int64)
+    ids[last] = np.where(begins, NOTE_ON, NOTE_OFF) + pitch
+    ids[(last - 1)[changes > 0]] = SET_VELOCITY + velocity[changes > 0]
+    rest = gap - (shifts - 1) * LONGEST_SHIFT  # the last of an event's shifts
+    ids[(last - changes - 1)[shifts > 0]] = TIME_SHIFT + rest[shifts > 0] - 1
+    return ids
 
-    kind: str
-    plural: str
-    vocabulary: int
-    begin: int
-    unit: int
 
-    def encode(self, piece: Any, factor: float = 1.0) -> Ids:
-        """A piece as tokens, ``begin`` among them, at ``factor`` times its length: int64 (T,)."""
+def decode(ids: Iterable[int] | Ids) -> list[Note]:
+    """The notes of events, by onset, then pitch, all of track 0.
 
-    def piece_of(self, song: Song) -> Any:
-        """A song as a piece. Raises ValueError: it cannot be one."""
+    Events may be in any order, as models write them. A NOTE_OFF without a note says nothing; a NOTE_ON while its pitch
+    sounds begins another note; a note lasts a step at least. A note without a NOTE_OFF ends with the piece, or
+    ``LONGEST_OPEN`` after its onset. Before a velocity is set it is 64. Raises ValueError: an id is no event's.
+    """
+    return ordered(decode_in_order(_events(ids))[0])
 
-    def moved(self, ids: Ids, semitones: Any) -> Ids:
-        """Tokens whose pitches are higher by a number, or each by its own (T,)."""
 
-    def pitches(self, ids: Ids) -> Ids:
-        """The pitches in tokens, in no order."""
+def decode_in_order(ids: Ids) -> tuple[list[Note], Ids]:
+    """The notes of ``decode``, in the order of their NOTE_ONs; and of each event the number of the note that it begins
+    or ends, or -1 (T,)."""
+    now, velocity = 0, BIN * _FIRST_BIN
+    begun: list[tuple[int, int, int]] = []  # pitch, velocity and onset of each note
+    ends: dict[int, int] = {}  # by the note's number
+    sounding: defaultdict[int, deque[int]] = defaultdict(deque)  # pitch -> notes: the first to begin ends first
+    owner = np.full(len(ids), -1, np.int64)
+    for place, event in enumerate(ids.tolist()):
+        if event >= SET_VELOCITY:
+            velocity = max(1, BIN * (event - SET_VELOCITY))
+        elif event >= TIME_SHIFT:
+            now += event - TIME_SHIFT + 1
+        elif event < NOTE_OFF:
+            owner[place] = len(begun)
+            sounding[event].append(len(begun))
+            begun.append((event, velocity, now))
+        elif waiting := sounding[event - NOTE_OFF]:
+            owner[place] = waiting[0]
+            ends[waiting.popleft()] = now
+    notes = []
+    for number, (pitch, struck, onset) in enumerate(begun):
+        end = ends.get(number, min(now, onset + round(LONGEST_OPEN * STEPS)))
+        notes.append(Note(pitch, struck, onset / STEPS, max(end, onset + 1) / STEPS))
+    return notes, owner
 
-    def decode(self, ids: Ids, tempo: float = TEMPO) -> Written:
-        """The notes of a sequence that begins with ``begin``."""
 
-    def line(self, ids: Ids, most: int) -> str:
-        """The beginning of a sequence, for a person: ``most`` tokens of it."""
+def name(event: int) -> str:
+    """An event's name: 60 is "NOTE_ON<60>", 305 "TIME_SHIFT<500>". Raises ValueError: the id is no event's."""
+    _events([event])
+    if event >= SET_VELOCITY:
+        return f"SET_VELOCITY<{max(1, BIN * (event - SET_VELOCITY))}>"
+    if event >= TIME_SHIFT:
+        return f"TIME_SHIFT<{(event - TIME_SHIFT + 1) * 1000 // STEPS}>"
+    return f"NOTE_OFF<{event - NOTE_OFF}>" if event >= NOTE_OFF else f"NOTE_ON<{event}>"
 
-    def seconds(self, ids: Ids, tempo: float) -> Ids:
-        """The time that each token takes (T,)."""
 
-    def most_tokens(self, seconds: float, tempo: float) -> int:
-        """The most tokens that so many seconds have."""
-
-    def rules(self, rows: int, seconds: float) -> Rules:
-        """The rules by which sequences of so many seconds are written, from ``begin`` on."""
+def _events(ids: Iterable[int] | Ids) -> Ids:
+    """The ids as an array (T,). Raises ValueError: one is no event's."""
+    array = np.asarray(ids if isinstance(ids, np.ndarray) else list(ids))
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise ValueError(f"events are a sequence of whole numbers, not {array.ndim}-dimensional {array.dtype}")
+    wrong = array[(array < 0) | (array >= EVENTS)]
+    if wrong.size:
+        raise ValueError(f"{wrong[0]} is no event: ids are 0 to {EVENTS - 1}")
+    return array.astype(np.int64)
 
 
 class Chorales:
     """Four voices in sixteenth notes (Huang et al. 2018, section 4.1): soprano, alto, tenor and bass of the first step,
-    then of the next. A token is a pitch, 0 for silence; a piece is an array (steps, 4) with -1 for silence."""
+    then of the next. A token is a pitch, 0 for silence; a piece is an array (steps, 4) with -1 for silence.
+
+    Attributes, as of ``Performances``:
+        kind: the setting. plural: for a person. vocabulary: V. begin: the token before a piece. unit: tokens of a step.
+    """
 
     kind, plural, vocabulary, begin, unit = "chorales", "chorales", 129, CHORALE_BEGIN, len(VOICES)
 
     def encode(self, piece: Any, factor: float = 1.0) -> Ids:
-        """See ``Language``; a chorale has no time to stretch."""
+        """A piece as tokens, ``begin`` among them: int64 (T,). A performance is ``factor`` times as long."""
         cells = np.asarray(piece, np.int64).ravel()
         return np.concatenate([[self.begin], np.maximum(cells, SILENCE)])
 
-    def piece_of(self, song: Song) -> Ids:
+    def piece_of(self, song: Song) -> Any:
+        """A song as a piece. Raises ValueError: it cannot be one."""
         return np.asarray(grid_of(song), np.int64)
 
     def moved(self, ids: Ids, semitones: Any) -> Ids:
+        """Tokens whose pitches are higher by a number, or each by its own (T,)."""
         return np.where((ids > SILENCE) & (ids < PITCHES), ids + semitones, ids)
 
     def pitches(self, ids: Ids) -> Ids:
+        """The pitches in tokens, in no order."""
         return ids[(ids > SILENCE) & (ids < PITCHES)]
 
     def grid(self, ids: Ids) -> Ids:
@@ -121,7 +192,7 @@ class Chorales:
         return np.where((cells > SILENCE) & (cells < PITCHES), cells, -1)
 
     def decode(self, ids: Ids, tempo: float = TEMPO) -> Written:
-        """See ``Language``. A held note is all of its cells."""
+        """The notes of a sequence that begins with ``begin``. All cells of a held note are its."""
         row = 60 / tempo / ROWS
         cells = sorted(spans(self.grid(ids)), key=lambda span: (span.first, span.voice))
         firsts = np.array([1 + self.unit * span.first + span.voice for span in cells], np.int64)
@@ -132,42 +203,28 @@ class Chorales:
         return Written(notes, firsts, owner)
 
     def line(self, ids: Ids, most: int) -> str:
-        """See ``Language``: chords, from the soprano down, each as long as it sounds."""
-        chords: list[str] = []
-        lengths: list[int] = []
-        for row in self.grid(ids[: 1 + most]).tolist():
-            chord = " ".join("-" if p < 0 else f"{OCTAVE[p % 12]}{p // 12 - 1}" for p in row)
-            if chords and chords[-1] == chord:
-                lengths[-1] += 1
-            else:
-                chords.append(chord)
-                lengths.append(1)
-        return ", ".join(f"{chord} ×{n}" if n > 1 else chord for chord, n in zip(chords, lengths, strict=True))
+        """The beginning of a sequence, ``most`` tokens, for a person: chords from the soprano down, each as long as it
+        sounds."""
+        rows = self.grid(ids[: 1 + most]).tolist()
+        chords = (" ".join("-" if p < 0 else f"{OCTAVE[p % 12]}{p // 12 - 1}" for p in row) for row in rows)
+        lengths = [(chord, len([*same])) for chord, same in groupby(chords)]
+        return ", ".join(f"{chord} ×{n}" if n > 1 else chord for chord, n in lengths)
 
     def seconds(self, ids: Ids, tempo: float) -> Ids:
+        """The time that each token takes (T,)."""
         return np.where(ids == self.begin, 0.0, 60 / tempo / ROWS / self.unit)
 
     def most_tokens(self, seconds: float, tempo: float) -> int:
-        """See ``Language``: whole steps, one at least."""
+        """The most tokens that so many seconds have: whole steps, one at least."""
         return self.unit * max(1, round(seconds * tempo / 60 * ROWS))
 
     def rules(self, rows: int, seconds: float) -> Rules:
-        """See ``Language``. A chorale ends when it has its tokens."""
-        return Pitches()
-
-
-class Pitches(Rules):
-    """Any pitch or silence, but no beginning inside of a chorale."""
-
-    mask = np.arange(Chorales.vocabulary)[None] != Chorales.begin
-
-    def allowed(self) -> Ids:
-        return self.mask
+        """The rules by which sequences of so many seconds are written, from ``begin`` on."""
+        return Rules()
 
 
 class Performances:
-    """A pianist's events (Oore et al. 2018, arXiv 1808.03715, section 3.1), see ``music.performance``. A piece
-    is a list of notes."""
+    """A pianist's events. A piece is a list of notes. The methods are those of ``Chorales``."""
 
     kind, plural, vocabulary, begin, unit = "performance", "performances", EVENTS + 1, EVENTS, 1
 
@@ -175,7 +232,7 @@ class Performances:
         notes: Sequence[Note] = piece if factor == 1 else stretched(piece, factor)
         return np.concatenate([[self.begin], np.asarray(encode(notes), np.int64)])
 
-    def piece_of(self, song: Song) -> list[Note]:
+    def piece_of(self, song: Song) -> Any:
         return list(song.notes)
 
     def moved(self, ids: Ids, semitones: Any) -> Ids:
@@ -185,37 +242,26 @@ class Performances:
         return ids[ids < NOTE_OFF]
 
     def decode(self, ids: Ids, tempo: float = TEMPO) -> Written:
-        """See ``Language``. The events that begin and end a note belong to it; times and velocities to none."""
+        """The events that begin and end a note belong to it; times and velocities to none."""
         notes, owner = decode_in_order(ids[1:])
         return Written(notes, np.flatnonzero(ids < NOTE_OFF), np.concatenate([[-1], owner]))
 
     def line(self, ids: Ids, most: int) -> str:
-        """See ``Language``: the events as the lectures write them."""
         return ", ".join(name(int(i)) for i in ids[1 : 1 + most])
 
     def seconds(self, ids: Ids, tempo: float) -> Ids:
         return shifts(ids) / STEPS
 
     def most_tokens(self, seconds: float, tempo: float) -> int:
-        """See ``Language``: at each instant every key may be released and struck, each after a velocity."""
-        return (grid_steps(seconds) + 1) * (4 * PITCHES + 2)
+        """At each instant every key may be released and struck, each after a velocity."""
+        return (round(STEPS * seconds) + 1) * (4 * PITCHES + 2)
 
     def rules(self, rows: int, seconds: float) -> Rules:
-        return Playing(rows, max(1, grid_steps(seconds)))
-
-
-def grid_steps(seconds: float) -> int:
-    """A time in steps of a performance."""
-    return round(STEPS * seconds)
-
-
-def elapsed(ids: Ids) -> Ids:
-    """The time after each event of a performance, in its steps of 10 ms (T,)."""
-    return np.cumsum(shifts(ids))
+        return Playing(rows, max(1, round(STEPS * seconds)))
 
 
 def shifts(ids: Ids) -> Ids:
-    """The time that each event takes, in steps (T,)."""
+    """The time that each event of a performance takes, in its steps of 10 ms (T,)."""
     return np.where((ids >= TIME_SHIFT) & (ids < SET_VELOCITY), ids - TIME_SHIFT + 1, 0)
 
 
@@ -259,5 +305,6 @@ class Playing(Rules):
         return bool((self.time >= self.limit).all())
 
 
-LANGUAGES: dict[str, Language] = {language.kind: language for language in (Chorales(), Performances())}
+Language = Chorales | Performances
+LANGUAGES: dict[str, Language] = {"chorales": Chorales(), "performance": Performances()}
 KINDS = tuple(LANGUAGES)

@@ -1,10 +1,9 @@
-"""MIDI files, read and written.
+"""Notes; and MIDI files, read and written.
 
 The library is mido: it is pure Python, so a damaged file cannot crash the process, and it shows every message with its
-channel. symusic, in C++, reads some three hundred times as fast and is released more often; but it drops notes that
-are never released, forgets channels (so a pedal ends where the program changes, and overlapping notes cannot be kept
-apart in writing), and wraps around after 2³¹ ticks, each without a word. With mido an hour of piano takes a second,
-which is bearable. symusic is the second reader of the tests.
+channel. symusic, in C++, reads some three hundred times as fast; but it silently drops notes that are never released,
+forgets channels (so a pedal ends where the program changes), and wraps around after 2³¹ ticks. With mido an hour of
+piano takes a second. symusic is the second reader of the tests.
 
 Seconds are exact: they are computed from the file's ticks and tempos as whole numbers, and rounded once.
 """
@@ -17,9 +16,10 @@ import math
 import os
 from bisect import bisect_right
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,10 +29,12 @@ from minigrad.backend.extras import how_to_install
 from minigrad.serialization.source import replaced
 
 from ..schema import content
-from .notes import MOST_SECONDS, Note, checked, ordered
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
+PITCHES = 128
+MOST_SECONDS = 24 * 3600.0
+"""The latest end of a note, so that no stray number asks for a gigabyte of silence."""
 MOST_BYTES = 2 << 20  # of a file: a quarter of a million notes; as messages they take two hundred times as much
 DRUMS = 9  # the channel of percussion, which people count as the tenth
 CHANNELS = [channel for channel in range(16) if channel != DRUMS]
@@ -46,19 +48,58 @@ _MOST_TRACKS = 32_000
 _PEDAL, _PEDAL_DOWN = 64, 64  # the controller, and the least value that counts as down
 
 
+class Note(NamedTuple):
+    """One note."""
+
+    pitch: int  # MIDI's number, 0 to 127; 60 is middle C
+    velocity: int  # how hard it was struck, 1 to 127
+    start: float  # seconds
+    end: float
+    track: int = 0  # of a file, the number of its instrument; of a chorale, the voice, 0 (soprano) to 3 (bass)
+
+
+def ordered(notes: Iterable[Note]) -> list[Note]:
+    """The notes by onset, then pitch, then track."""
+    return sorted(notes, key=lambda note: (note.start, note.pitch, note.track))
+
+
+def stretched(notes: Iterable[Note], factor: float) -> list[Note]:
+    """The notes with all times ``factor`` times as long: 1.05 is 5 % slower. Raises ValueError: it is not positive."""
+    if not (factor > 0 and math.isfinite(factor)):
+        raise ValueError(f"times are stretched by a positive factor, not {factor}")
+    return [note._replace(start=note.start * factor, end=note.end * factor) for note in notes]
+
+
+def checked(notes: Iterable[Note]) -> list[Note]:
+    """The notes as a list. Raises ValueError: a pitch, velocity, time or track that MIDI has no number for."""
+    kept = list(notes)
+    for number, (pitch, velocity, start, end, track) in enumerate(kept):
+        fault = ""
+        if not (_whole(pitch) and 0 <= pitch < PITCHES):
+            fault = f"pitches are whole numbers from 0 to 127, not {pitch}"
+        elif not (_whole(velocity) and 1 <= velocity <= 127):
+            fault = f"velocities are whole numbers from 1 to 127, not {velocity}"
+        elif not 0 <= start <= end <= MOST_SECONDS:  # not so either if one of them is NaN
+            times = "a note begins at 0 s or later, and ends after that, within 24 hours"
+            fault = f"it lasts from {start} to {end}: {times}"
+        elif not (_whole(track) and track >= 0):
+            fault = f"tracks are whole numbers from 0 on, not {track}"
+        if fault:
+            raise ValueError(f"note {number} of {len(kept):,}: {fault}")
+    return kept
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int | np.integer)
+
+
 @dataclass(frozen=True)
 class Song:
-    """The music of a file.
+    """The music of a file."""
 
-    Attributes:
-        notes: by onset, then pitch, then track; a sustain pedal has been applied.
-        tempos: (seconds, quarter notes a minute) of each change of tempo, the first at 0.
-        drums: how many notes of percussion (channel 10) were left out.
-    """
-
-    notes: tuple[Note, ...]
-    tempos: tuple[tuple[float, float], ...] = ((0.0, TEMPO),)
-    drums: int = 0
+    notes: tuple[Note, ...]  # by onset, then pitch, then track; a sustain pedal has been applied
+    tempos: tuple[tuple[float, float], ...] = ((0.0, TEMPO),)  # (seconds, quarter notes a minute) of each change
+    drums: int = 0  # notes of percussion (channel 10) that were left out
 
     @property
     def seconds(self) -> float:
@@ -91,12 +132,9 @@ def read_midi(path: str | os.PathLike[str], *, sustain: bool = True) -> Song:
 
     Each note-off ends the note of its pitch, channel and track that began first; what is never released ends with its
     track. With ``sustain``, notes are held while the pedal of their channel is down, until it goes up or the same
-    pitch is struck again, as in Magenta and Oore et al. 2018.
+    pitch is struck again, as in Magenta and Oore et al. 2018. A file in which nothing sounds is a song without notes.
 
-    Returns:
-        The song. A file in which nothing sounds is a song without notes: what needs notes has to say so.
-
-    Raises FileNotFoundError: there is none. ValueError: it is no MIDI file, damaged, over 2 MiB, of drums alone, or has
+    Raises FileNotFoundError: there is none. ValueError: it is no MIDI file, damaged, over 2 MiB, of drums only, or has
     a note later than 24 hours; or its times are not musical (type 2, or SMPTE's frames). OSError: it cannot be read.
     ImportError: mido is missing.
     """
@@ -108,7 +146,15 @@ def read_midi(path: str | os.PathLike[str], *, sustain: bool = True) -> Song:
         raise ValueError(f"{file} is {'empty' if not data else 'no MIDI file: it does not begin with MThd'}")
     mido = load_library()
     try:
-        return _song(_parsed(data, mido), sustain)
+        low = np.flatnonzero(np.frombuffer(data, np.uint8) < 128)
+        if np.diff(low, append=len(data)).max() > _MOST_HIGH_BYTES:
+            raise ValueError("it is damaged: it holds a number of more than a thousand bytes")
+        try:
+            parsed = mido.MidiFile(file=io.BytesIO(data))
+        except Exception as error:  # mido raises whatever a wrong byte leads to: EOFError, IndexError, its own, ...
+            reason = "it ends too early" if isinstance(error, EOFError) else str(error)
+            raise ValueError(f"it is damaged: {reason}") from None
+        return _song(parsed, sustain)
     except ValueError as error:
         raise ValueError(f"{file}: {error}") from None
 
@@ -122,37 +168,6 @@ def load_library() -> Any:
     return mido
 
 
-def _parsed(data: bytes, mido: Any) -> Any:
-    """mido's MidiFile. Raises ValueError: it is damaged."""
-    low = np.flatnonzero(np.frombuffer(data, np.uint8) < 128)
-    if np.diff(low, append=len(data)).max() > _MOST_HIGH_BYTES:
-        raise ValueError("it is damaged: it holds a number of more than a thousand bytes")
-    try:
-        return mido.MidiFile(file=io.BytesIO(data))
-    except Exception as error:  # mido raises whatever a wrong byte leads to: EOFError, IndexError, its own, ...
-        reason = "it ends too early" if isinstance(error, EOFError) else str(error)
-        raise ValueError(f"it is damaged: {reason}") from None
-
-
-def _song(file: Any, sustain: bool) -> Song:
-    if file.type not in (0, 1):
-        raise ValueError(f"it is of type {file.type}: files of type 0 and 1 are read")
-    played = _Played(file.tracks)
-    clock = _Clock(played.tempos, file.ticks_per_beat)
-    keys = _applied(played, sustain)
-    channels = sorted({key.channel for key in keys})
-    notes: list[Note] = []
-    for key in keys:
-        start, end = clock.seconds(key.start), clock.seconds(key.end)
-        if end > MOST_SECONDS:
-            raise ValueError(f"it has a note that ends after {end:.3g} s: music of up to 24 hours is read")
-        track = key.track if file.type else channels.index(key.channel)
-        notes.append(Note(key.pitch, key.velocity, start, end, track))
-    if played.drums and not notes:
-        raise ValueError(f"it has drums alone (channel 10, {played.drums:,} notes), and those are left out")
-    return Song(tuple(ordered(notes)), clock.tempos(), played.drums)
-
-
 class _Key(NamedTuple):
     """A key that went down and up, in ticks."""
 
@@ -164,23 +179,19 @@ class _Key(NamedTuple):
     track: int
 
 
-class _Played:
-    """What is done in tracks that run side by side, in ticks: keys, without drums; pedals (tick, channel, whether it
-    goes down); tempos (tick, microseconds a quarter note); and how many notes of drums."""
-
-    def __init__(self, tracks: Sequence[Any]) -> None:
-        self.keys: list[_Key] = []
-        self.pedals: list[tuple[int, int, bool]] = []
-        self.tempos: list[tuple[int, int]] = []
-        self.drums = 0
-        silent = bool(tracks) and not any(message.type == "note_on" for message in tracks[0])
-        for number, track in enumerate(tracks):
-            self._track(track, number - silent)
-
-    def _track(self, track: Any, number: int) -> None:
+def _song(file: Any, sustain: bool) -> Song:
+    """The music of mido's MidiFile."""
+    if file.type not in (0, 1):
+        raise ValueError(f"it is of type {file.type}: files of type 0 and 1 are read")
+    keys: list[_Key] = []
+    pedals: list[tuple[int, int, bool]] = []  # tick, channel, whether it goes down
+    changes: list[tuple[int, int]] = []  # tick, microseconds a quarter note
+    drums = 0
+    silent = bool(file.tracks) and not any(message.type == "note_on" for message in file.tracks[0])
+    for number, messages in enumerate(file.tracks, -silent):
         now = 0
         down: defaultdict[tuple[int, int], deque[tuple[int, int]]] = defaultdict(deque)  # (channel, pitch): key by key
-        for message in track:
+        for message in messages:
             now += message.time
             if now > _MOST_TICKS:
                 raise ValueError(f"it is damaged: it has a message after {_MOST_TICKS:.0e} ticks")
@@ -188,22 +199,36 @@ class _Played:
             if kind in ("note_on", "note_off"):
                 struck = kind == "note_on" and message.velocity > 0
                 if message.channel == DRUMS:
-                    self.drums += struck
+                    drums += struck
                 elif struck:
                     down[message.channel, message.note].append((now, message.velocity))
                 elif waiting := down[message.channel, message.note]:
                     start, velocity = waiting.popleft()
-                    self.keys.append(_Key(start, now, message.note, velocity, message.channel, number))
+                    keys.append(_Key(start, now, message.note, velocity, message.channel, number))
             elif kind == "control_change" and message.control == _PEDAL:
-                self.pedals.append((now, message.channel, message.value >= _PEDAL_DOWN))
+                pedals.append((now, message.channel, message.value >= _PEDAL_DOWN))
             elif kind == "set_tempo":
-                self.tempos.append((now, message.tempo))
+                changes.append((now, message.tempo))
         for (channel, pitch), waiting in down.items():
-            self.keys += [_Key(start, now, pitch, velocity, channel, number) for start, velocity in waiting]
+            keys += [_Key(start, now, pitch, velocity, channel, number) for start, velocity in waiting]
+    if drums and not keys:
+        raise ValueError(f"it has drums only (channel 10, {drums:,} notes), and those are left out")
+    clock = _Clock(changes, file.ticks_per_beat)
+    keys = _held(sorted(keys), pedals) if sustain and pedals else sorted(keys)
+    channels = sorted({key.channel for key in keys})
+    notes: list[Note] = []
+    for key in keys:
+        begin, end = clock.seconds(key.start), clock.seconds(key.end)
+        if end > MOST_SECONDS:
+            raise ValueError(f"it has a note that ends after {end:.3g} s: music of up to 24 hours is read")
+        track = key.track if file.type else channels.index(key.channel)
+        notes.append(Note(key.pitch, key.velocity, begin, end, track))
+    return Song(tuple(ordered(notes)), clock.tempos, drums)
 
 
 class _Clock:
-    """Ticks to seconds, by changes (tick, microseconds a quarter note) and the ticks of a quarter note."""
+    """Ticks to seconds, by changes (tick, microseconds a quarter note) and the ticks of a quarter note. ``tempos`` are
+    (seconds, quarter notes a minute) of each change, the first at 0."""
 
     def __init__(self, changes: list[tuple[int, int]], division: int) -> None:
         if any(length == 0 for _, length in changes):
@@ -214,28 +239,21 @@ class _Clock:
         lengths = {**start, **dict(sorted(changes, key=lambda change: change[0]))}  # of one tick the last one counts
         self._unit = 1_000_000 * division
         self._ticks, self._lengths = list(lengths), list(lengths.values())
-        self._sums = [0]  # of microseconds times ticks a quarter note, up to each change
-        for i in range(1, len(lengths)):
-            self._sums.append(self._sums[-1] + (self._ticks[i] - self._ticks[i - 1]) * self._lengths[i - 1])
+        spans = (length * (b - a) for length, (a, b) in zip(self._lengths, pairwise(self._ticks), strict=False))
+        self._sums = [0, *accumulate(spans)]  # of microseconds times ticks a quarter note, up to each change
+        pairs = zip(self._sums, self._lengths, strict=True)
+        self.tempos = tuple((total / self._unit, _MINUTE / length) for total, length in pairs)
 
     def seconds(self, tick: int) -> float:
         """The time of a tick."""
         i = bisect_right(self._ticks, tick) - 1
         return (self._sums[i] + (tick - self._ticks[i]) * self._lengths[i]) / self._unit
 
-    def tempos(self) -> tuple[tuple[float, float], ...]:
-        """(seconds, quarter notes a minute) of each change, the first at 0."""
-        changes = zip(self._sums, self._lengths, strict=True)
-        return tuple((total / self._unit, _MINUTE / length) for total, length in changes)
 
-
-def _applied(played: _Played, sustain: bool) -> list[_Key]:
+def _held(keys: list[_Key], pedals: list[tuple[int, int, bool]]) -> list[_Key]:
     """The keys, as long as they sound. In one tick pedals come first, then keys that go down, then those that go up,
     as in Magenta; and a note that is struck again in the tick of its onset is none."""
-    keys = sorted(played.keys)
-    if not (sustain and played.pedals):
-        return keys
-    order: list[tuple[int, int, int]] = [(tick, 0, i) for i, (tick, _, _) in enumerate(played.pedals)]
+    order: list[tuple[int, int, int]] = [(tick, 0, i) for i, (tick, _, _) in enumerate(pedals)]
     order += [(key.start, 1, i) for i, key in enumerate(keys)] + [(key.end, 2, i) for i, key in enumerate(keys)]
     order.sort()
     ends = [key.end for key in keys]
@@ -244,7 +262,7 @@ def _applied(played: _Played, sustain: bool) -> list[_Key]:
     held: defaultdict[int, set[int]] = defaultdict(set)  # by channel: sounding, though the key is up
     for tick, what, i in order:
         if what == 0:
-            _, channel, down[channel] = played.pedals[i]
+            _, channel, down[channel] = pedals[i]
             if not down[channel]:
                 for j in held.pop(channel, ()):
                     ends[j] = tick
@@ -278,9 +296,8 @@ def write_midi(
 
     A quarter note has as many ticks as make a sixteenth note, and if the tempo allows it 10 ms, a whole number of
     them; else times are rounded to less than a millisecond. A note lasts at least one tick, and ends before another
-    begins at the same time. Notes of a pitch that overlap are on different channels, so that whoever reads the file
-    knows which of them ends; as there are 15 channels without that of drums, a sixteenth note of one pitch is left out
-    while all others sound. A track's first channel is its number's.
+    begins at the same time. Notes of a pitch that overlap are on different channels, so that every reader knows which
+    of them ends: 15 can sound at once, more are left out. A track's first channel is its number's.
 
     Args:
         notes: in any order; none gives a file in which nothing sounds.
@@ -306,7 +323,16 @@ def write_midi(
     file.tracks.append(mido.MidiTrack([mido.MetaMessage("set_tempo", tempo=length)]))
     placed = _placed(kept, division * tempo / 60)
     for number in range(tracks):
-        file.tracks.append(mido.MidiTrack(_messages(mido, placed[number], (names or {}).get(number))))
+        track, now = mido.MidiTrack(), 0
+        if names and number in names:
+            track.append(mido.MetaMessage("track_name", name=names[number]))
+        for tick, begins, pitch, channel, velocity in sorted(placed[number]):
+            if tick - now > _LONGEST_GAP:
+                raise ValueError(f"nothing begins or ends for {tick - now:,} ticks: a file can say {_LONGEST_GAP:,}")
+            kind, at = "note_on" if begins else "note_off", {"channel": channel, "note": pitch, "time": tick - now}
+            track.append(mido.Message(kind, True, velocity=velocity, **at))  # unchecked, which takes half of the time
+            now = tick
+        file.tracks.append(track)
     buffer = io.BytesIO()
     file.save(file=buffer)
     with replaced(target) as temporary:
@@ -320,18 +346,11 @@ def check_tempo(tempo: float, name: str = "a tempo") -> None:
         raise ValueError(f"{name} is {TEMPOS[0]:g} to {TEMPOS[1]:g} quarter notes a minute, not {tempo:g}")
 
 
-class _Sound(NamedTuple):
-    """A message that begins or ends a note, in the order of a file: ends before beginnings."""
-
-    tick: int
-    begins: bool
-    pitch: int
-    channel: int
-    velocity: int
+_Sound = tuple[int, bool, int, int, int]  # tick, whether a note begins, pitch, channel, velocity: ends sort first
 
 
 def _placed(notes: list[Note], rate: float) -> defaultdict[int, list[_Sound]]:
-    """The messages of each track, in order; ``rate`` is ticks a second."""
+    """The beginnings and ends in each track; ``rate`` is ticks a second."""
     ends: dict[tuple[int, int], int] = {}  # by channel and pitch
     sounds: defaultdict[int, list[_Sound]] = defaultdict(list)
     for note in notes:
@@ -343,22 +362,6 @@ def _placed(notes: list[Note], rate: float) -> defaultdict[int, list[_Sound]]:
         if channel is None:  # nobody hears the sixteenth
             continue
         ends[channel, note.pitch] = end
-        begins = _Sound(start, True, note.pitch, channel, note.velocity)
-        sounds[note.track] += [begins, begins._replace(tick=end, begins=False, velocity=0)]
-    for track in sounds.values():
-        track.sort()
+        begins = start, True, note.pitch, channel, note.velocity
+        sounds[note.track] += [begins, (end, False, note.pitch, channel, 0)]
     return sounds
-
-
-def _messages(mido: Any, sounds: list[_Sound], name: str | None) -> list[Any]:
-    """A track, as mido has it: times are ticks since the message before."""
-    messages = [] if name is None else [mido.MetaMessage("track_name", name=name)]
-    now = 0
-    for tick, begins, pitch, channel, velocity in sounds:
-        if tick - now > _LONGEST_GAP:
-            raise ValueError(f"nothing begins or ends for {tick - now:,} ticks: a file can say {_LONGEST_GAP:,}")
-        kind = "note_on" if begins else "note_off"
-        # The numbers have been checked, which takes mido as long as all else.
-        messages.append(mido.Message(kind, True, channel=channel, note=pitch, velocity=velocity, time=tick - now))
-        now = tick
-    return messages

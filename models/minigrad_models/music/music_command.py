@@ -83,9 +83,8 @@ def _evaluate(p: argparse.ArgumentParser) -> None:
 
 def settings_of(options: argparse.Namespace) -> Settings:
     """The settings from a preset or a file, and from options."""
-    return common.start_of(options, Settings, lambda: Settings.preset(PRESET)).changed(
-        common.values_of(options, Settings)
-    )
+    start = common.start_of(options, Settings, lambda: Settings.preset(PRESET))
+    return start.changed(common.values_of(options, Settings))
 
 
 def parser() -> argparse.ArgumentParser:
@@ -100,7 +99,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _do_train(options: argparse.Namespace) -> int:
     from ..programs.start_training import train_as_ranks
-    from .train_music import train
+    from .music_run import train
 
     settings = settings_of(options)
     go = lambda: train(settings, common.folder_of(options, PRESET), options.fresh)
@@ -122,9 +121,7 @@ COMMANDS = (
         lambda p: common.add_training(p, Settings, "preset's", PRESET),
         _do_train,
     ),
-    Command(
-        "generate", "write music, from nothing or from a motif on", _generate, later("music.music_generation.generate")
-    ),
+    Command("generate", "write music, from nothing or from a motif on", _generate, later("music.files.generate")),
     Command("harmonise", "write alto, tenor and bass below a melody", _harmonise, later("music.harmony.harmonise")),
     Command("roll", "draw a MIDI file as a piano roll that plays", _roll, later("music.files.roll")),
     Command(

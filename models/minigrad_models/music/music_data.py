@@ -16,11 +16,10 @@ from minigrad.utils.bar import watched
 
 from ..programs.folder import data_set
 from ..programs.validation import NONE, Batch, Ids, moved
-from .chorales import VOICES, read_chorales
+from .chorales import SPLITS, VOICES, read_chorales
 from .languages import LANGUAGES, Chorales, Language
-from .midi import Song, read_midi
+from .midi import PITCHES, Note, Song, read_midi
 from .music_settings import DataSettings
-from .notes import PITCHES, Note
 
 MIDI = (".mid", ".midi")
 DEGREES = (0.0, -1.0, -0.5, 0.5, 1.0)  # of the stretch; the first leaves a piece as it is
@@ -37,15 +36,14 @@ class Piece:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Pieces to learn from, and tokens of those that validate and test. ``ranges`` are the lowest and highest pitch of
-    each voice, none of performances; if nothing ``is_held_out``, the pieces that validate are those to learn from."""
+    """Pieces to learn from, and tokens of those that validate and test."""
 
     name: str
     train: list[Piece]
     valid: list[Ids]
     test: list[Ids] = field(default_factory=list)
-    ranges: list[list[int]] = field(default_factory=list)
-    is_held_out: bool = True
+    ranges: list[list[int]] = field(default_factory=list)  # lowest and highest pitch of each voice of chorales
+    is_held_out: bool = True  # else the pieces that validate are those to learn from
 
     @property
     def digest(self) -> str:
@@ -59,30 +57,29 @@ class Corpus:
 
     def part(self, name: str) -> list[Ids]:
         """The pieces of a part, as tokens. Raises ValueError: it has none."""
-        pieces = {"train": [piece.versions[0] for piece in self.train], "valid": self.valid, "test": self.test}[name]
-        if not pieces:
+        if not (pieces := [piece.versions[0] for piece in self.train] if name == "train" else getattr(self, name)):
             raise ValueError(f"{self.name} has no part {name!r}")
-        return pieces
+        return list(pieces)
 
 
 def read(settings: DataSettings) -> Corpus:
-    """The music of the settings."""
-    corpus = chorales(settings) if settings.kind == "chorales" else performances(settings)
+    """The music of the settings: chorales of a file that says which part each belongs to, or of files of four voices;
+    or performances, the end of each of which validates."""
+    language, paths = LANGUAGES[settings.kind], [Path(path) for path in settings.data]
+    if not paths:
+        is_bach = settings.kind == "chorales"
+        place, what = (("jsb", "Jsb16thSeparated.json"), "Bach's chorales") if is_bach else (("midi",), "performances")
+        paths = [data_set(*place, what=what, instead="give your own, --data PATH")]
+    about = paths[0].name if len(paths) == 1 else f"{len(paths)} paths"
+    corpus = (chorales if settings.kind == "chorales" else performances)(about, paths, settings)
     if not corpus.train or not corpus.valid:
-        plural = LANGUAGES[settings.kind].plural
-        raise ValueError(f"{corpus.name} has too few {plural} to learn from and to validate with")
+        raise ValueError(f"{corpus.name} has too few {language.plural} to learn from and to validate with")
     return corpus
 
 
-# Chorales -----------------------------------------------------------------------------------------------------
-
-
-def chorales(settings: DataSettings) -> Corpus:
-    """Chorales of a file that says which part each belongs to, or of files of four voices. Raises as ``read``."""
-    language, paths = Chorales(), [Path(path) for path in settings.data]
-    if not paths:
-        where = data_set("jsb", "Jsb16thSeparated.json", what="Bach's chorales", instead="give your own, --data PATH")
-        paths = [where]
+def chorales(about: str, paths: list[Path], settings: DataSettings) -> Corpus:
+    """Chorales of some files, see ``read``."""
+    language = Chorales()
     if len(paths) == 1 and paths[0].suffix.lower() == ".json":
         grids = read_chorales(paths[0])
     else:
@@ -90,34 +87,18 @@ def chorales(settings: DataSettings) -> Corpus:
         part = settings.held_out  # one piece at least, if there is another
         held = min(max(1, round(part * len(pieces))), len(pieces) - 1) if part else 0
         grids = {"train": pieces[: len(pieces) - held], "valid": pieces[len(pieces) - held :], "test": []}
-    train = [language.encode(grid) for grid in grids["train"]]
-    valid, test = ([language.encode(grid) for grid in grids[part]] for part in ("valid", "test"))
-    about = paths[0].name if len(paths) == 1 else f"{len(paths)} paths"
-    ranges = voice_ranges(grids["train"])
+    train, valid, test = ([language.encode(grid) for grid in grids[part]] for part in SPLITS)
+    cells = np.concatenate([np.zeros((0, len(VOICES)), np.int64), *grids["train"]])
+    ranges = []
+    for voice in cells.T if (cells >= 0).any() else ():
+        sounding = voice[voice >= 0] if (voice >= 0).any() else cells[cells >= 0]  # a silent voice has that of all
+        ranges.append([int(sounding.min()), int(sounding.max())])
     return Corpus(about, [piece_of(language, (ids,)) for ids in train], valid or train, test, ranges, bool(valid))
 
 
-def voice_ranges(grids: Sequence[Ids]) -> list[list[int]]:
-    """The lowest and the highest pitch of each voice; of a silent one, those of all."""
-    cells = np.concatenate([np.asarray(grid).reshape(-1, len(VOICES)) for grid in grids]) if grids else np.zeros((0, 1))
-    if not (cells >= 0).any():
-        return []
-    ranges = []
-    for voice in cells.T:
-        sounding = voice[voice >= 0] if (voice >= 0).any() else cells[cells >= 0]
-        ranges.append([int(sounding.min()), int(sounding.max())])
-    return ranges
-
-
-# Performances -------------------------------------------------------------------------------------------------
-
-
-def performances(settings: DataSettings) -> Corpus:
-    """Performances; the end of each validates. Raises as ``read``."""
+def performances(about: str, paths: list[Path], settings: DataSettings) -> Corpus:
+    """Performances of some files, see ``read``."""
     language = LANGUAGES["performance"]
-    paths = [Path(path) for path in settings.data]
-    if not paths:
-        paths = [data_set("midi", what="performances", instead="give your own, --data PATH")]
     factors = [1 + settings.stretch * degree for degree in (DEGREES if settings.stretch else DEGREES[:1])]
     train, valid = [], []
     for notes in watched(songs(paths, language), "encoding"):
@@ -125,7 +106,6 @@ def performances(settings: DataSettings) -> Corpus:
         train.append(piece_of(language, tuple(language.encode(begin, factor) for factor in factors)))
         if end:
             valid.append(language.encode(end))
-    about = paths[0].name if len(paths) == 1 else f"{len(paths)} paths"
     return Corpus(about, train, valid or [piece.versions[0] for piece in train], is_held_out=bool(valid))
 
 
@@ -153,7 +133,7 @@ def songs(paths: Sequence[Path], language: Any) -> list[Any]:
     result = []
     for path in watched(paths, "reading"):
         if not path.is_dir():
-            result.append(piece_in(path, song_in(path), language))
+            result.append(piece_in(path, language)[0])
             continue
         files = sorted(file for file in path.rglob("*") if file.suffix.lower() in MIDI)
         if not files:
@@ -161,7 +141,7 @@ def songs(paths: Sequence[Path], language: Any) -> list[Any]:
         before = len(result)
         for file in watched(files, "reading"):
             try:
-                result.append(piece_in(file, song_in(file), language))
+                result.append(piece_in(file, language)[0])
             except ValueError as error:
                 print(f"note: left out: {error}", file=sys.stderr)
         if len(result) == before:
@@ -177,10 +157,11 @@ def song_in(path: Path) -> Song:
     return song
 
 
-def piece_in(path: Path, song: Song, language: Any) -> Any:
-    """A file's song as a piece. Raises ValueError: it cannot be one."""
+def piece_in(path: Path, language: Any) -> tuple[Any, Song]:
+    """The piece in a MIDI file, and its song. Raises as ``song_in``, and ValueError: it cannot be one."""
+    song = song_in(path)
     try:
-        return language.piece_of(song)
+        return language.piece_of(song), song
     except ValueError as error:
         raise ValueError(str(error) if str(path) in str(error) else f"{path}: {error}") from None
 
@@ -188,33 +169,31 @@ def piece_in(path: Path, song: Song, language: Any) -> Any:
 # Batches ------------------------------------------------------------------------------------------------------
 
 
+@dataclass
 class Windows:
-    """The batches of a training, B windows of T tokens. Each depends on the seed, the epoch and its number alone, so
+    """The batches of a training, B windows of T tokens. Each depends on the seed, the epoch and its number only, so
     that a run can be resumed at any of them. An epoch has every token of every piece, in a version that is drawn, moved
     by -``transpose`` to ``transpose`` - 1 semitones, as far as MIDI has them. A piece is cut at a place that changes
-    with the epoch, at multiples of ``grid``, so that a window's first place is always one of the same voice and part of
-    a bar. The first window begins with the piece and may overlap with the second, and the last is moved back until it
-    is full, as far as the grid allows: only what is missing at the end of a piece is padding, with targets that do not
-    count. The rest of an epoch, fewer windows, is left out, if there is more. Raises ValueError: no piece has a
-    note."""
+    with the epoch, at multiples of ``grid``: a window always begins at the same voice and part of a bar. The first
+    window begins with the piece and may overlap with the second, and the last is moved back until it is full, as far as
+    the grid allows: only what is missing then is padding, with targets that do not count. The rest of an epoch, fewer
+    windows, is left out, if there is more. Raises ValueError: no piece has a note."""
 
-    def __init__(
-        self,
-        language: Language,
-        pieces: Sequence[Piece],
-        window: int,
-        batch: int,
-        grid: int = 1,
-        transpose: int = 0,
-        seed: int = 0,
-        device: str = "cpu",
-    ) -> None:
-        self.language, self.pieces = language, [piece for piece in pieces if len(piece.versions[0]) > 1]
+    language: Language
+    pieces: Sequence[Piece]
+    window: int  # T
+    batch: int  # B
+    grid: int = 1
+    transpose: int = 0
+    seed: int = 0
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        self.pieces = [piece for piece in self.pieces if len(piece.versions[0]) > 1]
         if not self.pieces:
             raise ValueError("there is no note to learn from")
-        self.window, self.batch, self.grid, self.seed, self.device = window, batch, grid, seed, device
-        lowest = np.array([max(-transpose, 1 - piece.low) for piece in self.pieces])
-        highest = np.array([min(max(transpose - 1, 0), PITCHES - 1 - piece.high) for piece in self.pieces])
+        lowest = np.array([max(-self.transpose, 1 - piece.low) for piece in self.pieces])
+        highest = np.array([min(max(self.transpose - 1, 0), PITCHES - 1 - piece.high) for piece in self.pieces])
         self.least, self.most = np.minimum(lowest, 0), np.maximum(highest, 0)
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:

@@ -1,24 +1,35 @@
-"""A trained music model: of a run of this program, see ``minigrad_models.programs.folder``."""
+"""A trained music model, its writing, and its training. For the folder of a run see ``programs.folder``."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
+import minigrad as mg
+from minigrad import Tensor
 from minigrad.utils.bar import bar
 
+from ..generation import generate as generation
+from ..generation.beam_search import Decoder
+from ..generation.generate import Model, Search
 from ..programs import models
 from ..programs.folder import Description, Program
-from ..programs.validation import Ids, Progress, check_windows, score_windows
+from ..programs.start_training import METRIC, report_validation, show, train_to_end, trainer_of
+from ..programs.validation import Ids, Progress, check_windows, mean_loss, score_windows
 from . import music_data as data
 from .chorales import VOICES
-from .languages import LANGUAGES, Language
+from .languages import LANGUAGES, TEMPO, Language, Rules, Written
+from .midi import PITCHES, write_midi
 from .music_settings import Settings
 from .music_transformer import Config, MusicTransformer
-from .notes import PITCHES
 
+LEAST = 0.01  # seconds of a note
+SHOWN = 48  # tokens of a sample in the line that is printed
 MOST = 1 << 28  # numbers in the table of positions, which a file merely claims
 
 
@@ -32,14 +43,18 @@ PROGRAM = Program("minigrad_models.music", 1, Described, Settings, files=("sampl
 
 
 class Trained(NamedTuple):
-    """A model and its language, the settings of its training, the lowest and highest pitch of each voice that it has
-    learned from, and its file."""
+    """A trained model."""
 
     model: MusicTransformer
     language: Language
-    settings: Settings
-    ranges: list[list[int]]
+    settings: Settings  # of its training
+    ranges: list[list[int]]  # the lowest and highest pitch of each voice that it has learned from
     file: Path
+
+    @property
+    def voices(self) -> tuple[str, ...]:
+        """The names of the tracks that it writes."""
+        return VOICES if self.language.kind == "chorales" else ()
 
 
 def build(settings: Settings) -> MusicTransformer:
@@ -78,12 +93,12 @@ def score(
     stride: int = 0,
     progress: Progress | None = None,
 ) -> float:
-    """The loss of music that a model has not learned from, in nats per token.
+    """The loss of music that a model has not learned from, in nats per token: by default in the windows of the
+    training, which move by half of themselves.
 
     For chorales it is the note-wise negative log-likelihood of Huang et al. 2018 (table 2): the mean of
-    -ln p(cell | all cells before it in its piece) over all cells of all pieces. A cell is what a voice does in a
-    sixteenth note, silence included; a piece is not transposed. By default the model reads the windows of the training,
-    which move by half of themselves: so a cell sees all of its piece before it, or half a window at least.
+    -ln p(cell | all cells before it in its piece) over all cells of all pieces, not transposed. A cell is what a voice
+    does in a sixteenth note, silence included.
     """
     window = window or settings.window
     batch = max(1, 8_192 // window)
@@ -110,3 +125,135 @@ def evaluate(
     with bar(count, "reading", " tokens") as shown:
         loss = score(trained.model, pieces, settings, window, stride, shown.update)
     return {"loss": loss, "perplexity": math.exp(min(loss, 700.0)), "tokens": count, "pieces": len(pieces)}
+
+
+# Writing ---------------------------------------------------------------------------------------------------
+
+
+class Allowed:
+    """A decoder whose logits of tokens that the rules of its rows do not allow are -inf. After the end, the decoder
+    within is not asked. ``vocabulary`` is V."""
+
+    def __init__(self, decoder: Decoder, rules: Rules, vocabulary: int) -> None:
+        self.decoder, self.rules, self.vocabulary, self.start = decoder, rules, vocabulary, decoder.start
+        self.read = 0  # tokens of a row that the rules know
+
+    def next_logits(self, tokens: Tensor) -> Tensor:
+        for column in tokens[:, self.read :].numpy().T:
+            self.rules.add(column)
+        self.read = tokens.shape[1]
+        if self.rules.over():
+            logits = mg.zeros(len(tokens), self.vocabulary, device=tokens.device)
+        else:
+            logits = self.decoder.next_logits(tokens)
+        mask = mg.from_numpy(np.ascontiguousarray(~self.rules.allowed())).to(tokens.device)
+        return logits.masked_fill(mask, -np.inf)
+
+    def reorder(self, rows: Tensor, beam_size: int) -> None:
+        self.rules.reorder(rows.numpy())
+        self.decoder.reorder(rows, beam_size)
+
+
+class Restricted:
+    """A ``generation.generate.Model`` that writes as another, but by the rules of a language, for so many seconds."""
+
+    def __init__(self, model: Any, language: Language, seconds: float) -> None:
+        self.model: Model = model
+        self.language, self.seconds, self.context = language, seconds, model.context
+
+    def begin(self, prompts: Sequence[Sequence[int]], **options: Any) -> Allowed:
+        rules = self.language.rules(len(prompts), self.seconds)
+        return Allowed(self.model.begin(prompts, **options), rules, self.language.vocabulary)
+
+
+def compose(
+    model: Any,
+    language: Language,
+    prompt: Ids,
+    seconds: float,
+    search: Search,
+    count: int = 1,
+    tempo: float = TEMPO,
+    progress: Any = None,
+) -> list[Ids]:
+    """Several sequences that go on from one, the prompt (T,), for so many seconds; it is their beginning, and begins
+    with ``language.begin``. The tempo is of chorales. ``progress`` hears seconds of music, as they are written."""
+    total = float(language.seconds(prompt, tempo).sum()) + seconds
+
+    heard = lambda _, token: progress(float(language.seconds(np.array([token]), tempo)[0]))
+    hypotheses = generation.write(
+        Restricted(model, language, total),
+        [prompt.tolist()] * count,
+        language.most_tokens(seconds, tempo),
+        search,
+        language.begin,
+        None if progress is None else heard,
+    )
+    return [np.array([*prompt, *(i for i in h.tokens if i != language.begin)], np.int64) for h in hypotheses]
+
+
+def closed(written: Written, seconds: float) -> Written:
+    """The same, with notes that end after so many seconds at the latest."""
+    notes = [note._replace(end=max(min(note.end, seconds), note.start + LEAST)) for note in written.notes]
+    return written._replace(notes=notes)
+
+
+# Training ---------------------------------------------------------------------------------------------------
+
+
+def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
+    """Train, save, and report. Returns the exit status (130 after Ctrl-C)."""
+    s, language = settings.training, LANGUAGES[settings.data.kind]
+    models.check_device(s.device)  # all that may be wrong raises before anything is read, or changes
+    s.rate()
+    corpus = data.read(settings.data)
+    config = {**settings.fixed(), "the music": corpus.digest}
+    _, config = PROGRAM.started(folder, config, fresh, lambda kept: None)
+    mg.manual_seed(s.seed)
+    model = build(settings)
+    sizes = settings.window, s.batch, settings.grid, settings.data.transpose
+    batches = data.Windows(language, corpus.train, *sizes, s.seed, s.device)
+
+    def evaluation(model: Any) -> dict[str, float]:
+        sample = folder / "samples" / f"step-{trainer.state.step:06d}.mid"
+        return evaluated(model, settings, corpus.valid, sample)
+
+    extra = PROGRAM.described(settings, config, model=asdict(model.config), ranges=corpus.ranges)
+    trainer = trainer_of(model, batches, mean_loss, evaluation, s, folder, extra)
+
+    def report() -> None:
+        nats = score(model, corpus.valid, settings)
+        token = "cell" if settings.data.kind == "chorales" else "event"
+        validation = f"loss {nats:.4f} nats per {token}, perplexity {math.exp(min(nats, 700.0)):.3f}"
+        report_validation(PROGRAM, trainer, folder, validation, "--output", "out.mid")
+
+    count = sum(p.numel() for p in model.parameters())
+    tokens = sum(len(piece.versions[0]) for piece in corpus.train)
+    validation = f"{len(corpus.valid):,} ({sum(map(len, corpus.valid)):,}) to validate with"
+    if not corpus.is_held_out:
+        validation = "NOTHING IS HELD OUT: it is validated with what it learns from"
+    about = (
+        f"{corpus.name}: {len(corpus.train):,} {language.plural} ({tokens:,} tokens) to learn from, {validation}; "
+        f"{count:,} parameters, on {s.device}, in {folder}"
+    )
+    return train_to_end(PROGRAM, trainer, settings, folder, about, fresh, report)
+
+
+def evaluated(model: Any, settings: Settings, pieces: list[Ids], path: Path) -> dict[str, float]:
+    """Nats per token (for chorales the note-wise loss) of the pieces that validate, ``validated`` of them; and a sample
+    of the model's: a line of its beginning, and a MIDI file."""
+    s, language, most = settings.training, LANGUAGES[settings.data.kind], int(settings.training.validated)
+    if most and len(pieces) > most:  # at equal distances
+        pieces = [pieces[i] for i in np.linspace(0, len(pieces) - 1, most).astype(int).tolist()]
+    if s.sample:
+        mg.manual_seed(s.seed)  # the same draws each time
+        begin, search = np.array([language.begin]), Search(temperature=0.9)
+        (ids,) = compose(model, language, begin, float(s.sample), search)
+        show(language.line(ids, SHOWN))
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            total = float(language.seconds(ids, TEMPO).sum())
+            write_midi(path, closed(language.decode(ids), total).notes, TEMPO)
+        except OSError as error:  # a disk that is full does not end the training
+            show(f"note: {path} is not written: {error}")
+    return {METRIC: score(model, pieces, settings)}

@@ -28,41 +28,27 @@ ATTENTIONS = ("relative", "absolute")
 
 @dataclass
 class Config:
-    """The hyperparameters; the defaults are those of the paper's model for chorales (table 2).
+    """The hyperparameters; the defaults are those of the paper's model for chorales (table 2). Raises ValueError: a
+    size that cannot be, a dropout that is no probability, another attention or activation."""
 
-    Attributes:
-        vocabulary: V. positions: the context, tokens that the model sees at most.
-        d_model, heads, layers: D, H, L; H divides D.
-        d_ff: the width inside the feed-forward networks.
-        dropout: the probability for embeddings, the outputs of sub-layers, and those of the last layer;
-            attention_dropout, activation_dropout: for the weights of attention, and inside feed-forward networks.
-        attention: "relative", by distance; or "absolute", sines added to the embeddings.
-        distances: those which have an embedding; larger ones count as the largest of them.
-        block: M, for local attention: a token sees its block and the one before; None for global attention.
-        cycle: the length of a cycle that the music has, with an embedding for each place in it, added to that of the
-            token (of a chorale with four voices and bars of sixteen steps, 64); None for none.
-        activation: "relu", the paper's; "gelu" or "gelu_tanh". epsilon: of the layer norms.
-        norm_first: normalise the input of each sub-layer and the output of the last layer, not the sums.
-
-    Raises ValueError: a size that cannot be, a dropout that is no probability, another attention or activation.
-    """
-
-    vocabulary: int
-    positions: int = 2048
-    d_model: int = 256
-    heads: int = 8
-    layers: int = 5
-    d_ff: int = 1024
-    dropout: float = 0.1
-    attention_dropout: float = 0.0
-    activation_dropout: float = 0.0
-    attention: str = "relative"
-    distances: int = 512
-    block: int | None = None
+    vocabulary: int  # V
+    positions: int = 2048  # the context, tokens that the model sees at most
+    d_model: int = 256  # D
+    heads: int = 8  # H, which divides D
+    layers: int = 5  # L
+    d_ff: int = 1024  # the width inside the feed-forward networks
+    dropout: float = 0.1  # of embeddings, the outputs of sub-layers, and those of the last layer
+    attention_dropout: float = 0.0  # of the weights of attention
+    activation_dropout: float = 0.0  # inside feed-forward networks
+    attention: str = "relative"  # by distance; or "absolute", sines added to the embeddings
+    distances: int = 512  # those which have an embedding; larger ones count as the largest of them
+    block: int | None = None  # M, for local attention: a token sees its block and the one before; None for global
+    # The length of a cycle that the music has, with an embedding for each place in it, added to that of the token (of a
+    # chorale with four voices and bars of sixteen steps, 64); None for none.
     cycle: int | None = None
-    activation: str = "relu"
-    epsilon: float = 1e-5
-    norm_first: bool = True
+    activation: str = "relu"  # the paper's; "gelu" or "gelu_tanh"
+    epsilon: float = 1e-5  # of the layer norms
+    norm_first: bool = True  # normalise the input of each sub-layer and the output of the last layer, not the sums
 
     def __post_init__(self) -> None:
         check_sizes(self)
@@ -119,10 +105,9 @@ class Cached(continuation.Cached):
 
     def seen(self, positions: Tensor, mask: Tensor | None, new: int) -> Tensor | None:
         block = self.model.config.block
-        if block is None:
-            return super().seen(positions, mask, new)
-        everywhere = mg.ones(positions.shape, dtype=mg.bool, device=positions.device)
-        return near(positions[:, positions.shape[1] - new :], positions, everywhere if mask is None else mask, block)
+        if block is not None and mask is None:
+            mask = mg.ones(positions.shape, dtype=mg.bool, device=positions.device)
+        return None if mask is None else near(positions[:, positions.shape[1] - new :], positions, mask, block)
 
 
 def near(queries: Tensor, keys: Tensor, mask: Tensor, block: int | None) -> Tensor:

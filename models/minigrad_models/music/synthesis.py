@@ -11,12 +11,7 @@ from pathlib import Path
 from minigrad.serialization.source import replaced
 
 RATE = 44_100  # samples a second
-FOLDERS = (
-    "/usr/share/sounds/sf2",
-    "/usr/share/soundfonts",
-    "/usr/local/share/soundfonts",
-    "/opt/homebrew/share/soundfonts",
-)
+FOLDERS = ("/usr/share/sounds/sf2", *(f"{place}/share/soundfonts" for place in ("/usr", "/usr/local", "/opt/homebrew")))
 """Where systems keep soundfonts, the recorded instruments that a synthesiser plays."""
 _HEADER_BYTES = 44  # of a WAV file
 
@@ -25,10 +20,7 @@ def write_wav(path: str | os.PathLike[str], midi_path: str | os.PathLike[str], s
     """Play a MIDI file into a WAV file: stereo, 16 bits, 44.1 kHz.
 
     FluidSynth plays with a soundfont: the one that the environment variable SOUNDFONT names, or the first in the usual
-    folders. TiMidity++ takes the same one, or else what its own configuration says.
-
-    Args:
-        seconds: the most that the synthesiser may take.
+    folders. TiMidity++ takes the same one, or else the one in its own configuration. ``seconds`` limits its time.
 
     Raises RuntimeError: no synthesiser or no soundfont is installed, or it failed. FileNotFoundError: there is no such
     MIDI file, soundfont, or folder. TimeoutError: it takes longer. OSError: the file cannot be written; an older one
@@ -66,7 +58,7 @@ def soundfont() -> Path | None:
 
 
 def _command(source: Path, target: Path, font: Path | None) -> list[str]:
-    """What plays ``source`` into ``target``. Raises RuntimeError: nothing here does."""
+    """The command that plays ``source`` into ``target``. Raises RuntimeError: no synthesiser can."""
     fluidsynth, timidity = shutil.which("fluidsynth"), shutil.which("timidity")
     if fluidsynth and font:
         return [fluidsynth, "-ni", "-q", "-r", str(RATE), "-T", "wav", "-F", str(target), str(font), str(source)]
@@ -77,12 +69,8 @@ def _command(source: Path, target: Path, font: Path | None) -> list[str]:
             configuration.write_text(f'soundfont "{font}"\n', encoding="utf-8")
             own = ["-c", str(configuration)]
         return [timidity, *own, "-s", str(RATE), "-Ow", "-o", str(target), str(source)]
+    missing, fix = "no synthesiser is installed", "install FluidSynth and a soundfont"
     if fluidsynth:
-        raise RuntimeError(
-            "FluidSynth has no soundfont: install one (on Debian: apt install timgm6mb-soundfont), or name one in the "
-            "environment variable SOUNDFONT"
-        )
-    raise RuntimeError(
-        "no synthesiser is installed: install FluidSynth and a soundfont (on Debian: apt install fluidsynth "
-        "timgm6mb-soundfont; on macOS: brew install fluid-synth) or TiMidity++"
-    )
+        missing, fix = "FluidSynth has no soundfont", "name one in the environment variable SOUNDFONT, or install one"
+    debian, macos = "apt install fluidsynth timgm6mb-soundfont", "brew install fluid-synth"
+    raise RuntimeError(f"{missing}: {fix} (on Debian: {debian}; on macOS: {macos})")

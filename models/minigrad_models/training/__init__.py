@@ -1,19 +1,16 @@
 """Training: one loop for every model, whose runs can be killed at any moment and resumed exactly.
 
-    trainer = Trainer(model, optimizer, batches, loss, folder="runs/first", settings=Settings(steps=8000))
-    outcome = trainer.fit()
-
-``trainer.py`` is the loop, ``update.py`` one step, and ``checkpoints.py`` explains why a run can be killed.
+trainer = Trainer(model, optimizer, batches, loss, folder="runs/first", settings=Settings(steps=8000))
+outcome = trainer.fit()
 """
 
-from .averaging import averaged_state, mean_of, moving_average
+from .averaging import averaged_state, moving_average
 from .batches import Batches, LoaderBatches, ShuffledOrder
-from .checkpoints import RunFolder, read_checkpoint, write_checkpoint
-from .log import read_log
+from .checkpoints import RunFolder, read_checkpoint, read_log, write_checkpoint
 from .schedules import cosine, inverse_sqrt, inverse_sqrt_with_decay, linear
 from .trainer import Outcome, Trainer
 from .trainer_settings import Settings
 
 __all__ = ["Batches", "LoaderBatches", "Outcome", "RunFolder", "Settings", "ShuffledOrder", "Trainer"]
-__all__ += ["averaged_state", "cosine", "inverse_sqrt", "inverse_sqrt_with_decay", "linear", "mean_of"]
+__all__ += ["averaged_state", "cosine", "inverse_sqrt", "inverse_sqrt_with_decay", "linear"]
 __all__ += ["moving_average", "read_checkpoint", "read_log", "write_checkpoint"]

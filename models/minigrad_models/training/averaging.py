@@ -33,27 +33,14 @@ def moving_average(model: Module, decay: float) -> AveragedModel:
 
 
 def averaged_state(folder: str | os.PathLike[str]) -> dict[str, Tensor]:
-    """The mean of the snapshots of a run as ``mean_of``. Raises FileNotFoundError: the run has no snapshots
-    (``keep_snapshots`` of its settings)."""
-    paths = RunFolder(folder).snapshots()
-    if not paths:
+    """The mean of the snapshots of a run as a state dict, on the CPU. Sums are in float64, and are rounded once.
+    Integers and bools are those of the last. Raises FileNotFoundError: the run has no snapshots (``keep_snapshots`` of
+    its settings)."""
+    if not (paths := RunFolder(folder).snapshots()):
         raise FileNotFoundError(f"{folder} holds no snapshots to average: set keep_snapshots in Settings")
-    return mean_of(paths)
-
-
-def mean_of(paths: Sequence[str | os.PathLike[str]]) -> dict[str, Tensor]:
-    """The mean of the models in several checkpoints as a state dict, on the CPU. Sums are in float64, and are rounded
-    once. Integers and bools are those of the last checkpoint. Raises ValueError: no paths, or checkpoints of different
-    models."""
-    if not paths:
-        raise ValueError("there are no checkpoints to average")
     sums: dict[str, Tensor] = {}
-    state: dict[str, Tensor] = {}
     for path in paths:
-        state = read_checkpoint(path)["model"]
+        state: dict[str, Tensor] = read_checkpoint(path)["model"]
         real = {name: value.double() for name, value in state.items() if value.is_floating_point()}
-        if sums and {n: a.shape for n, a in real.items()} != {n: a.shape for n, a in sums.items()}:
-            raise ValueError(f"{path} is of another model than {paths[0]}: they have no mean")
         sums = {name: sums[name] + value if sums else value for name, value in real.items()}
-    means = {name: (value / len(paths)).to(state[name].dtype) for name, value in sums.items()}
-    return {**state, **means}
+    return {**state, **{name: (total / len(paths)).to(state[name].dtype) for name, total in sums.items()}}

@@ -24,15 +24,27 @@ class Batches(Protocol[Item_co]):
         ...
 
 
+POOL = 50  # batches that are sorted by length together
+
+
 class ShuffledOrder:
     """The numbers 0 .. size-1 in lists of ``batch_size``, in a new random order in each epoch, by the seed and the
-    epoch. ``drop_last`` leaves out a last list that is shorter. Raises ValueError: ``size`` or ``batch_size`` is less
-    than 1."""
+    epoch. ``drop_last`` leaves out a last list that is shorter. With ``lengths`` of all, those of a list are of similar
+    length: ``POOL`` lists at a time are sorted. Raises ValueError: ``size`` or ``batch_size`` is less than 1."""
 
-    def __init__(self, size: int, batch_size: int, *, seed: int = 0, drop_last: bool = False) -> None:
+    def __init__(
+        self,
+        size: int,
+        batch_size: int,
+        *,
+        seed: int = 0,
+        drop_last: bool = False,
+        lengths: Sequence[int] | None = None,
+    ) -> None:
         if size < 1 or batch_size < 1:
             raise ValueError(f"a dataset of {size} examples cannot be cut into batches of {batch_size}")
         self.size, self.batch_size, self.seed, self.drop_last = size, batch_size, seed, drop_last
+        self.lengths = None if lengths is None else np.asarray(lengths)
 
     def __len__(self) -> int:
         """The number of lists in an epoch."""
@@ -40,15 +52,20 @@ class ShuffledOrder:
 
     def epoch(self, number: int, start: int = 0) -> Iterator[list[int]]:
         """The lists of an epoch, from number ``start`` on."""
-        order = np.arange(self.size)
-        np.random.default_rng([self.seed % 2**64, number]).shuffle(order)
-        for i in range(start, len(self)):
+        random = np.random.default_rng([self.seed % 2**64, number])
+        order, lists = random.permutation(self.size), np.arange(len(self))
+        if self.lengths is not None:
+            for first in range(0, self.size, POOL * self.batch_size):
+                pool = order[first : first + POOL * self.batch_size]  # a view: order itself is sorted
+                pool[:] = pool[np.argsort(self.lengths[pool], kind="stable")]
+            lists = random.permutation(lists)
+        for i in lists[start:].tolist():
             yield order[i * self.batch_size : (i + 1) * self.batch_size].tolist()
 
 
 class LoaderBatches:
     """Batches of a dataset, fetched by a DataLoader in ``num_workers`` processes (0: in this one). The dataset is
-    anything with ``__getitem__`` and ``__len__``. A run resumes exactly if an example depends on its number alone;
+    anything with ``__getitem__`` and ``__len__``. A run resumes exactly if an example depends only on its number;
     without workers, it may also draw from the default generator. ``order`` is the size of batches, shuffled anew in
     each epoch by the seed; or an object whose ``epoch(number, start)`` yields lists of numbers, such as ShuffledOrder
     and TokenBatches. ``collate`` makes a batch of a list of examples; by default as in DataLoader."""
@@ -63,9 +80,7 @@ class LoaderBatches:
         num_workers: int = 0,
     ) -> None:
         self.dataset, self.collate, self.seed, self.num_workers = dataset, collate, seed, num_workers
-        self.order: Batches[Sequence[int]] = (
-            ShuffledOrder(len(dataset), order, seed=seed) if isinstance(order, int) else order
-        )
+        self.order = ShuffledOrder(len(dataset), order, seed=seed) if isinstance(order, int) else order
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Any]:
         """The batches of an epoch, from number ``start`` on."""

@@ -3,33 +3,36 @@
     last.safetensors             the whole training: the only file that it resumes from
     best.safetensors             the weights with the best evaluation
     snapshots/STEP.safetensors   the weights at some steps, for averages
-    log.jsonl                    the log
+    log.jsonl                    the log: JSON lines that can be plotted
 
 Each checkpoint is written to a file in a temporary folder, flushed to the disk, and renamed: its name always stands
 for the old or the new file as a whole. The order of the files:
 
-1. ``last`` alone is the truth. It says what the others should hold: the best metric and its step, the snapshots
-   to keep, the number of lines of the log. Resuming reads nothing else.
+1. ``last`` says what the others should hold: the best metric and its step, the snapshots to keep, the number of lines
+   of the log. Resuming reads nothing else.
 2. The line of the log, the snapshot and the best weights of a step are written, and flushed, before the ``last``
    of that step. So everything that ``last`` mentions exists.
 3. Older snapshots, which ``last`` no longer needs, are deleted after it.
 
 A run that is killed between 2 and the renaming of ``last`` resumes from an older ``last``. The log is cut back to
-its lines, snapshots that it does not mention are deleted, and the steps in between run again from the same
-weights, random numbers and batches: they are the same steps, and write the same files. (Best weights newer than
-``last`` stay until then; the run writes them again at their step.) A new run writes ``last`` first: a folder
-without one has nothing to lose, and a full disk shows at once. Temporary folders of killed runs are deleted.
+its lines, snapshots that it does not mention are deleted, and the steps in between run again from the same weights,
+random numbers and batches: they write the same files. A new run writes ``last`` first: a folder without one has
+nothing to lose, and a full disk shows at once.
 
 If a file cannot be written (a full disk), the training ends with an error, and the old file stays: the same program
-goes on from it when there is room.
+goes on from it when there is room. With ``minutes`` the number of steps depends on their speed, and a killed run
+forgets the seconds since its ``last``.
 
-With ``minutes`` all this holds for each step, but the number of steps depends on their speed: the run ends, and
-evaluates, at another step. A killed run also forgets the seconds since its ``last``.
+A line of training is {"step", "epoch", "loss", "lr", "grad_norm", "tokens", "seconds"}: loss (per token) and
+norm are means over the updates since the previous line, tokens and seconds are totals. A line of an evaluation
+is {"step", "epoch", "evaluation": {metric: value, ...}, "best", "tokens", "seconds"}.
 """
 
 from __future__ import annotations
 
 import errno
+import json
+import math
 import os
 import pickle
 import re
@@ -38,18 +41,19 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Required, TypedDict
 
 from minigrad.optim.optimizer import ZEROS, Optimizer
 from minigrad.serialization import load, save, source
 
-from ..schema import check, check_like, check_size, short
+from ..schema import check, check_like, check_size, content, short
 from .trainer_settings import FORMER, Settings, State
 
 PATIENCE = 5.0  # seconds: a killed training may take a little to end
 PROGRAM, VERSION = "minigrad.training", 1  # the format's name
+_MOST_BYTES = 1 << 30  # of a log
 MOST = 2**53  # of every count: a step, a line, an epoch
 _TRAINING = ("training", "settings", "optimizer", "schedule", "averaged", "random", "extra")
 _SNAPSHOT = re.compile(r"\d+\.safetensors")
@@ -97,17 +101,14 @@ class RunFolder:
         with locked(self.path):
             yield
 
-    def read_last(self) -> dict[str, Any] | None:
+    def read_last(self, mmap: bool = False) -> dict[str, Any] | None:
         """The checkpoint to resume from; None in a new folder."""
-        if self.last.exists():
-            return self._read_last()
-        if present := [path for path in (self.best, self.log, *self._files()) if path.exists()]:
-            advice = "What to do: restore that, or train in another folder; nothing has been changed"
-            there = present[0].name
-            raise FileExistsError(f"{self.path} holds a run's {there}, but no {self.last.name} to go on from. {advice}")
-        return None
-
-    def _read_last(self, mmap: bool = False) -> dict[str, Any]:
+        if not self.last.exists():
+            if present := [path for path in (self.best, self.log, *self._files()) if path.exists()]:
+                there = f"{self.path} holds a run's {present[0].name}, but no {self.last.name} to go on from"
+                advice = "What to do: restore that, or train in another folder; nothing has been changed"
+                raise FileExistsError(f"{there}. {advice}")
+            return None
         checkpoint = read_checkpoint(self.last, mmap)
         if any(type(count) is int and not 0 <= count < MOST for count in checkpoint.get("training", {}).values()):
             raise RuntimeError(f"{self.last} is damaged: a count of its training is out of range")
@@ -118,18 +119,11 @@ class RunFolder:
 
     def snapshots(self) -> list[Path]:
         """The snapshots that ``last`` mentions, oldest first; all if there is no ``last``."""
-        files = self._files()
-        if not self.last.exists():
-            return files
-        steps = self._read_last(mmap=True)["training"]["snapshots"]
-        return [path for path in files if int(path.stem) in steps]
+        last = self.read_last(mmap=True) if self.last.exists() else None
+        return [path for path in self._files() if last is None or int(path.stem) in last["training"]["snapshots"]]
 
     def _files(self) -> list[Path]:
         return sorted(path for path in self._snapshots.glob("*") if _SNAPSHOT.fullmatch(path.name))
-
-    def put_best(self, content: dict[str, Any]) -> None:
-        """Write the best weights. Raises OSError."""
-        write_checkpoint(self.best, content)
 
     def put_snapshot(self, step: int, content: dict[str, Any]) -> None:
         """Write a snapshot of the weights. Raises OSError."""
@@ -212,18 +206,18 @@ def check_optimizer(optimizer: Optimizer, saved: Any) -> None:
 
 def check_same(path: Path, saved: dict[str, Any], present: dict[str, Any]) -> None:
     """Raise ValueError for another configuration, with the keys that differ and both their values."""
+
+    def shown(values: dict[str, Any], name: str) -> str:
+        value = values.get(name)
+        if isinstance(value, list) and len(value) <= 10 and all(isinstance(part, str) for part in value):
+            return f"[{', '.join(map(short, value))}]"
+        return short(value) if name in values else "missing"
+
     old, new = _flat(saved), _flat(present)
     if names := sorted(name for name in old.keys() | new.keys() if old.get(name, ...) != new.get(name, ...)):
-        there, now = ({name: _shown(value) for name, value in flat.items()} for flat in (old, new))
-        values = [f"{name} ({there.get(name, 'missing')} there, {now.get(name, 'missing')} now)" for name in names]
+        values = [f"{name} ({shown(old, name)} there, {shown(new, name)} now)" for name in names]
         advice = "Train in another folder, or with the configuration of this one; nothing has been changed"
         raise ValueError(f"{path} is of another configuration: {', '.join(values)}. {advice}")
-
-
-def _shown(value: Any) -> str:
-    """A value for a message: lists of text as they are, and what is long in short."""
-    is_plain = isinstance(value, list) and len(value) <= 10 and all(isinstance(part, str) for part in value)
-    return f"[{', '.join(map(short, value))}]" if is_plain else short(value)
 
 
 def _flat(value: Any, name: str = "") -> dict[str, Any]:
@@ -280,10 +274,64 @@ def _lock(handle: int) -> bool:
 
 def _release() -> None:
     """Let a forked process hold nothing of its parent's."""
-    for handle in _handles:
-        os.close(handle)
-    _handles.clear()
+    while _handles:
+        os.close(_handles.pop())
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_release)
+
+
+# The log ----------------------------------------------------------------------------------------------------
+
+
+class Log(AbstractContextManager["Log"]):
+    """Cuts a file off after the first ``keep`` lines, and appends others; ``lines`` counts them. Raises OSError: it
+    cannot be opened."""
+
+    def __init__(self, path: str | os.PathLike[str], keep: int = 0) -> None:
+        self.path = path
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+        with os.fdopen(os.dup(self._file), "rb") as file:
+            kept = [line for line in file.readlines()[:keep] if line.endswith(b"\n")]
+        self._size, self.lines = sum(map(len, kept)), len(kept)
+        if os.fstat(self._file).st_size > self._size:
+            os.ftruncate(self._file, self._size)
+
+    def add(self, entry: dict[str, Any]) -> None:
+        """Append a line, in which numbers that are not finite are null. Raises OSError: the disk refuses it."""
+        line = json.dumps(_finite(entry), ensure_ascii=False, allow_nan=False).encode() + b"\n"
+        os.lseek(self._file, self._size, os.SEEK_SET)
+        try:
+            if os.write(self._file, line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
+            raise OSError(error.errno, f"cannot write {self.path}: {error.strerror}") from error
+        self._size, self.lines = self._size + len(line), self.lines + 1
+
+    def flush(self) -> None:
+        """Bring all lines to the disk. Raises OSError."""
+        os.fsync(self._file)
+
+    def __exit__(self, *raised: object) -> None:
+        os.close(self._file)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def read_log(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """The lines of a log, or of the log in a run's folder, without an unfinished last one. Raises FileNotFoundError:
+    there is no log; ValueError: a line is not JSON, or it is a device or over 1 GiB."""
+    file = Path(path) / "log.jsonl" if Path(path).is_dir() else Path(path)
+    entries: list[dict[str, Any]] = []
+    for number, line in enumerate(content(file, _MOST_BYTES).splitlines(keepends=True), 1):
+        if line.endswith(b"\n"):
+            try:
+                entries.append(json.loads(line))
+            except (ValueError, RecursionError) as error:
+                raise ValueError(f"{file}, line {number}, is not JSON: {error}") from None
+    return entries

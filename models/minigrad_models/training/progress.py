@@ -1,19 +1,27 @@
-"""Progress of a training on stderr: loss, tokens (or another unit) per second, time left, the last evaluation."""
+"""Progress of a training on stderr: loss, tokens (or another unit) per second, time left, the last evaluation; and
+Ctrl-C, which takes effect between two updates, never within one."""
 
 from __future__ import annotations
 
 import math
 import os
+import signal
 import sys
+import threading
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
+from types import FrameType
 from typing import Any
 
 from minigrad.utils.bar import in_notebook, library
 
 QUIET_SECONDS = 10.0
-ESTIMATE_SECONDS, ESTIMATE_UPDATES = 15.0, 5  # after both, the time that the training will take is told
 LOST = (OSError, ValueError)  # a full disk, a lost terminal or a closed stream must not end a training
+# On Windows SIGTERM never comes from outside; there, Ctrl-Break is what a console or a parent process can send.
+SIGNALS = [signal.SIGINT, signal.SIGTERM]
+if sys.platform == "win32":
+    SIGNALS.append(signal.SIGBREAK)
 
 
 class Progress(AbstractContextManager["Progress"]):
@@ -29,7 +37,6 @@ class Progress(AbstractContextManager["Progress"]):
         self.loss, self.tokens, self.mark = math.nan, 0.0, time.monotonic()
         self.rate, self.metric = 0.0, ""
         self.last_line = self.mark
-        self.estimated = False
         self.bar: Any = _bar() if shown else None
 
     def __exit__(self, *raised: object) -> None:
@@ -47,10 +54,6 @@ class Progress(AbstractContextManager["Progress"]):
             self.rate, self.tokens, self.mark = self.tokens / max(now - self.mark, 1e-9), 0.0, now
         if not self.shown:
             return
-        enough = seconds - self.first_seconds >= ESTIMATE_SECONDS and self.done - self.first >= ESTIMATE_UPDATES
-        if enough and not self.estimated:
-            self.estimated = True
-            self.note(f"{about(self.left(seconds))} left, as long as nothing else takes the processor's time")
         if self.bar is not None:
             part = 100 * min(1.0, max(self.done / self.steps, seconds / self.limit))
             self.bar.set_description_str(self.text(seconds), refresh=False)
@@ -94,17 +97,44 @@ def _bar() -> Any:
     return None
 
 
-def about(seconds: float) -> str:
-    """A time as a person would say it: "about 4 min"."""
-    if seconds < 90:
-        return f"about {max(10, round(seconds, -1)):.0f} s"
-    if seconds < 90 * 60:
-        return f"about {seconds / 60:.0f} min"
-    return f"about {seconds / 3600:.1f} h"
-
-
 def clock(seconds: float) -> str:
     """Minutes and seconds, or hours, minutes and seconds."""
     whole = max(0, round(seconds))
     hours, minutes = whole // 3600, whole // 60 % 60
     return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"
+
+
+class Interrupt:
+    """In ``with Interrupt() as stop:`` Ctrl-C and SIGTERM (on Windows also Ctrl-Break) set ``stop.asked``; a second one
+    interrupts. Signals that the program was started to ignore (as in ``nohup``) stay ignored. Outside of the main
+    thread, where Python takes no signals, nothing changes. Processes that are forked meanwhile leave Ctrl-C to this
+    one; SIGTERM ends them. At the first signal ``note`` is called with a text."""
+
+    def __init__(self, note: Callable[[str], None] = lambda text: None) -> None:
+        self.asked, self._owner = False, os.getpid()
+        self._note = note
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Interrupt:
+        if threading.current_thread() is threading.main_thread():
+            for number in SIGNALS:
+                if signal.getsignal(number) is not signal.SIG_IGN:
+                    self._before[number] = signal.getsignal(number)  # first: ``__exit__`` puts back what is noted
+                    signal.signal(number, self._handle)
+        return self
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if os.getpid() != self._owner:
+            if number == signal.SIGTERM:
+                signal.signal(number, signal.SIG_DFL)
+                os.kill(os.getpid(), number)
+            return
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+        with suppress(RuntimeError):  # the signal came while another text was being written
+            self._note("stopping as soon as the current step is saved; repeat to stop at once")
+
+    def __exit__(self, *raised: object) -> None:
+        for number, handler in reversed(self._before.items()):  # Ctrl-C last: it may then come at once
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)

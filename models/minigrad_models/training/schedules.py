@@ -1,10 +1,9 @@
-"""Learning rates over time, for LambdaLR: functions from the updates so far to a factor of the highest rate.
+"""Learning rates over time, for LambdaLR: functions from e, the updates so far, to a factor of the highest rate.
 
     schedule = LambdaLR(optimizer, inverse_sqrt(warmup=4000))
 
-e counts updates from 0, as LambdaLR does; s = e + 1 is the number of the update that the rate is for. All rise
-linearly over ``warmup`` updates (Goyal et al. 2017, arXiv 1706.02677), of which the last has the full rate; of
-``steps`` in total. All raise ValueError for numbers out of range, and a rise that is longer than all.
+All rise linearly over ``warmup`` updates (Goyal et al. 2017, arXiv 1706.02677), of which the last has the full rate; of
+``steps`` in total. With s = e + 1. All raise ValueError for numbers out of range, and a rise that is longer than all.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from minigrad.backend.compiled import store
 from minigrad.nn.module import Module
@@ -20,28 +20,15 @@ from minigrad.optim.optimizer import Optimizer
 from minigrad.optim.zero_redundancy import ZeroRedundancyOptimizer
 
 from ..schema import check_like
-from . import randomness
 from .averaging import moving_average
 from .batches import Batches, Stream
-from .checkpoints import ADVICE, DAMAGE, RunFolder, check_optimizer, check_same, read_checkpoint
-from .interrupt import Interrupt
-from .log import Log
-from .progress import LOST, Progress
-from .trainer_settings import FIXED, METRIC, Settings, State, Window
+from .checkpoints import ADVICE, DAMAGE, Log, RunFolder, check_optimizer, check_same, read_checkpoint, write_checkpoint
+from .progress import LOST, Interrupt, Progress
+from .trainer_settings import FIXED, METRIC, Settings, State, Window, go_to, positions, seed, undisturbed
 from .update import Loss, Ranks, Updated, update
 
 Reason = Literal["steps", "minutes", "patience", "interrupted"]
 Evaluate = Callable[[Any], Mapping[str, float]]
-
-
-class Carried(Protocol):
-    """Something besides the model that one update hands to the next, such as the memory of a recurrent model."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """All of it, as plain data (``minigrad.save``)."""
-
-    def load_state_dict(self, state: dict[str, Any], /) -> Any:
-        """Go on from there. Raises ValueError, TypeError, LookupError or RuntimeError: it is of another kind."""
 
 
 @dataclass(frozen=True)
@@ -60,17 +47,6 @@ class Outcome:
         return self.reason != "interrupted"
 
 
-@dataclass(frozen=True)
-class Due:
-    """What is due before an update, by rank 0; all ranks do it together."""
-
-    over: Reason | None
-    asked: bool  # to stop
-    snapshot: bool
-    evaluation: bool
-    save: bool
-
-
 class Trainer:
     """Trains a model, and keeps everything that is needed to resume in a folder.
 
@@ -78,9 +54,8 @@ class Trainer:
     same weights to the bit as one that was not; ``checkpoints.py`` explains why.
 
     After ``distributed.init_process_group`` all ranks share the batches of each update; each has the same arguments.
-    Rank 0 alone evaluates, writes the folder and shows progress. The losses are those of one process, up to rounding,
-    and a training may go on with another number of ranks. Running statistics are each rank's own; those of rank 0 are
-    kept.
+    Rank 0 evaluates, writes the folder and shows progress. The losses are those of one process, up to rounding, and a
+    training may go on with another number of ranks. Of running statistics those of rank 0 are kept.
 
     Args:
         model, optimizer: as in PyTorch's loops. Modules of the model that are in eval mode stay in it; if the
@@ -88,15 +63,15 @@ class Trainer:
         batches: an object with ``epoch(number, start)``, such as LoaderBatches.
         loss: (model, batch) -> the mean loss, a tensor of one element, and its weight (target tokens), by
             which the batches of one update, and the losses of several, are averaged.
-        folder: of the run; it is created if it does not exist.
-        settings: the length of the training, and how often it evaluates, saves and logs.
+        folder, settings: of the run; the folder is created if it does not exist.
         schedule: of the learning rate; it steps after each update. A resumed run may have another function in
             its LambdaLR; any other schedule continues unchanged.
         evaluate: model -> metrics by name. It runs in eval mode, without gradients; the random numbers that it
             draws do not affect training.
         extra: plain data (``minigrad.save``) for the checkpoints, such as tokenizers. Its "config", if it has
             one, must be the same when the run resumes.
-        carried: what the loss function changes besides the model, and checkpoints have to hold; a run of one rank.
+        carried: an object with ``state_dict`` and ``load_state_dict``: what one update hands to the next besides the
+            model, such as the memory of a recurrent model; a run of one rank.
 
     Attributes:
         state: the position of the training.
@@ -117,7 +92,7 @@ class Trainer:
         schedule: LRScheduler | None = None,
         evaluate: Evaluate | None = None,
         extra: dict[str, Any] | None = None,
-        carried: Carried | None = None,
+        carried: Any = None,
     ) -> None:
         if not isinstance(schedule, LRScheduler | None):
             raise TypeError("schedule must be an LRScheduler; of a function, LambdaLR(optimizer, function)")
@@ -188,20 +163,20 @@ class Trainer:
         self._pending: Updated | None = None
         reason: Reason | None = None
         while not reason:
-            due = self.ranks.of_first(self._due)
-            if due.asked or due.over or due.snapshot or due.evaluation or due.save:
+            over, asked, snapshot, evaluation, save = self.ranks.of_first(self._due)
+            if asked or over or snapshot or evaluation or save:
                 self._count_pending()  # nothing is saved or evaluated before the last update is known to be sound
-            if due.asked:
+            if asked:
                 break
-            if due.snapshot:
+            if snapshot:
                 state.snapshots = [*state.snapshots, state.step][-self.settings.keep_snapshots :]
                 self.ranks.of_first(lambda: self.folder.put_snapshot(state.step, self._weights(self.model)))
-            if due.evaluation:
+            if evaluation:
                 state.evaluated, state.best, state.best_step, state.bad = self.ranks.of_first(self._evaluate)
-            if due.save:
+            if save:
                 self._consolidate()
                 self.ranks.of_first(self._put_last)
-            reason = due.over or self._impatient()
+            reason = over or self._impatient()
             if not reason:
                 self._update()
         self._consolidate()
@@ -209,7 +184,9 @@ class Trainer:
         self.ranks.close()
         return self._outcome(reason or "interrupted")
 
-    def _due(self) -> Due:
+    def _due(self) -> tuple[Reason | None, bool, bool, bool, bool]:
+        """Rank 0's decision for all ranks before an update: whether the training is over, is asked to stop, and needs a
+        snapshot, an evaluation, or a checkpoint."""
         state, settings, step = self.state, self.settings, self.state.step
         over = self._over()
         every = settings.snapshot_every or settings.evaluate_every
@@ -218,7 +195,7 @@ class Trainer:
         by_step = settings.save_every is not None and step % settings.save_every == 0
         by_time = settings.save_seconds is not None and time.monotonic() - self._saved_at >= settings.save_seconds
         save = step != self._saved_step and (by_step or by_time)
-        return Due(over, self._stop.asked, snapshot, evaluation, snapshot or evaluation or save)
+        return over, self._stop.asked, snapshot, evaluation, snapshot or evaluation or save
 
     def _evaluation_due(self, last: bool) -> bool:
         due = last or self.state.step % self.settings.evaluate_every == 0
@@ -265,8 +242,8 @@ class Trainer:
         if done.is_known or is_logged:
             self._count_pending()
         if is_logged:
-            self._write({**state.window.means(), "lr": rate})
-            state.window = Window()
+            sums, state.window = state.window, Window()
+            self._write({"loss": sums.loss / sums.tokens, "grad_norm": sums.norm / sums.updates, "lr": rate})
 
     def _batches(self, step: int) -> Iterator[Any]:
         """The batches of an update. Of several, each is fetched and used with random numbers that depend on the seed,
@@ -274,7 +251,7 @@ class Trainer:
         for number in range(self.settings.accumulate):
             if self.settings.accumulate > 1:
                 digest = hashlib.sha256(f"{self.settings.seed} {step} {number}".encode()).digest()
-                randomness.seed(int.from_bytes(digest[:8], "little"))
+                seed(int.from_bytes(digest[:8], "little"))
             yield self._stream.take()
 
     def _count_pending(self) -> None:
@@ -283,7 +260,9 @@ class Trainer:
         if self._pending is not None:
             done, self._pending = self._pending, None
             loss, norm = done.check()
-            self.state.window.add(loss, done.weight, norm)
+            window = self.state.window
+            window.updates, window.tokens = window.updates + 1, window.tokens + done.weight
+            window.loss, window.norm = window.loss + loss * done.weight, window.norm + norm
             self._bar.advance(loss, done.weight, self._seconds())
 
     def _write(self, entries: dict[str, Any]) -> None:
@@ -305,17 +284,17 @@ class Trainer:
         assert self.evaluate is not None
         state, settings = self.state, self.settings
         model = self.model if self.averaged is None else self.averaged.module
-        with randomness.undisturbed(model):
+        with undisturbed(model):
             metrics = {name: float(value) for name, value in self.evaluate(model).items()}
         if settings.metric not in metrics:
             results = ", ".join(metrics) or "nothing"
             raise ValueError(f"the evaluation gives {results}, but not {settings.metric!r}, the metric of the settings")
-        value = metrics[settings.metric]
-        best = settings.better(value, state.best)
+        value, sign = metrics[settings.metric], 1 if settings.mode == "max" else -1
+        best = value == value and (state.best is None or sign * value > sign * state.best)  # NaN never is
         state.evaluated, state.bad = state.step, 0 if best else state.bad + 1
         if best:
             state.best, state.best_step = value, state.step
-            self.folder.put_best({**self._weights(model), "metrics": metrics})
+            write_checkpoint(self.folder.best, {**self._weights(model), "metrics": metrics})
         self._write({"evaluation": metrics, "best": best})
         self._bar.evaluated(settings.metric, value)
         if settings.progress:
@@ -330,15 +309,14 @@ class Trainer:
 
     def _everything(self) -> dict[str, Any]:
         self._seconds()
+        parts = {"optimizer": self.optimizer, "schedule": self.schedule, "averaged": self.averaged}
+        parts |= {} if self.carried is None else {"carried": self.carried}
         return {
             **self._weights(self.model),
-            "optimizer": self.optimizer.state_dict(),
-            "schedule": None if self.schedule is None else self.schedule.state_dict(),
-            "averaged": None if self.averaged is None else self.averaged.state_dict(),
-            "random": randomness.positions(),
+            **{name: None if part is None else part.state_dict() for name, part in parts.items()},
+            "random": positions(),
             "training": asdict(self.state),
             "settings": asdict(self.settings),
-            **({} if self.carried is None else {"carried": self.carried.state_dict()}),
         }
 
     def _restore(self) -> None:
@@ -384,7 +362,7 @@ class Trainer:
             self.carried.load_state_dict(checkpoint["carried"])
         position = checkpoint["training"]
         self.state = State(**{**position, "window": Window(**position.get("window", {}))})
-        randomness.go_to(checkpoint["random"])
+        go_to(checkpoint["random"])
 
     @contextmanager
     def _blaming_checkpoint(self) -> Iterator[None]:
@@ -397,25 +375,26 @@ class Trainer:
     def _begin(self) -> None:
         """Begin a run, with a first checkpoint, which shows that one can be written and read."""
         self.state = State()
-        randomness.seed(self.settings.seed)
+        seed(self.settings.seed)
         self._clock = time.monotonic()
         for model in filter(None, (self.model, self.averaged)):
             self.ranks.send([*model.parameters(), *model.buffers()])
         self._consolidate()
-        self.ranks.of_first(self._put_first)
-        self._saved_step, self._saved_at = 0, time.monotonic()
 
-    def _put_first(self) -> None:
-        self.folder.put_last(self._everything())
-        try:
-            read_checkpoint(self.folder.last, mmap=True)
-        except RuntimeError as error:
-            self.folder.last.unlink()
-            if not isinstance(error.__cause__, pickle.UnpicklingError):
-                raise
-            fault = "a part of the training is not plain data, and could not be loaded again"
-            advice = "look at extra, and at the states of the optimizer and the schedule"
-            raise TypeError(f"{fault}: {advice} ({error.__cause__})") from error
+        def put() -> None:
+            self.folder.put_last(self._everything())
+            try:
+                read_checkpoint(self.folder.last, mmap=True)
+            except RuntimeError as error:
+                self.folder.last.unlink()
+                if not isinstance(error.__cause__, pickle.UnpicklingError):
+                    raise
+                fault = "a part of the training is not plain data, and could not be loaded again"
+                advice = "look at extra, and at the states of the optimizer and the schedule"
+                raise TypeError(f"{fault}: {advice} ({error.__cause__})") from error
+
+        self.ranks.of_first(put)
+        self._saved_step, self._saved_at = 0, time.monotonic()
 
     def _put_last(self) -> None:
         self._log.flush()

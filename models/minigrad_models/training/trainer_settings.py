@@ -1,10 +1,22 @@
-"""The settings of a training, and its position: everything besides weights and the optimiser's state."""
+"""The settings of a training, its position, and the generators of random numbers that it may use, minigrad's, Python's
+and NumPy's: everything besides weights and the optimiser's state."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import numpy as np
+
+from minigrad.autograd import no_grad
+from minigrad.autograd.mode import at_end, kept
+from minigrad.backend.random import default_generator, manual_seed
+from minigrad.nn.module import Module
+
+from ..schema import check_like
 
 COUNTS = ("steps", "accumulate", "evaluate_every", "save_every", "snapshot_every", "patience", "log_every")
 FIXED = ("seed", "accumulate", "clip", "ema_decay")  # a new value makes it another training
@@ -14,7 +26,7 @@ METRIC = ("metric", "mode")  # a new value makes all earlier evaluations void
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of ``Trainer``. A step is one update of the weights.
+    """The settings of ``Trainer``. A step is one update of the weights. Raises ValueError: a number out of range.
 
     Args:
         steps: updates in total.
@@ -24,8 +36,8 @@ class Settings:
         clip: the largest norm of all gradients together; None for any.
         evaluate_every: steps between evaluations; the last step has one, too.
         save_every: steps between checkpoints; None for by time alone.
-        save_seconds: seconds between checkpoints; None for by steps alone. There is also one after every
-            evaluation and snapshot, and at the end.
+        save_seconds: seconds between checkpoints; None for by steps alone. One more follows every evaluation and
+            snapshot, and the end.
         patience: stop after so many evaluations in a row without improvement; None for never.
         metric: the name, among the evaluation's results, of the number that should improve. A run that is
             resumed with another metric or ``mode`` forgets the best so far.
@@ -37,8 +49,6 @@ class Settings:
         seed: of dropout, and of Python's and NumPy's own random numbers.
         progress: show a bar (with tqdm, in a terminal), or a line every ten seconds, on stderr.
         unit: what the weights of losses count, for the progress: "tokens", "pictures".
-
-    Raises ValueError: a number out of range.
     """
 
     steps: int
@@ -61,24 +71,21 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name in COUNTS:
-            self._check(name, "be a positive whole number", lambda x: _is_whole(x) and x > 0)
+            self._check(name, "be a positive whole number", lambda x: is_whole(x) and x > 0)
         for name in ("minutes", "clip", "save_seconds"):
             self._check(name, "be positive", lambda x: x > 0)
         self._check("ema_decay", "lie in [0, 1)", lambda x: 0 <= x < 1)
         self._check("mode", 'be "min" or "max"', lambda x: x in ("min", "max"), optional=False)
-        self._check("keep_snapshots", "be a whole number from 0 on", lambda x: _is_whole(x) and x >= 0, optional=False)
+        self._check("keep_snapshots", "be a whole number from 0 on", lambda x: is_whole(x) and x >= 0, optional=False)
 
     def _check(self, name: str, rule: str, holds: Callable[[Any], bool], optional: bool = True) -> None:
         value = getattr(self, name)
         if not (optional and value is None) and not holds(value):
             raise ValueError(f"{name} must {rule}, not {value!r}")
 
-    def better(self, value: float, than: float | None) -> bool:
-        """Whether a metric is better than the best so far; NaN never is."""
-        return value == value and (than is None or (value < than if self.mode == "min" else value > than))
 
-
-def _is_whole(value: Any) -> bool:
+def is_whole(value: Any) -> bool:
+    """Whether a value is an int, and no bool."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -90,16 +97,6 @@ class Window:
     loss: float = 0.0  # weighted by tokens
     tokens: float = 0.0
     norm: float = 0.0
-
-    def add(self, loss: float, tokens: float, norm: float) -> None:
-        self.updates += 1
-        self.loss += loss * tokens
-        self.tokens += tokens
-        self.norm += norm
-
-    def means(self) -> dict[str, float]:
-        """The loss per token, and the norm per update."""
-        return {"loss": self.loss / self.tokens, "grad_norm": self.norm / self.updates}
 
 
 @dataclass
@@ -118,3 +115,46 @@ class State:
     snapshots: list[int] = field(default_factory=list)  # the steps of those to keep
     lines: int = 0  # of the log
     window: Window = field(default_factory=Window)  # for the next line
+
+
+def seed(number: int) -> None:
+    """Seed all generators of random numbers."""
+    manual_seed(number)
+    random.seed(number)
+    np.random.seed(number % 2**32)
+
+
+def positions() -> dict[str, Any]:
+    """The states of all generators, as plain data."""
+    return {
+        "minigrad": default_generator.get_state(),
+        "python": random.getstate(),
+        "numpy": np.random.get_state(legacy=False),
+    }
+
+
+def go_to(state: dict[str, Any]) -> None:
+    """Restore the states from ``positions``. Raises ValueError: they are none."""
+    check_like(state, positions(), "random")
+    if not 0 <= state["numpy"]["state"]["pos"] <= 624:  # NumPy would read beyond its words
+        raise ValueError("random['numpy'] has a position beyond its words")
+    default_generator.set_state(state["minigrad"])
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+
+
+@contextmanager
+def undisturbed(model: Module) -> Iterator[None]:
+    """For evaluation: no gradients, the model in eval mode; at the end the modes of all modules, and all
+    random number generators, are as before."""
+    modes = [(module, module.training) for module in model.modules()]
+    before = positions()
+
+    def put_back() -> None:
+        for module, mode in modes:
+            module.training = mode
+        go_to(before)
+
+    with at_end(put_back) as end, end, kept() as mode, mode, no_grad():
+        model.eval()
+        yield

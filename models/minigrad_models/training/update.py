@@ -1,19 +1,16 @@
-"""One update of the weights, from one batch or from several, by this process alone or by the ranks of
+"""One update of the weights, from one batch or from several, by this process or by the ranks of
 ``minigrad.distributed``.
 
 Of N ranks, rank r takes the batches r, r + N, ... of an update. Gradients are added up over all ranks, and every rank
-changes its weights by the same sum, so that weights stay equal. What an update computes depends on the seed, the step
-and the batches' numbers, not on how many ranks there are (up to rounding): a training can go on with another number.
-
-Threads wait for each other after every operation. If operations are small, ranks that meet once per update are faster
-(docs/performance.md has figures).
+changes its weights by the same sum. The sum depends on the seed, the step and the batches' numbers, not on how many
+ranks there are (up to rounding): a training can go on with another number.
 """
 
 from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Any, NamedTuple, TypeVar
 
@@ -57,13 +54,8 @@ class Updated:
         """The mean loss. Raises as ``check``."""
         return self.check()[0]
 
-    @property
-    def norm(self) -> float:
-        """The norm of the gradient before it was clipped. Raises as ``check``."""
-        return self.check()[1]
-
     def check(self) -> tuple[float, float]:
-        """The loss and the norm. Raises RuntimeError: one of them is not finite."""
+        """The mean loss, and the norm of the gradient before it was clipped. Raises RuntimeError: one is not finite."""
         loss, norm = sum(read() * weight for read, weight in self._losses) / self.weight, self._norm()
         for name, value in (("loss", loss), ("norm of the gradient", norm)):
             if not math.isfinite(value):
@@ -93,10 +85,9 @@ def update(
     gradients: Callable[[Module, Loss, Iterable[Any], int], list[Part]] | None = None,
 ) -> Updated:
     """Change the weights by the gradient of the mean loss of all batches. Each batch counts by its weight (target
-    tokens): the gradient ∑ᵢ wᵢ ∇Lᵢ / ∑ᵢ wᵢ is that of one large batch, up to rounding. Gradients are added with weights
-    relative to the first, which leaves the gradient of a single batch unchanged to the bit: by ``gradients``, which is
-    ``add_gradients`` or that of several ranks. Raises RuntimeError: the loss or the norm is not finite in ``step``; the
-    weights are unchanged (on a GPU, reading them raises); ValueError: a weight is not positive."""
+    tokens): the gradient ∑ᵢ wᵢ ∇Lᵢ / ∑ᵢ wᵢ is that of one large batch, up to rounding; ``gradients`` adds them up, by
+    default ``add_gradients``. Raises RuntimeError: the loss or the norm is not finite in ``step``; the weights are
+    unchanged (on a GPU, reading them raises); ValueError: a weight is not positive."""
     optimizer.zero_grad()
     parts = (gradients or add_gradients)(model, loss, batches, step)
     parameters: list[Tensor] = [p for group in optimizer.param_groups for p in group["params"]]
@@ -117,8 +108,9 @@ def update(
 def add_gradients(
     model: Module, loss: Loss, batches: Iterable[Any], step: int, rank: int = 0, ranks: int = 1
 ) -> list[Part]:
-    """Add up the gradients of one rank's batches, with weights relative to the first of them: of each ``ranks`` batches
-    it takes the one at ``rank``, and fetches all. Raises ValueError: a weight is not positive."""
+    """Add up the gradients of one rank's batches, with weights relative to the first of them, which leaves the gradient
+    of a single batch unchanged to the bit: of each ``ranks`` batches it takes the one at ``rank``, and fetches all.
+    Raises ValueError: a weight is not positive."""
     parts: list[Part] = []
     for number, batch in enumerate(batches):
         if number % ranks != rank:
@@ -174,23 +166,19 @@ class Ranks:
         objects.all_gather_object(gathered, (own, [p.grad is not None for p in parameters]))
         together = sorted((part for theirs, _ in gathered for part in theirs), key=lambda part: part.number)
         used = [any(present) for present in zip(*(present for _, present in gathered), strict=True)]
-        self._reduce(parameters, used, own[0].weight / together[0].weight)
-        return together
-
-    def _reduce(self, parameters: Sequence[Tensor], used: Sequence[bool], factor: float) -> None:
-        """Add up gradients, times each rank's factor, where any rank has one."""
+        # Gradients are added up, times each rank's factor, where any rank has one.
         if self._buckets is None or [*map(id, self._buckets.parameters)] != [*map(id, parameters)]:
             self._buckets = Buckets(parameters, the_group())
-        buckets = self._buckets
+        buckets, factor = self._buckets, own[0].weight / together[0].weight
         buckets.begin()
         for number in reversed(range(len(parameters))):
-            grad = parameters[number].grad
-            if grad is not None:
+            if (grad := parameters[number].grad) is not None:
                 buckets.add(number, grad.array)
             buckets.complete(number, factor)
         buckets.wait()
         for number, parameter in enumerate(parameters):
             parameter.grad = wrap(buckets.view(number)) if used[number] else None
+        return together
 
     def check_equal(self, model: Module) -> None:
         """Raise RuntimeError on all ranks if their weights are not equal to the bit, as they have to be."""

@@ -65,7 +65,9 @@ class Embedding(Picture):
         return indices, np.clip(cosines, -1, 1)
 
     @cached_property
-    def _principal(self) -> tuple[Array, tuple[float, float]]:
+    def principal(self) -> tuple[Array, tuple[float, float]]:
+        """The first two principal components of the words (V, 2) (Pearson 1901; by singular values), and the part of
+        all variance that each of the two has."""
         centred = self.weights.astype(np.float64) - self.weights.mean(0, dtype=np.float64)
         # The factor R of centred = QR has its singular values and its right vectors, and is small.
         _, sizes, axes = np.linalg.svd(np.linalg.qr(centred, mode="r"))
@@ -76,16 +78,6 @@ class Embedding(Picture):
         total = (sizes**2).sum()
         parts[: len(sizes[:2])] = sizes[:2] ** 2 / total if total else 0
         return points, (float(parts[0]), float(parts[1]))
-
-    @property
-    def points(self) -> Array:
-        """The first two principal components of the words (V, 2) (Pearson 1901; by singular values)."""
-        return self._principal[0]
-
-    @property
-    def explained(self) -> tuple[float, float]:
-        """The part of all variance that each of the two has."""
-        return self._principal[1]
 
     def index(self, word: str | int) -> int:
         """The number of the first word of a name. Raises ValueError: there is none; it names similar ones."""
@@ -106,13 +98,13 @@ class Embedding(Picture):
 
     def page(self) -> Page:
         """A map to point at, with a search and each word's neighbours; one file that works offline."""
-        indices, cosines = self.neighbours
+        (indices, cosines), (points, explained) = self.neighbours, self.principal
         data = {
             "title": self.title,
             "tokens": list(self.tokens),
             "width": self.weights.shape[1],
-            "points": coded(self.points, "<f4"),
-            "explained": list(self.explained),
+            "points": coded(points, "<f4"),
+            "explained": list(explained),
             "count": indices.shape[1],
             "indices": coded(indices, "<i4"),
             "cosines": coded(np.rint(cosines * 32767), "<i2"),
@@ -121,12 +113,13 @@ class Embedding(Picture):
         return Page.of("embedding", self.title, {"embedding": data}, height=680)
 
     def svg(self, word: str | int | None = None) -> str:
-        """A vector picture of all words, or of one among its neighbours; raises ValueError as ``index``.
-
-        Names are written from the first word on, as far as there is room.
-        """
+        """A vector picture of all words, or of one among its neighbours; raises ValueError as ``index``. Names are
+        written from the first word on, as far as there is room."""
         drawing = Drawing(WIDE, HIGH, self.title)
-        places = _fitted(self.points)
+        points, size = self.principal[0], np.array([WIDE, HIGH])
+        low, high = points.min(0), points.max(0)
+        scale = ((size - 2 * EDGE) / np.maximum(high - low, 1e-12)).min()  # one for both axes
+        places = (points - (low + high) / 2) * min(scale, 1e12) * [1, -1] + size / 2
         dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places.tolist())
         drawing.add("path", d=dots, stroke=QUIET, stroke_width=3, stroke_linecap="round", opacity=0.45)
         near: list[int] = []
@@ -151,8 +144,8 @@ def embedding(weights: Any, tokens: Any = None, neighbours: int = 10, title: str
         tokens: the text of each; a function from a number to a text, or a tokenizer; their numbers if None.
         neighbours: how many of each word are in the page.
 
-    Raises TypeError: weights is neither: a text, a module that has no weights of its own. ValueError: weights are no
-    matrix of finite numbers, there are too many words for a page, or tokens do not fit them.
+    Raises TypeError: weights is neither. ValueError: weights are no matrix of finite numbers, there are too many words
+    for a page, or tokens do not fit them.
     """
     weights = getattr(weights, "weight", weights)
     matrix = host(weights)
@@ -180,14 +173,6 @@ def embedding(weights: Any, tokens: Any = None, neighbours: int = 10, title: str
             f"({label(names[first])!r}) has such; {np.count_nonzero(~finite):,} do"
         )
     return Embedding(matrix, names, neighbours, title)
-
-
-def _fitted(points: Array) -> Array:
-    """Points (V, 2) in the picture, with one scale for both axes."""
-    low, high, size = points.min(0), points.max(0), np.array([WIDE, HIGH])
-    scale = ((size - 2 * EDGE) / np.maximum(high - low, 1e-12)).min()
-    placed: Array = (points - (low + high) / 2) * min(scale, 1e12) * [1, -1] + size / 2
-    return placed
 
 
 def _name(drawing: Drawing, boxes: list[Box], place: Array, name: str, colour: str, forced: bool) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -25,13 +24,7 @@ _MOST_DOTS = 32  # points of a curve, up to which each has a dot
 
 @dataclass(frozen=True)
 class Field:
-    """The part of a drawing in which curves lie, and how numbers become places in it.
-
-    Attributes:
-        left, right, top, bottom: its edges.
-        across, up: its axes.
-        size: of the numbers beside it.
-    """
+    """The part of a drawing in which curves lie, and how numbers become places in it."""
 
     drawing: Drawing
     left: float
@@ -40,7 +33,7 @@ class Field:
     bottom: float
     across: Axis
     up: Axis
-    size: float = 9
+    size: float = 9  # of the numbers beside it
 
     def x(self, values: Floats) -> Floats:
         """Places across; NaN for numbers without one."""
@@ -66,57 +59,33 @@ class Field:
             if x + letter / 2 * len(text) < self.right - letter * len(name) - 6:  # else the name stands there
                 drawing.text(x, under, text, "middle", self.size, QUIET)
 
-    @contextmanager
-    def clipped(self) -> Iterator[None]:
-        """What is drawn meanwhile ends at the field's edges."""
-        drawing, name = self.drawing, f"field-{self.left:.0f}-{self.top:.0f}"
-        drawing.open("clipPath", id=name)
-        wide, tall = self.right - self.left + 4, self.bottom - self.top + 5
-        drawing.add("rect", x=self.left, y=self.top - 4, width=wide, height=tall)
-        drawing.close("clipPath")
-        drawing.open("g", clip_path=f"url(#{name})")
-        yield
-        drawing.close("g")
-
     def line(self, x: Floats, y: Floats, colour: str, width: float, dash: str | None = None) -> None:
         """A line through points, that stops where one is none, or has no place on an axis."""
         places = np.stack([self.x(x), self.y(y)], 1)
         for part in np.split(places, np.flatnonzero(~np.isfinite(places).all(1))):
             part = part[np.isfinite(part).all(1)]
             if len(part) == 1:
-                self.dot(float(part[0, 0]), float(part[0, 1]), colour, width)
+                self.drawing.add("circle", cx=float(part[0, 0]), cy=float(part[0, 1]), r=width, fill=colour)
             elif len(part):
                 self.drawing.line(map(tuple, part.tolist()), colour, width, dash)
 
     def dots(self, x: Floats, y: Floats, colour: str, radius: float) -> None:
         """A dot at each point that has a place."""
-        for place in zip(self.x(x).tolist(), self.y(y).tolist(), strict=True):
-            if math.isfinite(sum(place)):
-                self.dot(*place, colour, radius)
-
-    def dot(self, x: float, y: float, colour: str, radius: float) -> None:
-        """A dot at a place."""
-        self.drawing.add("circle", cx=x, cy=y, r=radius, fill=colour)
+        for across, up in zip(self.x(x).tolist(), self.y(y).tolist(), strict=True):
+            if math.isfinite(across + up):
+                self.drawing.add("circle", cx=across, cy=up, r=radius, fill=colour)
 
 
 class Curve(NamedTuple):
-    """A line of a chart.
-
-    Attributes:
-        x, y: its points.
-        colour: its number in the palette.
-        dashed: without dots; what theory says, say.
-        joined: a line goes from point to point; else each is a dot.
-        named: its name stands at its end.
-    """
+    """A line of a chart."""
 
     name: str
     x: Floats
     y: Floats
-    colour: int
-    dashed: bool = False
-    named: bool = True
-    joined: bool = True
+    colour: int  # its number in the palette
+    dashed: bool = False  # without dots: a theory's, say
+    named: bool = True  # its name stands at its end
+    joined: bool = True  # a line goes from point to point; else each is a dot
 
 
 def draw(
@@ -127,44 +96,43 @@ def draw(
     log: tuple[bool, bool] = (False, False),
     width: float = 640.0,
 ) -> str:
-    """A chart as the text of an SVG file, on white.
-
-    Args:
-        across, up: names of the axes. log: which of them are logarithmic.
-        width: in pixels.
-
-    Raises ValueError: there is no curve, or hardly room for one beside the names.
-    """
+    """A chart ``width`` pixels wide as the text of an SVG file, on white. ``across`` and ``up`` name the axes, ``log``
+    says which are logarithmic. Raises ValueError: there is no curve, or hardly room for one beside the names."""
     names = [cut(curve.name, _LONGEST) for curve in curves if curve.named]
     right = width - _EDGE - _GAP - _NAMED * max(map(len, names), default=0)
     if not curves or right - _LEFT < 100:
         raise ValueError("there is no curve to draw" if not curves else f"a width of {width:g} has no room for curves")
     tall = 0.55 * (right - _LEFT)
     drawing = Drawing(width, _TOP + tall + _BOTTOM, title)
-    axes = Axis.of([curve.x for curve in curves], log[0]), Axis.of([curve.y for curve in curves], log[1])
+    ranges = bounds([curve.x for curve in curves], log[0]), bounds([curve.y for curve in curves], log[1])
+    axes = Axis(*ranges[0], log[0]), Axis(*ranges[1], log[1])
     field = Field(drawing, _LEFT, right, _TOP, _TOP + tall, *axes, size=_SMALL)
     drawing.text(_EDGE, 20, title, size=_TITLE, font_family=SERIF, font_weight=600)
     drawing.text(_EDGE, 36, up, size=_SMALL, colour=QUIET)
     field.axes(across)
-    with field.clipped():
-        for curve in curves:
-            colour = LIGHT.nth(curve.colour)
-            if curve.joined:
-                field.line(curve.x, curve.y, colour, 1.2 if curve.dashed else 1.6, "4 3" if curve.dashed else None)
-            if not curve.joined or (not curve.dashed and len(curve.x) <= _MOST_DOTS):
-                field.dots(curve.x, curve.y, colour, 2.2)
-    _write_names(field, [curve for curve in curves if curve.named])
-    return drawing.svg()
-
-
-def _write_names(field: Field, curves: Sequence[Curve]) -> None:
-    """Names beside the ends of their curves, as near as they can stand without touching."""
-    places = [field.y(curve.y) for curve in curves]
+    inside = f"field-{field.left:.0f}-{field.top:.0f}"  # curves end at the field's edges
+    drawing.open("clipPath", id=inside)
+    drawing.add(
+        "rect", x=field.left, y=field.top - 4, width=right - field.left + 4, height=field.bottom - field.top + 5
+    )
+    drawing.close("clipPath")
+    drawing.open("g", clip_path=f"url(#{inside})")
+    for curve in curves:
+        colour = LIGHT.nth(curve.colour)
+        if curve.joined:
+            field.line(curve.x, curve.y, colour, 1.2 if curve.dashed else 1.6, "4 3" if curve.dashed else None)
+        if not curve.joined or (not curve.dashed and len(curve.x) <= _MOST_DOTS):
+            field.dots(curve.x, curve.y, colour, 2.2)
+    drawing.close("g")
+    # Names stand beside the ends of their curves, as near as they can without touching.
+    named = [curve for curve in curves if curve.named]
+    places = [field.y(curve.y) for curve in named]
     ends = [float(y[np.isfinite(y)][-1]) if np.isfinite(y).any() else field.bottom for y in places]
     order = np.argsort(ends, kind="stable").tolist()
     for i, y in zip(order, apart([ends[i] for i in order], _NAME + 2, field.bottom + _BOTTOM - 12), strict=True):
-        name, colour = cut(curves[i].name, _LONGEST), LIGHT.nth(curves[i].colour)
-        field.drawing.text(field.right + _GAP, y + 4, name, size=_NAME, colour=colour, font_family=SERIF)
+        colour = LIGHT.nth(named[i].colour)
+        drawing.text(right + _GAP, y + 4, names[i], size=_NAME, colour=colour, font_family=SERIF)
+    return drawing.svg()
 
 
 def apart(places: Sequence[float], gap: float, last: float) -> list[float]:
@@ -188,11 +156,6 @@ class Axis:
     low: float
     high: float
     log: bool = False
-
-    @classmethod
-    def of(cls, values: Iterable[Floats], log: bool = False) -> Axis:
-        """One on which all these values have a place (``bounds``)."""
-        return cls(*bounds([*values], log), log)
 
     def places(self, values: Floats, start: float, stop: float) -> Floats:
         """Where values lie if the axis goes from ``start`` to ``stop``; NaN for those without a place."""

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor, no_grad, where
 from minigrad.backend.host import host
-from minigrad.nn import Module, ModuleList
+from minigrad.nn import Module
 from minigrad.utils.bar import bar
 from minigrad.viz.attention.attention_data import Reader
 from minigrad.viz.attention.attention_record import in_evaluation
@@ -32,20 +32,6 @@ CELLS = 1 << 22  # logits that are held at a time
 COLUMNS = 16  # of a picture, by default
 WIDE, HIGH, LEFT, TOP = 76.0, 24.0, 84.0, 56.0  # of a cell of the picture, and what is around them, in pixels
 UNKNOWN = -1  # for a token that nobody knows
-
-
-class LayeredModel(Protocol):
-    """The parts of a model that the lens uses; ``generation.continuation.LanguageModel`` has them, too."""
-
-    @property
-    def layers(self) -> ModuleList:
-        """Called one after another; the first argument of each is the state (B, T, D)."""
-
-    def logits(self, states: Tensor) -> Tensor:
-        """The states after any layer (..., D) -> logits (..., V), as the model makes them after the last."""
-
-    def __call__(self, *tokens: Any, **named: Any) -> Any:
-        """Tokens (B, T) -> logits (B, T, V); of several results they are the first."""
 
 
 class Numbers(NamedTuple):
@@ -83,16 +69,12 @@ class LogitLens(Picture):
         rows, positions, _ = self.numbers.ids.shape
         at = checked_number("layer", layer, rows), checked_number("position", position, positions)
         pairs = zip(self.numbers.ids[at].tolist(), self.numbers.probabilities[at].tolist(), strict=True)
-        return [(self.text(i), p) for i, p in pairs][: max(count, 0)]
+        return [(self._texts[i], p) for i, p in pairs][: max(count, 0)]
 
     @cached_property
     def _texts(self) -> dict[int, str]:
         ids = {*self.numbers.ids.reshape(-1).tolist(), *self.targets.tolist()} - {UNKNOWN}
         return {i: clean(self.read(i)) for i in sorted(ids)}
-
-    def text(self, i: int) -> str:
-        """The text of a token that is in the picture, as it is drawn."""
-        return self._texts[i]
 
     def page(self) -> Page:
         """The grid to point at, with the likeliest tokens of a cell and curves over the layers; one file that works
@@ -134,29 +116,25 @@ class LogitLens(Picture):
             y = TOP + HIGH * (rows - 1 - row)
             name = "embedding" if row == 0 and rows > 1 else "output" if row == rows - 1 else str(row)
             drawing.text(LEFT - 8, y + HIGH / 2 + 4, name, "end", 11, QUIET)
-            for position in range(start, stop):
-                self._cell(drawing, row, position, LEFT + WIDE * (position - start), y)
+            for position in range(start, stop):  # the likeliest token, darker the likelier, in bold where it is right
+                x, at = LEFT + WIDE * (position - start), (row, position, 0)
+                chosen, opacity = int(self.numbers.ids[at]), float(self.numbers.probabilities[at])
+                box = {"x": x, "y": y, "width": WIDE, "height": HIGH}
+                drawing.add("rect", **box, fill=LIGHT.accent, fill_opacity=opacity, stroke=LINE)
+                colour = LIGHT.on_accent(opacity) if opacity > 0.02 else INK
+                bold = {"font_weight": 600} if chosen == self.targets[position] else {}
+                text = shortened(self._texts[chosen], 11, WIDE - 6)
+                drawing.text(x + WIDE / 2, y + HIGH / 2 + 4, text, "middle", 11, colour, **bold)
         for position in range(start, stop):
             middle = LEFT + WIDE * (position - start + 0.5)
             if (target := int(self.targets[position])) != UNKNOWN:
-                drawing.text(middle, TOP - 8, shortened(self.text(target), 11, WIDE - 6), "middle", 11)
+                drawing.text(middle, TOP - 8, shortened(self._texts[target], 11, WIDE - 6), "middle", 11)
             drawing.text(middle, TOP + HIGH * rows + 17, shortened(self.tokens[position], 11, WIDE - 6), "middle", 11)
         return drawing.svg()
 
-    def _cell(self, drawing: Drawing, row: int, position: int, x: float, y: float) -> None:
-        """The likeliest token, the darker the likelier it is; in bold where it is right."""
-        chosen, opacity = int(self.numbers.ids[row, position, 0]), float(self.numbers.probabilities[row, position, 0])
-        drawing.add("rect", x=x, y=y, width=WIDE, height=HIGH, fill=LIGHT.accent, fill_opacity=opacity, stroke=LINE)
-        right = chosen == self.targets[position]
-        colour = LIGHT.on_accent(opacity) if opacity > 0.02 else INK
-        look = {"font_weight": 600} if right else {}
-        drawing.text(
-            x + WIDE / 2, y + HIGH / 2 + 4, shortened(self.text(chosen), 11, WIDE - 6), "middle", 11, colour, **look
-        )
-
 
 def logit_lens(
-    model: LayeredModel,
+    model: Any,
     tokens: Any,
     labels: Any = None,
     *,
@@ -171,8 +149,9 @@ def logit_lens(
         viz.logit_lens(GPT2.from_pretrained(folder), "The capital of Italy is").save("lens.html")
 
     Args:
-        model: has ``layers``, a ModuleList, and ``logits(states)``: see ``LayeredModel``. It runs once, in
-            evaluation mode, and is afterwards as before.
+        model: tokens (B, T) -> logits (B, T, V), of several results the first. It has ``layers``, a ModuleList, called
+            one after another, the first argument of each being the state (B, T, D); and ``logits(states)``, which maps
+            the states after any of them (..., D) to logits (..., V). It runs once, and is afterwards as before.
         tokens: ids (T,) or (B, T); or a text for the model's tokenizer.
         labels: the texts of all ids, a function from an id to its text, or a tokenizer; by default the model's, or
             the ids.
@@ -186,20 +165,24 @@ def logit_lens(
     shapes do not fit, top is below 1, the page would be too large, or a distribution is not of numbers.
     """
     if not (isinstance(model, Module) and hasattr(model, "layers") and hasattr(model, "logits")):
-        raise TypeError(
-            f"logit_lens takes a model with layers (a ModuleList) and logits(states), as GPT2 is, and not "
-            f"a {type(model).__name__}"
-        )
+        wanted = "a model with layers (a ModuleList) and logits(states), as GPT2 is"
+        raise TypeError(f"logit_lens takes {wanted}, and not a {type(model).__name__}")
     if top < 1:
         raise ValueError(f"top is 1 at least, not {top}")
     tokenizer = getattr(model, "tokenizer", None)
     ids = _ids(tokens, tokenizer)
     sentence = checked_number("sentence", sentence, len(ids), "the batch has")
+    device = next((p.device for p in model.parameters()), None)
     with in_evaluation(model), no_grad():
-        continues = not _looks_ahead(model, ids)
+        # Whether the model sees later tokens: its answers to a token before two others tell, each by itself and in the
+        # same place, so that rounding, too, is the same.
+        first = int(ids[0, 0])
+        pairs = [first, first], [first, first - 1 if first else 1]
+        one, other = (_logits(model(mg.tensor([pair], device=device)))[0, 0] for pair in pairs)
+        continues = not (one != other).any()
         kept = _kept(named.get("mask"), ids, sentence)
         right = _targets(targets, ids, sentence, kept, continues)
-        states, output = _run(model, ids, sentence, kept, named)
+        states, output = _run(model, mg.tensor(ids, device=device), sentence, kept, named)
         numbers = _numbers(model, states, output, right, top)
     read = reader(labels, tokenizer)
     texts = tuple(clean(read(i)) for i in ids[sentence, kept].tolist())
@@ -248,19 +231,6 @@ def _targets(targets: Any, ids: Array, sentence: int, kept: Array, continues: bo
     return np.where(row < 0, UNKNOWN, row)
 
 
-def _looks_ahead(model: Any, ids: Array) -> bool:
-    """Whether what a model says at a token depends on the token after it. Its answers to two pairs of tokens tell."""
-    first = int(ids[0, 0])
-    pairs = [first, first], [first, first - 1 if first else 1]
-    # Alone, each in the same place: so that rounding, too, is the same.
-    one, other = (_logits(model(mg.tensor([pair], device=_device(model))))[0, 0] for pair in pairs)
-    return bool((one != other).any())
-
-
-def _device(model: Module) -> Any:
-    return next((p.device for p in model.parameters()), None)
-
-
 def _logits(output: Any) -> Tensor:
     """The first of a model's results."""
     logits: Tensor = output[0] if isinstance(output, tuple) else output
@@ -270,16 +240,17 @@ def _logits(output: Any) -> Tensor:
 # The distributions ------------------------------------------------------------------------------------------
 
 
-def _run(model: Any, ids: Array, sentence: int, kept: Array, named: Mapping[str, Any]) -> tuple[list[Tensor], Tensor]:
+def _run(model: Any, ids: Tensor, sentence: int, kept: Array, named: Mapping[str, Any]) -> tuple[list[Tensor], Tensor]:
     """The inputs (T, D) of each layer, and the logits (T, V) of the output, for one sentence without its padding."""
     states: list[Tensor] = []
     with ExitStack() as hooks:
         for layer in dict.fromkeys(model.layers):  # one that stands there twice is called twice
             hooks.callback(layer.register_forward_pre_hook(lambda _, args: states.append(args[0])).remove)
-        logits = _logits(model(mg.tensor(ids, device=_device(model)), **named))
+        logits = _logits(model(ids, **named))
     for name, one in (("a layer's states", states[0] if states else logits), ("the logits", logits)):
-        if one.ndim != 3 or tuple(one.shape[:2]) != ids.shape:
-            raise ValueError(f"{name} have the shape {tuple(one.shape)}, and not (B, T, …) for tokens {ids.shape}")
+        if one.ndim != 3 or one.shape[:2] != ids.shape:
+            shapes = tuple(one.shape), tuple(ids.shape)
+            raise ValueError(f"{name} have the shape {shapes[0]}, and not (B, T, …) for tokens {shapes[1]}")
     places = mg.tensor(kept, device=logits.device)
     return [state[sentence, places] for state in states], logits[sentence, places]
 
@@ -296,14 +267,9 @@ def _numbers(model: Any, states: list[Tensor], output: Tensor, targets: Array, t
     if targets.max(initial=UNKNOWN) >= vocabulary:
         raise ValueError(f"token {targets.max()} is not in the vocabulary of {vocabulary:,}")
     right, shape = mg.tensor(targets, device=output.device), (rows, positions)
-    kept = Numbers(
-        ids=np.zeros((*shape, top), np.int64),
-        probabilities=np.zeros((*shape, top), np.float32),
-        entropy=np.zeros(shape, np.float32),
-        divergence=np.zeros(shape, np.float32),
-        ranks=np.zeros(shape, np.int64),
-        chances=np.zeros(shape, np.float32),
-    )
+    kinds = {"ids": np.int64, "ranks": np.int64}
+    wide = {"ids": (*shape, top), "probabilities": (*shape, top)}
+    kept = Numbers(*(np.zeros(wide.get(name, shape), kinds.get(name, np.float32)) for name in Numbers._fields))
     many = max(CELLS // vocabulary, 1)
     with bar(rows * positions, "logit lens", " distributions") as shown:
         for start in range(0, positions, many):

@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,7 @@ from minigrad.viz.view import View
 from .texts import reader
 
 if TYPE_CHECKING:
-    from ..music.midi import Song
-    from ..music.notes import Note
+    from ..music.midi import Note, Song
 
 SCRIPTS = tuple(f"roll{part}.js" for part in ("", "_drawing", "_arcs", "_sound", "_transport", "_start"))
 WEIGHT = 65_535  # the largest weight, in the page
@@ -36,36 +35,18 @@ _CELLS = 1 << 21  # weights that are sorted at once
 
 @dataclass(frozen=True)
 class Score:
-    """N notes.
+    """N notes."""
 
-    Attributes:
-        pitches, velocities: (N,) int64, MIDI's numbers.
-        starts, ends: (N,) float64, in seconds.
-        tracks: (N,) int64, places in ``names``.
-        names: of the tracks, by their numbers.
-        bars: the seconds at which bars of four quarter notes begin; empty where no tempo is known.
-    """
-
-    pitches: Array
-    velocities: Array
-    starts: Floats
+    pitches: Array  # (N,) int64, MIDI's numbers
+    velocities: Array  # (N,) int64
+    starts: Floats  # (N,) float64, seconds
     ends: Floats
-    tracks: Array
-    names: tuple[str, ...]
-    bars: Floats
+    tracks: Array  # (N,) int64, places in ``names``
+    names: tuple[str, ...]  # of the tracks, by their numbers
+    bars: Floats  # the seconds at which bars of four quarter notes begin; empty where no tempo is known
 
     def __len__(self) -> int:
         return len(self.pitches)
-
-    @property
-    def seconds(self) -> float:
-        """When the last note ends."""
-        return float(self.ends.max())
-
-    @property
-    def order(self) -> Array:
-        """The notes by time, those that begin together from below."""
-        return np.lexsort((self.pitches, self.starts))
 
     @property
     def span(self) -> tuple[int, int]:
@@ -77,74 +58,53 @@ class Score:
         return max(low + shift, 0), min(high + shift, 127)
 
 
-@dataclass(frozen=True)
-class Arcs:
-    """The largest weights of N notes in L layers of H heads, and behind these of each layer's mean over its heads.
+class Arcs(NamedTuple):
+    """The largest weights of N notes in L layers of H heads, and behind these of each layer's mean over its heads."""
 
-    Attributes:
-        notes: (L, H + 1, N, K) int32: the earlier notes that a note looked at, by falling weight; then NONE.
-        weights: (L, H + 1, N, K) float32: how much.
-    """
-
-    notes: Array
-    weights: Array
-
-    @property
-    def layers(self) -> int:
-        """How many there are."""
-        return len(self.notes)
-
-    @property
-    def heads(self) -> int:
-        """How many a layer has."""
-        return self.notes.shape[1] - 1
-
-    def of(self, note: int, layer: int = 0, head: int | None = None) -> list[tuple[int, float]]:
-        """The notes that a note looked at, and their weights, the largest first; ``head``: None for the mean of all."""
-        layer = checked_number("layer", layer, self.layers)
-        head = self.heads if head is None else checked_number("head", head, self.heads)
-        place = (layer, head, checked_number("note", note, self.notes.shape[2]))
-        pairs = zip(self.notes[place].tolist(), self.weights[place].tolist(), strict=True)
-        return [(other, weight) for other, weight in pairs if other != NONE]
+    notes: Array  # (L, H + 1, N, K) int32: the earlier notes that a note looked at, by falling weight; then NONE
+    weights: Array  # (L, H + 1, N, K) float32: how much
 
 
 @dataclass(frozen=True)
 class PianoRoll(View):
-    """Notes over time. In a notebook it shows itself.
+    """Notes over time. In a notebook it shows itself."""
 
-    Attributes:
-        score: the notes, in the order given. title: of the page.
-        arcs: what they looked at, or None.
-        bars: time is shown in bars at first.
-    """
-
-    score: Score
+    score: Score  # the notes, in the order given
     title: str = "Piano roll"
-    arcs: Arcs | None = None
-    bars: bool = False
+    arcs: Arcs | None = None  # the notes that they looked at, if that is known
+    bars: bool = False  # time is shown in bars at first
 
     def __repr__(self) -> str:
         count, tracks = len(self.score), len(self.score.names)
-        text = f"{count:,} note{'s' * (count != 1)} in {self.score.seconds:,.1f} s, {tracks} track{'s' * (tracks != 1)}"
+        seconds = float(self.score.ends.max())
+        text = f"{count:,} note{'s' * (count != 1)} in {seconds:,.1f} s, {tracks} track{'s' * (tracks != 1)}"
         if self.arcs:
-            text += f", attention of {self.arcs.layers} layers and {self.arcs.heads} heads"
+            layers, rows = self.arcs.notes.shape[:2]
+            text += f", attention of {layers} layers and {rows - 1} heads"
         return f"<piano roll of {text}; .save('x.html')>"
 
     def looked_at(self, note: int, layer: int = 0, head: int | None = None) -> list[tuple[int, float]]:
-        """The earlier notes that a note looked at, and the weights, the largest first; at most eight.
-
-        Args:
-            note: its place in the music given. layer, head: which; None takes the mean of all heads.
-
-        Raises ValueError: there is no such note, layer or head, or no attention at all.
-        """
+        """The earlier notes that a note (its place in the music given) looked at, and the weights, the largest first;
+        at most eight. ``head``: None for the mean of all. Raises ValueError: there is no such note, layer or head, or
+        no attention at all."""
         if self.arcs is None:
             raise ValueError("there is no attention here: give it as piano_roll(music, attention=weights)")
-        return self.arcs.of(note, layer, head)
+        layers, rows, count, _ = self.arcs.notes.shape
+        layer = checked_number("layer", layer, layers)
+        row = rows - 1 if head is None else checked_number("head", head, rows - 1)
+        place = layer, row, checked_number("note", note, count)
+        pairs = zip(self.arcs.notes[place].tolist(), self.arcs.weights[place].tolist(), strict=True)
+        return [(other, weight) for other, weight in pairs if other != NONE]
 
     def page(self) -> Page:
         """A roll to scroll, to hear and to point at; one file that works offline."""
-        score = self.score
+        score, attention = self.score, None
+        if self.arcs is not None:  # weights as parts of the largest, in 16 bits
+            most = float(self.arcs.weights.max()) or 1.0
+            layers, rows, _, kept = self.arcs.notes.shape
+            weights = coded(np.rint(self.arcs.weights / most * WEIGHT), "<u2")
+            attention = {"layers": layers, "heads": rows - 1, "kept": kept, "most": most}
+            attention |= {"notes": coded(self.arcs.notes, "<i4"), "weights": weights}
         data = {
             "title": self.title,
             "names": list(score.names),
@@ -155,9 +115,9 @@ class PianoRoll(View):
             "starts": coded(score.starts, "<f4"),
             "ends": coded(score.ends, "<f4"),
             "tracks": coded(score.tracks, "<i4"),
-            "order": coded(score.order, "<i4"),
+            "order": coded(np.lexsort((score.pitches, score.starts)), "<i4"),  # by time, then from below
             "bars": coded(score.bars, "<f4"),
-            "attention": None if self.arcs is None else _attention(self.arcs),
+            "attention": attention,
         }
         return Page.of("roll", self.title, {"roll": data}, SCRIPTS)
 
@@ -177,8 +137,8 @@ def piano_roll(
     Args:
         music: the path of a MIDI file, a ``minigrad_models.music`` Song, or a list of Notes.
         attention: (L, H, N, N), an array or Tensor: row n has how much note n of those given looked at each note
-            before it. What stands at itself and at later notes is left out; of each layer, head and note the eight
-            largest are kept, so that a page stays small, and as many of the mean over the heads of a layer.
+            before it. Of each layer, head and note the eight largest are kept, so that a page stays small, and as many
+            of the mean over the heads of a layer.
         tempo: quarter notes a minute, of notes that have none with them, or in place of a file's. Bars, of four
             quarter notes, are then shown in place of seconds; with a file's own tempo the page has them to choose.
         tracks: names of the tracks by their numbers: a list, a dictionary or a function.
@@ -197,8 +157,7 @@ def piano_roll(
 
 def score_of(music: Any, tempo: float | None, tracks: Any) -> Score:
     """The notes of a file, a Song or a list; see ``piano_roll`` for what it raises."""
-    from ..music.midi import Song, read_midi
-    from ..music.notes import Note, checked
+    from ..music.midi import Note, Song, checked, read_midi
 
     song = None
     whose = f" in {Path(music).name}" if isinstance(music, str | os.PathLike) else ""
@@ -245,31 +204,23 @@ def arcs_of(attention: Any, count: int) -> Arcs:
     if array.dtype.kind not in "fiub":
         raise ValueError(f"attention must be real numbers, not {array.dtype}")
     layers, heads, kept = shape[0], shape[1], min(KEPT, count)
-    if (size := layers * (heads + 1) * count * kept) > MOST:
-        raise ValueError(f"{size:,} weights are too many for a page, which holds {MOST:,}: take fewer layers or heads")
-    arcs = Arcs(
-        np.full((layers, heads + 1, count, kept), NONE, np.int32),
-        np.zeros((layers, heads + 1, count, kept), np.float32),
-    )
+    if (total := layers * (heads + 1) * count * kept) > MOST:
+        raise ValueError(f"{total:,} weights are too many for a page, which holds {MOST:,}: take fewer layers or heads")
+    size = layers, heads + 1, count, kept
+    arcs = Arcs(np.full(size, NONE, np.int32), np.zeros(size, np.float32))
     many = max(_CELLS // (heads * count), 1)
     for layer in range(layers):
         for start in range(0, count, many):
             part = slice(start, min(start + many, count))
             rows = array[layer, :, part].astype(np.float32)
-            _check(rows, layer, start)
+            if (wrong := ~np.isfinite(rows) | (rows < 0)).any():
+                head, row, column = np.argwhere(wrong)[0].tolist()
+                raise ValueError(
+                    f"attention must be finite and not negative: in layer {layer}, head {head}, note {start + row} has "
+                    f"the weight {rows[head, row, column]:g} for note {column}"
+                )
             arcs.notes[layer, :, part], arcs.weights[layer, :, part] = _largest(rows[..., : part.stop], start, kept)
     return arcs
-
-
-def _check(rows: Array, layer: int, start: int) -> None:
-    """Raises ValueError: one of the weights (H, R, N) of the rows from ``start`` on is none."""
-    wrong = ~np.isfinite(rows) | (rows < 0)
-    if wrong.any():
-        head, row, column = np.argwhere(wrong)[0].tolist()
-        raise ValueError(
-            f"attention must be finite and not negative: in layer {layer}, head {head}, note {start + row} has the "
-            f"weight {rows[head, row, column]:g} for note {column}"
-        )
 
 
 def _largest(rows: Array, start: int, kept: int) -> tuple[Array, Array]:
@@ -285,16 +236,3 @@ def _largest(rows: Array, start: int, kept: int) -> tuple[Array, Array]:
     places, weights = np.take_along_axis(places, order, -1), np.take_along_axis(weights, order, -1)
     wide = [(0, 0), (0, 0), (0, kept - kept_here)]
     return np.pad(np.where(weights > 0, places, NONE), wide, constant_values=NONE), np.pad(weights, wide)
-
-
-def _attention(arcs: Arcs) -> dict[str, Any]:
-    """As the page reads it: weights as parts of the largest, in 16 bits."""
-    most = float(arcs.weights.max()) or 1.0
-    return {
-        "layers": arcs.layers,
-        "heads": arcs.heads,
-        "kept": arcs.notes.shape[-1],
-        "most": most,
-        "notes": coded(arcs.notes, "<i4"),
-        "weights": coded(np.rint(arcs.weights / most * WEIGHT), "<u2"),
-    }

@@ -62,36 +62,27 @@ class PositionalEncoding(Picture):
         length, width = self.values.shape
         cell = min(16.0, max(4.0, 480 / max(length, width)))
         wide, high = max(cell * width, 320.0), min(max(cell * length, 96.0), TALLEST)
-        left = max(84.0, 24.0 + 7 * max(map(len, self._names), default=0))
+        tokens = self.tokens if len(self.tokens) <= NAMED else ()  # names of the positions, if there is room for them
+        names = [label(f"{i} {token}") for i, token in enumerate(tokens)]
+        left = max(84.0, 24.0 + 7 * max(map(len, names), default=0))
         drawing = Drawing(left + wide + 190, high + 270, "Sinusoidal positional encoding")
         # Where there are more rows than pixels, means of neighbours: some of the rows would look like other waves.
         means = cell_means(self.values, equal_parts(length, int(high)), range(width + 1))
         draw_image(drawing, left, 30, wide, high, diverging(means))
         drawing.add("rect", x=left, y=30, width=wide, height=high, fill="none", stroke=LINE)
-        self._axes(drawing, left, wide, high)
+        for column in ticks(width):
+            drawing.text(left + wide * (column + 0.5) / width, 22, str(column), "middle", 11, QUIET)
+        drawing.text(left + wide, 44 + high, "dimension →", "end", 11, QUIET)
+        for row in range(length) if names else ticks(length):
+            y = 30 + high * (row + 0.5) / length + 4
+            drawing.text(left - 8, y, names[row] if names else str(row), "end", 11, INK if names else QUIET)
+        drawing.text(left - 8, 44 + high, "position ↓", "end", 11, QUIET)
         scale, tall = left + wide + 20, min(high, 160.0)  # what the colours mean
         draw_image(drawing, scale, 30, 10, tall, diverging(np.linspace(1, -1, 64)[:, None]))
         for text, y in (("1", 39), ("0", 34 + tall / 2), ("−1", 30 + tall)):
             drawing.text(scale + 16, y, text, size=11, colour=QUIET)
         self._curves(drawing, left, high + 90, wide, 120)
         return drawing.svg()
-
-    @property
-    def _names(self) -> list[str]:
-        """Names of the positions, if the picture has room for them."""
-        return [label(f"{i} {token}") for i, token in enumerate(self.tokens)] if len(self.tokens) <= NAMED else []
-
-    def _axes(self, drawing: Drawing, left: float, wide: float, high: float) -> None:
-        length, width = self.values.shape
-        for column in ticks(width):
-            x = left + wide * (column + 0.5) / width
-            drawing.text(x, 22, str(column), "middle", 11, QUIET)
-        drawing.text(left + wide, 44 + high, "dimension →", "end", 11, QUIET)
-        names = self._names
-        for row in range(length) if names else ticks(length):
-            y = 30 + high * (row + 0.5) / length + 4
-            drawing.text(left - 8, y, names[row] if names else str(row), "end", 11, INK if names else QUIET)
-        drawing.text(left - 8, 44 + high, "position ↓", "end", 11, QUIET)
 
     def _curves(self, drawing: Drawing, left: float, top: float, wide: float, high: float) -> None:
         """The sines of some pairs of dimensions, with dots at the positions where these are few."""
@@ -121,16 +112,10 @@ class PositionalEncoding(Picture):
 
 
 def positional_encoding(length: int, d_model: int, tokens: Sequence[str] | None = None) -> PositionalEncoding:
-    """PE(t, 2i) = sin(t / 10000^(2i/D)), PE(t, 2i+1) = cos(t / 10000^(2i/D)) for ``length`` positions.
-
-    Vaswani et al. 2017, section 3.5; computed by the layer that models use.
-
-    Args:
-        length: T, positions. d_model: D, dimensions.
-        tokens: texts at the positions; T of them.
-
-    Raises ValueError: a size is not positive, the page would be too large, or tokens do not fit the length.
-    """
+    """PE(t, 2i) = sin(t / 10000^(2i/D)), PE(t, 2i+1) = cos(t / 10000^(2i/D)) for T = ``length`` positions and
+    D = ``d_model`` dimensions (Vaswani et al. 2017, section 3.5), computed by the layer that models use. ``tokens`` are
+    texts at the positions. Raises ValueError: a size is not positive, the page would be too large, or tokens do not fit
+    the length."""
     if length < 1 or d_model < 1:
         raise ValueError(f"there have to be positions and dimensions: length={length}, d_model={d_model}")
     if length * d_model > MOST:

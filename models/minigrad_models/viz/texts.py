@@ -12,14 +12,9 @@ LONGEST = 24  # characters of a label
 
 
 def reader(names: Sequence[str] | Mapping[int, str] | Reader | Any, default: Any = None) -> Reader:
-    """A function from an id to its text.
-
-    Args:
-        names: the texts of all ids in their order, or by id; a function; a tokenizer. None: the next argument.
-        default: a tokenizer; None for the ids themselves. An id that has no text keeps its number.
-
-    Raises TypeError: names are neither, or one text.
-    """
+    """A function from an id to its text: of ``names``, the texts of all ids in their order, or by id; a function; or a
+    tokenizer. None: of ``default``, a tokenizer, or None for the ids themselves. An id that has no text keeps its
+    number. Raises TypeError: names are neither, or one text."""
     names = default if names is None else names
     if names is None:
         return str

@@ -10,9 +10,8 @@ import pytest
 pytest.importorskip("tokenizers", reason="the tokenizers library reads word pieces")
 
 from minigrad_models.bert import questions
-from minigrad_models.bert.finetuning import Options, finetune
 from minigrad_models.bert.tasks import TASKS, Recipe
-from minigrad_models.bert.train_bert import SCRATCH, Size
+from minigrad_models.bert.train_bert import SCRATCH, Options, Size, finetune
 
 SMALL = Size(layers=1, width=32, heads=2, vocabulary=300, dropout=0.0)
 GOOD, BAD = ("lovely", "warm", "clever"), ("dull", "cold", "silly")

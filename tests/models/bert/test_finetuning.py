@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from minigrad_models.bert import finetuning
+from minigrad_models.bert import train_bert
 from minigrad_models.bert.bert import BertForSequenceClassification
-from minigrad_models.bert.finetuning import Options, finetune, load
 from minigrad_models.bert.tasks import TASKS, Recipe
-from minigrad_models.bert.train_bert import Size
+from minigrad_models.bert.train_bert import Options, Size, finetune, load
 from minigrad_models.training import Trainer
 from tests.support.cases import raises
 
@@ -91,7 +90,7 @@ def test_folders_of_no_task(tmp_path: Path) -> None:
         ('{"task": "sst2", "max_length": 0}', "task.json is damaged: max_length is 0"),
         ('{"task": "sst2"}', "task.json is damaged: max_length"),
     ):
-        (tmp_path / finetuning.TASK).write_text(content, encoding="utf-8")
+        (tmp_path / train_bert.TASK).write_text(content, encoding="utf-8")
         raises(ValueError, message, lambda: load(tmp_path))
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from minigrad_models.bert import bert_data as data
 from minigrad_models.bert import questions, tasks
-from minigrad_models.bert.bert_data import Feature, Labelled, LikeLength, Question, Tagged
+from minigrad_models.bert.bert_data import Feature, Labelled, Question, Tagged
 from minigrad_models.bert.tasks import TASKS
 from minigrad_models.text.pretrained import train_word_pieces
 from tests.support.cases import raises
@@ -119,22 +119,8 @@ TEXT = "Ada Berg lives in Rome. Boris lives in Oslo, near the sea."
 TOKENIZER = train_word_pieces([TEXT, "Where does Ada Berg live? unbelievable believe un able"] * 3, 70)
 
 
-def test_batches_of_like_length() -> None:
-    lengths = np.random.default_rng(1).integers(3, 100, 1003).tolist()
-    order = LikeLength(lengths, 8, seed=3)
-    batches = list(order.epoch(2))
-    assert sorted(i for batch in batches for i in batch) == list(range(1003)) and len(batches) == len(order) == 126
-    assert {len(batch) for batch in batches} == {8, 3}
-    spread = np.mean([np.ptp([lengths[i] for i in batch]) for batch in batches])
-    assert spread < 5  # of 97
-    assert list(order.epoch(2, 100)) == batches[100:] and list(order.epoch(3)) != batches
-    assert list(LikeLength(lengths, 8, seed=4).epoch(2)) != batches
-    for bad in (([], 8), ([3], 0)):
-        raises(ValueError, "cannot be cut into batches", partial(LikeLength, *bad))
-
-
 def test_pairs_are_cut_to_one_length() -> None:
-    encoder = MRPC.encoder(TOKENIZER, 10)
+    encoder = data.Encoder(TOKENIZER, 10)
     (feature,) = MRPC.features([Labelled(("Ada", "Berg lives in Rome near the sea of Oslo"), "b")], encoder, ["a", "b"])
     assert len(feature.ids) == 10 and encoder.cut == 1 and feature.target == 1
     assert feature.types == [0] * 3 + [1] * 7
@@ -163,7 +149,7 @@ def test_lines_of_another_form() -> None:
 
 
 def test_labels_stand_on_first_pieces() -> None:
-    encoder = CONLL.encoder(TOKENIZER, 20)
+    encoder = data.Encoder(TOKENIZER, 20)
     (encoding,) = encoder([["Ada", "bergs", "sea"]], are_words=True)
     assert encoding.word_ids.count(1) > 1  # several pieces
     (feature,) = CONLL.features([Tagged(("Ada", "bergs", "sea"), ("B", "I", "O"))], encoder, ["B", "I", "O"])
@@ -186,7 +172,7 @@ def test_windows_over_a_long_text() -> None:
     """Every piece of the text is in a window, and the answer is where it says in each that has all of it."""
     context = " ".join([TEXT] * 8)
     start = context.rindex("Oslo")
-    encoder = SQUAD.encoder(TOKENIZER, 40)
+    encoder = data.Encoder(TOKENIZER, 40, SQUAD.windows)
     features = SQUAD.features([Question("Where?", context, (("Oslo, near", start),))], encoder, [])
     assert len(features) > 2 and all(len(feature.ids) <= 40 for feature in features) and encoder.cut == 0
     visible = {place for feature in features for place in feature.places if place is not None}

@@ -79,7 +79,7 @@ def test_drums_are_left_out(read: Any) -> None:
     drums = track((0, on(38, 64, 9)), (480, off(38, 9)), (0, on(38, 64, 9)), (480, on(38, 0, 9)))
     song = read(midi(drums, track((0, on(60)), (480, off(60)))))
     assert brief(song) == [(60, 0.0, 0.5)] and song.drums == 2
-    raises(ValueError, r"file.mid: it has drums alone \(channel 10, 2 notes\)", lambda: read(midi(drums)))
+    raises(ValueError, r"file.mid: it has drums only \(channel 10, 2 notes\)", lambda: read(midi(drums)))
 
 
 def test_a_file_may_be_silent(read: Any) -> None:

@@ -11,13 +11,20 @@ import minigrad as mg
 from minigrad import viz
 from minigrad_models.music import music_data as data
 from minigrad_models.music.files import attention_of_notes
-from minigrad_models.music.languages import LANGUAGES, Chorales, Performances, Playing
-from minigrad_models.music.midi import write_midi
+from minigrad_models.music.languages import (
+    EVENTS,
+    LANGUAGES,
+    NOTE_OFF,
+    SET_VELOCITY,
+    TIME_SHIFT,
+    Chorales,
+    Performances,
+    Playing,
+)
+from minigrad_models.music.midi import Note, write_midi
 from minigrad_models.music.music_data import Windows, piece_of
 from minigrad_models.music.music_settings import DataSettings, Settings
 from minigrad_models.music.music_transformer import Config, MusicTransformer
-from minigrad_models.music.notes import Note
-from minigrad_models.music.performance import EVENTS, NOTE_OFF, SET_VELOCITY, TIME_SHIFT
 from minigrad_models.programs.validation import NONE
 from tests.support.music import chorale, notes_of, parse, scale
 

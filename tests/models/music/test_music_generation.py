@@ -11,8 +11,7 @@ import minigrad as mg
 from minigrad_models.music import music_command as cli
 from minigrad_models.music.chorales import grid_of
 from minigrad_models.music.harmony import effective, into_range, particle_filter, resampled
-from minigrad_models.music.midi import read_midi, write_midi
-from minigrad_models.music.notes import Note
+from minigrad_models.music.midi import Note, read_midi, write_midi
 from tests.support.music import chorale, notes_of, scale
 
 Refused = Callable[..., None]

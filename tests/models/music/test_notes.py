@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from minigrad_models.music import Note, stretched
-from minigrad_models.music.notes import checked, ordered
+from minigrad_models.music.midi import checked, ordered
 from tests.support.cases import raises
 
 

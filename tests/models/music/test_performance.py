@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from minigrad_models.music import EVENTS, Note, decode, encode, name, read_midi, write_midi
-from minigrad_models.music.performance import LONGEST_OPEN
+from minigrad_models.music.languages import LONGEST_OPEN
 from tests.support.cases import raises
 from tests.support.midi import PERFORMANCES
 from tests.support.music import parse

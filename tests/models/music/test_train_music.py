@@ -13,11 +13,11 @@ import pytest
 import minigrad as mg
 from minigrad_models.music import music_command as cli
 from minigrad_models.music import music_run as run
+from minigrad_models.music.languages import decode
 from minigrad_models.music.midi import read_midi, write_midi
 from minigrad_models.music.music_data import read
 from minigrad_models.music.music_run import evaluate, load
 from minigrad_models.music.music_settings import DataSettings, Settings
-from minigrad_models.music.performance import decode
 from minigrad_models.training import read_checkpoint
 from tests.support.music import SMALL, parse
 from tests.support.runs import evaluated

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from itertools import chain
 
+import numpy as np
 import pytest
 
 import minigrad
@@ -28,6 +29,18 @@ def test_other_orders() -> None:
     for size, batch_size in ((0, 2), (2, 0)):
         with pytest.raises(ValueError, match="cannot be cut"):
             ShuffledOrder(size, batch_size)
+
+
+def test_batches_of_like_length() -> None:
+    lengths = np.random.default_rng(1).integers(3, 100, 1003).tolist()
+    order = ShuffledOrder(1003, 8, seed=3, lengths=lengths)
+    batches = list(order.epoch(2))
+    assert sorted(i for batch in batches for i in batch) == list(range(1003)) and len(batches) == len(order) == 126
+    assert {len(batch) for batch in batches} == {8, 3}
+    spread = np.mean([np.ptp([lengths[i] for i in batch]) for batch in batches])
+    assert spread < 5  # of 97
+    assert list(order.epoch(2, 100)) == batches[100:] and list(order.epoch(3)) != batches
+    assert list(ShuffledOrder(1003, 8, seed=4, lengths=lengths).epoch(2)) != batches
 
 
 def test_loader_batches() -> None:

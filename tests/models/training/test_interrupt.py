@@ -8,7 +8,7 @@ import time
 import pytest
 
 from minigrad_models.training import LoaderBatches
-from minigrad_models.training.interrupt import Interrupt
+from minigrad_models.training.progress import Interrupt
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 

@@ -41,7 +41,7 @@ def test_an_update_on_a_gpu_does_not_wait() -> None:
     with launches.count() as counts:
         done = update(model, optimizer, loss, batches, 0.05, 2)
         update(model, optimizer, loss, batches, 0.05, 3)
-        assert done.loss > 0 and done.norm > 0 and done.weight == 32
+        assert min(done.check()) > 0 and done.weight == 32
     assert counts.syncs == 0
 
 

@@ -38,7 +38,7 @@ def test_several_batches_are_one(device: str, sizes: tuple[int, ...], dtype: str
         optimizer = minigrad.optim.SGD(model.parameters(), lr=1.0)
         done = update(model, optimizer, loss, parts(x, y, cut), clip, 1)
         assert done.weight == 32
-        results.append([done.loss, done.norm, *(p.numpy(force=True) for p in model.parameters())])
+        results.append([*done.check(), *(p.numpy(force=True) for p in model.parameters())])
     tolerance = 1e-12 if dtype == "float64" else 2e-6
     for one, several in zip(*results, strict=True):
         np.testing.assert_allclose(several, one, rtol=tolerance, atol=tolerance)
@@ -54,7 +54,7 @@ def test_one_batch_is_the_usual_loop_to_the_bit(device: str) -> None:
     value.backward()
     norm = nn.utils.clip_grad_norm_(usual.parameters(), 0.05)
     optimizer.step()
-    assert (done.loss, done.norm) == (float(value), float(norm))
+    assert done.check() == (float(value), float(norm))
     for p, q in zip(model.parameters(), usual.parameters(), strict=True):
         assert p.numpy(force=True).tobytes() == q.numpy(force=True).tobytes()
 
@@ -64,6 +64,6 @@ def test_the_norm_is_of_the_gradient_before_it_is_clipped_and_a_weight_is_positi
     optimizer = minigrad.optim.SGD(model.parameters(), lr=0.0)
     done = update(model, optimizer, loss, [(x, y)], 1e-3, 1)
     clipped = np.sqrt(sum(float((p.grad**2).sum()) for p in model.parameters()))
-    assert done.norm > 0.01 and clipped == pytest.approx(1e-3, rel=1e-2)
+    assert done.check()[1] > 0.01 and clipped == pytest.approx(1e-3, rel=1e-2)
     with pytest.raises(ValueError, match="in step 7 the loss has the weight 0"):
         update(model, optimizer, lambda m, b: (loss(m, b)[0], 0.0), [(x, y)], None, 7)

@@ -45,15 +45,15 @@ def test_the_map_is_that_of_the_principal_components() -> None:
     centred = view.weights.astype(np.float64) - view.weights.mean(0, dtype=np.float64)
     sizes, axes = np.linalg.eigh(np.cov(centred.T, bias=True))
     projected = centred @ axes[:, ::-1][:, :2]
-    np.testing.assert_allclose(np.abs(view.points), np.abs(projected), atol=1e-6)
-    np.testing.assert_allclose(view.explained, sizes[::-1][:2] / sizes.sum(), rtol=1e-6)
+    np.testing.assert_allclose(np.abs(view.principal[0]), np.abs(projected), atol=1e-6)
+    np.testing.assert_allclose(view.principal[1], sizes[::-1][:2] / sizes.sum(), rtol=1e-6)
     again = embedding(view.weights[::-1].copy(), NAMES)
-    np.testing.assert_allclose(again.points[::-1], view.points, atol=1e-4)  # the sign is fixed
+    np.testing.assert_allclose(again.principal[0][::-1], view.principal[0], atol=1e-4)  # the sign is fixed
     data = view.page().data["embedding"]
     arrays = {"indices": "<i4", "points": "<f4", "cosines": "<i2"}
     indices, points, cosines = (np.frombuffer(base64.b64decode(data[key]), kind) for key, kind in arrays.items())
     np.testing.assert_array_equal(indices.reshape(40, 4), view.neighbours[0])
-    np.testing.assert_allclose(points.reshape(40, 2), view.points, atol=1e-6)
+    np.testing.assert_allclose(points.reshape(40, 2), view.principal[0], atol=1e-6)
     np.testing.assert_allclose(cosines.reshape(40, 4) / 32767, view.neighbours[1], atol=2e-5)
 
 
@@ -89,8 +89,8 @@ def test_bad_arguments() -> None:
 def test_few_words_and_dimensions() -> None:
     for shape in ((1, 1), (1, 4), (2, 1), (3, 2)):
         view = embedding(np.ones(shape, np.float32))
-        assert view.points.shape == (shape[0], 2) and np.isfinite(view.points).all()
-        assert view.explained == (0, 0)
+        assert view.principal[0].shape == (shape[0], 2) and np.isfinite(view.principal[0]).all()
+        assert view.principal[1] == (0, 0)
         assert view.neighbours[0].shape == (shape[0], min(10, shape[0] - 1))
         ElementTree.fromstring(view.svg())
         assert "<main" in view.html()
@@ -146,7 +146,7 @@ def test_pointing_and_clicking_on_the_map(opened: Callable[..., Any]) -> None:
     page = opened(embedding(WEIGHTS, NAMES, neighbours=5), color_scheme="dark")
     wait_for(page, "embedding.view")
     box = page.locator("canvas").bounding_box()
-    far = int(np.argmax(np.linalg.norm(embedding(WEIGHTS).points, axis=1)))
+    far = int(np.argmax(np.linalg.norm(embedding(WEIGHTS).principal[0], axis=1)))
     x, y = page.evaluate(f"embedding.place({far})")
     page.mouse.move(box["x"] + x + 2, box["y"] + y)
     assert page.evaluate("embedding.pointed") == far

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from minigrad.viz.palette import LIGHT
-from minigrad_models.viz.lines import Axis, Curve, apart, draw
+from minigrad_models.viz.lines import Axis, Curve, apart, bounds, draw
 from tests.support.cases import raises
 
 
@@ -25,7 +25,7 @@ def test_places_on_an_axis() -> None:
     logarithmic = Axis(1e-4, 1e4, log=True)
     np.testing.assert_allclose(logarithmic.places(np.array([1e-4, 1, 0, -1]), 80, 0), [80, 40, np.nan, np.nan])
     assert Axis(0, 2).ticks(4) == [0, 0.5, 1, 1.5, 2] and len(logarithmic.ticks(4)) <= 6
-    axis = Axis.of([np.array([3.0, np.inf]), np.array([50.0])])
+    axis = Axis(*bounds([np.array([3.0, np.inf]), np.array([50.0])], False))
     assert axis.low == 0 and axis.high > 50
 
 

@@ -12,8 +12,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.viz.palette import DARK, LIGHT, rgb
-from minigrad_models.music.midi import Song, write_midi
-from minigrad_models.music.notes import Note
+from minigrad_models.music.midi import Note, Song, write_midi
 from minigrad_models.viz.piano_roll import KEPT, PianoRoll, bar_lines, piano_roll
 from tests.support.browser import texts, wait_for
 from tests.support.cases import raises

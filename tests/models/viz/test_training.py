@@ -4,7 +4,6 @@ import base64
 import json
 import math
 import re
-import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from functools import partial
@@ -18,12 +17,11 @@ import pytest
 import minigrad as torch
 from minigrad import nn, viz
 from minigrad.viz.attention import attention
-from minigrad_models.training.checkpoints import RunFolder
+from minigrad_models.training.checkpoints import RunFolder, write_checkpoint
 from minigrad_models.viz.lines import bounds, log_ticks, on_axis, ticks
 from minigrad_models.viz.training import training
 from minigrad_models.viz.training.runs import read_runs
-from minigrad_models.viz.training.snapshots import checkpoints, read_weights
-from minigrad_models.viz.training.training_view import thin
+from minigrad_models.viz.training.training_view import checkpoints, read_weights
 from tests.support.browser import texts
 from tests.support.cases import raises
 
@@ -129,19 +127,6 @@ def test_names_of_runs(tmp_path: Path) -> None:
     assert [run.name for run in read_runs([one], ["own"])] == ["own"]
 
 
-def test_thinned_curves_keep_their_extremes_and_gaps() -> None:
-    rng = np.random.default_rng(1)
-    x, y = np.arange(10_000.0), rng.normal(size=10_000)
-    y[1234] = math.nan
-    kept = thin(x, y, 100)
-    assert len(kept) <= 501 and (np.diff(kept) > 0).all() and {0, 1234, 9999} <= set(kept.tolist())
-    for part in range(100):
-        inside = slice(part * 100, part * 100 + 100)
-        mine = y[kept[(kept >= inside.start) & (kept < inside.stop)]]
-        assert np.nanmax(mine) == np.nanmax(y[inside]) and np.nanmin(mine) == np.nanmin(y[inside])
-    assert thin(x[:5], y[:5], 100).tolist() == [0, 1, 2, 3, 4]
-
-
 def test_axes() -> None:
     assert ticks(0, 3900) == [0, 1000, 2000, 3000] and ticks(2.0, 10.05, 4) == [2, 4, 6, 8, 10]
     assert ticks(0.0004, 0.0029) == [0.0005, 0.001, 0.0015, 0.002, 0.0025] and ticks(1, 1) == [1]
@@ -165,22 +150,6 @@ def test_axes() -> None:
 def test_several_runs_and_names_that_are_text() -> None:
     view = training(LOG, [entry(i) for i in range(1, 4)], names=[EVIL, "x" * 10_000])
     assert "<script>alert" not in view.html() and "<iframe" in view._repr_mimebundle_()["text/html"]
-
-
-def test_of_very_long_logs_each_curve_keeps_its_own_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(3)
-    rows = enumerate(rng.random((2000, 3)).tolist(), 1)
-    log = [{"step": s, "loss": a, "lr": b, "grad_norm": c} for s, (a, b, c) in rows]
-    whole = training(log).page().data["runs"][0]["series"][0]["values"]
-    np.testing.assert_allclose(whole, [line["loss"] for line in log], rtol=1e-6)
-    monkeypatch.setattr(sys.modules["minigrad_models.viz.training.training_view"], "MOST_POINTS", 400)
-    data = training(log).page().data
-    assert len(data["tables"]) == 3
-    for one, key in zip(data["runs"][0]["series"], ("loss", "lr", "grad_norm"), strict=True):
-        steps = data["tables"][one["table"]]["step"]
-        assert len(steps) == len(one["values"]) < 600
-        assert one["values"] == [log[step - 1][key] for step in steps]
-        assert min(one["values"]) == min(line[key] for line in log)
 
 
 def trained(folder: Path, states: dict[int, dict[str, Any]]) -> Path:
@@ -219,7 +188,7 @@ def test_weights_over_the_snapshots(tmp_path: Path) -> None:
 
 def test_many_snapshots_are_chosen_evenly_and_weights_may_be_wild(tmp_path: Path) -> None:
     folder = trained(tmp_path / "many", {step: {"w": torch.ones(1)} for step in range(0, 90, 2)})
-    RunFolder(folder).put_best({"model": {"w": torch.ones(1)}, "step": 89})
+    write_checkpoint(RunFolder(folder).best, {"model": {"w": torch.ones(1)}, "step": 89})
     (folder / "snapshots" / "notes.safetensors").write_text("no snapshot")
     steps = list(checkpoints(folder))
     assert len(steps) == 40 and steps[0] == 0 and steps[-1] == 89 and max(np.diff(steps)) <= 4

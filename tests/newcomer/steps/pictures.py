@@ -60,8 +60,7 @@ def _() -> None:
 
 @step("a piano roll of a MIDI file, by the command")
 def _() -> None:
-    from minigrad_models.music.midi import write_midi
-    from minigrad_models.music.notes import Note
+    from minigrad_models.music.midi import Note, write_midi
 
     write_midi("song.mid", [Note(pitch, 80, i * 0.5, i * 0.5 + 0.4) for i, pitch in enumerate((60, 64, 67, 72))])
     assert "wrote roll.html" in command("minigrad", "viz", "song.mid", "--output", "roll.html")

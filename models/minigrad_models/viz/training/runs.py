@@ -19,7 +19,7 @@ from minigrad.nn.module import Module
 from minigrad.viz.numbers import Floats
 from minigrad.viz.vector import cut
 
-from ...training.log import read_log
+from ...training.checkpoints import read_log
 
 AXES = ("step", "seconds", "tokens")  # what a curve can be drawn over
 _LARGEST = 1e150  # whose products are numbers, too
@@ -39,13 +39,6 @@ class Series:
     values: Floats  # (n,), in order of steps; NaN and infinities as they were
     best: tuple[int, ...] = ()  # the points that were the best evaluation so far
 
-    def at(self, points: Any) -> Series:
-        """Some of its points."""
-        rank = {int(old): new for new, old in enumerate(points)} if self.best else {}
-        best = tuple(rank[point] for point in self.best if point in rank)
-        places = {name: x[points] for name, x in self.places.items()}
-        return replace(self, places=places, values=self.values[points], best=best)
-
 
 @dataclass(frozen=True)
 class Run:
@@ -57,8 +50,7 @@ class Run:
 
 
 def read_runs(sources: Sequence[Any], names: Sequence[str] = ()) -> tuple[Run, ...]:
-    """All runs, each with a name of its own: folders, log files, lists of entries (see ``training``), or one
-    mapping from names to such."""
+    """All runs, each with a name of its own: the sources that ``training`` takes, or one mapping from names to such."""
     if isinstance(names, str):
         raise ValueError(f"names is a list of texts, not one text: {_short(names)}")
     if len(sources) == 1 and isinstance(sources[0], Mapping):
@@ -68,7 +60,12 @@ def read_runs(sources: Sequence[Any], names: Sequence[str] = ()) -> tuple[Run, .
     if not sources:
         raise ValueError("there is no run: give a folder, a log file, or a list of entries")
     runs = [_read(source, f"run {number}") for number, source in enumerate(sources, 1)]
-    names = names or _different([run.name for run in runs])
+    if not names:  # numbers stand behind those that have come already
+        different: dict[str, None] = {}
+        for run in runs:
+            candidates = (f"{run.name} ({i})" if i > 1 else run.name for i in count(1))
+            different[next(c for c in candidates if c not in different)] = None
+        names = list(different)
     return tuple(replace(run, name=name) for run, name in zip(runs, names, strict=True))
 
 
@@ -87,15 +84,6 @@ def _read(source: Any, name: str) -> Run:
     if isinstance(source, Iterable) and not isinstance(source, Variable | Module | Mapping):
         return Run(name, _series(source, name))
     raise TypeError(f"a run is a folder, a log file or a list of entries, not a {type(source).__name__}")
-
-
-def _different(names: list[str]) -> list[str]:
-    """The names, with numbers behind those that have come already."""
-    different: dict[str, None] = {}
-    for name in names:
-        candidates = (f"{name} ({i})" if i > 1 else name for i in count(1))
-        different[next(c for c in candidates if c not in different)] = None
-    return list(different)
 
 
 def _series(entries: Iterable[Any], source: str) -> tuple[Series, ...]:

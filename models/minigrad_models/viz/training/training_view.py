@@ -1,23 +1,32 @@
-"""``training``: the curves of trainings, compared, and what belongs to their steps beside them."""
+"""``training``: the curves of trainings, compared, and beside them weights from checkpoints, and pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minigrad.viz.numbers import Floats
+from minigrad.viz.numbers import Array, Floats, cell_means, coded, equal_parts, statistics
 from minigrad.viz.page import Page
 from minigrad.viz.view import Picture
 
+from ...training.checkpoints import RunFolder, read_checkpoint
 from ..lines import Curve, draw
-from .runs import Run, Series, read_runs
-from .snapshots import Track, tracks_of, weights_of
+from .runs import Run, read_runs
 
-MOST_POINTS = 200_000  # of a series in a page; from there on it is thinned
 _EXACT_POINTS = 20_000  # up to which numbers are written to the last digit; else 7 that count
+
+MOST_SNAPSHOTS = 40
+BINS = 40  # of a histogram
+_MOST_CELLS, _LEAST_CELLS, _ALL_CELLS = 24, 6, 1_000_000  # a side of a heat map; in all heat maps together
+_ROW_CELLS = 64  # of a vector's heat map
 
 
 class TrainingView(Picture):
@@ -35,9 +44,15 @@ class TrainingView(Picture):
 
     def page(self) -> Page:
         """The interactive page."""
-        places: list[Mapping[str, Floats]] = []
-        runs = [{"name": run.name, "series": [_series_data(s, places) for s in run.series]} for run in self.runs]
-        tables = [{name: _listed(values) for name, values in table.items()} for table in places]
+        runs, places = [], {id(series.places): series.places for run in self.runs for series in run.series}
+        number = {key: i for i, key in enumerate(places)}  # several series may share a table of places
+        for run in self.runs:
+            series = []
+            for s in run.series:
+                described = {"name": s.name, "evaluated": s.evaluated, "best": s.best}
+                series.append({**described, "table": number[id(s.places)], "values": _listed(s.values)})
+            runs.append({"name": run.name, "series": series})
+        tables = [{name: _listed(values) for name, values in table.items()} for table in places.values()]
         tracks = [vars(track) for track in self.tracks]
         data = {"title": self.title, "charts": self.charts, "runs": runs, "tables": tables, "tracks": tracks}
         scripts = ("training_curves.js", "training_snapshots.js", "training.js")
@@ -94,9 +109,9 @@ def training(
         names: of the runs.
         snapshots: what is shown beside the curves and follows the step. A mapping from steps to pictures;
             several such by name; or in the place of one a function (step, model's state) -> picture, which is
-            called for each checkpoint of the first run with a folder: those that the Trainer's settings
-            ``keep_snapshots`` and ``snapshot_every`` ask for, the best and the last. A picture is the text of
-            an SVG, or an object that makes one (``svg()``: other views).
+            called for each checkpoint of the first run with a folder: its snapshots (the Trainer's settings
+            ``keep_snapshots`` and ``snapshot_every``), the best and the last. A picture is the text of an SVG, or an
+            object with ``svg()``.
         weights: show every parameter's norm, heat map and histogram over the snapshots in the runs' folders.
         title: of the page.
 
@@ -104,19 +119,13 @@ def training(
     line is no JSON object, or an SVG is none.
     """
     known = read_runs(runs, names)
-    tracks = [*tracks_of(snapshots, known), *(weights_of(known) if weights else [])]
+    tracks = tracks_of(snapshots, known)
+    for i, run in enumerate(known if weights else ()):
+        steps, parameters = read_weights(run.folder) if run.folder is not None else ([], [])
+        if parameters:
+            table = [parameter.as_data() for parameter in parameters]
+            tracks.append(Track(f"weights of {run.name}", steps, table=table, run=i))
     return TrainingView(known, tracks, title or "Training: " + ", ".join(run.name for run in known))
-
-
-def _series_data(series: Series, tables: list[Mapping[str, Floats]]) -> dict[str, Any]:
-    """A series for the page; the places of its points are in a table that it may share."""
-    if len(series.values) > MOST_POINTS:
-        series = series.at(thin(series.places["step"], series.values, MOST_POINTS // 4))
-    number = next((i for i, table in enumerate(tables) if table is series.places), len(tables))
-    if number == len(tables):
-        tables.append(series.places)
-    values = _listed(series.values)
-    return {"name": series.name, "evaluated": series.evaluated, "table": number, "values": values, "best": series.best}
 
 
 def _listed(values: Any) -> list[float | int]:
@@ -130,22 +139,157 @@ def _listed(values: Any) -> list[float | int]:
     return [float(f"{value:.7g}") for value in values.tolist()]
 
 
-def thin(x: Floats, y: Floats, cells: int) -> NDArray[np.int64]:
-    """Which points draw the same curve: in each of ``cells`` equal parts of x's range the first, the last,
-    the smallest, the largest, and one that is not finite. Ascending; ``x`` ascends."""
-    count = len(y)
-    if count <= 4 * cells:
-        return np.arange(count)
-    kept = set[int]()
-    cuts = np.searchsorted(x, np.linspace(x[0], x[-1], cells + 1)[1:-1])
-    for part in np.split(np.arange(count), cuts):
-        if not part.size:
+# Beside the curves ------------------------------------------------------------------------------------------
+
+
+def checkpoints(folder: Path) -> dict[int, Path]:
+    """A run's snapshots, best and last weights, by their steps: at most MOST_SNAPSHOTS, evenly chosen."""
+    run = RunFolder(folder)
+    paths: dict[int, Path] = {}
+    for path in (run.best, run.last):
+        if path.exists() and (content := _read(path)) is not None and isinstance(content.get("step"), int):
+            paths[content["step"]] = path
+    snapshots = sorted((folder / "snapshots").glob("*.safetensors"))
+    paths.update((int(path.stem), path) for path in snapshots if path.stem.isdigit())
+    steps = sorted(paths)
+    if len(steps) > MOST_SNAPSHOTS:
+        steps = [steps[i] for i in np.linspace(0, len(steps) - 1, MOST_SNAPSHOTS).round().astype(int)]
+    return {step: paths[step] for step in steps}
+
+
+def states(paths: Mapping[int, Path]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The steps, and the model's state at each; what cannot be read is left out, with a warning."""
+    for step, path in paths.items():
+        if (content := _read(path)) is not None:
+            yield step, content["model"]
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        return read_checkpoint(path, mmap=True)
+    except FileNotFoundError:  # a training that goes on deletes old ones
+        return None
+    except RuntimeError as error:
+        warnings.warn(f"left out of the picture: {error}", stacklevel=5)
+        return None
+
+
+@dataclass
+class Parameter:
+    """One parameter over the snapshots: its name and shape as in the model's state, and what changed."""
+
+    name: str
+    shape: tuple[int, ...]
+    # A number a snapshot: norm, change (‖w − w'‖ / ‖w'‖ with the snapshot before; NaN in the first), mean, std,
+    # min, max, and where there are such, how many are "not finite".
+    statistics: dict[str, list[float]]
+    heat: Floats  # (snapshots, rows, columns): means over cells of equal size; a row of the first axis each
+    histogram: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, BINS), np.int64))  # counts, over
+    range: tuple[float, float] = (0.0, 0.0)  # the smallest and largest weight of all snapshots
+
+    def as_data(self) -> dict[str, Any]:
+        """For the page: heat in 255 shades, histogram in 256 heights."""
+        scale = float(np.abs(self.heat).max(initial=0.0, where=np.isfinite(self.heat)))
+        shades = np.nan_to_num(self.heat / (scale or 1.0) * 127, nan=-128, posinf=127, neginf=-127)
+        heights = self.histogram * (255 / max(int(self.histogram.max(initial=0)), 1))
+        packed = {"heat": coded(np.round(shades), "i1"), "histogram": coded(np.ceil(heights), "u1")}
+        return {**vars(self), "scale": scale, "cells": self.heat.shape[1:], **packed}
+
+
+def read_weights(folder: Path) -> tuple[list[int], list[Parameter]]:
+    """The steps of a run's snapshots, and its parameters at each: of those that all snapshots have alike."""
+    snapshots = []
+    for step, state in states(checkpoints(folder)):
+        arrays = {name: getattr(value, "array", None) for name, value in state.items()}
+        floats = {name: a for name, a in arrays.items() if isinstance(a, np.ndarray) and a.dtype.kind == "f"}
+        snapshots.append((step, floats))
+    if not snapshots:
+        return [], []
+    shapes = [{name: array.shape for name, array in arrays.items()} for _, arrays in snapshots]
+    names = [n for n, shape in shapes[-1].items() if all(other.get(n) == shape for other in shapes)]
+    matrices = sum(len(shapes[-1][name]) > 1 for name in names) * len(snapshots)
+    most = int(min(_MOST_CELLS, max(_LEAST_CELLS, math.sqrt(_ALL_CELLS / max(matrices, 1)))))
+    with np.errstate(invalid="ignore", over="ignore"):  # of infinities there are no differences
+        parameters = [_parameter(name, [arrays[name] for _, arrays in snapshots], most) for name in names]
+    return [step for step, _ in snapshots], parameters
+
+
+def _parameter(name: str, arrays: list[Array], most: int) -> Parameter:
+    rows = [statistics(array) for array in arrays]
+    for (before, row), (old, new) in zip(pairwise(rows), pairwise(arrays), strict=True):
+        row["change"] = statistics(new - old)["norm"] / before["norm"] if before["norm"] > 0 else math.nan
+    names = ("norm", "change", "mean", "std", "min", "max")
+    columns = {name: [row.get(name, math.nan) for row in rows] for name in names}
+    if any(row["nan"] for row in rows):
+        columns["not finite"] = [row["nan"] for row in rows]
+    parameter = Parameter(name, arrays[0].shape, columns, np.stack([heat_map(array, most) for array in arrays]))
+    low, high = min(columns["min"]), max(columns["max"])
+    if math.isfinite(low) and math.isfinite(high):
+        parameter.range = low, high
+        parameter.histogram = np.stack([np.histogram(array, BINS, (low, high))[0] for array in arrays])
+    return parameter
+
+
+def heat_map(array: Array, most: int) -> Floats:
+    """Means over cells: (n,) -> (1, ≤ 64); (m, …) -> (≤ most, ≤ most), a row of the first axis each."""
+    if not array.size:
+        return np.zeros((1, 1))
+    flat = array.reshape(1, -1) if array.ndim < 2 else array.reshape(array.shape[0], -1)
+    tall, wide = flat.shape
+    return cell_means(flat, equal_parts(tall, most), equal_parts(wide, _ROW_CELLS if tall == 1 else most))
+
+
+@dataclass(frozen=True)
+class Track:
+    """Pictures by step, or a table of a run's parameters."""
+
+    name: str
+    steps: list[int]  # ascending
+    frames: list[str] | None = None  # an SVG a step
+    table: list[dict[str, Any]] | None = None
+    run: int = 0  # the number of the run whose steps these are
+
+
+def tracks_of(snapshots: Any, runs: tuple[Run, ...]) -> list[Track]:
+    """What the caller shows: a mapping from steps, several by name, or a function of a step and a state."""
+    if snapshots is None:
+        return []
+    several = isinstance(snapshots, Mapping) and all(isinstance(key, str) for key in snapshots)
+    tracks = []
+    for name, pictures in (snapshots if several else {"snapshots": snapshots}).items():
+        if isinstance(pictures, Mapping):
+            tracks.append(_in_order(name, pictures.items()))
             continue
-        finite = np.isfinite(y[part])
-        known = part[finite]
-        kept.update((int(part[0]), int(part[-1])))
-        if known.size:
-            kept.update((int(known[y[known].argmin()]), int(known[y[known].argmax()])))
-        if known.size < part.size:
-            kept.add(int(part[finite.argmin()]))
-    return np.array(sorted(kept), np.int64)
+        if not callable(pictures):
+            kind = type(pictures).__name__
+            raise TypeError(
+                f"{name} is a mapping from steps to pictures, or a function (step, state) -> picture, not {kind}"
+            )
+        of_run, folder = next(((i, run.folder) for i, run in enumerate(runs) if run.folder), (0, None))
+        if folder is None:
+            raise ValueError(f"{name}: a function of checkpoints needs a run's folder to read these from")
+        drawn = ((step, pictures(step, state)) for step, state in states(checkpoints(folder)))
+        tracks.append(_in_order(name, drawn, of_run))
+        if not tracks[-1].steps:
+            raise ValueError(f"{name}: {folder} holds no checkpoint")
+    return [track for track in tracks if track.steps]
+
+
+def _in_order(name: str, pictures: Iterable[tuple[Any, Any]], run: int = 0) -> Track:
+    """Pictures of steps, which may come in any order, as texts of SVGs. Each is drawn before the next is asked for: a
+    graph holds all arrays of its step."""
+    frames: dict[int, str] = {}
+    for step, picture in pictures:
+        if not isinstance(step, int | np.integer) or isinstance(step, bool):
+            raise TypeError(f"{name}: a step is an integer, not {step!r}")
+        place, draw = f"{name}, step {step}", getattr(picture, "svg", None) or getattr(picture, "_repr_svg_", None)
+        if not isinstance(picture, str) and not callable(draw):
+            kind = type(picture).__name__
+            raise TypeError(f"{place}: a picture is the text of an SVG, or an object with svg(), not {kind}")
+        text = draw() if callable(draw) else picture
+        text = text.decode() if isinstance(text, bytes) else str(text)
+        if not text.lstrip("\ufeff \n").startswith(("<svg", "<?xml", "<!--", "<!DOCTYPE svg")):
+            raise ValueError(f"{place}: a text must be an SVG, and this begins with {text[:30]!r}")
+        frames[int(step)] = text.encode(errors="replace").decode()  # without halves of pairs
+    steps = sorted(frames)
+    return Track(name, steps, frames=[frames[step] for step in steps], run=run)
