@@ -17,7 +17,6 @@ from minigrad.compat.functions.equations import triangular_solve as triangular_s
 from minigrad.compat.functions.factors import geqrf as geqrf
 from minigrad.compat.functions.factors import lu as lu
 from minigrad.compat.functions.factors import lu_solve as lu_solve
-from minigrad.compat.functions.factors import orgqr as orgqr
 from minigrad.compat.functions.factors import ormqr as ormqr
 from minigrad.compat.functions.factors import pca_lowrank as pca_lowrank
 from minigrad.compat.functions.factors import qr as qr
@@ -1374,6 +1373,10 @@ def ones_like(
     memory_format: Any = None,
 ) -> Tensor:
     """Ones with the shape, and by default the dtype and device, of a tensor."""
+
+def orgqr(input: Tensor, tau: Tensor) -> Tensor:
+    """The first columns of H₁ … Hₖ, Hᵢ = 1 − τᵢ vᵢ vᵢᴴ: vᵢ is below the diagonal of column i, after a one. The input
+    is (..., M, N), M ≥ N, and τ (..., K), K ≤ N."""
 
 def permute_copy(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """A copy of ``permute``."""

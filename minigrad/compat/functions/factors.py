@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...autograd.tape import wrap
 from ...functions.define import function, method
-from ...functions.names import randn, zeros
+from ...functions.names import randn
 from ...tensor import Tensor
 from ..ops.lapack import on_host
 from . import decompositions, return_types
@@ -25,9 +23,8 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> return_typ
         compute_uv: if not, U and V are square matrices of zeros, and have no gradient.
     """
     if not compute_uv:
-        rows, columns = matrices(input, "svd").shape[-2:]
-        nothing: Any = lambda n: zeros(*input.shape[:-2], n, n, dtype=input.dtype, device=input.device)
-        return return_types.svd(nothing(rows), decompositions.svdvals(input), nothing(columns))
+        U, V = (input.new_zeros((*input.shape[:-2], n, n)) for n in matrices(input, "svd").shape[-2:])
+        return return_types.svd(U, decompositions.svdvals(input), V)
     U, S, Vh = decompositions.svd(input, not some)
     return return_types.svd(U, S, Vh.mH)
 
@@ -59,10 +56,7 @@ def geqrf(input: Tensor) -> return_types.geqrf[Tensor]:
     return return_types.geqrf(wrap(packed.swapaxes(-1, -2)), wrap(tau))
 
 
-@method
-def orgqr(input: Tensor, input2: Tensor) -> Tensor:
-    """``linalg.householder_product`` by its name in torch."""
-    return decompositions.householder_product(input, input2)
+orgqr = method(decompositions.householder_product)
 
 
 @method
@@ -72,10 +66,9 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
     if input.array.ndim < 2 or input3.array.ndim < 2:
         raise RuntimeError(f"ormqr: input {input.shape} and other {input3.shape} must have at least 2 dimensions")
     side = -2 if left else -1
-    if input3.array.shape[side] != input.array.shape[-2]:
+    if (count := input3.array.shape[side]) != (rows := input.array.shape[-2]):
         raise RuntimeError(
-            f"ormqr: other.shape[{side}] must be equal to input.shape[-2], but these are "
-            f"{input3.array.shape[side]} and {input.array.shape[-2]}"
+            f"ormqr: other.shape[{side}] must be equal to input.shape[-2], but these are {count} and {rows}"
         )
     if input2.array.shape[-1] > input.array.shape[-1]:
         raise RuntimeError(f"ormqr: tau has {input2.shape[-1]} elements, more than input.shape[-1], {input.shape[-1]}")

@@ -56,10 +56,10 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         raise RuntimeError(f"tensordot: both dimension lists should have the same length: {left} and {right}")
     for m, n in zip(left, right, strict=True):
         if 1 not in (a.array.shape[m], b.array.shape[n]) and a.array.shape[m] != b.array.shape[n]:
-            raise RuntimeError(
-                f"contracted dimensions need to match, but axis {m} of the first has length {a.array.shape[m]} and "
-                f"axis {n} of the second {b.array.shape[n]}"
+            lengths = (
+                f"axis {m} of the first has length {a.array.shape[m]} and axis {n} of the second {b.array.shape[n]}"
             )
+            raise RuntimeError(f"contracted dimensions need to match, but {lengths}")
     axes = [*range(a.array.ndim + b.array.ndim)]
     of_a, of_b = axes[: a.array.ndim], axes[a.array.ndim :]
     for m, n in zip(left, right, strict=True):
@@ -71,8 +71,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """Kronecker's product: each element of the input times the other tensor, as blocks."""
     n = max(input.array.ndim, other.array.ndim)
-    a = (1,) * (n - input.array.ndim) + tuple(input.array.shape)
-    b = (1,) * (n - other.array.ndim) + tuple(other.array.shape)
+    a, b = ((1,) * (n - t.array.ndim) + tuple(t.array.shape) for t in (input, other))
     left = input.reshape([k for size in a for k in (size, 1)])
     right = other.reshape([k for size in b for k in (1, size)])
     return (left * right).reshape([p * q for p, q in zip(a, b, strict=True)])

@@ -111,7 +111,14 @@ class TripletMarginWithDistanceLoss(_TripletLoss, function=F.triplet_margin_with
             self.distance_function = PairwiseDistance()
 
 
-class LinearCrossEntropyLoss(_WeightedLoss):
+class _LinearLoss(_WeightedLoss, fields=True):
+    """The fields of a loss with a linear layer that are not keyword-only."""
+
+    in_features: int
+    num_classes: int
+
+
+class LinearCrossEntropyLoss(_LinearLoss, fields=True, kw_only=True):
     """CrossEntropyLoss of a linear layer that it holds. See ``functional.linear_cross_entropy``.
 
     Args:
@@ -125,30 +132,24 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         linear: Linear(D, C d1 ...).
     """
 
-    def __init__(
-        self,
-        in_features: int,
-        num_classes: int,
-        *,
-        out_features: tuple[int, ...] = (),
-        bias: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-        reduction: str = "mean",
-        weight: Tensor | None = None,
-        ignore_index: int | None = None,
-        label_smoothing: float = 0.0,
-        options: Any = None,
-    ) -> None:
-        if weight is not None and tuple(weight.shape) != (num_classes,):
-            raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
-        if not 0 <= label_smoothing <= 1:
-            raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
-        super().__init__(weight, reduction=reduction)
-        self.num_classes, self.out_features = num_classes, out_features
-        self.ignore_index, self.label_smoothing, self.options = ignore_index, label_smoothing, options
-        width = num_classes * math.prod(out_features)
-        self.linear = Linear(in_features, width, bias=bias, device=device, dtype=dtype)
+    out_features: tuple[int, ...] = ()
+    bias: bool = False
+    device: Any = None
+    dtype: Any = None
+    reduction: str = "mean"
+    weight: Tensor | None = None
+    ignore_index: int | None = None
+    label_smoothing: float = 0.0
+    options: Any = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.weight is not None and tuple(self.weight.shape) != (self.num_classes,):
+            raise RuntimeError(f"expected weight shape to be {(self.num_classes,)}, got {tuple(self.weight.shape)}")
+        if not 0 <= self.label_smoothing <= 1:
+            raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {self.label_smoothing}")
+        width = self.num_classes * math.prod(self.out_features)
+        self.linear = Linear(self.in_features, width, bias=self.bias, device=self.device, dtype=self.dtype)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         weight, bias = self.linear.weight, self.linear.bias
@@ -162,10 +163,8 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         )
 
     def extra_repr(self) -> str:
-        names = ("num_classes", "out_features", "bias", "reduction", "ignore_index", "label_smoothing", "options")
-        values = {**self.__dict__, "bias": self.linear.bias is not None}
-        shown = [f"{name}={values[name]}" for name in names]
-        return ", ".join([f"in_features={self.linear.in_features}", *shown])
+        hidden = ("device", "dtype", "weight")
+        return ", ".join(f"{name}={getattr(self, name)}" for name in self._fields if name not in hidden)
 
 
 class PoissonNLLLoss(_Loss, function=core.poisson_nll_loss):
