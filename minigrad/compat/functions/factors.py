@@ -56,7 +56,10 @@ def geqrf(input: Tensor) -> return_types.geqrf[Tensor]:
     return return_types.geqrf(wrap(packed.swapaxes(-1, -2)), wrap(tau))
 
 
-orgqr = method(decompositions.householder_product)
+@method
+def orgqr(input: Tensor, input2: Tensor) -> Tensor:
+    """``linalg.householder_product`` by its name in torch."""
+    return decompositions.householder_product(input, input2)
 
 
 @method

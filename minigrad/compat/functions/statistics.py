@@ -317,9 +317,8 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     tensor's own extremes), in the tensor's dtype."""
     host = _host(input).reshape(-1)
     low, high = (float(host.min()), float(host.max())) if min == max == 0 and host.size else (min, max)
-    low, high = (low - 1, high + 1) if low == high else (low, high)
-    counts = np.histogram(host[(host >= low) & (host <= high)], bins, (low, high))[0].astype(input.array.dtype)
-    return tensor_on(counts, input.device)
+    ends = (low - 1, high + 1) if low == high else (low, high)
+    return tensor_on(np.histogram(host, bins, ends)[0].astype(input.array.dtype), input.device)
 
 
 @method
@@ -329,8 +328,8 @@ def histogram(
 ) -> return_types.histogram[Tensor]:
     """(how many elements fall into each interval, where the intervals end): ``bins`` equal ones from
     ``range[0]`` to ``range[1]`` (the tensor's own extremes), or those between the ends in a tensor."""
-    points = _host(input).reshape(-1, 1)
-    return return_types.histogram(*_counted(input, points, [(_host(bins), range)], weight, density))
+    hist, (edges,) = histogramdd(input.reshape(-1, 1), [bins], range, weight, density)
+    return return_types.histogram(hist, edges)
 
 
 @function
@@ -357,18 +356,11 @@ def histogramdd(
         raise RuntimeError(f"histogramdd: expected bins for each of {axes} dimensions but got {len(each)}")
     if range is not None and len(range) != 2 * axes:
         raise RuntimeError(f"histogramdd: for a {axes}-dimensional histogram range should have {2 * axes} elements")
-    limits = [None] * axes if range is None else zip(range[::2], range[1::2], strict=True)
-    counts, *edges = _counted(input, points, zip(each, limits, strict=True), weight, density)
-    return return_types.histogramdd(counts, tuple(edges))
-
-
-def _counted(input: Tensor, points: Any, grid: Any, weight: Tensor | None, density: bool) -> list[Tensor]:
-    """The sums of points (N, D) in each cell of a grid, and the grid's edges along each axis, in the input's dtype. The
-    grid has for each axis the number of cells or their edges, and the ends or None for the points' own."""
+    limits = [None] * axes if range is None else [*zip(range[::2], range[1::2], strict=True)]
     try:
         edges = [
-            np.asarray(bins) if np.ndim(bins) else np.histogram_bin_edges(x, bins, ends)
-            for x, (bins, ends) in zip(points.T, grid, strict=True)
+            np.asarray(cells) if np.ndim(cells) else np.histogram_bin_edges(x, cells, ends)
+            for x, cells, ends in zip(points.T, each, limits, strict=True)
         ]
     except ValueError as error:
         raise RuntimeError(f"histogram: {error}") from error
@@ -384,7 +376,8 @@ def _counted(input: Tensor, points: Any, grid: Any, weight: Tensor | None, densi
     if density:
         with np.errstate(all="ignore"):
             counts = counts / counts.sum() / reduce(np.multiply.outer, map(np.diff, edges))
-    return [tensor_on(part.astype(input.array.dtype), input.device) for part in (counts, *edges)]
+    hist, *ends = (tensor_on(part.astype(input.array.dtype), input.device) for part in (counts, *edges))
+    return return_types.histogramdd(hist, tuple(ends))
 
 
 def _bin(edges: Any, x: Any) -> Any:
