@@ -230,9 +230,8 @@ torch.nn.utils._named_member_accessor | compat.internal: | swap_tensor
 torch.nn.utils.stateless | compat.func: | _functional_call=functional_call
 torch.ops | compat.library: | load_library
 torch.optim | compat.optim.adagrad: | Adadelta Adafactor Adagrad RMSprop
-torch.optim | compat.optim.adam: | Adamax NAdam RAdam SparseAdam
 torch.optim | compat.optim.lbfgs: | LBFGS
-torch.optim | compat.optim.sgd: | ASGD Rprop
+torch.optim | compat.optim.relatives: | ASGD Adamax NAdam RAdam Rprop SparseAdam
 torch.optim.lr_scheduler | compat.optim.cyclic: | CyclicLR OneCycleLR
 torch.optim.optimizer | =typing: | ParamsT=Any
 torch.optim.swa_utils | compat.optim.swa_utils: | SWALR update_bn

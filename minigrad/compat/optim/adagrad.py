@@ -43,9 +43,6 @@ class Adagrad(Optimizer):
         parts(state["sum"].array)[...] = options.initial_accumulator_value
         return state
 
-    def share_memory(self) -> None:
-        """PyTorch moves the state to shared memory; there is one process here."""
-
     def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
         state.sum += grad * grad
         rate = options.lr / (1 + (state.step - 1) * options.lr_decay)

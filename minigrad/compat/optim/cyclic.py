@@ -121,7 +121,15 @@ class OneCycleLR(GroupScheduler):
         last_epoch: int = -1,
     ) -> None:
         check_optimizer(optimizer)
-        self.total_steps = _total(total_steps, epochs, steps_per_epoch)
+        factors: dict[str, Any] = {"total_steps": total_steps}
+        if total_steps is None:
+            factors = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
+            if None in factors.values():
+                raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+        for name, value in factors.items():
+            if not isinstance(value, int) or value <= 0:
+                raise ValueError(f"Expected positive integer {name}, but got {value}")
+        self.total_steps = math.prod(factors.values())
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         check_strategy(anneal_strategy)
@@ -157,18 +165,6 @@ class OneCycleLR(GroupScheduler):
         if self.cycle_momentum:
             put_momentum(group, between("momentum"))
         return between("lr")
-
-
-def _total(total_steps: int | None, epochs: int | None, steps_per_epoch: int | None) -> int:
-    factors: dict[str, Any] = {"total_steps": total_steps}
-    if total_steps is None:
-        factors = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
-        if None in factors.values():
-            raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
-    for name, value in factors.items():
-        if not isinstance(value, int) or value <= 0:
-            raise ValueError(f"Expected positive integer {name}, but got {value}")
-    return math.prod(factors.values())
 
 
 def _phases(total: int, up: float, three: bool) -> list[dict[str, Any]]:
