@@ -203,12 +203,12 @@ torch.nn | compat.nn.padding: | CircularPad1d CircularPad2d CircularPad3d Consta
     ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d ZeroPad1d
     ZeroPad2d ZeroPad3d
 torch.nn | compat.nn.loss: | CTCLoss CosineEmbeddingLoss HingeEmbeddingLoss MarginRankingLoss MultiLabelMarginLoss
-    MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss2d SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss
+    MultiLabelSoftMarginLoss MultiMarginLoss SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss
 torch.nn torch.nn.loss | compat.nn.loss: | GaussianNLLLoss LinearCrossEntropyLoss PoissonNLLLoss
 torch.nn torch.nn.recurrent | compat.nn.recurrent: | GRUCell LSTMCell RNNCell RNNCellBase
 torch.nn | compat.nn.pooling: | FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d LPPool3d MaxUnpool1d
     MaxUnpool2d MaxUnpool3d
-torch.nn | nn.loss: | _Loss _WeightedLoss
+torch.nn | nn.loss: | NLLLoss2d=NLLLoss _Loss _WeightedLoss
 torch.nn torch.nn.parallel | compat.ddp: | DistributedDataParallel
 torch.nn torch.nn.parallel | compat.one_device: | DataParallel data_parallel parallel_apply
 torch.nn | nn.transformer: | _get_clones

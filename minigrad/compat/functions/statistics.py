@@ -14,12 +14,17 @@ from ...backend import of, xp
 from ...backend.dtype import counted, get_default_dtype, has_gradient, iinfo, kind_of, widened
 from ...functions.arguments import Dims, as_tensor_like, axis, ordered, raw, rounded_once, scalars_as_vectors
 from ...functions.creation import tensor_on
-from ...functions.define import function, method
+from ...functions.define import Function, function, method
 from ...functions.names import amax, amin, complex, gather, isnan, mean, norm, sort, std, sum, tensor, var, where
 from ...ops import cumulative as cumulative_ops
 from ...ops import indexing as i
 from ...tensor import Tensor
 from . import return_types
+
+
+def along_an_axis(function: Function) -> Function:
+    """Define a method that compares elements along an axis."""
+    return method(ordered(scalars_as_vectors(function)))
 
 
 def _picked(input: Tensor, indices: Any, dim: int, keepdim: bool, kind: Any) -> Any:
@@ -29,9 +34,7 @@ def _picked(input: Tensor, indices: Any, dim: int, keepdim: bool, kind: Any) -> 
     return kind(values, places) if keepdim else kind(values.squeeze(dim), places.squeeze(dim))
 
 
-@method
-@ordered
-@scalars_as_vectors
+@along_an_axis
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> return_types.kthvalue[Tensor]:
     """The k-th smallest along ``dim``: (values, indices)."""
     place = axis(dim, input.array.ndim)
@@ -48,9 +51,7 @@ def median(input: Tensor, dim: None = None, keepdim: bool = False) -> Tensor: ..
 def median(input: Tensor, dim: int, keepdim: bool = False) -> return_types.median[Tensor]: ...
 
 
-@method
-@ordered
-@scalars_as_vectors
+@along_an_axis
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The median, of an even number the lower of two; with ``dim`` (values, indices). NaN wins.
 
@@ -66,17 +67,22 @@ def nanmedian(input: Tensor, dim: None = None, keepdim: bool = False) -> Tensor:
 def nanmedian(input: Tensor, dim: int, keepdim: bool = False) -> return_types.nanmedian[Tensor]: ...
 
 
-@method
-@ordered
-@scalars_as_vectors
+@along_an_axis
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """``median`` of the elements other than NaN."""
     return _median(input, dim, keepdim, return_types.nanmedian, True)
 
 
 def _median(input: Tensor, dim: int | None, keepdim: bool, kind: Any, skip: bool) -> Any:
-    if dim is None:
-        return _median_of_all(input.reshape(-1), kind, skip)
+    if dim is None and not input.array.size:
+        if has_gradient(input.array.dtype):
+            return input.sum() * math.nan
+        return input.new_full((), True if input.array.dtype.kind == "b" else iinfo(input.dtype).min)
+    if dim is None:  # equal elements share the gradient
+        input = input.reshape(-1)
+        value = _median(input, 0, False, kind, skip)[0]
+        middle = input.isnan() if bool(value.isnan()) else input == value
+        return input.masked_fill(~middle, -math.inf).max() if value.requires_grad else value
     place = axis(dim, input.array.ndim)
     m, order = xp(input.array), i._stable_order(input.array, place, False)
     missing = (input.array != input.array).sum(axis=place, keepdims=True)
@@ -86,23 +92,7 @@ def _median(input: Tensor, dim: int | None, keepdim: bool, kind: Any, skip: bool
     return _picked(input, indices, place, keepdim, kind)
 
 
-def _median_of_all(input: Tensor, kind: Any, skip: bool) -> Tensor:
-    """The median of a vector, whose gradient equal elements share; of nothing, as in PyTorch, NaN, the smallest integer
-    of the dtype, or True."""
-    if not input.array.size and has_gradient(input.array.dtype):
-        return input.sum() * math.nan
-    if not input.array.size:
-        return input.new_full((), True if input.array.dtype.kind == "b" else iinfo(input.dtype).min)
-    value = _median(input, 0, False, kind, skip)[0]
-    if not value.requires_grad:
-        return value
-    middle = input.isnan() if bool(value.isnan()) else input == value
-    return input.masked_fill(~middle, -math.inf).max()
-
-
-@method
-@ordered
-@scalars_as_vectors
+@along_an_axis
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.mode[Tensor]:
     """The commonest along ``dim``, the smallest of equally common ones: (values, indices, of its last)."""
     place = axis(dim, input.array.ndim)
@@ -166,17 +156,13 @@ def _quantile(input: Tensor, q: Any, dim: int | None, keepdim: bool, how: str, s
     return result if shares.array.ndim else result[0]
 
 
-@method
-@ordered
-@scalars_as_vectors
+@along_an_axis
 def cummax(input: Tensor, dim: int) -> return_types.cummax[Tensor]:
     """Running maxima along ``dim``: (values, indices, of the last of equal ones)."""
     return _running(input, dim, True, return_types.cummax)
 
 
-@method
-@ordered
-@scalars_as_vectors
+@along_an_axis
 def cummin(input: Tensor, dim: int) -> return_types.cummin[Tensor]:
     """Running minima along ``dim``: (values, indices, of the last of equal ones)."""
     return _running(input, dim, False, return_types.cummin)

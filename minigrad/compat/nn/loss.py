@@ -6,16 +6,15 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ...autograd.tracebacks import warn
 from ...nn import functional as core
 from ...nn.functional._checks import Flag
 from ...nn.linear import Linear
-from ...nn.loss import NLLLoss, PairwiseDistance, _Loss, _UsualLoss, _UsualWeightedLoss, _WeightedLoss
+from ...nn.loss import PairwiseDistance, _Loss, _UsualLoss, _UsualWeightedLoss, _WeightedLoss
 from ...tensor import Tensor
 from . import functional as F
 
 __all__ = ["CTCLoss", "CosineEmbeddingLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "LinearCrossEntropyLoss"]
-__all__ += ["MarginRankingLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss2d"]
+__all__ += ["MarginRankingLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss"]
 __all__ += ["PoissonNLLLoss", "SoftMarginLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss"]
 
 
@@ -26,14 +25,6 @@ class _MarginLoss(_Loss, fields=True):
     size_average: Flag = None
     reduce: Flag = None
     reduction: str = "mean"
-
-
-class NLLLoss2d(NLLLoss, function=core.nll_loss):
-    """NLLLoss under its old name for images."""
-
-    def __post_init__(self) -> None:
-        warn("NLLLoss2d is deprecated: NLLLoss does the same.", FutureWarning)
-        super().__post_init__()
 
 
 class CTCLoss(_Loss, function=F.ctc_loss):

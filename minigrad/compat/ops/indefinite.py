@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -76,27 +75,23 @@ def _pivot(a: Array, k: int) -> tuple[int, int]:
 @on_cpu
 def ldl_solve(ld: Array, pivots: Array, b: Array, hermitian: bool) -> Array:
     """x of a x = b, for what ``ldl_factor`` gives of a; the leading axes are the same"""
-    out = b.copy()
+    out, turned = b.copy(), np.conj if hermitian else np.asarray
     for place in np.ndindex(b.shape[:-2]):
-        _solve(ld[place], pivots[place], out[place], np.conj if hermitian else np.asarray)
+        a, x, blocks, k = ld[place], out[place], [], 0
+        while k < len(a):
+            pivot = int(pivots[place][k])
+            end = k + (1 if pivot > 0 else 2)
+            blocks.append((k, end, [end - 1, abs(pivot) - 1]))
+            k = end
+        for k, end, rows in blocks:  # down with the blocks of L and D
+            x[rows] = x[rows[::-1]]
+            x[end:] -= a[end:, k:end] @ x[k:end]
+            block = np.tril(a[k:end, k:end])
+            x[k:end] = np.linalg.solve(block + turned(np.tril(block, -1)).T, x[k:end])
+        for k, end, rows in reversed(blocks):  # and up again with those of Lᴴ
+            x[k:end] -= turned(a[end:, k:end]).T @ x[end:]
+            x[rows] = x[rows[::-1]]
     return out
-
-
-def _solve(ld: Array, pivots: Array, x: Array, turned: Any) -> None:
-    """Solve for x in place: down with the blocks of L and D, and up again with those of Lᴴ."""
-    blocks, k = [], 0
-    while k < len(ld):
-        end = k + (1 if pivots[k] > 0 else 2)
-        blocks.append((k, end, [end - 1, abs(int(pivots[k])) - 1]))
-        k = end
-    for k, end, rows in blocks:
-        x[rows] = x[rows[::-1]]
-        x[end:] -= ld[end:, k:end] @ x[k:end]
-        block = np.tril(ld[k:end, k:end])
-        x[k:end] = np.linalg.solve(block + turned(np.tril(block, -1)).T, x[k:end])
-    for k, end, rows in reversed(blocks):
-        x[k:end] -= turned(ld[end:, k:end]).T @ x[end:]
-        x[rows] = x[rows[::-1]]
 
 
 IN_PLACE_OF[ldl_solve] = ldl_solve

@@ -10,7 +10,7 @@ from ....autograd.tape import wrap
 from ....backend import check_indices, xp
 from ....functions import pointwise
 from ....functions.arguments import rounded_once
-from ....nn.functional._checks import Flag, integers, reduced, same_dtype
+from ....nn.functional._checks import Flag, integers, reduced, reduction_of, same_dtype
 from ....nn.functional.activation import logsigmoid
 from ....nn.functional.linear import pairwise_distance
 from ....tensor import Tensor
@@ -204,8 +204,15 @@ def triplet_margin_loss(
         p, eps: of the distance, see ``pairwise_distance``.
         swap: use the negative's distance from the positive, where it is smaller (Balntas et al. 2016).
     """
-    distance = partial(pairwise_distance, p=p, eps=eps)
-    return reduced(_triplet(anchor, positive, negative, distance, margin, swap), reduction, size_average, reduce)
+    return triplet_margin_with_distance_loss(
+        anchor,
+        positive,
+        negative,
+        distance_function=partial(pairwise_distance, p=p, eps=eps),
+        margin=margin,
+        swap=swap,
+        reduction=reduction_of(size_average, reduce, reduction),
+    )
 
 
 def triplet_margin_with_distance_loss(
@@ -219,19 +226,13 @@ def triplet_margin_with_distance_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """``triplet_margin_loss`` with any distance of two tensors, by default ``pairwise_distance``."""
-    distance = distance_function or pairwise_distance
-    return reduced(_triplet(anchor, positive, negative, distance, margin, swap), reduction)
-
-
-def _triplet(
-    anchor: Tensor, positive: Tensor, negative: Tensor, distance: Distance, margin: float, swap: bool
-) -> Tensor:
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     axes = tuple(x.array.ndim for x in (anchor, positive, negative))
     if len(set(axes)) > 1:
         raise RuntimeError(f"anchor, positive and negative are expected to have the same number of dimensions: {axes}")
+    distance = distance_function or pairwise_distance
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = pointwise.minimum(far, distance(positive, negative))
-    return (near - far + margin).clamp_min(0)
+    return reduced((near - far + margin).clamp_min(0), reduction)

@@ -45,7 +45,11 @@ def second_kind(x: Array, order: int) -> Array:
     """Y of order 0 or 1 on an array, in its dtype: -inf at 0, NaN below."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
     y = m.where(x > 0, x, 1.0)
-    out = m.where(y < _FAR, _neumann(m.minimum(y, _FAR), order), _far(m.maximum(y, _FAR), order)[1])
+    small = m.minimum(y, _FAR)
+    first, series = _integrals(small, order)  # Neumann's series, DLMF 10.23.17
+    rest = _integrals(small, 0)[0] / small if order else 0.0
+    near = 2 / math.pi * ((m.log(small / 2) + _EULER - order) * first - series - rest)
+    out = m.where(y < _FAR, near, _far(m.maximum(y, _FAR), order)[1])
     out = m.where(m.isinf(x), 0.0, out)
     return m.where(x > 0, out, m.where(x == 0, -math.inf, math.nan)).astype(dtype)
 
@@ -85,14 +89,6 @@ def _integrals(x: Array, order: int) -> tuple[Array, Array]:
     return first / _NODES, series / _NODES
 
 
-def _neumann(x: Array, order: int) -> Array:
-    """Y by Neumann's series, DLMF 10.23.17, for x up to _FAR."""
-    first, series = _integrals(x, order)
-    log = xp(x).log(x / 2) + _EULER - order
-    rest = _integrals(x, 0)[0] / x if order else 0.0
-    return 2 / math.pi * (log * first - series - rest)
-
-
 def scaled_modified(x: Array, order: int) -> Array:
     """The modified Bessel function I of a whole order, times e^-|x|, on an array, in its dtype."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
@@ -122,7 +118,17 @@ def scaled_third_kind(x: Array, order: int) -> Array:
         total = total + m.exp(-2 * math.sinh(t / 2) ** 2 * middle) * (math.cosh(order * t) * (0.5 if j == 0 else 1) / 8)
     large = m.maximum(y, _FAR)
     far = m.sqrt(math.pi / 2 / large) * _horner(_hankel(order), 1 / large)
-    out = m.where(y < 1, _near_third(m.minimum(y, 1.0), order), m.where(y < _FAR, total, far))
+    low = m.minimum(y, 1.0)
+    square, log = low * low / 4, m.log(low) + (_EULER - math.log(2))
+    term, harmonic, series = m.ones_like(low), 0.0, m.zeros_like(low)
+    for k in range(14):  # the power series, DLMF 10.31.1 and 10.31.2
+        # the terms (x²/4)ᵏ / (k! (k + ν)!) of Iν, each times ln(x/2) less the mean of digamma at k + 1 and k + ν + 1
+        after = harmonic + 1 / (k + 1)
+        series = series + term * (log - ((harmonic + after) / 2 if order else harmonic))
+        term = term * square / ((k + 1) * (k + 1 + order))
+        harmonic = after
+    near = m.exp(low) * (1 / low + low / 2 * series if order else -series)
+    out = m.where(y < 1, near, m.where(y < _FAR, total, far))
     out = m.where(x == math.inf, 0.0, out)
     return m.where(x > 0, out, m.where(x == 0, math.inf, math.nan)).astype(dtype)
 
@@ -131,20 +137,6 @@ def third_kind(x: Array, order: int) -> Array:
     """The modified Bessel function K of order 0 or 1 on an array, in its dtype: inf at 0, NaN below."""
     wide = x.astype(np.float64)
     return (scaled_third_kind(wide, order) * xp(x).exp(-xp(x).maximum(wide, 0.0))).astype(x.dtype)
-
-
-def _near_third(x: Array, order: int) -> Array:
-    """eˣ K by its power series, DLMF 10.31.1 and 10.31.2, for x up to 1."""
-    m = xp(x)
-    square, log = x * x / 4, m.log(x) + (_EULER - math.log(2))
-    term, harmonic, total = m.ones_like(x), 0.0, m.zeros_like(x)
-    for k in range(14):
-        # the terms (x²/4)ᵏ / (k! (k + ν)!) of Iν, each times ln(x/2) less the mean of digamma at k + 1 and k + ν + 1
-        after = harmonic + 1 / (k + 1)
-        total = total + term * (log - ((harmonic + after) / 2 if order else harmonic))
-        term = term * square / ((k + 1) * (k + 1 + order))
-        harmonic = after
-    return m.exp(x) * (1 / x + x / 2 * total if order else -total)
 
 
 def spherical(x: Array, order: int) -> Array:
@@ -181,19 +173,12 @@ def airy(x: Array) -> Array:
     far = math.sqrt(math.pi) / 2 / m.sqrt(root) * _horner(terms, 1 / large)  # DLMF 9.7.5
     scaled = turn * m.where(size < 10, total, far) / math.pi
     below = 2 * (scaled.real * m.cos(zeta) + scaled.imag * m.sin(zeta))
-    out = m.where(x < 0, below, scaled.real * m.exp(-zeta))
-    return m.where(m.absolute(x) < 1, _near_airy(m.clip(x, -1.0, 1.0)), m.where(m.isfinite(x), out, math.nan)).astype(
-        dtype
-    )
-
-
-def _near_airy(x: Array) -> Array:
-    """Ai by its power series, DLMF 9.4.1, for x from -1 to 1."""
-    m, cube = xp(x), x**3
-    first, second = m.ones_like(x), x
-    total = 0.35502805388781723926 * first - 0.25881940379280679840 * second
+    out = m.where(m.isfinite(x), m.where(x < 0, below, scaled.real * m.exp(-zeta)), math.nan)
+    near = m.clip(x, -1.0, 1.0)  # the power series, DLMF 9.4.1
+    first, second = 0.35502805388781723926 * m.ones_like(near), 0.25881940379280679840 * near
+    series = first - second
     for k in range(1, 10):
-        first = first * cube / ((3 * k - 1) * (3 * k))
-        second = second * cube / ((3 * k) * (3 * k + 1))
-        total = total + 0.35502805388781723926 * first - 0.25881940379280679840 * second
-    return total
+        first = first * near**3 / ((3 * k - 1) * (3 * k))
+        second = second * near**3 / ((3 * k) * (3 * k + 1))
+        series = series + first - second
+    return m.where(m.absolute(x) < 1, series, out).astype(dtype)
