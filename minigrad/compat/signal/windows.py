@@ -20,7 +20,7 @@ from ...functions.arguments import Maybe
 from ...functions.creation import creating, float_dtype
 from ...functions.define import named
 from ...tensor import Tensor
-from ..ops.approximations.bessel import scaled_modified
+from ..ops.approximations import scaled_modified
 
 __all__ = ["bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming"]
 __all__ += ["hann", "kaiser", "nuttall"]
