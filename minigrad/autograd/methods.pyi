@@ -1346,9 +1346,8 @@ class Methods(Viewing, Generic[Tensor]):
     def numel(self) -> builtins.int:
         """The number of elements."""
 
-    def orgqr(self, tau: Tensor) -> Tensor:
-        """The first columns of H₁ … Hₖ, Hᵢ = 1 − τᵢ vᵢ vᵢᴴ: vᵢ is below the diagonal of column i, after a one. The
-        input is (..., M, N), M ≥ N, and τ (..., K), K ≤ N."""
+    def orgqr(self, input2: Tensor) -> Tensor:
+        """``linalg.householder_product`` by its name in torch."""
 
     def ormqr(
         self, input2: Tensor, input3: Tensor, left: builtins.bool = True, transpose: builtins.bool = False

@@ -14,22 +14,23 @@ from minigrad.compat.functions.equations import logdet as logdet
 from minigrad.compat.functions.equations import pinverse as pinverse
 from minigrad.compat.functions.equations import slogdet as slogdet
 from minigrad.compat.functions.equations import triangular_solve as triangular_solve
-from minigrad.compat.functions.factors import geqrf as geqrf
-from minigrad.compat.functions.factors import lu as lu
-from minigrad.compat.functions.factors import lu_solve as lu_solve
-from minigrad.compat.functions.factors import ormqr as ormqr
-from minigrad.compat.functions.factors import pca_lowrank as pca_lowrank
-from minigrad.compat.functions.factors import qr as qr
-from minigrad.compat.functions.factors import svd as svd
-from minigrad.compat.functions.factors import svd_lowrank as svd_lowrank
 from minigrad.compat.functions.products import cdist as cdist
 from minigrad.compat.functions.products import chain_matmul as chain_matmul
 from minigrad.compat.functions.products import cross as cross
+from minigrad.compat.functions.products import geqrf as geqrf
 from minigrad.compat.functions.products import inner as inner
 from minigrad.compat.functions.products import kron as kron
+from minigrad.compat.functions.products import lu as lu
+from minigrad.compat.functions.products import lu_solve as lu_solve
 from minigrad.compat.functions.products import matrix_exp as matrix_exp
 from minigrad.compat.functions.products import matrix_power as matrix_power
+from minigrad.compat.functions.products import orgqr as orgqr
+from minigrad.compat.functions.products import ormqr as ormqr
+from minigrad.compat.functions.products import pca_lowrank as pca_lowrank
 from minigrad.compat.functions.products import pdist as pdist
+from minigrad.compat.functions.products import qr as qr
+from minigrad.compat.functions.products import svd as svd
+from minigrad.compat.functions.products import svd_lowrank as svd_lowrank
 from minigrad.compat.functions.products import tensordot as tensordot
 from minigrad.compat.functions.products import vander as vander
 from minigrad.compat.functions.products import vdot as vdot
@@ -1373,10 +1374,6 @@ def ones_like(
     memory_format: Any = None,
 ) -> Tensor:
     """Ones with the shape, and by default the dtype and device, of a tensor."""
-
-def orgqr(input: Tensor, tau: Tensor) -> Tensor:
-    """The first columns of H₁ … Hₖ, Hᵢ = 1 − τᵢ vᵢ vᵢᴴ: vᵢ is below the diagonal of column i, after a one. The input
-    is (..., M, N), M ≥ N, and τ (..., K), K ≤ N."""
 
 def permute_copy(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """A copy of ``permute``."""

@@ -12,7 +12,7 @@ from ....functions.names import allclose, cat, eye, randn, zeros_like
 from ....nn.functional.normalization import normalize
 from ....nn.module import Module
 from ....tensor import Tensor
-from ...functions.factors import geqrf
+from ...functions.products import geqrf
 from ...linalg import householder_product, matrix_exp, solve
 from .parametrize import register_parametrization
 from .weight_norm import checked_dim, new_vectors, norm_except_dim, normed, weighted
