@@ -228,9 +228,8 @@ torch.nn.utils | compat.nn.utils.weight_norm: | remove_spectral_norm remove_weig
 torch.nn.utils._named_member_accessor | compat.internal: | swap_tensor
 torch.nn.utils.stateless | compat.func: | _functional_call=functional_call
 torch.ops | compat.library: | load_library
-torch.optim | compat.optim.adagrad: | Adadelta Adafactor Adagrad RMSprop
 torch.optim | compat.optim.lbfgs: | LBFGS
-torch.optim | compat.optim.relatives: | ASGD Adamax NAdam RAdam Rprop SparseAdam
+torch.optim | compat.optim.rules: | ASGD Adadelta Adafactor Adagrad Adamax NAdam RAdam RMSprop Rprop SparseAdam
 torch.optim.lr_scheduler | compat.optim.schedules: | CyclicLR OneCycleLR
 torch.optim.optimizer | =typing: | ParamsT=Any
 torch.optim.swa_utils | compat.optim.schedules: | SWALR update_bn

@@ -51,20 +51,17 @@ def _same_dtype(a: Tensor, b: Tensor, name: str) -> None:
 # Inverses and determinants ---------------------------------------------------------------------------------
 
 
-@spelled
-def inv(A: Tensor) -> Tensor:
+@method
+def inverse(A: Tensor) -> Tensor:
     """The inverse of square matrices. Raises LinAlgError: a matrix is singular."""
     return apply(ops.inverse, (square(A, "inv"),))
-
-
-inverse = method(inv)
 
 
 @spelled
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> return_types.linalg_inv_ex[Tensor]:
     """(inverse, info): info is 0, or, of a singular matrix, where elimination met a zero; its inverse is NaN, or
     LinAlgError is raised if ``check_errors``."""
-    return return_types.linalg_inv_ex(*or_nan(inv, square(A, "inv_ex"), _zero_pivots, check_errors))
+    return return_types.linalg_inv_ex(*or_nan(inverse, square(A, "inv_ex"), _zero_pivots, check_errors))
 
 
 def or_nan(
@@ -126,7 +123,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     if prod(rows) != prod(columns):
         expected = "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind])"
         raise RuntimeError(f"linalg.tensorinv: {expected}, but got {prod(columns)} != {prod(rows)}")
-    return inv(A.reshape(prod(rows), prod(columns))).reshape(columns + rows)
+    return inverse(A.reshape(prod(rows), prod(columns))).reshape(columns + rows)
 
 
 # Pseudo-inverses and ranks ---------------------------------------------------------------------------------
