@@ -10,7 +10,6 @@ import numpy as np
 from ...autograd.calls import apply
 from ...backend import dtype as dt
 from ...functions.arguments import axis
-from ...functions.define import named
 from ...functions.names import cat, conj, flip, real, roll, tensor
 from ...functions.spelling import spelled
 from ...ops.op import Op
@@ -32,7 +31,6 @@ class OneAxis(Protocol):
     def __call__(self, input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor: ...
 
 
-@spelled
 def fftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
     """The transform along several axes: complex, of a real or a complex tensor.
 
@@ -47,13 +45,11 @@ def fftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = No
     return _along(fourier.fft, input, s, dim, norm)
 
 
-@spelled
 def ifftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
     """The inverse of ``fftn`` with the same ``norm``."""
     return _along(fourier.ifft, input, s, dim, norm)
 
 
-@spelled
 def rfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
     """``fftn`` of a real tensor, along the last of the axes its first n // 2 + 1 elements: the others are their
     conjugates. Raises RuntimeError: a complex tensor, or no axis; see ``fftn``."""
@@ -64,7 +60,6 @@ def rfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = N
     return _along(fourier.fft, half, lengths[:-1], dims[:-1], norm)
 
 
-@spelled
 def irfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
     """The real tensor whose ``rfftn`` this is: along the last axis by default of the even length, 2 (m - 1) for m
     elements."""
@@ -78,14 +73,12 @@ def irfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = 
     return real(_along(fourier.ifft, cat([first, mirrored], place), None, place, norm))
 
 
-@spelled
 def hfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
     """The transform, real, of a signal that along the last axis is its own mirrored conjugate, from its first
     n // 2 + 1 elements there; n is by default the even one, 2 (m - 1) for m elements. Arguments as of ``fftn``."""
     return irfftn(conj(input), s, dim, _inverse(norm))
 
 
-@spelled
 def ihfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
     """The inverse of ``hfftn``. Raises RuntimeError: a complex tensor, or no axis; see ``fftn``."""
     _check_real(input, "ihfftn")
@@ -103,8 +96,9 @@ def _over_one(function: Callable[..., Tensor]) -> OneAxis:
             _check_real(input, name)
         return function(input, None if n is None else (n,), (dim,), norm)
 
-    doc = f"``{function.__name__}`` along one axis, cut to the length ``n`` or filled up to it with zeros."
-    return spelled(named(over_one, name, doc))
+    over_one.__name__ = over_one.__qualname__ = name
+    over_one.__doc__ = f"``{function.__name__}`` along one axis, cut to the length ``n`` or filled up to it with zeros."
+    return over_one
 
 
 def _over_two(function: Function) -> Function:
@@ -113,15 +107,15 @@ def _over_two(function: Function) -> Function:
     def over_two(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
         return function(input, s, dim, norm)
 
-    doc = f"``{function.__name__}`` along the last two axes."
-    return spelled(named(over_two, f"{function.__name__[:-1]}2", doc))  # type: ignore[return-value]
+    over_two.__name__ = over_two.__qualname__ = f"{function.__name__[:-1]}2"
+    over_two.__doc__ = f"``{function.__name__}`` along the last two axes."
+    return over_two  # type: ignore[return-value]
 
 
 fft, ifft, rfft, irfft, hfft, ihfft = map(_over_one, (fftn, ifftn, rfftn, irfftn, hfftn, ihfftn))
 fft2, ifft2, rfft2, irfft2, hfft2, ihfft2 = map(_over_two, (fftn, ifftn, rfftn, irfftn, hfftn, ihfftn))
 
 
-@spelled
 def fftfreq(n: int, d: float = 1.0, **kwargs: Any) -> Tensor:
     """The frequencies of the elements of ``fft``: 0, 1, ..., -2, -1, divided by n d.
 
@@ -132,7 +126,6 @@ def fftfreq(n: int, d: float = 1.0, **kwargs: Any) -> Tensor:
     return _floats(np.fft.fftfreq(n, d), kwargs)
 
 
-@spelled
 def rfftfreq(n: int, d: float = 1.0, **kwargs: Any) -> Tensor:
     """The frequencies of the elements of ``rfft``; arguments as of ``fftfreq``."""
     return _floats(np.fft.rfftfreq(n, d), kwargs)
@@ -143,14 +136,12 @@ def _floats(values: Any, kwargs: dict[str, Any]) -> Tensor:
     return tensor(values, **kwargs)
 
 
-@spelled
 def fftshift(input: Tensor, dim: Dims = None) -> Tensor:
     """The axes turned so that frequency 0 stands in the middle."""
     dims = _axes(input, dim)
     return roll(input, tuple(input.shape[d] // 2 for d in dims), dims)
 
 
-@spelled
 def ifftshift(input: Tensor, dim: Dims = None) -> Tensor:
     """The inverse of ``fftshift``."""
     dims = _axes(input, dim)
@@ -216,3 +207,7 @@ def _of_length(input: Tensor, n: int, dim: int) -> Tensor:
     if missing <= 0:
         return input.narrow(dim, 0, n)
     return cat([input, input.new_zeros([missing if d == dim else k for d, k in enumerate(input.shape)])], dim)
+
+
+for _name in __all__:
+    globals()[_name] = spelled(globals()[_name])
