@@ -56,7 +56,7 @@ def _first_minors(x: Array) -> Array:
 
 
 @spelled
-def eigh(A: Tensor, UPLO: str = "L") -> return_types.linalg_eigh[Tensor]:
+def eigh(A: Tensor, UPLO: str = "L") -> return_types.linalg_eig[Tensor]:
     """(eigenvalues in ascending order, eigenvectors) of symmetric (complex: Hermitian) matrices.
 
     The gradient of eigenvectors exists where eigenvalues differ, and of functions that do not depend on their signs.
@@ -117,7 +117,7 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 
 
 @spelled
-def qr(A: Tensor, mode: str = "reduced") -> return_types.linalg_qr[Tensor]:
+def qr(A: Tensor, mode: str = "reduced") -> return_types.qr[Tensor]:
     """(Q, R) of A = Q R, Q with orthonormal columns, R an upper triangle. The ``mode`` is "reduced"; "complete", for a
     square Q; "r", for R alone (Q is empty, and there is no gradient)."""
     matrices(A, "qr")
@@ -157,7 +157,7 @@ def _pivoted(A: Tensor, pivot: bool, name: str) -> Tensor:
 
 
 @spelled
-def lu(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu[Tensor]:
+def lu(A: Tensor, *, pivot: bool = True) -> return_types.lu_unpack[Tensor]:
     """(P, L, U) of A = P L U: a permutation, a lower triangle with ones on its diagonal, and an upper triangle."""
     return return_types.linalg_lu(*lu_unpack(*apply(ops.lu_factor, (_pivoted(A, pivot, "lu"),))[:2]))
 

@@ -35,7 +35,7 @@ def _picked(input: Tensor, indices: Any, dim: int, keepdim: bool, kind: Any) -> 
 
 
 @along_an_axis
-def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> return_types.kthvalue[Tensor]:
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> return_types.ValuesIndices[Tensor]:
     """The k-th smallest along ``dim``: (values, indices)."""
     place = axis(dim, input.array.ndim)
     if not 1 <= k <= input.array.shape[place]:
@@ -48,7 +48,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> ret
 @overload
 def median(input: Tensor, dim: None = None, keepdim: bool = False) -> Tensor: ...
 @overload
-def median(input: Tensor, dim: int, keepdim: bool = False) -> return_types.median[Tensor]: ...
+def median(input: Tensor, dim: int, keepdim: bool = False) -> return_types.ValuesIndices[Tensor]: ...
 
 
 @along_an_axis
@@ -64,7 +64,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 @overload
 def nanmedian(input: Tensor, dim: None = None, keepdim: bool = False) -> Tensor: ...
 @overload
-def nanmedian(input: Tensor, dim: int, keepdim: bool = False) -> return_types.nanmedian[Tensor]: ...
+def nanmedian(input: Tensor, dim: int, keepdim: bool = False) -> return_types.ValuesIndices[Tensor]: ...
 
 
 @along_an_axis
@@ -93,7 +93,7 @@ def _median(input: Tensor, dim: int | None, keepdim: bool, kind: Any, skip: bool
 
 
 @along_an_axis
-def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.mode[Tensor]:
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.ValuesIndices[Tensor]:
     """The commonest along ``dim``, the smallest of equally common ones: (values, indices, of its last)."""
     place = axis(dim, input.array.ndim)
     m, order = xp(input.array), i._stable_order(input.array, place, False)
@@ -157,13 +157,13 @@ def _quantile(input: Tensor, q: Any, dim: int | None, keepdim: bool, how: str, s
 
 
 @along_an_axis
-def cummax(input: Tensor, dim: int) -> return_types.cummax[Tensor]:
+def cummax(input: Tensor, dim: int) -> return_types.ValuesIndices[Tensor]:
     """Running maxima along ``dim``: (values, indices, of the last of equal ones)."""
     return _running(input, dim, True, return_types.cummax)
 
 
 @along_an_axis
-def cummin(input: Tensor, dim: int) -> return_types.cummin[Tensor]:
+def cummin(input: Tensor, dim: int) -> return_types.ValuesIndices[Tensor]:
     """Running minima along ``dim``: (values, indices, of the last of equal ones)."""
     return _running(input, dim, False, return_types.cummin)
 
