@@ -18,7 +18,7 @@ from ...functions.spelling import spelled
 from ...tensor import Tensor
 from ..ops import decompositions as ops
 from ..ops import indefinite
-from ..ops.lapack import LinAlgError, on_cpu, on_host
+from ..ops.lapack import LinAlgError, on_host
 from . import return_types
 from .equations import check_sides, matrices, or_nan, solve_triangular, square
 
@@ -37,22 +37,18 @@ def cholesky_ex(
 ) -> return_types.linalg_cholesky_ex[Tensor]:
     """(L, info): info is 0, or, of a matrix that is not positive definite, the order of its first leading minor that is
     not; its L is NaN, or LinAlgError is raised if ``check_errors``."""
-    parts = or_nan(lambda A: cholesky(A, upper), square(A, "cholesky_ex"), _first_minors, check_errors)
+    parts = or_nan(lambda A: cholesky(A, upper), square(A, "cholesky_ex"), _first_minor, check_errors)
     return return_types.linalg_cholesky_ex(*parts)
 
 
-@on_cpu
-def _first_minors(x: Array) -> Array:
-    """The order of the first leading minor that is not positive definite; 0 where all are."""
-    info = np.zeros(x.shape[:-2], np.int32)
-    for place in np.ndindex(x.shape[:-2]):
-        for n in range(1, x.shape[-1] + 1):
-            try:
-                np.linalg.cholesky(x[place][:n, :n])
-            except np.linalg.LinAlgError:
-                info[place] = n
-                break
-    return info
+def _first_minor(x: Array) -> int:
+    """The order of the first leading minor that is not positive definite; 0 if all are."""
+    for n in range(1, len(x) + 1):
+        try:
+            np.linalg.cholesky(x[:n, :n])
+        except np.linalg.LinAlgError:
+            return n
+    return 0
 
 
 @spelled

@@ -22,7 +22,7 @@ from ...functions.spelling import spelled
 from ...tensor import Tensor
 from ..ops import decompositions as ops
 from ..ops import determinants
-from ..ops.lapack import LinAlgError, on_cpu, on_host
+from ..ops.lapack import LinAlgError, on_host
 from . import return_types
 
 
@@ -61,35 +61,33 @@ def inverse(A: Tensor) -> Tensor:
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> return_types.linalg_inv_ex[Tensor]:
     """(inverse, info): info is 0, or, of a singular matrix, where elimination met a zero; its inverse is NaN, or
     LinAlgError is raised if ``check_errors``."""
-    return return_types.linalg_inv_ex(*or_nan(inverse, square(A, "inv_ex"), _zero_pivots, check_errors))
+    return return_types.linalg_inv_ex(*or_nan(inverse, square(A, "inv_ex"), _zero_pivot, check_errors))
 
 
 def or_nan(
-    function: Callable[[Tensor], Tensor], A: Tensor, failures: Callable[[Any], Any], check_errors: bool, axes: int = 2
+    function: Callable[[Tensor], Tensor], A: Tensor, failure: Callable[[Array], int], check_errors: bool, axes: int = 2
 ) -> tuple[Tensor, Tensor]:
     """(result, info): where a matrix has no result, that is NaN over the last ``axes`` axes, or, if ``check_errors``,
-    LinAlgError is raised. ``failures`` is what info says of an array of matrices, 0 where they have a result."""
+    LinAlgError is raised. ``failure`` is what info says of a matrix, 0 if it has a result."""
     try:
         return function(A), zeros(A.array.shape[:-2], dtype=dt.int32, device=A.device)
     except LinAlgError:
         if check_errors:
             raise
-    info = wrap(failures(A.array))
+    each = lambda x: np.array([failure(a) for a in x.reshape(-1, *x.shape[-2:])], np.int32).reshape(x.shape[:-2])
+    info = wrap(on_host(each, A.array))
     failed = info != 0
     one = eye(A.array.shape[-1], dtype=A.dtype, device=A.device)
     result = function(one.where(failed.reshape(*failed.shape, 1, 1), A))
     return result.masked_fill(failed.reshape(*failed.shape, *(1,) * axes), math.nan), info
 
 
-@on_cpu
-def _zero_pivots(x: Array) -> Array:
-    info = np.zeros(x.shape[:-2], np.int32)
-    for place in np.ndindex(x.shape[:-2]):
-        try:
-            np.linalg.inv(x[place])
-        except np.linalg.LinAlgError:
-            info[place] = ops.lu_factor(x[place])[2] or x.shape[-1]  # NumPy's may have rounded a last one to 0
-    return info
+def _zero_pivot(x: Array) -> int:
+    try:
+        np.linalg.inv(x)
+    except np.linalg.LinAlgError:
+        return int(ops.lu_factor(x)[2]) or len(x)  # NumPy's may have rounded a last one to 0
+    return 0
 
 
 @method
@@ -210,7 +208,7 @@ def solve_ex(
     """(result, info) of ``solve``: info is 0, or, of a singular matrix, where elimination met a zero; its result is
     NaN, or LinAlgError is raised if ``check_errors``."""
     axes = 1 if B.array.ndim == 1 or B.array.shape == A.array.shape[:-1] else 2
-    solution = or_nan(lambda A: solve(A, B, left=left), A, _zero_pivots, check_errors, axes)
+    solution = or_nan(lambda A: solve(A, B, left=left), A, _zero_pivot, check_errors, axes)
     return return_types.linalg_solve_ex(*solution)
 
 
