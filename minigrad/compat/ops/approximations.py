@@ -60,13 +60,6 @@ def digamma(x: Array) -> Array:
     return m.where(x == 0, m.copysign(math.inf, -x), out).astype(dtype)
 
 
-def polygamma(x: Array, order: int) -> Array:
-    """The derivative of ``digamma`` of an order from 1 on an array, in its dtype; infinite at 0, -1, -2 ..."""
-    wide = x.astype(np.float64)
-    total = zeta(xp(x).full_like(wide, order + 1), wide)
-    return ((-1) ** (order + 1) * math.factorial(order) * total).astype(x.dtype)
-
-
 def zeta(x: Array, q: Array) -> Array:
     """Hurwitz's Σ (q + k)⁻ˣ over k ≥ 0 on arrays, in their dtype.
 

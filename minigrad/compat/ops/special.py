@@ -31,8 +31,10 @@ def digamma(x: Array) -> Array:
 
 @op("dx = g ψ⁽ⁿ⁺¹⁾(x)", x=lambda g, x, order: g * polygamma(x, order + 1))
 def polygamma(x: Array, order: int) -> Array:
-    """The derivative of digamma of an order from 1"""
-    return approximations.polygamma(x, order)
+    """The derivative of digamma of an order from 1; infinite at 0, -1, -2 ..."""
+    wide = x.astype("float64")
+    total = approximations.zeta(xp(x).full_like(wide, order + 1), wide)
+    return ((-1) ** (order + 1) * math.factorial(order) * total).astype(x.dtype)
 
 
 # Bessel's functions. The orders beside n give the slope of order n (DLMF 10.29, 10.51). So no rule divides by x:

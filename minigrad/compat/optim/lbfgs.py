@@ -103,11 +103,18 @@ class LBFGS(Optimizer):
 
     def _move(self, closure: Callable[[], Any], state: State, now: Point, t: float, d: Array, last: bool) -> Point:
         """A step along d: the new point."""
-        search = self.param_groups[0]["line_search_fn"]
-        start = [parts(p.array).copy() for p in self.param_groups[0]["params"]]
+        search, params = self.param_groups[0]["line_search_fn"], self.param_groups[0]["params"]
+        start = [parts(p.array).copy() for p in params]
+
+        def go(t: float) -> None:
+            offset = 0
+            for p, first in zip(params, start, strict=True):
+                parts(p.array)[...] = first + t * d[offset : offset + first.size].reshape(first.shape)
+                offset += first.size
+                note_change(p._changes, "step", "LBFGS.step()")
 
         def at(t: float) -> Point:
-            self._go(start, t, d)
+            go(t)
             loss, g = self._evaluate(closure, state)
             return Point(t, float(loss), g, float(g @ d))
 
@@ -118,16 +125,8 @@ class LBFGS(Optimizer):
         new = now._replace(t=t)  # of the last step the loss is not needed
         if search is not None:
             new = strong_wolfe(at, now, t, _largest(d))
-        self._go(start, new.t, d)
+        go(new.t)
         return new
-
-    def _go(self, start: list[Array], t: float, d: Array) -> None:
-        """Put the parameters at start + t d."""
-        offset = 0
-        for p, first in zip(self.param_groups[0]["params"], start, strict=True):
-            parts(p.array)[...] = first + t * d[offset : offset + first.size].reshape(first.shape)
-            offset += first.size
-            note_change(p._changes, "step", "LBFGS.step()")
 
 
 def _largest(vector: Array) -> float:

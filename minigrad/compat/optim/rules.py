@@ -111,9 +111,8 @@ class RMSprop(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        defaults = checked(locals(), "lr momentum alpha eps centered")
         check(alpha >= 0, "alpha value", alpha)
-        super().__init__(params, defaults)
+        super().__init__(params, checked(locals(), "lr momentum alpha eps centered"))
 
     def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
         alpha, square_avg = options.alpha, state.square_avg
@@ -336,10 +335,9 @@ class SparseAdam(Optimizer):
     def __init__(
         self, params: Params, lr: Rate = 1e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, maximize: bool = False
     ) -> None:
-        defaults = checked(locals())
         check(lr > 0, "learning rate", lr)
         check(eps > 0, "epsilon value", eps)
-        super().__init__(params, defaults)
+        super().__init__(params, checked(locals()))
         if any(p.array.dtype.kind == "c" for group in self.param_groups for p in group["params"]):
             raise ValueError("SparseAdam does not support complex parameters")
 
