@@ -6,16 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.calls import apply
 from ...autograd.mode import state
-from ...autograd.tape import wrap
 from ...backend.dtype import Array
 from ...functions.arguments import common_shape, rounded_once
 from ...functions.creation import eye
 from ...functions.define import function, method
 from ...functions.pointwise import level
 from ...functions.spelling import spelled
-from ...tensor import Tensor
+from ...tensor import Tensor, apply, wrap
 from ..ops import decompositions as ops
 from ..ops import indefinite
 from ..ops.lapack import LinAlgError, on_host

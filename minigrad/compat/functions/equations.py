@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.calls import apply
 from ...autograd.graph import as_one
-from ...autograd.tape import wrap
 from ...backend import dtype as dt
 from ...backend.dtype import Array
 from ...functions.arguments import common_shape
@@ -19,7 +17,7 @@ from ...functions.creation import eye, zeros
 from ...functions.define import method
 from ...functions.pointwise import level
 from ...functions.spelling import spelled
-from ...tensor import Tensor
+from ...tensor import Tensor, apply, wrap
 from ..ops import decompositions as ops
 from ..ops import determinants
 from ..ops.lapack import LinAlgError, on_host

@@ -7,13 +7,12 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from ...autograd.calls import apply
 from ...backend import dtype as dt
 from ...functions.arguments import axis
 from ...functions.names import cat, conj, flip, real, roll, tensor
 from ...functions.spelling import spelled
 from ...ops.op import Op
-from ...tensor import Tensor
+from ...tensor import Tensor, apply
 from ..ops import fourier
 
 __all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn"]

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.calls import apply
-from ...autograd.tape import wrap
 from ...functions.arguments import axis, rounded_once
 from ...functions.define import function, method
 from ...functions.names import arange, dot, einsum, eye, matmul, randn, stack, where
 from ...functions.pointwise import level
-from ...tensor import Tensor
+from ...tensor import Tensor, apply, wrap
 from ..ops import decompositions as ops
 from ..ops.lapack import on_host
 from . import decompositions, return_types

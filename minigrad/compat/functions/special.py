@@ -9,7 +9,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 
-from ...autograd.calls import apply
 from ...autograd.mode import state
 from ...backend import dtype as dt
 from ...functions.arguments import raw
@@ -17,7 +16,7 @@ from ...functions.define import Unary, binary, function, method, named, unary
 from ...functions.names import broadcast_tensors, isfinite, tensor, trunc, where
 from ...functions.pointwise import level
 from ...functions.spelling import spelled
-from ...tensor import Tensor
+from ...tensor import Tensor, apply
 from ..ops import special as s
 
 # Those that ``torch.special`` has by these names

@@ -8,8 +8,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from ...autograd.calls import apply
-from ...autograd.tape import Variable, wrap
+from ...autograd.tape import Variable
 from ...backend import of, xp
 from ...backend.dtype import counted, get_default_dtype, has_gradient, iinfo, kind_of, widened
 from ...functions.arguments import Dims, as_tensor_like, axis, ordered, raw, rounded_once, scalars_as_vectors
@@ -18,7 +17,7 @@ from ...functions.define import Function, function, method
 from ...functions.names import amax, amin, complex, gather, isnan, mean, norm, sort, std, sum, tensor, var, where
 from ...ops import cumulative as cumulative_ops
 from ...ops import indexing as i
-from ...tensor import Tensor
+from ...tensor import Tensor, apply, wrap
 from . import return_types
 
 

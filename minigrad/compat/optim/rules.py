@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import math
 
-from ...autograd.tape import wrap
 from ...backend import xp
 from ...backend.dtype import Array
 from ...optim.adam import update_means
 from ...optim.optimizer import ZEROS, Optimizer, Params, Rate, State, Values, arguments, check, checked, parts, scalar
-from ...tensor import Tensor
+from ...tensor import Tensor, wrap
 
 
 class Adagrad(Optimizer):

@@ -15,14 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from ....autograd.tape import wrap
 from ....backend import check_indices, holds, of, xp
 from ....functions import pointwise
 from ....functions.arguments import raw, rounded_once
 from ....nn.functional._checks import Flag, integers, reduced, reduction_of, same_dtype
 from ....nn.functional.activation import logsigmoid
 from ....nn.functional.linear import pairwise_distance
-from ....tensor import Tensor
+from ....tensor import Tensor, wrap
 
 __all__ = ["cosine_embedding_loss", "ctc_loss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss"]
 __all__ += ["multilabel_margin_loss", "multilabel_soft_margin_loss", "soft_margin_loss", "triplet_margin_loss"]

@@ -14,8 +14,6 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from ....autograd.calls import apply
-from ....autograd.tape import wrap
 from ....autograd.tracebacks import warn
 from ....backend import xp
 from ....backend.dtype import bool_, kind_of
@@ -28,7 +26,7 @@ from ....nn.functional.activation import hardtanh
 from ....nn.functional.pooling import Step, _avg_pool, _picked
 from ....ops import pooling as ops
 from ....ops.elementwise import only
-from ....tensor import Tensor
+from ....tensor import Tensor, apply, wrap
 
 __all__ = ["affine_grid", "fractional_max_pool2d", "fractional_max_pool3d", "grid_sample", "lp_pool1d", "lp_pool2d"]
 __all__ += ["lp_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d"]
