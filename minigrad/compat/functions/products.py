@@ -3,6 +3,7 @@ other arguments and results than in ``torch.linalg``."""
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -36,10 +37,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 def chain_matmul(*matrices: Any) -> Tensor:
     """The product of several matrices, from left to right."""
     listed: Any = matrices[0] if len(matrices) == 1 and isinstance(matrices[0], (tuple, list)) else matrices
-    product: Tensor = listed[0]
-    for matrix in listed[1:]:
-        product = matmul(product, matrix)
-    return product
+    return reduce(matmul, listed)
 
 
 @function

@@ -11,6 +11,8 @@ from ...optim.adam import update_means
 from ...optim.optimizer import ZEROS, Optimizer, Params, Rate, State, Values, arguments, check, checked, parts, scalar
 from ...tensor import Tensor, wrap
 
+Betas = tuple[float, float]
+
 
 class Adagrad(Optimizer):
     """θ ← θ - lr / (1 + (t - 1) lr_decay) · g / (√s + ε), where s is the sum of all g² so far (Duchi et al. 2011).
@@ -212,9 +214,6 @@ def _rms(x: Array) -> float:
     return math.sqrt(float((x * x).sum()) / max(x.size, 1))
 
 
-Betas = tuple[float, float]
-
-
 class Adamax(Optimizer):
     """θ ← θ - lr / (1 - β₁ᵗ) · m / u, where m ← β₁ m + (1 - β₁) g and u ← max(β₂ u, |g| + ε)
     (Kingma and Ba 2015, section 7.1). All arguments are Optimizer's.
@@ -269,9 +268,8 @@ class NAdam(Optimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        super().__init__(
-            params, checked(locals(), "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize")
-        )
+        options = checked(locals(), "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize")
+        super().__init__(params, options)
 
     def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
         (beta1, beta2), step = options.betas, state.step
