@@ -431,10 +431,10 @@ class Methods(Viewing, Generic[Tensor]):
     def cuda(self, device: Any = None, non_blocking: builtins.bool = False) -> Tensor:
         """On a GPU."""
 
-    def cummax(self, dim: builtins.int) -> return_types.cummax[Tensor]:
+    def cummax(self, dim: builtins.int) -> return_types.ValuesIndices[Tensor]:
         """Running maxima along ``dim``: (values, indices, of the last of equal ones)."""
 
-    def cummin(self, dim: builtins.int) -> return_types.cummin[Tensor]:
+    def cummin(self, dim: builtins.int) -> return_types.ValuesIndices[Tensor]:
         """Running minima along ``dim``: (values, indices, of the last of equal ones)."""
 
     def cumprod(self, dim: builtins.int, *, dtype: Any = None) -> Tensor:
@@ -785,7 +785,7 @@ class Methods(Viewing, Generic[Tensor]):
         """As int32."""
 
     def inverse(self) -> Tensor:
-        """``linalg.inv`` by its name in torch."""
+        """The inverse of square matrices. Raises LinAlgError: a matrix is singular."""
 
     def is_complex(self) -> builtins.bool:
         """Whether the dtype is complex."""
@@ -884,7 +884,7 @@ class Methods(Viewing, Generic[Tensor]):
 
     def kthvalue(
         self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False
-    ) -> return_types.kthvalue[Tensor]:
+    ) -> return_types.ValuesIndices[Tensor]:
         """The k-th smallest along ``dim``: (values, indices)."""
 
     def lcm(self, other: Tensor | Scalar) -> Tensor:
@@ -1088,7 +1088,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The median, of an even number the lower of two; with ``dim`` (values, indices). NaN wins."""
 
     @overload
-    def median(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.median[Tensor]:
+    def median(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.ValuesIndices[Tensor]:
         """The median, of an even number the lower of two; with ``dim`` (values, indices). NaN wins."""
 
     @overload
@@ -1117,7 +1117,7 @@ class Methods(Viewing, Generic[Tensor]):
     def mm(self, mat2: Tensor) -> Tensor:
         """The product of two matrices."""
 
-    def mode(self, dim: builtins.int = -1, keepdim: builtins.bool = False) -> return_types.mode[Tensor]:
+    def mode(self, dim: builtins.int = -1, keepdim: builtins.bool = False) -> return_types.ValuesIndices[Tensor]:
         """The commonest along ``dim``, the smallest of equally common ones: (values, indices, of its last)."""
 
     def moveaxis(self, source: Any, destination: Any) -> Tensor:
@@ -1187,7 +1187,7 @@ class Methods(Viewing, Generic[Tensor]):
         """``median`` of the elements other than NaN."""
 
     @overload
-    def nanmedian(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.nanmedian[Tensor]:
+    def nanmedian(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.ValuesIndices[Tensor]:
         """``median`` of the elements other than NaN."""
 
     def nanquantile(
@@ -1683,11 +1683,9 @@ class Methods(Viewing, Generic[Tensor]):
         """The spectra of a signal's frames: (L,) -> (frequencies, frames), or (B, L) -> (B, frequencies, frames).
 
         Args:
-            n_fft: the length of a frame.
-            hop_length: the distance of two frames, a quarter of one by default.
-            win_length: the length of the window, by default that of a frame; a shorter one stands in the frame's
-                middle.
+            n_fft: the length of a frame. hop_length: the distance of two, by default a quarter of one.
             window: what frames are multiplied by; ones by default.
+            win_length: that of the window, by default a frame's; a shorter one stands in the frame's middle.
             center: frame t has its middle rather than its beginning at t · hop_length, as the signal is first padded
                 by half a frame (``pad_mode``: "reflect", "replicate", "circular" or "constant").
             normalized: divide by √n_fft.

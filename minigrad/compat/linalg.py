@@ -16,7 +16,7 @@ from .functions import decompositions as factors
 from .functions import equations, products, return_types
 from .ops.lapack import LinAlgError as LinAlgError
 
-det, inv, inv_ex = equations.det, equations.inv, equations.inv_ex
+det, inv, inv_ex = equations.det, equations.inverse, equations.inv_ex
 pinv, matrix_rank, lstsq = equations.pinv, equations.matrix_rank, equations.lstsq
 solve, solve_ex, solve_triangular = equations.solve, equations.solve_ex, equations.solve_triangular
 tensorinv, tensorsolve = equations.tensorinv, equations.tensorsolve

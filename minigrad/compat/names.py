@@ -81,7 +81,7 @@ torch.nn | compat.types | common_types
 torch.nn | (nn) | modules
 torch.nn | (compat.one_device) | _functions
 torch.nn.attention | compat. | flex_attention
-torch.nn torch.nn.modules | compat.nn. | padding
+torch.nn torch.nn.modules | compat.nn.spatial | padding
 torch.nn.modules | compat. | adaptive lazy
 torch.nn.modules | (compat.types) | utils
 torch.nn.modules | (nn. nn) | activation batchnorm=normalization container=containers conv=convolution distance=loss
@@ -199,16 +199,15 @@ torch.nn | compat.lazy: | LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyCo
     LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d
     LazyLinear UninitializedBuffer UninitializedParameter
 torch.nn torch.nn.containers | compat.nn.containers: | ParameterDict ParameterList
-torch.nn | compat.nn.padding: | CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d
+torch.nn | compat.nn.spatial: | CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d
+    FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d LPPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d
     ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d ZeroPad1d
     ZeroPad2d ZeroPad3d
 torch.nn | compat.nn.loss: | CTCLoss CosineEmbeddingLoss HingeEmbeddingLoss MarginRankingLoss MultiLabelMarginLoss
-    MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss2d SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss
+    MultiLabelSoftMarginLoss MultiMarginLoss SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss
 torch.nn torch.nn.loss | compat.nn.loss: | GaussianNLLLoss LinearCrossEntropyLoss PoissonNLLLoss
 torch.nn torch.nn.recurrent | compat.nn.recurrent: | GRUCell LSTMCell RNNCell RNNCellBase
-torch.nn | compat.nn.pooling: | FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d LPPool3d MaxUnpool1d
-    MaxUnpool2d MaxUnpool3d
-torch.nn | nn.loss: | _Loss _WeightedLoss
+torch.nn | nn.loss: | NLLLoss2d=NLLLoss _Loss _WeightedLoss
 torch.nn torch.nn.parallel | compat.ddp: | DistributedDataParallel
 torch.nn torch.nn.parallel | compat.one_device: | DataParallel data_parallel parallel_apply
 torch.nn | nn.transformer: | _get_clones
@@ -229,13 +228,11 @@ torch.nn.utils | compat.nn.utils.weight_norm: | remove_spectral_norm remove_weig
 torch.nn.utils._named_member_accessor | compat.internal: | swap_tensor
 torch.nn.utils.stateless | compat.func: | _functional_call=functional_call
 torch.ops | compat.library: | load_library
-torch.optim | compat.optim.adagrad: | Adadelta Adafactor Adagrad RMSprop
-torch.optim | compat.optim.adam: | Adamax NAdam RAdam SparseAdam
 torch.optim | compat.optim.lbfgs: | LBFGS
-torch.optim | compat.optim.sgd: | ASGD Rprop
-torch.optim.lr_scheduler | compat.optim.cyclic: | CyclicLR OneCycleLR
+torch.optim | compat.optim.rules: | ASGD Adadelta Adafactor Adagrad Adamax NAdam RAdam RMSprop Rprop SparseAdam
+torch.optim.lr_scheduler | compat.optim.schedules: | CyclicLR OneCycleLR
 torch.optim.optimizer | =typing: | ParamsT=Any
-torch.optim.swa_utils | compat.optim.swa_utils: | SWALR update_bn
+torch.optim.swa_utils | compat.optim.schedules: | SWALR update_bn
 torch.serialization | =typing: | MAP_LOCATION=Any
 torch.utils._contextlib | compat.internal: | _DecoratorContextManager
 torch | compat.backends: | are_deterministic_algorithms_enabled get_deterministic_debug_mode

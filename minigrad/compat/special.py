@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from ..functions import pointwise, reduction
 from .functions import special as functions
-from .functions.polynomials import *  # noqa: F403
 from .functions.special import *  # noqa: F403
 
 erf, erfc, erfinv, exp2, expm1 = pointwise.erf, pointwise.erfc, pointwise.erfinv, pointwise.exp2, pointwise.expm1

@@ -27,6 +27,5 @@ if TYPE_CHECKING:  # the rest of PyTorch's names is in ``compat``
     from ..compat.lazy import *
     from ..compat.nn.containers import *
     from ..compat.nn.loss import *
-    from ..compat.nn.padding import *
-    from ..compat.nn.pooling import *
     from ..compat.nn.recurrent import *
+    from ..compat.nn.spatial import *

@@ -8,10 +8,19 @@ from .optimizer import Optimizer
 from .sgd import SGD
 
 if TYPE_CHECKING:  # imported when first used; the rest of PyTorch's names is in ``compat``
-    from ..compat.optim.adagrad import Adadelta, Adafactor, Adagrad, RMSprop
-    from ..compat.optim.adam import Adamax, NAdam, RAdam, SparseAdam
     from ..compat.optim.lbfgs import LBFGS
-    from ..compat.optim.sgd import ASGD, Rprop
+    from ..compat.optim.rules import (
+        ASGD,
+        Adadelta,
+        Adafactor,
+        Adagrad,
+        Adamax,
+        NAdam,
+        RAdam,
+        RMSprop,
+        Rprop,
+        SparseAdam,
+    )
     from . import lr_scheduler, swa_utils
     from .muon import Muon, MuonWithAdamW
 

@@ -14,7 +14,7 @@ from ..tensor import Tensor
 from .optimizer import together
 
 if TYPE_CHECKING:  # the rest of PyTorch's names is in ``compat``
-    from ..compat.optim.swa_utils import SWALR, update_bn
+    from ..compat.optim.schedules import SWALR, update_bn
 
 __all__ = ["SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn"]
 __all__ += ["get_swa_multi_avg_fn", "update_bn"]

@@ -6,21 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.calls import apply
 from ...autograd.mode import state
-from ...autograd.tape import wrap
 from ...backend.dtype import Array
 from ...functions.arguments import common_shape, rounded_once
-from ...functions.creation import empty, eye
+from ...functions.creation import eye
 from ...functions.define import function, method
 from ...functions.pointwise import level
 from ...functions.spelling import spelled
-from ...tensor import Tensor
+from ...tensor import Tensor, apply, wrap
 from ..ops import decompositions as ops
 from ..ops import indefinite
-from ..ops.lapack import LinAlgError, on_cpu, on_host
+from ..ops.lapack import LinAlgError, on_host
 from . import return_types
-from .equations import matrices, or_nan, solve_triangular, square
+from .equations import check_sides, matrices, or_nan, solve_triangular, square
 
 
 @method
@@ -36,33 +34,23 @@ def cholesky_ex(
     A: Tensor, *, upper: bool = False, check_errors: bool = False
 ) -> return_types.linalg_cholesky_ex[Tensor]:
     """(L, info): info is 0, or, of a matrix that is not positive definite, the order of its first leading minor that is
-    not; its L is NaN.
-    Raises LinAlgError: a matrix is not positive definite, and ``check_errors``."""
-    function = lambda A: cholesky(A, upper)
-    return return_types.linalg_cholesky_ex(*or_nan(function, square(A, "cholesky_ex"), _first_minors, check_errors))
+    not; its L is NaN, or LinAlgError is raised if ``check_errors``."""
+    parts = or_nan(lambda A: cholesky(A, upper), square(A, "cholesky_ex"), _first_minor, check_errors)
+    return return_types.linalg_cholesky_ex(*parts)
 
 
-@on_cpu
-def _first_minors(x: Array) -> Array:
-    """The order of the first leading minor that is not positive definite; 0 where all are."""
-    info = np.zeros(x.shape[:-2], np.int32)
-    for place in np.ndindex(x.shape[:-2]):
-        if not _is_positive(x[place]):
-            orders = range(1, x.shape[-1] + 1)
-            info[place] = next(n for n in orders if not _is_positive(x[place][:n, :n]))
-    return info
-
-
-def _is_positive(x: Any) -> bool:
-    try:
-        np.linalg.cholesky(x)
-    except np.linalg.LinAlgError:
-        return False
-    return True
+def _first_minor(x: Array) -> int:
+    """The order of the first leading minor that is not positive definite; 0 if all are."""
+    for n in range(1, len(x) + 1):
+        try:
+            np.linalg.cholesky(x[:n, :n])
+        except np.linalg.LinAlgError:
+            return n
+    return 0
 
 
 @spelled
-def eigh(A: Tensor, UPLO: str = "L") -> return_types.linalg_eigh[Tensor]:
+def eigh(A: Tensor, UPLO: str = "L") -> return_types.linalg_eig[Tensor]:
     """(eigenvalues in ascending order, eigenvectors) of symmetric (complex: Hermitian) matrices.
 
     The gradient of eigenvectors exists where eigenvalues differ, and of functions that do not depend on their signs.
@@ -123,16 +111,15 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 
 
 @spelled
-def qr(A: Tensor, mode: str = "reduced") -> return_types.linalg_qr[Tensor]:
+def qr(A: Tensor, mode: str = "reduced") -> return_types.qr[Tensor]:
     """(Q, R) of A = Q R, Q with orthonormal columns, R an upper triangle. The ``mode`` is "reduced"; "complete", for a
     square Q; "r", for R alone (Q is empty, and there is no gradient)."""
     matrices(A, "qr")
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced', 'r', or 'complete'")
-    if mode == "r":
-        upper = wrap(on_host(lambda a: np.linalg.qr(a, "r"), A.array))
-        return return_types.linalg_qr(empty(0, dtype=A.dtype, device=A.device), upper)
-    return return_types.linalg_qr(*apply(ops.qr, (A, mode)))
+    if mode != "r":
+        return return_types.linalg_qr(*apply(ops.qr, (A, mode)))
+    return return_types.linalg_qr(A.new_empty(0), wrap(on_host(lambda a: np.linalg.qr(a, "r"), A.array)))
 
 
 # LU --------------------------------------------------------------------------------------------------------
@@ -164,7 +151,7 @@ def _pivoted(A: Tensor, pivot: bool, name: str) -> Tensor:
 
 
 @spelled
-def lu(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu[Tensor]:
+def lu(A: Tensor, *, pivot: bool = True) -> return_types.lu_unpack[Tensor]:
     """(P, L, U) of A = P L U: a permutation, a lower triangle with ones on its diagonal, and an upper triangle."""
     return return_types.linalg_lu(*lu_unpack(*apply(ops.lu_factor, (_pivoted(A, pivot, "lu"),))[:2]))
 
@@ -179,8 +166,7 @@ def lu_unpack(
         raise RuntimeError(f"lu_unpack: LU_pivots is expected to be a tensor of int32, not of {LU_pivots.dtype}")
     rows, columns = LU_data.array.shape[-2:]
     k = min(rows, columns)
-    nothing: Any = lambda: empty(0, dtype=LU_data.dtype, device=LU_data.device)
-    P, L, U = nothing(), nothing(), nothing()
+    P, L, U = (LU_data.new_empty(0) for _ in range(3))
     if unpack_pivots:
         P = wrap(ops.permutation(LU_pivots.array, rows, LU_data.array.dtype))
     if unpack_data:
@@ -229,19 +215,10 @@ def ldl_factor_ex(
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
     """X of A X = B, B (..., N, K), for A of ``ldl_factor``; the gradient goes to B alone.
     Raises RuntimeError: shapes or dtypes that do not go together."""
-    square(LD, "ldl_solve")
-    if B.array.ndim < 2 or B.array.shape[-2] != LD.array.shape[-1]:
-        raise RuntimeError(
-            f"linalg.ldl_solve: Expected B with as many rows as LD, but their shapes are {list(B.shape)} and "
-            f"{list(LD.shape)}"
-        )
+    check_sides(square(LD, "ldl_solve"), B, True, "ldl_solve")
     if LD.array.shape[:-1] != pivots.array.shape or pivots.array.dtype.kind not in "iu":
-        raise RuntimeError(
-            f"linalg.ldl_solve: Expected pivots of integers and of shape {list(LD.shape[:-1])}, not {pivots.dtype} and "
-            f"{list(pivots.shape)}"
-        )
-    if LD.array.dtype != B.array.dtype:
-        raise RuntimeError(f"linalg.ldl_solve: LD and B must have the same dtype, not {LD.dtype} and {B.dtype}")
+        expected = f"Expected pivots of integers and of shape {list(LD.shape[:-1])}"
+        raise RuntimeError(f"linalg.ldl_solve: {expected}, not {pivots.dtype} and {list(pivots.shape)}")
     batch = common_shape(LD.array.shape[:-2], B.array.shape[:-2])
     LD, B = LD.detach().expand(*batch, *LD.shape[-2:]), B.expand(*batch, *B.shape[-2:])
     return apply(indefinite.ldl_solve, (LD, pivots.expand(*batch, pivots.array.shape[-1]), B, hermitian))

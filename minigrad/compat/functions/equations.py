@@ -9,20 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.calls import apply
 from ...autograd.graph import as_one
-from ...autograd.tape import wrap
 from ...backend import dtype as dt
 from ...backend.dtype import Array
 from ...functions.arguments import common_shape
-from ...functions.creation import empty, eye, zeros
+from ...functions.creation import eye, zeros
 from ...functions.define import method
 from ...functions.pointwise import level
 from ...functions.spelling import spelled
-from ...tensor import Tensor
+from ...tensor import Tensor, apply, wrap
 from ..ops import decompositions as ops
 from ..ops import determinants
-from ..ops.lapack import LinAlgError, on_cpu, on_host
+from ..ops.lapack import LinAlgError, on_host
 from . import return_types
 
 
@@ -44,60 +42,50 @@ def square(input: Tensor, name: str) -> Tensor:
 
 def _same_dtype(a: Tensor, b: Tensor, name: str) -> None:
     if a.array.dtype != b.array.dtype:
-        raise RuntimeError(
-            f"linalg.{name}: Expected A and B to have the same dtype, but found A of {a.dtype} and B of {b.dtype}; "
-            "convert one with .to(dtype)"
-        )
+        dtypes = f"but found A of {a.dtype} and B of {b.dtype}; convert one with .to(dtype)"
+        raise RuntimeError(f"linalg.{name}: Expected A and B to have the same dtype, {dtypes}")
 
 
 # Inverses and determinants ---------------------------------------------------------------------------------
 
 
-@spelled
-def inv(A: Tensor) -> Tensor:
+@method
+def inverse(A: Tensor) -> Tensor:
     """The inverse of square matrices. Raises LinAlgError: a matrix is singular."""
     return apply(ops.inverse, (square(A, "inv"),))
 
 
-@method
-def inverse(input: Tensor) -> Tensor:
-    """``linalg.inv`` by its name in torch."""
-    return inv(input)
-
-
 @spelled
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> return_types.linalg_inv_ex[Tensor]:
-    """(inverse, info): info is 0, or, of a singular matrix, where elimination met a zero; its inverse is NaN.
-    Raises LinAlgError: a matrix is singular, and ``check_errors``."""
-    return return_types.linalg_inv_ex(*or_nan(inv, square(A, "inv_ex"), _zero_pivots, check_errors))
+    """(inverse, info): info is 0, or, of a singular matrix, where elimination met a zero; its inverse is NaN, or
+    LinAlgError is raised if ``check_errors``."""
+    return return_types.linalg_inv_ex(*or_nan(inverse, square(A, "inv_ex"), _zero_pivot, check_errors))
 
 
 def or_nan(
-    function: Callable[[Tensor], Tensor], A: Tensor, failures: Callable[[Any], Any], check_errors: bool, axes: int = 2
+    function: Callable[[Tensor], Tensor], A: Tensor, failure: Callable[[Array], int], check_errors: bool, axes: int = 2
 ) -> tuple[Tensor, Tensor]:
     """(result, info): where a matrix has no result, that is NaN over the last ``axes`` axes, or, if ``check_errors``,
-    LinAlgError is raised. ``failures`` is what info says of an array of matrices, 0 where they have a result."""
+    LinAlgError is raised. ``failure`` is what info says of a matrix, 0 if it has a result."""
     try:
         return function(A), zeros(A.array.shape[:-2], dtype=dt.int32, device=A.device)
     except LinAlgError:
         if check_errors:
             raise
-    info = wrap(failures(A.array))
+    each = lambda x: np.array([failure(a) for a in x.reshape(-1, *x.shape[-2:])], np.int32).reshape(x.shape[:-2])
+    info = wrap(on_host(each, A.array))
     failed = info != 0
     one = eye(A.array.shape[-1], dtype=A.dtype, device=A.device)
     result = function(one.where(failed.reshape(*failed.shape, 1, 1), A))
     return result.masked_fill(failed.reshape(*failed.shape, *(1,) * axes), math.nan), info
 
 
-@on_cpu
-def _zero_pivots(x: Array) -> Array:
-    info = np.zeros(x.shape[:-2], np.int32)
-    for place in np.ndindex(x.shape[:-2]):
-        try:
-            np.linalg.inv(x[place])
-        except np.linalg.LinAlgError:
-            info[place] = ops.lu_factor(x[place])[2] or x.shape[-1]  # NumPy's may have rounded a last one to 0
-    return info
+def _zero_pivot(x: Array) -> int:
+    try:
+        np.linalg.inv(x)
+    except np.linalg.LinAlgError:
+        return int(ops.lu_factor(x)[2]) or len(x)  # NumPy's may have rounded a last one to 0
+    return 0
 
 
 @method
@@ -129,11 +117,9 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
         raise RuntimeError(f"linalg.tensorinv: Expected a strictly positive integer for 'ind', not {ind}")
     rows, columns = A.array.shape[:ind], A.array.shape[ind:]
     if prod(rows) != prod(columns):
-        raise RuntimeError(
-            f"linalg.tensorinv: Expected self to satisfy the requirement prod(self.shape[ind:]) == "
-            f"prod(self.shape[:ind]), but got {prod(columns)} != {prod(rows)}"
-        )
-    return inv(A.reshape(prod(rows), prod(columns))).reshape(columns + rows)
+        expected = "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind])"
+        raise RuntimeError(f"linalg.tensorinv: {expected}, but got {prod(columns)} != {prod(rows)}")
+    return inverse(A.reshape(prod(rows), prod(columns))).reshape(columns + rows)
 
 
 # Pseudo-inverses and ranks ---------------------------------------------------------------------------------
@@ -195,14 +181,14 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
         if not left:
             raise RuntimeError("linalg.solve: Vector broadcasting of the left hand side needs left=True")
         B = B.unsqueeze(-1)
-    _check_sides(A, B, left, "solve")
+    check_sides(A, B, left, "solve")
     if not left:
         return apply(ops.solve, (A.mT, B.mT)).mT
     X = apply(ops.solve, (A, B))
     return X.squeeze(-1) if vector else X
 
 
-def _check_sides(A: Tensor, B: Tensor, left: bool, name: str) -> None:
+def check_sides(A: Tensor, B: Tensor, left: bool, name: str) -> None:
     """Raise RuntimeError unless A X = B (X A = B) can be written."""
     _same_dtype(A, B, name)
     if B.array.ndim < 2:
@@ -218,10 +204,9 @@ def solve_ex(
     A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False
 ) -> return_types.linalg_solve_ex[Tensor]:
     """(result, info) of ``solve``: info is 0, or, of a singular matrix, where elimination met a zero; its result is
-    NaN.
-    Raises LinAlgError: a matrix is singular, and ``check_errors``."""
+    NaN, or LinAlgError is raised if ``check_errors``."""
     axes = 1 if B.array.ndim == 1 or B.array.shape == A.array.shape[:-1] else 2
-    solution = or_nan(lambda A: solve(A, B, left=left), A, _zero_pivots, check_errors, axes)
+    solution = or_nan(lambda A: solve(A, B, left=left), A, _zero_pivot, check_errors, axes)
     return return_types.linalg_solve_ex(*solution)
 
 
@@ -231,7 +216,7 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
     the result is infinite or NaN. ``unitriangular`` takes ones in place of the diagonal.
     Raises RuntimeError: shapes or dtypes that do not go together."""
     square(A, "solve_triangular")
-    _check_sides(A, B, left, "solve_triangular")
+    check_sides(A, B, left, "solve_triangular")
     if not left:
         return apply(ops.solve_triangular, (A.mT, B.mT, not upper, unitriangular)).mT
     return apply(ops.solve_triangular, (A, B, upper, unitriangular))
@@ -251,7 +236,7 @@ def triangular_solve(
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """X of L Lᴴ X = input for L (``input2``) of ``linalg.cholesky`` (of Lᴴ L X = input for an upper triangle)."""
     L: Tensor = square(input2, "cholesky_solve")
-    _check_sides(L, input, True, "cholesky_solve")
+    check_sides(L, input, True, "cholesky_solve")
     return apply(ops.cholesky_solve, (L.mH if upper else L, input))
 
 
@@ -270,14 +255,11 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
         A = A.movedim(tuple(dims), tuple(range(-len(dims), 0)))
     shape = A.array.shape[B.array.ndim :]
     if prod(shape) != prod(A.array.shape[: B.array.ndim]) or B.array.size != prod(shape):
-        raise RuntimeError(
-            "linalg.tensorsolve: Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
-            f"prod(self.shape[:other.ndim]), but its shape is {list(A.shape)}, other's {list(B.shape)}"
+        expected = (
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim])"
         )
+        raise RuntimeError(f"linalg.tensorsolve: {expected}, but the shapes are {list(A.shape)} and {list(B.shape)}")
     return solve(A.reshape(prod(shape), prod(shape)), B.reshape(-1)).reshape(shape)
-
-
-_DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
 @spelled
@@ -293,9 +275,9 @@ def lstsq(
     Args:
         rcond: singular values up to rcond times the largest count as 0; by default eps times the longer side.
     """
-    driver = driver or "gelsy"
-    if driver not in _DRIVERS:
-        raise RuntimeError(f"linalg.lstsq: parameter `driver` should be one of {_DRIVERS}, not {driver!r}")
+    driver, known = driver or "gelsy", ("gels", "gelsy", "gelsd", "gelss")
+    if driver not in known:
+        raise RuntimeError(f"linalg.lstsq: parameter `driver` should be one of {known}, not {driver!r}")
     matrices(A, "lstsq")
     _same_dtype(A, B, "lstsq")
     columns = B.unsqueeze(-1) if (vector := B.array.ndim == A.array.ndim - 1) else B
@@ -308,13 +290,9 @@ def lstsq(
     X: Tensor = as_one(apply(ops.pinv, (A, 0.0, float(rcond), False)) @ columns, "LinalgLstsqBackward0")
     values = wrap(on_host(lambda a: np.linalg.svd(a, compute_uv=False), A.array))
     rank = (values > rcond * values[..., :1]).sum(-1)
-    nothing: Any = lambda dtype: empty(0, dtype=dtype, device=A.device)
-    residuals = level(nothing(A.dtype), A, B).abs()  # real, of complex numbers, too
+    residuals = level(A.new_empty(0), A, B).abs()  # real, of complex numbers, too
     if driver != "gelsy" and rows > unknowns and (driver == "gels" or bool((rank == unknowns).all())):
         residuals = ((A @ X - columns).abs() ** 2).sum(-2)
-    return return_types.linalg_lstsq(
-        X.squeeze(-1) if vector else X,
-        residuals,
-        nothing(dt.int64) if driver == "gels" else rank,
-        values if driver in ("gelsd", "gelss") else nothing(values.dtype),
-    )
+    rank = rank.new_empty(0) if driver == "gels" else rank
+    values = values if driver in ("gelsd", "gelss") else values.new_empty(0)
+    return return_types.linalg_lstsq(X.squeeze(-1) if vector else X, residuals, rank, values)

@@ -3,142 +3,118 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from ...autograd.calls import apply
 from ...backend import dtype as dt
 from ...functions.arguments import axis
 from ...functions.names import cat, conj, flip, real, roll, tensor
 from ...functions.spelling import spelled
 from ...ops.op import Op
-from ...tensor import Tensor
+from ...tensor import Tensor, apply
 from ..ops import fourier
 
 __all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn"]
 __all__ += ["ifftshift", "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn"]
 
-_NORMS = ("backward", "forward", "ortho")
 _INVERSE = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}  # as ifft divides by n
+Sizes = Sequence[int | None] | None
 Dims = int | Sequence[int] | None
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-@spelled
-def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The transform along an axis: complex, of a real or a complex tensor.
+class OneAxis(Protocol):
+    """A transform along one axis."""
+
+    def __call__(self, input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor: ...
+
+
+def fftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
+    """The transform along several axes: complex, of a real or a complex tensor.
 
     Args:
-        n: the length to cut the axis to, or to fill it up to with zeros.
-        norm: "backward" (the default) as it is, "ortho" divided by √n, "forward" by n.
+        s: the lengths to cut the axes to, or to fill them up to with zeros; -1 leaves an axis as it is.
+        dim: the axes; by default the last ones that ``s`` has lengths for, or all.
+        norm: "backward" (the default) as it is, or divided by n, the number of elements ("forward"), or by √n
+            ("ortho").
 
-    Raises RuntimeError: an unknown norm, or n below 1.
+    Raises RuntimeError: an unknown norm; a length below 1; an axis that is named twice.
     """
-    return _along(fourier.fft, input, n, dim, norm)
+    return _along(fourier.fft, input, s, dim, norm)
 
 
-@spelled
-def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of ``fft`` with the same ``norm``."""
-    return _along(fourier.ifft, input, n, dim, norm)
+def ifftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
+    """The inverse of ``fftn`` with the same ``norm``."""
+    return _along(fourier.ifft, input, s, dim, norm)
 
 
-@spelled
-def fftn(input: Tensor, s: Sequence[int] | None = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """``fft`` along several axes: ``dim``, or the last ones that ``s`` has lengths for, or all."""
-    return _over_axes(fourier.fft, input, s, dim, norm)
-
-
-@spelled
-def ifftn(input: Tensor, s: Sequence[int] | None = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The inverse of ``fftn``."""
-    return _over_axes(fourier.ifft, input, s, dim, norm)
-
-
-@spelled
-def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The first n // 2 + 1 elements of the transform of a real tensor: the others are their conjugates.
-    Raises RuntimeError: a complex tensor; see ``fft``."""
-    _check_real(input, "rfft")
-    whole = fft(input, n, dim, norm)
-    return whole.narrow(dim, 0, whole.shape[dim] // 2 + 1)
-
-
-@spelled
-def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The real tensor whose ``rfft`` this is, of length n: by default the even one, 2 (m - 1) for m elements."""
-    place = _place(input, dim)
-    length = 2 * (input.shape[place] - 1) if n is None else n
-    if length < 1:
-        raise RuntimeError(f"Invalid number of data points ({length}) specified")
-    first = _of_length(_as_complex(input), length // 2 + 1, place)
-    mirrored = conj(flip(first.narrow(place, 1, (length - 1) // 2), (place,)))
-    return real(ifft(cat([first, mirrored], place), None, place, norm))
-
-
-@spelled
-def rfftn(input: Tensor, s: Sequence[int] | None = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """``fftn`` of a real tensor, along the last of the axes its first n // 2 + 1 elements; arguments as of ``fftn``."""
+def rfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
+    """``fftn`` of a real tensor, along the last of the axes its first n // 2 + 1 elements: the others are their
+    conjugates. Raises RuntimeError: a complex tensor, or no axis; see ``fftn``."""
     _check_real(input, "rfftn")
     lengths, dims = _lengths(input, s, dim, "rfftn")
-    half = rfft(input, lengths[-1], dims[-1], norm)
-    return _over_axes(fourier.fft, half, lengths[:-1], dims[:-1], norm)
+    whole = _along(fourier.fft, input, lengths[-1:], dims[-1:], norm)
+    half = whole.narrow(dims[-1], 0, whole.shape[dims[-1]] // 2 + 1)
+    return _along(fourier.fft, half, lengths[:-1], dims[:-1], norm)
 
 
-@spelled
-def irfftn(input: Tensor, s: Sequence[int] | None = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The real tensor whose ``rfftn`` this is: along the last axis by default of length 2 (m - 1)."""
-    lengths, dims = _lengths(input, s, dim, "irfftn")
-    whole = _over_axes(fourier.ifft, input, lengths[:-1], dims[:-1], norm)
-    return irfft(whole, lengths[-1], dims[-1], norm)
+def irfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
+    """The real tensor whose ``rfftn`` this is: along the last axis by default of the even length, 2 (m - 1) for m
+    elements."""
+    (*lengths, last), (*dims, place) = _lengths(input, s, dim, "irfftn")
+    whole = _along(fourier.ifft, input, lengths, dims, norm)
+    n = 2 * (input.shape[place] - 1) if last is None else last
+    if n < 1:
+        raise RuntimeError(f"Invalid number of data points ({n}) specified")
+    first = _of_length(whole, n // 2 + 1, place)
+    mirrored = conj(flip(first.narrow(place, 1, (n - 1) // 2), (place,)))
+    return real(_along(fourier.ifft, cat([first, mirrored], place), None, place, norm))
 
 
-@spelled
-def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The transform, real, of a signal that is its own mirrored conjugate, from its first n // 2 + 1 elements. It has
-    length n: by default the even one, 2 (m - 1) for m elements."""
-    return irfft(conj(input), n, dim, _inverse(norm))
-
-
-@spelled
-def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of ``hfft``: the first n // 2 + 1 elements of ``ifft`` of a real tensor.
-    Raises RuntimeError: a complex tensor; see ``ifft``."""
-    _check_real(input, "ihfft")
-    return conj(rfft(input, n, dim, _inverse(norm)))
-
-
-@spelled
-def hfftn(input: Tensor, s: Sequence[int] | None = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """``hfft`` along the last of several axes, after ``fft`` along the others; arguments as of ``fftn``."""
+def hfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
+    """The transform, real, of a signal that along the last axis is its own mirrored conjugate, from its first
+    n // 2 + 1 elements there; n is by default the even one, 2 (m - 1) for m elements. Arguments as of ``fftn``."""
     return irfftn(conj(input), s, dim, _inverse(norm))
 
 
-@spelled
-def ihfftn(input: Tensor, s: Sequence[int] | None = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The inverse of ``hfftn``."""
+def ihfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
+    """The inverse of ``hfftn``. Raises RuntimeError: a complex tensor, or no axis; see ``fftn``."""
     _check_real(input, "ihfftn")
     return conj(rfftn(input, s, dim, _inverse(norm)))
+
+
+def _over_one(function: Callable[..., Tensor]) -> OneAxis:
+    """A transform along one axis."""
+    name = function.__name__[:-1]
+
+    def over_one(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        if n is not None and n < 1:
+            raise RuntimeError(f"Invalid number of data points ({n}) specified")
+        if name in ("rfft", "ihfft"):
+            _check_real(input, name)
+        return function(input, None if n is None else (n,), (dim,), norm)
+
+    over_one.__name__ = over_one.__qualname__ = name
+    over_one.__doc__ = f"``{function.__name__}`` along one axis, cut to the length ``n`` or filled up to it with zeros."
+    return over_one
 
 
 def _over_two(function: Function) -> Function:
     """A transform along the last two axes, where others are not named."""
 
-    def over_two(
-        input: Tensor, s: Sequence[int] | None = None, dim: Dims = (-2, -1), norm: str | None = None
-    ) -> Tensor:
+    def over_two(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
         return function(input, s, dim, norm)
 
     over_two.__name__ = over_two.__qualname__ = f"{function.__name__[:-1]}2"
     over_two.__doc__ = f"``{function.__name__}`` along the last two axes."
-    return spelled(over_two)  # type: ignore[return-value]
+    return over_two  # type: ignore[return-value]
 
 
+fft, ifft, rfft, irfft, hfft, ihfft = map(_over_one, (fftn, ifftn, rfftn, irfftn, hfftn, ihfftn))
 fft2, ifft2, rfft2, irfft2, hfft2, ihfft2 = map(_over_two, (fftn, ifftn, rfftn, irfftn, hfftn, ihfftn))
 
 
-@spelled
 def fftfreq(n: int, d: float = 1.0, **kwargs: Any) -> Tensor:
     """The frequencies of the elements of ``fft``: 0, 1, ..., -2, -1, divided by n d.
 
@@ -149,39 +125,39 @@ def fftfreq(n: int, d: float = 1.0, **kwargs: Any) -> Tensor:
     return _floats(np.fft.fftfreq(n, d), kwargs)
 
 
-@spelled
 def rfftfreq(n: int, d: float = 1.0, **kwargs: Any) -> Tensor:
     """The frequencies of the elements of ``rfft``; arguments as of ``fftfreq``."""
     return _floats(np.fft.rfftfreq(n, d), kwargs)
 
 
-@spelled
+def _floats(values: Any, kwargs: dict[str, Any]) -> Tensor:
+    kwargs["dtype"] = kwargs.get("dtype") or dt.get_default_dtype()
+    return tensor(values, **kwargs)
+
+
 def fftshift(input: Tensor, dim: Dims = None) -> Tensor:
     """The axes turned so that frequency 0 stands in the middle."""
     dims = _axes(input, dim)
     return roll(input, tuple(input.shape[d] // 2 for d in dims), dims)
 
 
-@spelled
 def ifftshift(input: Tensor, dim: Dims = None) -> Tensor:
     """The inverse of ``fftshift``."""
     dims = _axes(input, dim)
     return roll(input, tuple(-(input.shape[d] // 2) for d in dims), dims)
 
 
-def _along(op: Op, input: Tensor, n: int | None, dim: int, norm: str | None) -> Tensor:
-    """A transform along an axis, after a check of its arguments."""
-    _check_norm(norm)
-    place = _place(input, dim)
-    if (input.shape[place] if n is None else n) < 1:
-        raise RuntimeError(f"Invalid number of data points ({n or 0}) specified")
-    whole = _as_complex(input)
-    return apply(op, (whole if n is None else _of_length(whole, n, place), place, norm or "backward"))
-
-
-def _check_norm(norm: str | None) -> None:
-    if norm not in _INVERSE:
-        raise RuntimeError(f"Invalid normalization mode: {norm!r}, expected one of {_NORMS}")
+def _along(op: Op, input: Tensor, s: Sizes, dim: Dims, norm: str | None) -> Tensor:
+    """A transform along one axis after the other."""
+    _inverse(norm)
+    lengths, dims = _lengths(input, s, dim)
+    wide = input if input.is_floating_point() or input.is_complex() else input.to(dt.get_default_dtype())
+    out = wide if wide.is_complex() else wide.to(dt.complex128 if wide.dtype is dt.float64 else dt.complex64)
+    for n, place in zip(lengths, dims, strict=True):
+        if (out.shape[place] if n is None else n) < 1:
+            raise RuntimeError(f"Invalid number of data points ({n or 0}) specified")
+        out = apply(op, (out if n is None else _of_length(out, n, place), place, norm or "backward"))
+    return out
 
 
 def _check_real(input: Tensor, name: str) -> None:
@@ -190,37 +166,20 @@ def _check_real(input: Tensor, name: str) -> None:
 
 
 def _inverse(norm: str | None) -> str:
-    """The ``norm`` of a transform whose ``norm`` is that of its inverse."""
-    _check_norm(norm)
+    """The ``norm`` of a transform whose ``norm`` is that of its inverse. Raises RuntimeError: it is unknown."""
+    if norm not in _INVERSE:
+        raise RuntimeError(f"Invalid normalization mode: {norm!r}, expected one of {tuple(_INVERSE)[1:]}")
     return _INVERSE[norm]
 
 
-def _place(input: Tensor, dim: int) -> int:
-    """An axis from 0; IndexError where there is none."""
-    if not input.dim():
-        raise IndexError("Dimension specified as -1 but tensor has no dimensions")
-    return axis(dim, input.dim())
-
-
-def _over_axes(op: Op, input: Tensor, s: Sequence[int | None] | None, dim: Dims, norm: str | None) -> Tensor:
-    """A transform along one axis after the other."""
-    _check_norm(norm)
-    lengths, dims = _lengths(input, s, dim)
-    for n, d in zip(lengths, dims, strict=True):
-        input = _along(op, input, n, d, norm)
-    return input if dims else _as_complex(input)
-
-
-def _lengths(
-    input: Tensor, s: Sequence[int | None] | None, dim: Dims, name: str = ""
-) -> tuple[tuple[int | None, ...], tuple[int, ...]]:
+def _lengths(input: Tensor, s: Sizes, dim: Dims, name: str = "") -> tuple[tuple[int | None, ...], tuple[int, ...]]:
     """The new length of each axis to transform, None for the one that it has, and the axes, from 0. A function that has
     a ``name`` needs at least one."""
     if dim is None and s is not None:
         if len(s) > input.dim():
             raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {input.dim()} dimensions.")
         dim = range(input.dim() - len(s), input.dim())
-    dims = tuple(_place(input, d) for d in _axes(input, dim))
+    dims = _axes(input, dim)
     lengths = (None,) * len(dims) if s is None else tuple(None if n == -1 else n for n in s)
     if len(lengths) != len(dims):
         raise RuntimeError("When given, dim and shape arguments must have the same length")
@@ -232,17 +191,13 @@ def _lengths(
 
 
 def _axes(input: Tensor, dim: Dims) -> tuple[int, ...]:
+    """Axes from 0, all by default. Raises IndexError where there is none."""
     if dim is None:
         return tuple(range(input.dim()))
-    return (dim,) if isinstance(dim, int) else tuple(dim)
-
-
-def _as_complex(input: Tensor) -> Tensor:
-    """The tensor in complex64 or complex128."""
-    if input.is_complex():
-        return input
-    wide = input if input.is_floating_point() else input.to(dt.get_default_dtype())
-    return wide.to(dt.complex128 if wide.dtype is dt.float64 else dt.complex64)
+    dims = (dim,) if isinstance(dim, int) else tuple(dim)
+    if dims and not input.dim():
+        raise IndexError("Dimension specified as -1 but tensor has no dimensions")
+    return tuple(axis(d, input.dim()) for d in dims)
 
 
 def _of_length(input: Tensor, n: int, dim: int) -> Tensor:
@@ -253,6 +208,5 @@ def _of_length(input: Tensor, n: int, dim: int) -> Tensor:
     return cat([input, input.new_zeros([missing if d == dim else k for d, k in enumerate(input.shape)])], dim)
 
 
-def _floats(values: Any, kwargs: dict[str, Any]) -> Tensor:
-    kwargs["dtype"] = kwargs.get("dtype") or dt.get_default_dtype()
-    return tensor(values, **kwargs)
+for _name in __all__:
+    globals()[_name] = spelled(globals()[_name])

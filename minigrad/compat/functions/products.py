@@ -1,19 +1,22 @@
-"""Products that are made of others, powers of matrices, and distances, by PyTorch's names."""
+"""Products, powers of matrices, distances, and decompositions by the names that they have in ``torch`` itself, with
+other arguments and results than in ``torch.linalg``."""
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from ...autograd.calls import apply
 from ...functions.arguments import axis, rounded_once
 from ...functions.define import function, method
-from ...functions.names import arange, dot, einsum, eye, matmul, stack, where
+from ...functions.names import arange, dot, einsum, eye, matmul, randn, stack, where
 from ...functions.pointwise import level
-from ...tensor import Tensor
-from ..ops import decompositions
-from .equations import square
+from ...tensor import Tensor, apply, wrap
+from ..ops import decompositions as ops
+from ..ops.lapack import on_host
+from . import decompositions, return_types
+from .equations import matrices, square
 
 
 @method
@@ -34,10 +37,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 def chain_matmul(*matrices: Any) -> Tensor:
     """The product of several matrices, from left to right."""
     listed: Any = matrices[0] if len(matrices) == 1 and isinstance(matrices[0], (tuple, list)) else matrices
-    product: Tensor = listed[0]
-    for matrix in listed[1:]:
-        product = matmul(product, matrix)
-    return product
+    return reduce(matmul, listed)
 
 
 @function
@@ -56,10 +56,10 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         raise RuntimeError(f"tensordot: both dimension lists should have the same length: {left} and {right}")
     for m, n in zip(left, right, strict=True):
         if 1 not in (a.array.shape[m], b.array.shape[n]) and a.array.shape[m] != b.array.shape[n]:
-            raise RuntimeError(
-                f"contracted dimensions need to match, but axis {m} of the first has length {a.array.shape[m]} and "
-                f"axis {n} of the second {b.array.shape[n]}"
+            lengths = (
+                f"axis {m} of the first has length {a.array.shape[m]} and axis {n} of the second {b.array.shape[n]}"
             )
+            raise RuntimeError(f"contracted dimensions need to match, but {lengths}")
     axes = [*range(a.array.ndim + b.array.ndim)]
     of_a, of_b = axes[: a.array.ndim], axes[a.array.ndim :]
     for m, n in zip(left, right, strict=True):
@@ -71,8 +71,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """Kronecker's product: each element of the input times the other tensor, as blocks."""
     n = max(input.array.ndim, other.array.ndim)
-    a = (1,) * (n - input.array.ndim) + tuple(input.array.shape)
-    b = (1,) * (n - other.array.ndim) + tuple(other.array.shape)
+    a, b = ((1,) * (n - t.array.ndim) + tuple(t.array.shape) for t in (input, other))
     left = input.reshape([k for size in a for k in (size, 1)])
     right = other.reshape([k for size in b for k in (1, size)])
     return (left * right).reshape([p * q for p, q in zip(a, b, strict=True)])
@@ -117,7 +116,7 @@ def _lengths(apart: Tensor, p: float, name: str) -> Tensor:
 def matrix_power(input: Tensor, n: int) -> Tensor:
     """A square matrix to a power, n >= 0; of a negative n the power of its inverse."""
     if n < 0:
-        return matrix_power(apply(decompositions.inverse, (input,)), -n)
+        return matrix_power(apply(ops.inverse, (input,)), -n)
     out = eye(input.array.shape[-1], dtype=input.dtype, device=input.device).expand(input.array.shape)
     out = level(out, input) if n == 0 else out
     while n:
@@ -129,7 +128,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
 @method
 def matrix_exp(input: Tensor) -> Tensor:
     """eˣ of square matrices: Σ xⁿ / n!"""
-    return apply(decompositions.matrix_exp, (square(input, "matrix_exp"),))
+    return apply(ops.matrix_exp, (square(input, "matrix_exp"),))
 
 
 @function
@@ -146,3 +145,103 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-norm distances between any two rows, (N, M) -> (N (N - 1) / 2)."""
     first, second = np.triu_indices(input.array.shape[0], 1)
     return _lengths(input[first] - input[second], p, "pdist")
+
+
+@method
+def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> return_types.svd[Tensor]:
+    """(U, S, V) of input = U diag(S) Vᴴ: V, where ``linalg.svd`` has Vᴴ.
+
+    Args:
+        some: U and V with min(M, N) columns; if not, they are square.
+        compute_uv: if not, U and V are square matrices of zeros, and have no gradient.
+    """
+    if not compute_uv:
+        U, V = (input.new_zeros((*input.shape[:-2], n, n)) for n in matrices(input, "svd").shape[-2:])
+        return return_types.svd(U, decompositions.svdvals(input), V)
+    U, S, Vh = decompositions.svd(input, not some)
+    return return_types.svd(U, S, Vh.mH)
+
+
+@method
+def qr(input: Tensor, some: bool = True) -> return_types.qr[Tensor]:
+    """(Q, R) of input = Q R; Q is square if not ``some``."""
+    return return_types.qr(*decompositions.qr(input, "reduced" if some else "complete"))
+
+
+@method
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, ...]:
+    """(LU, pivots) of ``linalg.lu_factor``, if ``get_infos`` with info."""
+    result = decompositions.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
+    return return_types._lu_with_info(*result) if get_infos else result[:2]
+
+
+@method
+def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+    """``linalg.lu_solve`` with the right side first."""
+    return decompositions.lu_solve(LU_data, LU_pivots, input)
+
+
+@method
+def geqrf(input: Tensor) -> return_types.geqrf[Tensor]:
+    """(a, tau): R in the upper triangle of a, and the reflections of Q below it, as ``linalg.householder_product``
+    takes them; without gradient."""
+    packed, tau = on_host(lambda x: tuple(np.linalg.qr(x, "raw")), matrices(input, "geqrf").array)
+    return return_types.geqrf(wrap(packed.swapaxes(-1, -2)), wrap(tau))
+
+
+@method
+def orgqr(input: Tensor, input2: Tensor) -> Tensor:
+    """``linalg.householder_product`` by its name in torch."""
+    return decompositions.householder_product(input, input2)
+
+
+@method
+def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
+    """Q input3 (input3 Q if not ``left``, with Qᴴ if ``transpose``) for the Q of ``geqrf``: input and tau (input2).
+    Raises RuntimeError: shapes that do not go together."""
+    if input.array.ndim < 2 or input3.array.ndim < 2:
+        raise RuntimeError(f"ormqr: input {input.shape} and other {input3.shape} must have at least 2 dimensions")
+    side = -2 if left else -1
+    if (count := input3.array.shape[side]) != (rows := input.array.shape[-2]):
+        raise RuntimeError(
+            f"ormqr: other.shape[{side}] must be equal to input.shape[-2], but these are {count} and {rows}"
+        )
+    if input2.array.shape[-1] > input.array.shape[-1]:
+        raise RuntimeError(f"ormqr: tau has {input2.shape[-1]} elements, more than input.shape[-1], {input.shape[-1]}")
+    if left:
+        return decompositions.reflected(input, input2, input3, adjoint=transpose)
+    return decompositions.reflected(input, input2, input3.mH, adjoint=not transpose).mH
+
+
+# A few of many singular values, by random directions -------------------------------------------------------
+
+
+@function
+def svd_lowrank(
+    A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """(U, S, V) with about the q largest singular values of A, or of A − M (Halko et al. 2011, algorithm 5.1).
+    ``niter`` says how often the random directions are improved."""
+    q, niter = 6 if q is None else q, 2 if niter is None else niter
+    A = A if M is None else A - M
+    wide = A.array.shape[-2] < A.array.shape[-1]
+    A = A.mH if wide else A
+    Q = decompositions.qr(A @ randn(A.array.shape[-1], q, dtype=A.dtype, device=A.device)).Q
+    for _ in range(niter):
+        Q = decompositions.qr(A.mH @ Q).Q
+        Q = decompositions.qr(A @ Q).Q
+    U, S, Vh = decompositions.svd(Q.mH @ A, full_matrices=False)
+    return (Vh.mH, S, Q @ U) if wide else (Q @ U, S, Vh.mH)
+
+
+@function
+def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
+    """(U, S, V) of ``svd_lowrank`` with the mean of the rows taken off first if ``center``: the columns of V are the
+    principal directions. By default q = min(6, M, N)."""
+    most = min(A.array.shape[-2:])
+    q = min(6, most) if q is None else q
+    if not 0 <= q <= most:
+        raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={most}")
+    if niter < 0:
+        raise ValueError(f"niter(={niter}) must be non-negative integer")
+    return svd_lowrank(A - A.mean(-2, True) if center else A, q, niter)

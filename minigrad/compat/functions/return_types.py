@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from ...functions.return_types import Result, ValuesIndices
+from ...functions.return_types import Result
+from ...functions.return_types import ValuesIndices as ValuesIndices
 from ...functions.return_types import frexp as frexp
 from ...functions.return_types import max as max
 from ...functions.return_types import min as min
@@ -12,24 +13,16 @@ from ...functions.return_types import sort as sort
 from ...functions.return_types import topk as topk
 
 T = TypeVar("T")
+Kind = TypeVar("Kind", bound=type)
 
 
-class cummax(ValuesIndices[T]): ...
+def _as(kind: Kind, name: str) -> Kind:
+    """A type with the elements of another."""
+    return type(name, (kind,), {})  # type: ignore[return-value]
 
 
-class cummin(ValuesIndices[T]): ...
-
-
-class kthvalue(ValuesIndices[T]): ...
-
-
-class median(ValuesIndices[T]): ...
-
-
-class nanmedian(ValuesIndices[T]): ...
-
-
-class mode(ValuesIndices[T]): ...
+cummax, cummin, kthvalue = (_as(ValuesIndices, name) for name in ("cummax", "cummin", "kthvalue"))
+median, nanmedian, mode = (_as(ValuesIndices, name) for name in ("median", "nanmedian", "mode"))
 
 
 class aminmax(Result[T, T]):
@@ -58,9 +51,6 @@ class lu_unpack(Result[T, T, T]):
     U: T
 
 
-class linalg_lu(lu_unpack[T]): ...
-
-
 class linalg_lu_factor(Result[T, T]):
     LU: T
     pivots: T
@@ -70,9 +60,6 @@ class linalg_lu_factor_ex(Result[T, T, T]):
     LU: T
     pivots: T
     info: T
-
-
-class _lu_with_info(linalg_lu_factor_ex[T]): ...
 
 
 class linalg_ldl_factor(Result[T, T]):
@@ -94,9 +81,6 @@ class linalg_cholesky_ex(Result[T, T]):
 class linalg_eig(Result[T, T]):
     eigenvalues: T
     eigenvectors: T
-
-
-class linalg_eigh(linalg_eig[T]): ...
 
 
 class linalg_inv_ex(Result[T, T]):
@@ -127,9 +111,6 @@ class qr(Result[T, T]):
     R: T
 
 
-class linalg_qr(qr[T]): ...
-
-
 class slogdet(Result[T, T]):
     sign: T
     logabsdet: T
@@ -147,3 +128,7 @@ class svd(Result[T, T, T]):
 class triangular_solve(Result[T, T]):
     solution: T
     cloned_coefficient: T
+
+
+linalg_lu, linalg_eigh, linalg_qr = _as(lu_unpack, "linalg_lu"), _as(linalg_eig, "linalg_eigh"), _as(qr, "linalg_qr")
+_lu_with_info = _as(linalg_lu_factor_ex, "_lu_with_info")

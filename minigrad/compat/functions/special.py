@@ -1,22 +1,33 @@
-"""Special functions of mathematics, by PyTorch's names."""
+"""Special functions of mathematics, by PyTorch's names, and orthogonal polynomials, by their recurrences (DLMF 18.9.1):
+the degree may differ from element to element. PyTorch's polynomials have no gradients; these have that of the argument.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
+from typing import Any, Protocol
 
-from ...autograd.calls import apply
 from ...autograd.mode import state
+from ...backend import dtype as dt
+from ...functions.arguments import raw
 from ...functions.define import Unary, binary, function, method, named, unary
+from ...functions.names import broadcast_tensors, isfinite, tensor, trunc, where
+from ...functions.pointwise import level
 from ...functions.spelling import spelled
-from ...tensor import Tensor
+from ...tensor import Tensor, apply
 from ..ops import special as s
 
 # Those that ``torch.special`` has by these names
-__all__ = ["airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "digamma", "entr", "erfcx", "i0", "i0e", "i1"]
-__all__ += ["i1e", "log_ndtr", "modified_bessel_i0", "modified_bessel_i1", "modified_bessel_k0", "modified_bessel_k1"]
-__all__ += ["ndtr", "ndtri", "polygamma", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "sinc"]
-__all__ += ["spherical_bessel_j0", "xlog1py", "zeta"]
+__all__ = ["airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "chebyshev_polynomial_t"]
+__all__ += ["chebyshev_polynomial_u", "chebyshev_polynomial_v", "chebyshev_polynomial_w", "digamma", "entr", "erfcx"]
+__all__ += ["hermite_polynomial_h", "hermite_polynomial_he", "i0", "i0e", "i1", "i1e", "laguerre_polynomial_l"]
+__all__ += ["legendre_polynomial_p", "log_ndtr", "modified_bessel_i0", "modified_bessel_i1", "modified_bessel_k0"]
+__all__ += ["modified_bessel_k1", "ndtr", "ndtri", "polygamma", "scaled_modified_bessel_k0"]
+__all__ += ["scaled_modified_bessel_k1", "shifted_chebyshev_polynomial_t", "shifted_chebyshev_polynomial_u"]
+__all__ += ["shifted_chebyshev_polynomial_v", "shifted_chebyshev_polynomial_w", "sinc", "spherical_bessel_j0"]
+__all__ += ["xlog1py", "zeta"]
 
 lgamma, digamma, i0 = unary(s.lgamma), unary(s.digamma), unary(s.i0)
 igamma, igammac, sinc = binary(s.igamma), binary(s.igammac), unary(s.sinc)
@@ -53,7 +64,7 @@ xlog1py = binary(s.xlog1py, free=False, method=False, in_place=False)
 
 
 def _without_gradient(name: str, doc: str, kind: str, *order: int) -> Unary:
-    """A function of ``ops/approximations/bessel.py``."""
+    """A function of ``ops/approximations.py``."""
 
     def function(input: Tensor) -> Tensor:
         if state.grad and input.requires_grad:
@@ -79,4 +90,77 @@ modified_bessel_k0, modified_bessel_k1 = _of_orders(
 )
 scaled_modified_bessel_k0, scaled_modified_bessel_k1 = _of_orders(
     "scaled_modified_bessel_k", "eˣ times the modified Bessel function of the second kind", "scaled_third_kind"
+)
+
+
+# Polynomials -----------------------------------------------------------------------------------------------
+
+
+class Polynomial(Protocol):
+    """A family of polynomials of one argument."""
+
+    def __call__(self, input: Any, n: Any) -> Tensor: ...
+
+
+Next = Callable[[int, Tensor, Tensor, Any], Tensor]
+
+
+def _polynomial(name: str, doc: str, following: Next, earlier: float = 0.0, shifted: bool = False) -> Polynomial:
+    """The function of a family. ``following`` is the polynomial of degree k + 1 by k, x and those of degree k and
+    k - 1, ``earlier`` what it takes for that of degree -1; of 2x - 1 in place of x if ``shifted``."""
+
+    def polynomial(input: Any, n: Any) -> Tensor:
+        like = input if isinstance(input, Tensor) else n
+        if not isinstance(like, Tensor):
+            raise TypeError("expected a Tensor for the argument or for the degree n, not two numbers")
+        kind = dt.result_type(raw(input), raw(n))
+        kind = kind if kind.is_floating_point else dt.get_default_dtype()
+        floats = (
+            v.to(kind) if isinstance(v, Tensor) else tensor(v, dtype=kind, device=like.device) for v in (input, n)
+        )
+        x, degree = broadcast_tensors(*floats)
+        x, degree = 2 * x - 1 if shifted else x, trunc(degree.detach())
+        degree = degree.where(isfinite(degree), -1.0)
+        before: Any = earlier
+        now = level(where(degree >= 0, 1.0, 0.0).to(kind), x)
+        for k in range(int(degree.max()) if degree.numel() else 0):
+            higher = degree > k  # the others stay as they are, so that nothing overflows beyond their degree
+            before, now = where(higher, now, before), where(higher, following(k, x, now, before), now)
+        return now
+
+    return spelled(named(polynomial, name, f"{doc} of degree ``n``, elementwise; 0 where n is negative."))
+
+
+def _twice(k: int, x: Tensor, now: Tensor, before: Any) -> Tensor:
+    return 2 * x * now - before
+
+
+def _chebyshev(letter: str, kind: str, following: Next, earlier: float) -> tuple[Polynomial, Polynomial]:
+    """Chebyshev's polynomials of a kind, and those at 2x - 1."""
+    name = f"chebyshev_polynomial_{letter}"
+    plain = _polynomial(name, f"Chebyshev's polynomial of the {kind} kind", following, earlier)
+    return plain, _polynomial(f"shifted_{name}", f"``{name}`` at 2x - 1", following, earlier, shifted=True)
+
+
+chebyshev_polynomial_t, shifted_chebyshev_polynomial_t = _chebyshev(
+    "t", "first", lambda k, x, now, before: _twice(k, x, now, before) if k else x, 0.0
+)
+chebyshev_polynomial_u, shifted_chebyshev_polynomial_u = _chebyshev("u", "second", _twice, 0.0)
+chebyshev_polynomial_v, shifted_chebyshev_polynomial_v = _chebyshev("v", "third", _twice, 1.0)
+chebyshev_polynomial_w, shifted_chebyshev_polynomial_w = _chebyshev("w", "fourth", _twice, -1.0)
+hermite_polynomial_h = _polynomial(
+    "hermite_polynomial_h", "Hermite's polynomial as in physics", lambda k, x, now, before: 2 * x * now - 2 * k * before
+)
+hermite_polynomial_he = _polynomial(
+    "hermite_polynomial_he", "Hermite's polynomial as in probability", lambda k, x, now, before: x * now - k * before
+)
+laguerre_polynomial_l = _polynomial(
+    "laguerre_polynomial_l",
+    "Laguerre's polynomial",
+    lambda k, x, now, before: ((2 * k + 1 - x) * now - k * before) / (k + 1),
+)
+legendre_polynomial_p = _polynomial(
+    "legendre_polynomial_p",
+    "Legendre's polynomial",
+    lambda k, x, now, before: ((2 * k + 1) * x * now - k * before) / (k + 1),
 )

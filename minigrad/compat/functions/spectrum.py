@@ -29,11 +29,9 @@ def stft(
     """The spectra of a signal's frames: (L,) -> (frequencies, frames), or (B, L) -> (B, frequencies, frames).
 
     Args:
-        n_fft: the length of a frame.
-        hop_length: the distance of two frames, a quarter of one by default.
-        win_length: the length of the window, by default that of a frame; a shorter one stands in the frame's
-            middle.
+        n_fft: the length of a frame. hop_length: the distance of two, by default a quarter of one.
         window: what frames are multiplied by; ones by default.
+        win_length: that of the window, by default a frame's; a shorter one stands in the frame's middle.
         center: frame t has its middle rather than its beginning at t · hop_length, as the signal is first padded
             by half a frame (``pad_mode``: "reflect", "replicate", "circular" or "constant").
         normalized: divide by √n_fft.

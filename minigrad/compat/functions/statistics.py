@@ -8,18 +8,22 @@ from typing import Any, overload
 
 import numpy as np
 
-from ...autograd.calls import apply
-from ...autograd.tape import Variable, wrap
+from ...autograd.tape import Variable
 from ...backend import of, xp
 from ...backend.dtype import counted, get_default_dtype, has_gradient, iinfo, kind_of, widened
 from ...functions.arguments import Dims, as_tensor_like, axis, ordered, raw, rounded_once, scalars_as_vectors
 from ...functions.creation import tensor_on
-from ...functions.define import function, method
+from ...functions.define import Function, function, method
 from ...functions.names import amax, amin, complex, gather, isnan, mean, norm, sort, std, sum, tensor, var, where
 from ...ops import cumulative as cumulative_ops
 from ...ops import indexing as i
-from ...tensor import Tensor
+from ...tensor import Tensor, apply, wrap
 from . import return_types
+
+
+def along_an_axis(function: Function) -> Function:
+    """Define a method that compares elements along an axis."""
+    return method(ordered(scalars_as_vectors(function)))
 
 
 def _picked(input: Tensor, indices: Any, dim: int, keepdim: bool, kind: Any) -> Any:
@@ -29,10 +33,8 @@ def _picked(input: Tensor, indices: Any, dim: int, keepdim: bool, kind: Any) -> 
     return kind(values, places) if keepdim else kind(values.squeeze(dim), places.squeeze(dim))
 
 
-@method
-@ordered
-@scalars_as_vectors
-def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> return_types.kthvalue[Tensor]:
+@along_an_axis
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> return_types.ValuesIndices[Tensor]:
     """The k-th smallest along ``dim``: (values, indices)."""
     place = axis(dim, input.array.ndim)
     if not 1 <= k <= input.array.shape[place]:
@@ -45,12 +47,10 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> ret
 @overload
 def median(input: Tensor, dim: None = None, keepdim: bool = False) -> Tensor: ...
 @overload
-def median(input: Tensor, dim: int, keepdim: bool = False) -> return_types.median[Tensor]: ...
+def median(input: Tensor, dim: int, keepdim: bool = False) -> return_types.ValuesIndices[Tensor]: ...
 
 
-@method
-@ordered
-@scalars_as_vectors
+@along_an_axis
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The median, of an even number the lower of two; with ``dim`` (values, indices). NaN wins.
 
@@ -63,20 +63,25 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 @overload
 def nanmedian(input: Tensor, dim: None = None, keepdim: bool = False) -> Tensor: ...
 @overload
-def nanmedian(input: Tensor, dim: int, keepdim: bool = False) -> return_types.nanmedian[Tensor]: ...
+def nanmedian(input: Tensor, dim: int, keepdim: bool = False) -> return_types.ValuesIndices[Tensor]: ...
 
 
-@method
-@ordered
-@scalars_as_vectors
+@along_an_axis
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """``median`` of the elements other than NaN."""
     return _median(input, dim, keepdim, return_types.nanmedian, True)
 
 
 def _median(input: Tensor, dim: int | None, keepdim: bool, kind: Any, skip: bool) -> Any:
-    if dim is None:
-        return _median_of_all(input.reshape(-1), kind, skip)
+    if dim is None and not input.array.size:
+        if has_gradient(input.array.dtype):
+            return input.sum() * math.nan
+        return input.new_full((), True if input.array.dtype.kind == "b" else iinfo(input.dtype).min)
+    if dim is None:  # equal elements share the gradient
+        input = input.reshape(-1)
+        value = _median(input, 0, False, kind, skip)[0]
+        middle = input.isnan() if bool(value.isnan()) else input == value
+        return input.masked_fill(~middle, -math.inf).max() if value.requires_grad else value
     place = axis(dim, input.array.ndim)
     m, order = xp(input.array), i._stable_order(input.array, place, False)
     missing = (input.array != input.array).sum(axis=place, keepdims=True)
@@ -86,24 +91,8 @@ def _median(input: Tensor, dim: int | None, keepdim: bool, kind: Any, skip: bool
     return _picked(input, indices, place, keepdim, kind)
 
 
-def _median_of_all(input: Tensor, kind: Any, skip: bool) -> Tensor:
-    """The median of a vector, whose gradient equal elements share; of nothing, as in PyTorch, NaN, the smallest integer
-    of the dtype, or True."""
-    if not input.array.size and has_gradient(input.array.dtype):
-        return input.sum() * math.nan
-    if not input.array.size:
-        return input.new_full((), True if input.array.dtype.kind == "b" else iinfo(input.dtype).min)
-    value = _median(input, 0, False, kind, skip)[0]
-    if not value.requires_grad:
-        return value
-    middle = input.isnan() if bool(value.isnan()) else input == value
-    return input.masked_fill(~middle, -math.inf).max()
-
-
-@method
-@ordered
-@scalars_as_vectors
-def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.mode[Tensor]:
+@along_an_axis
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.ValuesIndices[Tensor]:
     """The commonest along ``dim``, the smallest of equally common ones: (values, indices, of its last)."""
     place = axis(dim, input.array.ndim)
     m, order = xp(input.array), i._stable_order(input.array, place, False)
@@ -166,18 +155,14 @@ def _quantile(input: Tensor, q: Any, dim: int | None, keepdim: bool, how: str, s
     return result if shares.array.ndim else result[0]
 
 
-@method
-@ordered
-@scalars_as_vectors
-def cummax(input: Tensor, dim: int) -> return_types.cummax[Tensor]:
+@along_an_axis
+def cummax(input: Tensor, dim: int) -> return_types.ValuesIndices[Tensor]:
     """Running maxima along ``dim``: (values, indices, of the last of equal ones)."""
     return _running(input, dim, True, return_types.cummax)
 
 
-@method
-@ordered
-@scalars_as_vectors
-def cummin(input: Tensor, dim: int) -> return_types.cummin[Tensor]:
+@along_an_axis
+def cummin(input: Tensor, dim: int) -> return_types.ValuesIndices[Tensor]:
     """Running minima along ``dim``: (values, indices, of the last of equal ones)."""
     return _running(input, dim, False, return_types.cummin)
 
@@ -317,9 +302,8 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     tensor's own extremes), in the tensor's dtype."""
     host = _host(input).reshape(-1)
     low, high = (float(host.min()), float(host.max())) if min == max == 0 and host.size else (min, max)
-    low, high = (low - 1, high + 1) if low == high else (low, high)
-    counts = np.histogram(host[(host >= low) & (host <= high)], bins, (low, high))[0].astype(input.array.dtype)
-    return tensor_on(counts, input.device)
+    ends = (low - 1, high + 1) if low == high else (low, high)
+    return tensor_on(np.histogram(host, bins, ends)[0].astype(input.array.dtype), input.device)
 
 
 @method
@@ -329,8 +313,8 @@ def histogram(
 ) -> return_types.histogram[Tensor]:
     """(how many elements fall into each interval, where the intervals end): ``bins`` equal ones from
     ``range[0]`` to ``range[1]`` (the tensor's own extremes), or those between the ends in a tensor."""
-    points = _host(input).reshape(-1, 1)
-    return return_types.histogram(*_counted(input, points, [(_host(bins), range)], weight, density))
+    hist, (edges,) = histogramdd(input.reshape(-1, 1), [bins], range, weight, density)
+    return return_types.histogram(hist, edges)
 
 
 @function
@@ -357,18 +341,11 @@ def histogramdd(
         raise RuntimeError(f"histogramdd: expected bins for each of {axes} dimensions but got {len(each)}")
     if range is not None and len(range) != 2 * axes:
         raise RuntimeError(f"histogramdd: for a {axes}-dimensional histogram range should have {2 * axes} elements")
-    limits = [None] * axes if range is None else zip(range[::2], range[1::2], strict=True)
-    counts, *edges = _counted(input, points, zip(each, limits, strict=True), weight, density)
-    return return_types.histogramdd(counts, tuple(edges))
-
-
-def _counted(input: Tensor, points: Any, grid: Any, weight: Tensor | None, density: bool) -> list[Tensor]:
-    """The sums of points (N, D) in each cell of a grid, and the grid's edges along each axis, in the input's dtype. The
-    grid has for each axis the number of cells or their edges, and the ends or None for the points' own."""
+    limits = [None] * axes if range is None else [*zip(range[::2], range[1::2], strict=True)]
     try:
         edges = [
-            np.asarray(bins) if np.ndim(bins) else np.histogram_bin_edges(x, bins, ends)
-            for x, (bins, ends) in zip(points.T, grid, strict=True)
+            np.asarray(cells) if np.ndim(cells) else np.histogram_bin_edges(x, cells, ends)
+            for x, cells, ends in zip(points.T, each, limits, strict=True)
         ]
     except ValueError as error:
         raise RuntimeError(f"histogram: {error}") from error
@@ -384,7 +361,8 @@ def _counted(input: Tensor, points: Any, grid: Any, weight: Tensor | None, densi
     if density:
         with np.errstate(all="ignore"):
             counts = counts / counts.sum() / reduce(np.multiply.outer, map(np.diff, edges))
-    return [tensor_on(part.astype(input.array.dtype), input.device) for part in (counts, *edges)]
+    hist, *ends = (tensor_on(part.astype(input.array.dtype), input.device) for part in (counts, *edges))
+    return return_types.histogramdd(hist, tuple(ends))
 
 
 def _bin(edges: Any, x: Any) -> Any:

@@ -88,14 +88,6 @@ class ParameterDict(_Dict):
             return key, self.pop(key)
         raise KeyError("popitem(): ParameterDict is empty")
 
-    def copy(self) -> ParameterDict:
-        """Another dict of the same values."""
-        return ParameterDict(self)
-
-    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """A new dict with one value for several keys."""
-        return ParameterDict(dict.fromkeys(keys, default))
-
     def __or__(self, other: ParameterDict) -> ParameterDict:
         return ParameterDict({**self, **other})
 

@@ -6,16 +6,15 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ...autograd.tracebacks import warn
 from ...nn import functional as core
 from ...nn.functional._checks import Flag
 from ...nn.linear import Linear
-from ...nn.loss import NLLLoss, PairwiseDistance, _Loss, _UsualLoss, _UsualWeightedLoss, _WeightedLoss
+from ...nn.loss import PairwiseDistance, _Loss, _UsualLoss, _UsualWeightedLoss, _WeightedLoss
 from ...tensor import Tensor
 from . import functional as F
 
 __all__ = ["CTCLoss", "CosineEmbeddingLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "LinearCrossEntropyLoss"]
-__all__ += ["MarginRankingLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss2d"]
+__all__ += ["MarginRankingLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss"]
 __all__ += ["PoissonNLLLoss", "SoftMarginLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss"]
 
 
@@ -26,14 +25,6 @@ class _MarginLoss(_Loss, fields=True):
     size_average: Flag = None
     reduce: Flag = None
     reduction: str = "mean"
-
-
-class NLLLoss2d(NLLLoss, function=core.nll_loss):
-    """NLLLoss under its old name for images."""
-
-    def __post_init__(self) -> None:
-        warn("NLLLoss2d is deprecated: NLLLoss does the same.", FutureWarning)
-        super().__post_init__()
 
 
 class CTCLoss(_Loss, function=F.ctc_loss):
@@ -111,7 +102,14 @@ class TripletMarginWithDistanceLoss(_TripletLoss, function=F.triplet_margin_with
             self.distance_function = PairwiseDistance()
 
 
-class LinearCrossEntropyLoss(_WeightedLoss):
+class _LinearLoss(_WeightedLoss, fields=True):
+    """The fields of a loss with a linear layer that are not keyword-only."""
+
+    in_features: int
+    num_classes: int
+
+
+class LinearCrossEntropyLoss(_LinearLoss, fields=True, kw_only=True):
     """CrossEntropyLoss of a linear layer that it holds. See ``functional.linear_cross_entropy``.
 
     Args:
@@ -125,30 +123,24 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         linear: Linear(D, C d1 ...).
     """
 
-    def __init__(
-        self,
-        in_features: int,
-        num_classes: int,
-        *,
-        out_features: tuple[int, ...] = (),
-        bias: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-        reduction: str = "mean",
-        weight: Tensor | None = None,
-        ignore_index: int | None = None,
-        label_smoothing: float = 0.0,
-        options: Any = None,
-    ) -> None:
-        if weight is not None and tuple(weight.shape) != (num_classes,):
-            raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
-        if not 0 <= label_smoothing <= 1:
-            raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
-        super().__init__(weight, reduction=reduction)
-        self.num_classes, self.out_features = num_classes, out_features
-        self.ignore_index, self.label_smoothing, self.options = ignore_index, label_smoothing, options
-        width = num_classes * math.prod(out_features)
-        self.linear = Linear(in_features, width, bias=bias, device=device, dtype=dtype)
+    out_features: tuple[int, ...] = ()
+    bias: bool = False
+    device: Any = None
+    dtype: Any = None
+    reduction: str = "mean"
+    weight: Tensor | None = None
+    ignore_index: int | None = None
+    label_smoothing: float = 0.0
+    options: Any = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.weight is not None and tuple(self.weight.shape) != (self.num_classes,):
+            raise RuntimeError(f"expected weight shape to be {(self.num_classes,)}, got {tuple(self.weight.shape)}")
+        if not 0 <= self.label_smoothing <= 1:
+            raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {self.label_smoothing}")
+        width = self.num_classes * math.prod(self.out_features)
+        self.linear = Linear(self.in_features, width, bias=self.bias, device=self.device, dtype=self.dtype)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         weight, bias = self.linear.weight, self.linear.bias
@@ -162,10 +154,8 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         )
 
     def extra_repr(self) -> str:
-        names = ("num_classes", "out_features", "bias", "reduction", "ignore_index", "label_smoothing", "options")
-        values = {**self.__dict__, "bias": self.linear.bias is not None}
-        shown = [f"{name}={values[name]}" for name in names]
-        return ", ".join([f"in_features={self.linear.in_features}", *shown])
+        hidden = ("device", "dtype", "weight")
+        return ", ".join(f"{name}={getattr(self, name)}" for name in self._fields if name not in hidden)
 
 
 class PoissonNLLLoss(_Loss, function=core.poisson_nll_loss):

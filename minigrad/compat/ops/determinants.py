@@ -26,7 +26,7 @@ def det(x: Array) -> Array:
 
 @op(
     "dx = conj(|x|) (tr(g x⁻¹ᴴ) x⁻ᴴ − x⁻ᴴ g x⁻ᴴ), of a singular x by the adjugates of its minors",
-    x=lambda g, x: _by_minors(g, x) if holds(_are_ill(bare(x))) else _by_inverse(g, x, adjoint(inverse(x))),
+    x=lambda g, x: _adjugate_slope(g, x),
 )
 @on_cpu
 def adjugate(x: Array) -> Array:
@@ -36,17 +36,12 @@ def adjugate(x: Array) -> Array:
         regular = np.where(size == 0, np.eye(x.shape[-1], dtype=x.dtype), x)
         out = size * np.linalg.inv(regular)  # from one LU, so their errors near a singular matrix cancel
     lost = ((size[..., 0, 0] == 0) | ~np.isfinite(out).all((-2, -1))) & np.isfinite(x).all((-2, -1))
-    if lost.any():
-        out[lost] = _by_singular_values(x[lost])
+    if lost.any():  # |x| x⁻¹ = |u| |vᴴ| v diag(Π sⱼ over j ≠ i) uᴴ of x = u diag(s) vᴴ
+        u, s, vh = np.linalg.svd(x[lost])
+        others = np.where(np.eye(s.shape[-1], dtype=bool), 1, s[..., None, :]).prod(-1)
+        others = (others * (np.linalg.det(u) * np.linalg.det(vh))[..., None])[..., None, :]
+        out[lost] = (np.swapaxes(vh, -1, -2).conj() * others) @ np.swapaxes(u, -1, -2).conj()
     return out
-
-
-def _by_singular_values(x: Array) -> Array:
-    """|x| x⁻¹ = |u| |vᴴ| v diag(Π sⱼ over j ≠ i) uᴴ of x = u diag(s) vᴴ."""
-    u, s, vh = np.linalg.svd(x)
-    others = np.where(np.eye(s.shape[-1], dtype=bool), 1, s[..., None, :]).prod(-1)
-    phase = np.linalg.det(u) * np.linalg.det(vh)
-    return (np.swapaxes(vh, -1, -2).conj() * (others * phase[..., None])[..., None, :]) @ np.swapaxes(u, -1, -2).conj()
 
 
 @on_cpu
@@ -56,14 +51,12 @@ def _are_ill(x: Array) -> Array:
     return (condition > np.finfo(x.dtype).eps ** -0.5) | (np.linalg.det(x) == 0)
 
 
-def _by_inverse(g: Array, x: Array, over: Array) -> Array:
-    """The gradient of the adjugate for its gradient g; ``over`` is x⁻ᴴ."""
-    trace = sum_over(g * transpose(over, -1, -2), (-2, -1), False)
-    return one_matrix(conjugate(det(x))) * (one_matrix(trace) * over - matmul(over, matmul(g, over)))
-
-
-def _by_minors(g: Array, x: Array) -> Array:
-    """The same in n² minors: right in all orders, however many of the singular values are 0."""
+def _adjugate_slope(g: Array, x: Array) -> Array:
+    """By the inverse, or in n² minors: these are right in all orders, however many of the singular values are 0."""
+    if not holds(_are_ill(bare(x))):
+        over = adjoint(inverse(x))
+        trace = sum_over(g * transpose(over, -1, -2), (-2, -1), False)
+        return one_matrix(conjugate(det(x))) * (one_matrix(trace) * over - matmul(over, matmul(g, over)))
     m, n, dtype = xp(bare(x)), x.shape[-1], bare(x).dtype
     row, kept = m.arange(n)[:, None], m.arange(n - 1)[None]
     kept = kept + (kept >= row)  # in line i all but i

@@ -32,10 +32,13 @@ def on_host(function: Any, *arrays: Array) -> Any:
         results = function(*(a.astype(np.float32) if a.dtype == np.float16 else a for a in host))
     except np.linalg.LinAlgError as error:
         raise LinAlgError(f"linalg: {error}") from error
-    parts = [_of_kind(np.asarray(p), kind) for p in (results if isinstance(results, tuple) else (results,))]
-    device = backend.device_of(arrays[0])
-    moved = tuple(backend.asarray(p, device) for p in parts)
-    return moved if isinstance(results, tuple) else moved[0]
+    device, moved = backend.device_of(arrays[0]), []
+    for part in map(np.asarray, results if isinstance(results, tuple) else (results,)):
+        if part.dtype.kind in "fc" and kind.kind in "fc":
+            real = np.finfo(kind).dtype
+            part = part.astype(np.result_type(real, np.complex64) if part.dtype.kind == "c" else real, copy=False)
+        moved.append(backend.asarray(part, device))
+    return tuple(moved) if isinstance(results, tuple) else moved[0]
 
 
 def on_cpu(function: Function) -> Function:
@@ -52,11 +55,3 @@ def on_cpu(function: Function) -> Function:
 def _stand_in(x: Array) -> Array:
     """For a matrix without elements one that every algorithm takes."""
     return np.broadcast_to(np.eye(*x.shape[-2:], dtype=x.dtype) if x.ndim > 1 else np.ones((), x.dtype), x.shape)
-
-
-def _of_kind(x: Array, kind: Any) -> Array:
-    """x in the precision of a dtype: see ``on_host``."""
-    if x.dtype.kind not in "fc" or kind.kind not in "fc":
-        return x
-    real = np.finfo(kind).dtype
-    return x.astype(np.result_type(real, np.complex64) if x.dtype.kind == "c" else real, copy=False)

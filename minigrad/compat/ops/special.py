@@ -12,7 +12,7 @@ from ...backend.dtype import Array
 from ...ops.elementwise import exp, flow, log, sign, times_log, where, xlogy
 from ...ops.op import bare
 from ...ops.op import op as any_op
-from .approximations import bessel, gamma
+from . import approximations
 
 op: Callable[..., Callable[[Callable[..., Any]], Any]] = partial(any_op, promote="float")
 
@@ -20,19 +20,21 @@ op: Callable[..., Callable[[Callable[..., Any]], Any]] = partial(any_op, promote
 @op("dx = g ψ(x)", x=lambda g, x: g * digamma(x))
 def lgamma(x: Array) -> Array:
     """ln |Γ(x)|"""
-    return gamma.log_gamma(x)
+    return approximations.log_gamma(x)
 
 
 @op("dx = g ψ′(x)", x=lambda g, x: g * polygamma(x, 1))
 def digamma(x: Array) -> Array:
     """The slope of ln Γ(x)"""
-    return gamma.digamma(x)
+    return approximations.digamma(x)
 
 
 @op("dx = g ψ⁽ⁿ⁺¹⁾(x)", x=lambda g, x, order: g * polygamma(x, order + 1))
 def polygamma(x: Array, order: int) -> Array:
-    """The derivative of digamma of an order from 1"""
-    return gamma.polygamma(x, order)
+    """The derivative of digamma of an order from 1; infinite at 0, -1, -2 ..."""
+    wide = x.astype("float64")
+    total = approximations.zeta(xp(x).full_like(wide, order + 1), wide)
+    return ((-1) ** (order + 1) * math.factorial(order) * total).astype(x.dtype)
 
 
 # Bessel's functions. The orders beside n give the slope of order n (DLMF 10.29, 10.51). So no rule divides by x:
@@ -42,7 +44,7 @@ def polygamma(x: Array, order: int) -> Array:
 @op("dx = g (i1e(x) − sign(x) y)", x=lambda g, x, out: g * (i1e(x) - sign(x) * out))
 def i0e(x: Array) -> Array:
     """e^-|x| times the modified Bessel function of order 0"""
-    return bessel.scaled_modified(x, 0)
+    return approximations.scaled_modified(x, 0)
 
 
 @op(
@@ -51,7 +53,7 @@ def i0e(x: Array) -> Array:
 )
 def i1e(x: Array) -> Array:
     """e^-|x| times the modified Bessel function of order 1"""
-    return bessel.scaled_modified(x, 1)
+    return approximations.scaled_modified(x, 1)
 
 
 @op(
@@ -60,7 +62,7 @@ def i1e(x: Array) -> Array:
 )
 def scaled_modified_bessel_i(x: Array, order: int) -> Array:
     """e^-|x| times the modified Bessel function of the first kind of a whole order"""
-    return bessel.scaled_modified(x, order)
+    return approximations.scaled_modified(x, order)
 
 
 @op("dx = g I₁(x)", x=lambda g, x: g * i1(x))
@@ -79,7 +81,7 @@ def i1(x: Array) -> Array:
 def modified_bessel_i(x: Array, order: int) -> Array:
     """The modified Bessel function of the first kind of a whole order"""
     root = xp(x).exp(xp(x).absolute(x) / 2)  # e^|x| overflows before the function does
-    return bessel.scaled_modified(x, order) * root * root
+    return approximations.scaled_modified(x, order) * root * root
 
 
 def _mean_beside(function: Any, x: Array, order: int) -> Array:
@@ -94,7 +96,7 @@ def _mean_beside(function: Any, x: Array, order: int) -> Array:
 )
 def spherical_bessel_j(x: Array, order: int) -> Array:
     """√(π / 2x) times Bessel's function of the first kind of an order from 0, and a half"""
-    return bessel.spherical(x, order)
+    return approximations.spherical(x, order)
 
 
 def _spherical_slope(x: Array, order: int) -> Array:
@@ -181,8 +183,8 @@ def _no_rule(name: str, input: str) -> Any:
 
 @op()
 def bessel_function(x: Array, name: str, order: tuple[int, ...]) -> Array:
-    """A function of ``approximations/bessel.py``, by its name, and of its order, if it has one"""
-    return getattr(bessel, name)(x, *order)
+    """A function of ``approximations.py``, by its name, and of its order, if it has one"""
+    return getattr(approximations, name)(x, *order)
 
 
 @op(
@@ -193,7 +195,7 @@ def bessel_function(x: Array, name: str, order: tuple[int, ...]) -> Array:
 def zeta(x: Array, q: Array) -> Array:
     """Hurwitz's function, Σ (q + k)⁻ˣ over k ≥ 0"""
     array = x if hasattr(x, "dtype") else q
-    return gamma.zeta(*(xp(array).asarray(v, array.dtype) for v in (x, q)))
+    return approximations.zeta(*(xp(array).asarray(v, array.dtype) for v in (x, q)))
 
 
 @op(
@@ -203,7 +205,7 @@ def zeta(x: Array, q: Array) -> Array:
 )
 def igamma(a: Array, x: Array) -> Array:
     """∫₀ˣ tᵃ⁻¹ e⁻ᵗ dt / Γ(a)"""
-    return gamma.incomplete_gamma(a, x, False)
+    return approximations.incomplete_gamma(a, x, False)
 
 
 @op(
@@ -213,7 +215,7 @@ def igamma(a: Array, x: Array) -> Array:
 )
 def igammac(a: Array, x: Array) -> Array:
     """∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x on"""
-    return gamma.incomplete_gamma(a, x, True)
+    return approximations.incomplete_gamma(a, x, True)
 
 
 def _gamma_density(a: Array, x: Array) -> Array:

@@ -67,8 +67,8 @@ class LBFGS(Optimizer):
         state = self.state[group["params"][0]]
         begun = state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
-        first = self._loss(closure, state)
-        now = Point(0.0, float(first), self._flat_gradient(), 0.0)
+        first, gradient = self._evaluate(closure, state)
+        now = Point(0.0, float(first), gradient, 0.0)
         if _largest(now.gradient) <= group["tolerance_grad"]:
             return first
         for count in range(1, group["max_iter"] + 1):
@@ -91,22 +91,32 @@ class LBFGS(Optimizer):
                 break
         return first
 
-    @staticmethod
-    def _loss(closure: Callable[[], Any], state: State) -> Any:
+    def _evaluate(self, closure: Callable[[], Any], state: State) -> tuple[Any, Array]:
+        """The loss, and all gradients as one vector, of complex numbers the parts."""
         state["func_evals"] += 1
         with enable_grad():
-            return closure()
+            loss = closure()
+        params = self.param_groups[0]["params"]
+        lib = xp(params[0].array)
+        flat = [lib.zeros_like(p.array) if p._grad is None else p._grad.array for p in params]
+        return loss, lib.concatenate([parts(a).reshape(-1) for a in flat])
 
     def _move(self, closure: Callable[[], Any], state: State, now: Point, t: float, d: Array, last: bool) -> Point:
         """A step along d: the new point."""
-        search = self.param_groups[0]["line_search_fn"]
-        start = [parts(p.array).copy() for p in self.param_groups[0]["params"]]
+        search, params = self.param_groups[0]["line_search_fn"], self.param_groups[0]["params"]
+        start = [parts(p.array).copy() for p in params]
+
+        def go(t: float) -> None:
+            offset = 0
+            for p, first in zip(params, start, strict=True):
+                parts(p.array)[...] = first + t * d[offset : offset + first.size].reshape(first.shape)
+                offset += first.size
+                note_change(p._changes, "step", "LBFGS.step()")
 
         def at(t: float) -> Point:
-            self._go(start, t, d)
-            f = float(self._loss(closure, state))
-            g = self._flat_gradient()
-            return Point(t, f, g, float(g @ d))
+            go(t)
+            loss, g = self._evaluate(closure, state)
+            return Point(t, float(loss), g, float(g @ d))
 
         if search not in (None, "strong_wolfe"):
             raise RuntimeError("only 'strong_wolfe' is supported")
@@ -115,23 +125,8 @@ class LBFGS(Optimizer):
         new = now._replace(t=t)  # of the last step the loss is not needed
         if search is not None:
             new = strong_wolfe(at, now, t, _largest(d))
-        self._go(start, new.t, d)
+        go(new.t)
         return new
-
-    def _go(self, start: list[Array], t: float, d: Array) -> None:
-        """Put the parameters at start + t d."""
-        offset = 0
-        for p, first in zip(self.param_groups[0]["params"], start, strict=True):
-            parts(p.array)[...] = first + t * d[offset : offset + first.size].reshape(first.shape)
-            offset += first.size
-            note_change(p._changes, "step", "LBFGS.step()")
-
-    def _flat_gradient(self) -> Array:
-        """All gradients as one vector, of complex numbers the parts."""
-        params = self.param_groups[0]["params"]
-        lib = xp(params[0].array)
-        flat = [lib.zeros_like(p.array) if p._grad is None else p._grad.array for p in params]
-        return lib.concatenate([parts(a).reshape(-1) for a in flat])
 
 
 def _largest(vector: Array) -> float:
@@ -149,9 +144,8 @@ def _direction(state: State, g: Array, history: int) -> Array:
         for name, value in (("old_dirs", y), ("old_stps", s), ("ro", 1.0 / ys)):
             state[name] = [*state[name], wrap(value)][-history:]
         state["H_diag"] = wrap(ys / (y @ y))
-    steps = [
-        tuple(v.array for v in each) for each in zip(state["old_dirs"], state["old_stps"], state["ro"], strict=True)
-    ]
+    kept = zip(state["old_dirs"], state["old_stps"], state["ro"], strict=True)
+    steps = [tuple(v.array for v in each) for each in kept]
     q, parts = -g, []
     for y, s, rho in reversed(steps):
         parts.append((s @ q) * rho)

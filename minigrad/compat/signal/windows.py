@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
+from inspect import unwrap
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from ...functions.arguments import Maybe
 from ...functions.creation import creating, float_dtype
 from ...functions.define import named
 from ...tensor import Tensor
-from ..ops.approximations.bessel import scaled_modified
+from ..ops.approximations import scaled_modified
 
 __all__ = ["bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming"]
 __all__ += ["hann", "kaiser", "nuttall"]
@@ -44,7 +45,7 @@ def _window(heights: Callable[..., Array]) -> Callable[..., Tensor]:
 @_window
 def bartlett(M: int, *, sym: bool = True) -> Array:
     """A triangle, 0 at the edges: (M,)."""
-    return _triangle(M, None, sym)
+    return 1 - np.abs(_places(M, sym))
 
 
 @_window
@@ -99,10 +100,6 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True) -> Array:
     """I₀(beta √(1 - d²)) / I₀(beta) for d from -1 to 1: (M,). Raises ValueError for a negative ``beta``."""
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
-    return _kaiser(M, beta, sym)
-
-
-def _kaiser(M: int, beta: float, sym: bool) -> Array:
     inner, most = beta * np.sqrt(np.maximum(1 - _places(M, sym) ** 2, 0)), np.array(float(beta))
     return scaled_modified(inner, 0) / scaled_modified(most, 0) * np.exp(inner - most)
 
@@ -115,10 +112,6 @@ def _points(M: int, sym: bool) -> int:
 def _places(M: int, sym: bool) -> Array:
     """The points' places from -1 to 1; a single one is at 0."""
     return np.linspace(-1, 1, _points(M, sym))[:M] if M != 1 else np.zeros(1)
-
-
-def _triangle(M: int, options: None, sym: bool) -> Array:
-    return 1 - np.abs(_places(M, sym))
 
 
 def _cosines(M: int, a: Sequence[float], sym: bool) -> Array:
@@ -147,10 +140,12 @@ nuttall = _of_cosines(
 # Of ``torch`` itself, where ``periodic`` is what ``sym=False`` is above -------------------------------------------
 
 
-def _heights(shape: Callable[..., Array], options: Any, length: int, periodic: bool, dtype: Maybe) -> Array:
+def _periodic(window: Callable[..., Tensor], length: int, periodic: bool, dtype: Maybe, **options: Any) -> Array:
+    """The heights of a window, in any dtype of floats."""
     if length < 0:
         raise RuntimeError(f"a window's length cannot be negative: {length}")
-    return shape(length, options, not periodic).astype(float_dtype(dtype))
+    heights: Array = unwrap(window)(length, sym=not periodic, **options)
+    return heights.astype(float_dtype(dtype))
 
 
 @creating
@@ -158,22 +153,22 @@ def hamming_window(
     window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Maybe
 ) -> Any:
     """alpha - beta cos 2πt, (window_length,)."""
-    return _heights(_cosines, (alpha, beta), window_length, periodic, dtype)
+    return _periodic(general_cosine, window_length, periodic, dtype, a=(alpha, beta))
 
 
 @creating
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Maybe) -> Any:
     """I₀(beta √(1 - (2t - 1)²)) / I₀(beta), (window_length,)."""
-    return _heights(_kaiser, beta, window_length, periodic, dtype)
+    return _periodic(kaiser, window_length, periodic, dtype, beta=abs(beta))
 
 
-def _without_options(name: str, doc: str, shape: Callable[..., Array], options: Any) -> Callable[..., Tensor]:
+def _without_options(name: str, doc: str, like: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def window(window_length: int, periodic: bool = True, *, dtype: Maybe) -> Any:
-        return _heights(shape, options, window_length, periodic, dtype)
+        return _periodic(like, window_length, periodic, dtype)
 
     return creating(named(window, name, f"{doc}, (window_length,)."))
 
 
-bartlett_window = _without_options("bartlett_window", "A triangle", _triangle, None)
-blackman_window = _without_options("blackman_window", "0.42 - 0.5 cos 2πt + 0.08 cos 4πt", _cosines, (0.42, 0.5, 0.08))
-hann_window = _without_options("hann_window", "(1 - cos 2πt) / 2", _cosines, (0.5, 0.5))
+bartlett_window = _without_options("bartlett_window", "A triangle", bartlett)
+blackman_window = _without_options("blackman_window", "0.42 - 0.5 cos 2πt + 0.08 cos 4πt", blackman)
+hann_window = _without_options("hann_window", "(1 - cos 2πt) / 2", hann)

@@ -11,7 +11,7 @@ from . import schedules
 from .schedules import *
 
 if TYPE_CHECKING:  # the rest of PyTorch's names is in ``compat``
-    from ...compat.optim.cyclic import CyclicLR, OneCycleLR
+    from ...compat.optim.schedules import CyclicLR, OneCycleLR
 
 _LRScheduler = schedules.LRScheduler  # its name in older programs
 

@@ -1,9 +1,7 @@
 """Functions behind layers that the core does without: ``minigrad.nn.functional`` has them all."""
 
 from ....autograd.tracebacks import border_functions as _border_functions
-from .ctc import *
-from .grid import *
-from .margin import *
-from .pooling import *
+from .losses import *
+from .spatial import *
 
 _border_functions(globals(), "minigrad.nn.functional")

@@ -7,14 +7,15 @@ from typing import Any, TypeVar
 from ....autograd import no_grad
 from ....autograd.tracebacks import border_functions
 from ....backend.dtype import finfo
+from ....functions.arguments import axis
 from ....functions.names import allclose, cat, eye, randn, zeros_like
 from ....nn.functional.normalization import normalize
 from ....nn.module import Module
 from ....tensor import Tensor
-from ...functions.factors import geqrf
+from ...functions.products import geqrf
 from ...linalg import householder_product, matrix_exp, solve
 from .parametrize import register_parametrization
-from .weight_norm import check_iterations, default_dim, new_vectors, norm_except_dim, normed, weighted
+from .weight_norm import checked_dim, new_vectors, norm_except_dim, normed, weighted
 
 M = TypeVar("M", bound=Module)
 
@@ -52,14 +53,10 @@ class _SpectralNorm(Module):
     _u: Tensor
     _v: Tensor
 
-    def __init__(self, weight: Tensor, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
+    def __init__(self, weight: Tensor, n_power_iterations: int, dim: int, eps: float) -> None:
         super().__init__()
-        ndim = weight.ndim
-        if not -ndim <= dim < ndim:
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}] but got {dim})")
-        check_iterations(n_power_iterations)
-        self.dim, self.eps, self.n_power_iterations = dim % ndim, eps, n_power_iterations
-        if ndim > 1:
+        self.dim, self.eps, self.n_power_iterations = axis(dim, weight.ndim), eps, n_power_iterations
+        if weight.ndim > 1:
             u, v = new_vectors(weight, self.dim, eps)
             self.register_buffer("_u", u)
             self.register_buffer("_v", v)
@@ -77,7 +74,7 @@ def spectral_norm(
 ) -> M:
     """Divide a parameter by its largest singular value (Miyato et al. 2018), estimated anew in training.
     Arguments as of ``nn.utils.spectral_norm``."""
-    dim = default_dim(module) if dim is None else dim
+    dim = checked_dim(module, dim, n_power_iterations)
     parametrization = _SpectralNorm(getattr(module, name), n_power_iterations, dim, eps)
     return register_parametrization(module, name, parametrization)
 
@@ -102,28 +99,19 @@ class _Orthogonal(Module):
     def forward(self, X: Tensor) -> Tensor:
         is_wide = X.size(-2) < X.size(-1)
         high = X.mT if is_wide else X
-        Q = self._by_reflections(high) if self.orthogonal_map == "householder" else self._by_skew(high)
+        n, k = high.shape[-2:]
+        if self.orthogonal_map == "householder":  # reflections along the columns below the diagonal, which has signs
+            below = high.tril(-1)
+            scale = 2.0 / (1.0 + (below * below).sum(dim=-2))
+            Q = householder_product(below, scale) * high.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
+        else:  # exp(A), or (I - A/2)⁻¹ (I + A/2), of the skew-symmetric matrix A with X in its lower triangle
+            lower = cat([high.tril(), high.new_zeros((*high.shape[:-2], n, n - k))], dim=-1)
+            A, one = lower - lower.mH, eye(n, dtype=X.dtype, device=X.device)
+            Q = matrix_exp(A) if self.orthogonal_map == "matrix_exp" else solve(one - A / 2, one + A / 2)
+            Q = Q[..., :k]
         if hasattr(self, "base"):
             Q = self.base @ Q
         return Q.mT if is_wide else Q
-
-    def _by_skew(self, X: Tensor) -> Tensor:
-        """exp(A), or (I - A/2)⁻¹ (I + A/2), of the skew-symmetric matrix A with X in its lower triangle."""
-        n, k = X.size(-2), X.size(-1)
-        lower = X.tril()
-        if n != k:
-            lower = cat([lower, lower.new_zeros((*X.shape[:-2], n, n - k))], dim=-1)
-        A = lower - lower.mH
-        if self.orthogonal_map == "matrix_exp":
-            return matrix_exp(A)[..., :k]
-        one = eye(n, dtype=A.dtype, device=A.device)
-        return solve(one - A / 2, one + A / 2)[..., :k]
-
-    def _by_reflections(self, X: Tensor) -> Tensor:
-        """The product of reflections along X's columns below the diagonal, on which the columns' signs are."""
-        below = X.tril(-1)
-        scale = 2.0 / (1.0 + (below * below).sum(dim=-2))
-        return householder_product(below, scale) * X.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
 
     @no_grad()
     def right_inverse(self, Q: Tensor) -> Tensor:
@@ -144,7 +132,7 @@ class _Orthogonal(Module):
             diagonal.sign_()
             diagonal.mul_(1 - 2 * (scale == 0).to(A.dtype))
             return A.mT if is_wide else A
-        n, k = high.size(-2), high.size(-1)
+        n, k = high.shape[-2:]
         if n != k:
             others = randn((*high.shape[:-2], n, n - k), dtype=Q.dtype, device=Q.device)
             high = _nearest(cat([high, others], dim=-1))

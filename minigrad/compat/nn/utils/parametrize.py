@@ -77,8 +77,12 @@ class ParametrizationList(ModuleList):
 
 
 def _specialize(module: Module) -> None:
-    """Give a module a class of its own, with a property for each tensor that is parametrized."""
-    base = type(module)
+    """Give a module a class of its own, with a property for each tensor that is parametrized; without, its former."""
+    base = getattr(type(module), "_parametrized_from", type(module))
+    if not is_parametrized(module):
+        del module.parametrizations
+        module.__class__ = base
+        return
 
     def __reduce_ex__(self: Any, protocol: Any) -> Any:
         raise RuntimeError("Serialization of parametrized modules is only supported through state_dict()")
@@ -146,12 +150,10 @@ def register_parametrization(module: M, tensor_name: str, parametrization: Modul
     if not unsafe:
         _check_same(listed(), original)
     del table[tensor_name]
-    if is_parametrized(module):
-        module.parametrizations[tensor_name] = listed
-        setattr(type(module), tensor_name, _property(tensor_name))
-    else:
-        module.parametrizations = ModuleDict({tensor_name: listed})
-        _specialize(module)
+    if not is_parametrized(module):
+        module.parametrizations = ModuleDict()
+    module.parametrizations[tensor_name] = listed
+    _specialize(module)
     return module
 
 
@@ -174,11 +176,8 @@ def remove_parametrizations(module: M, tensor_name: str, leave_parametrized: boo
         raise ValueError("leave_parametrized=False needs a parametrization with a single original")
     first = listed._originals()[0]
     value = (listed() if leave_parametrized else first).detach()
-    delattr(type(module), tensor_name)
     del module.parametrizations[tensor_name]
-    if not is_parametrized(module):
-        del module.parametrizations
-        module.__class__ = type(module)._parametrized_from  # type: ignore[attr-defined]
+    _specialize(module)
     if not isinstance(first, Parameter):
         module.register_buffer(tensor_name, value)
     elif listed.is_tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
 from ....autograd import no_grad
@@ -22,24 +23,18 @@ class WeightHook:
     kind: ClassVar[str]  # its name in messages
     suffixes: ClassVar[tuple[str, ...]]  # of the tensors that replace the parameter
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    name: str
+    split: Callable[..., None]  # (module, weight): register the tensors from which the weight is computed
+    compute: Callable[..., Tensor]  # (training, *tensors) -> the current weight
 
     def compute_weight(self, module: Module, training: bool = False) -> Tensor:
         """The current weight."""
-        raise NotImplementedError
-
-    def split(self, module: Module, weight: Parameter) -> None:
-        """Register the tensors from which the weight is computed."""
-        raise NotImplementedError
+        return self.compute(training, *(getattr(module, self.name + suffix) for suffix in self.suffixes))
 
     def __call__(self, module: Module, inputs: Any) -> None:
         setattr(module, self.name, self.compute_weight(module, module.training))
 
-    def _parts(self, module: Module) -> list[Any]:
-        return [getattr(module, self.name + suffix) for suffix in self.suffixes]
-
-    def attach(self, module: Module) -> None:
+    def attach(self, module: M) -> M:
         """Replace the parameter. Raises RuntimeError if that has been done before, ValueError if it is None."""
         if self._find(module, self.name) is not None:
             raise RuntimeError(f"Cannot register two {self.kind} hooks on the same parameter {self.name}")
@@ -50,9 +45,10 @@ class WeightHook:
             raise ValueError(f"{module._get_name()}: the parameter {self.name!r} is None")
         self.split(module, weight)
         module.register_forward_pre_hook(self)
+        return module
 
     @classmethod
-    def detach(cls, module: Module, name: str) -> None:
+    def detach(cls, module: M, name: str) -> M:
         """Make the computed weight an ordinary parameter again. Raises ValueError if there is no such hook."""
         key = cls._find(module, name)
         if key is None:
@@ -62,6 +58,7 @@ class WeightHook:
         for suffix in ("", *cls.suffixes):
             delattr(module, name + suffix)
         module.register_parameter(name, Parameter(weight))
+        return module
 
     @classmethod
     def _find(cls, module: Module, name: str) -> int | None:
@@ -88,11 +85,9 @@ class WeightNorm(WeightHook):
     kind, suffixes = "weight_norm", ("_g", "_v")
 
     def __init__(self, name: str, dim: int | None) -> None:
-        super().__init__(name)
-        self.dim = -1 if dim is None else dim
+        self.name, self.dim = name, -1 if dim is None else dim
 
-    def compute_weight(self, module: Module, training: bool = False) -> Tensor:
-        g, v = self._parts(module)
+    def compute(self, training: bool, g: Tensor, v: Tensor) -> Tensor:
         return weighted(v, g, self.dim)
 
     def split(self, module: Module, weight: Parameter) -> None:
@@ -105,14 +100,12 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     """Replace a parameter by two: ``name_g``, its norms, one for each index of the axis ``dim`` (a single one if None),
     and ``name_v``, its direction. Raises RuntimeError: the parameter has been replaced before."""
     warn("`nn.utils.weight_norm` is deprecated in favor of `nn.utils.parametrizations.weight_norm`.", FutureWarning)
-    WeightNorm(name, dim).attach(module)
-    return module
+    return WeightNorm(name, dim).attach(module)
 
 
 def remove_weight_norm(module: M, name: str = "weight") -> M:
     """Make one parameter of the two again. Raises ValueError if there are no two."""
-    WeightNorm.detach(module, name)
-    return module
+    return WeightNorm.detach(module, name)
 
 
 @no_grad()
@@ -134,15 +127,11 @@ def normed(weight: Tensor, dim: int, u: Tensor, v: Tensor, times: int, eps: floa
     return weight / u.clone().dot(matrix.mv(v.clone()))  # u and v may change afterwards
 
 
-def default_dim(module: Module) -> int:
-    """The axis of the outputs in a module's weight."""
-    return 1 if type(module).__name__.startswith("ConvTranspose") else 0
-
-
-def check_iterations(n_power_iterations: int) -> None:
-    """Raise ValueError if there are none."""
+def checked_dim(module: Module, dim: int | None, n_power_iterations: int) -> int:
+    """``dim``, by default the axis of outputs in the module's weight. Raises ValueError if there are no iterations."""
     if n_power_iterations <= 0:
         raise ValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}")
+    return int(type(module).__name__.startswith("ConvTranspose")) if dim is None else dim
 
 
 class SpectralNorm(WeightHook):
@@ -151,13 +140,9 @@ class SpectralNorm(WeightHook):
     kind, suffixes = "spectral_norm", ("_orig", "_u", "_v")
 
     def __init__(self, name: str, n_power_iterations: int, dim: int, eps: float) -> None:
-        super().__init__(name)
-        check_iterations(n_power_iterations)
-        self.n_power_iterations, self.dim, self.eps = n_power_iterations, dim, eps
+        self.name, self.n_power_iterations, self.dim, self.eps = name, n_power_iterations, dim, eps
 
-    def compute_weight(self, module: Module, training: bool = False) -> Tensor:
-        """The current weight; in training, after a better estimate of the singular vectors."""
-        weight, u, v = self._parts(module)
+    def compute(self, training: bool, weight: Tensor, u: Tensor, v: Tensor) -> Tensor:
         return normed(weight, self.dim, u, v, self.n_power_iterations if training else 0, self.eps, u_first=False)
 
     def split(self, module: Module, weight: Parameter) -> None:
@@ -179,14 +164,12 @@ def spectral_norm(
 
     Raises RuntimeError: the parameter has been replaced before.
     """
-    SpectralNorm(name, n_power_iterations, default_dim(module) if dim is None else dim, eps).attach(module)
-    return module
+    return SpectralNorm(name, n_power_iterations, checked_dim(module, dim, n_power_iterations), eps).attach(module)
 
 
 def remove_spectral_norm(module: M, name: str = "weight") -> M:
     """Make the normalised weight an ordinary parameter. Raises ValueError if it is not normalised."""
-    SpectralNorm.detach(module, name)
-    return module
+    return SpectralNorm.detach(module, name)
 
 
 border_functions(globals())

@@ -1,12 +1,16 @@
-"""Up and down between two rates (Smith 2017), or once up and far down (Smith and Topin 2018)."""
+"""Schedules up and down between two rates (Smith 2017), once up and far down (Smith and Topin 2018), and to a rate at
+which weights are averaged; and new statistics for the batch norms of these weights."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from ...optim.lr_scheduler.schedules import GroupScheduler, check_optimizer, for_each_group, put
+from ...autograd import no_grad
+from ...autograd.mode import at_end
+from ...nn.module import Module
+from ...optim.lr_scheduler.schedules import FactorScheduler, GroupScheduler, check_optimizer, for_each_group, put
 from ...optim.optimizer import Group, Optimizer
 
 Scale = Callable[[float], float]
@@ -121,7 +125,15 @@ class OneCycleLR(GroupScheduler):
         last_epoch: int = -1,
     ) -> None:
         check_optimizer(optimizer)
-        self.total_steps = _total(total_steps, epochs, steps_per_epoch)
+        factors: dict[str, Any] = {"total_steps": total_steps}
+        if total_steps is None:
+            factors = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
+            if None in factors.values():
+                raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+        for name, value in factors.items():
+            if not isinstance(value, int) or value <= 0:
+                raise ValueError(f"Expected positive integer {name}, but got {value}")
+        self.total_steps = math.prod(factors.values())
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         check_strategy(anneal_strategy)
@@ -159,18 +171,6 @@ class OneCycleLR(GroupScheduler):
         return between("lr")
 
 
-def _total(total_steps: int | None, epochs: int | None, steps_per_epoch: int | None) -> int:
-    factors: dict[str, Any] = {"total_steps": total_steps}
-    if total_steps is None:
-        factors = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
-        if None in factors.values():
-            raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
-    for name, value in factors.items():
-        if not isinstance(value, int) or value <= 0:
-            raise ValueError(f"Expected positive integer {name}, but got {value}")
-    return math.prod(factors.values())
-
-
 def _phases(total: int, up: float, three: bool) -> list[dict[str, Any]]:
     """Where each phase ends, and between which of a group's options it goes; PyTorch's layout."""
     rise = (float(up * total) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum")
@@ -202,3 +202,65 @@ def momentum_bounds(optimizer: Optimizer, least: Any, most: Any, last_epoch: int
 
 for _schedule in (CyclicLR, OneCycleLR):  # programs compare ``scheduler.__module__`` with the public module's name
     _schedule.__module__ = "minigrad.optim.lr_scheduler"
+
+
+@no_grad()
+def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
+    """Recompute the running statistics of all BatchNorm layers in one pass over the data.
+
+    Args:
+        loader: batches, or tuples and lists that begin with one.
+        model: its layers with a ``running_mean`` and ``momentum`` are meant.
+        device: where to put the batches; where they are if None.
+    """
+    layers: list[Any] = [m for m in model.modules() if getattr(m, "running_mean", None) is not None]
+    if not layers:
+        return
+    momenta = [layer.momentum for layer in layers]
+
+    def put_back(was_training: bool) -> None:
+        for layer, momentum in zip(layers, momenta, strict=True):
+            layer.momentum = momentum
+        model.train(was_training)
+
+    with at_end(put_back, model.training) as end, end:
+        model.train()
+        for layer in layers:
+            layer.reset_running_stats()
+            layer.momentum = None  # the equal mean of all batches
+        for batch in loader:
+            x = batch[0] if isinstance(batch, (list, tuple)) else batch
+            model(x if device is None else x.to(device))
+
+
+class SWALR(FactorScheduler):
+    """From the present rate to ``swa_lr`` in ``anneal_epochs`` calls, and constant from there on.
+
+    Args:
+        swa_lr: a number, or one for each group.
+        anneal_epochs: how many calls it takes, not negative. anneal_strategy: "cos" or "linear".
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        swa_lr: Any,
+        anneal_epochs: int = 10,
+        anneal_strategy: str = "cos",
+        last_epoch: int = -1,
+    ) -> None:
+        for rate, group in zip(for_each_group("swa_lr", optimizer, swa_lr), optimizer.param_groups, strict=True):
+            group["swa_lr"] = rate
+        check_strategy(anneal_strategy)
+        if anneal_epochs < 0:
+            raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
+        self._anneal_strategy, self.anneal_epochs = anneal_strategy, anneal_epochs
+        super().__init__(optimizer, last_epoch)
+
+    def _floor(self, i: int) -> float:
+        return float(self.optimizer.param_groups[i]["swa_lr"])
+
+    def _factor(self, e: int) -> float:
+        calls = e + self._step_count - 1 - self.last_epoch  # its own, wherever ``last_epoch`` began, as in PyTorch
+        part = min(1.0, calls / self.anneal_epochs) if self.anneal_epochs else 1.0
+        return 1 - part if self._anneal_strategy == "linear" else (1 + math.cos(math.pi * part)) / 2

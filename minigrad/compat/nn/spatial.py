@@ -1,0 +1,177 @@
+"""Padding and the rarer pools as layers. A class that pads says how many axes, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from ...nn.functional import pad
+from ...nn.functional._spatial import Each, tuple_of
+from ...nn.layer import FunctionLayer
+from ...nn.pooling import _PoolNd
+from ...tensor import Tensor
+from . import functional as F
+
+__all__ = ["CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d"]
+__all__ += ["ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d"]
+__all__ += ["ReplicationPad3d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d", "FractionalMaxPool2d", "FractionalMaxPool3d"]
+__all__ += ["LPPool1d", "LPPool2d", "LPPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d"]
+
+
+class _PadNd(FunctionLayer, fields=True):
+    """Elements around the last axes. ``padding``: a number, or (before, after) of the last axis, the one before, ..."""
+
+    padding: Each
+    _axes: ClassVar[int]
+    _mode: ClassVar[str]
+    _unnamed = 1
+
+    def __post_init__(self) -> None:
+        self.padding = tuple_of(self.padding, 2 * self._axes)
+
+    def forward(self, input: Tensor) -> Tensor:
+        n = self._axes
+        if self._mode == "circular" and input.ndim not in (n + 1, n + 2):
+            raise ValueError(f"expected {n + 1}D or {n + 2}D input (got {input.ndim}D input)")
+        return pad(input, tuple_of(self.padding, 2 * n), self._mode, getattr(self, "value", None))
+
+
+class _ConstantPadNd(_PadNd, fields=True, mode="constant"):
+    value: float
+    _unnamed = 0
+
+
+class ConstantPad1d(_ConstantPadNd, axes=1):
+    """``value`` before and after the last axis."""
+
+
+class ConstantPad2d(_ConstantPadNd, axes=2):
+    """``value`` before and after the last two axes."""
+
+
+class ConstantPad3d(_ConstantPadNd, axes=3):
+    """``value`` before and after the last three axes."""
+
+
+class _ZeroPadNd(_ConstantPadNd):
+    _shown, _unnamed = ("padding",), 1
+
+    def __init__(self, padding: Each) -> None:
+        super().__init__(padding, 0.0)
+
+
+class ZeroPad1d(_ZeroPadNd, ConstantPad1d):
+    """0 before and after the last axis."""
+
+
+class ZeroPad2d(_ZeroPadNd, ConstantPad2d):
+    """0 before and after the last two axes."""
+
+
+class ZeroPad3d(_ZeroPadNd, ConstantPad3d):
+    """0 before and after the last three axes."""
+
+
+class ReflectionPad1d(_PadNd, axes=1, mode="reflect"):
+    """The mirror image, without the edge itself, before and after the last axis."""
+
+
+class ReflectionPad2d(_PadNd, axes=2, mode="reflect"):
+    """The mirror image before and after the last two axes."""
+
+
+class ReflectionPad3d(_PadNd, axes=3, mode="reflect"):
+    """The mirror image before and after the last three axes."""
+
+
+class ReplicationPad1d(_PadNd, axes=1, mode="replicate"):
+    """The edge, repeated, before and after the last axis."""
+
+
+class ReplicationPad2d(_PadNd, axes=2, mode="replicate"):
+    """The edge, repeated, before and after the last two axes."""
+
+
+class ReplicationPad3d(_PadNd, axes=3, mode="replicate"):
+    """The edge, repeated, before and after the last three axes."""
+
+
+class CircularPad1d(_PadNd, axes=1, mode="circular"):
+    """The other end before and after the last axis."""
+
+
+class CircularPad2d(_PadNd, axes=2, mode="circular"):
+    """The other end before and after the last two axes."""
+
+
+class CircularPad3d(_PadNd, axes=3, mode="circular"):
+    """The other end before and after the last three axes."""
+
+
+class _MaxUnpoolNd(_PoolNd):
+    """Zeros, and each element where a max pool took it from. Args: those of the max pool."""
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        return super().forward(input, indices, output_size=output_size)
+
+
+class MaxUnpool1d(_MaxUnpoolNd, function=F.max_unpool1d, axes=1): ...
+
+
+class MaxUnpool2d(_MaxUnpoolNd, function=F.max_unpool2d, axes=2): ...
+
+
+class MaxUnpool3d(_MaxUnpoolNd, function=F.max_unpool3d, axes=3): ...
+
+
+class _FractionalMaxPoolNd(FunctionLayer, fields=True):
+    """The largest element of windows at random places. See ``functional.fractional_max_pool2d``.
+    Raises ValueError: neither ``output_size`` nor ``output_ratio``, or both, or a ratio outside (0, 1)."""
+
+    kernel_size: Each
+    output_size: Each | None = None
+    output_ratio: Any = None
+    return_indices: bool = False
+    _random_samples: Tensor | None = None
+    _axes: ClassVar[int]
+    _shown: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        n, name = self._axes, type(self).__name__
+        if (self.output_size is None) == (self.output_ratio is None):
+            if self.output_size is None:
+                raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio")
+            raise ValueError("only one of output_size and output_ratio may be specified")
+        self.kernel_size = tuple_of(self.kernel_size, n)
+        if min(self.kernel_size) < 1:
+            raise ValueError(f"kernel_size must be greater than 0, but got {self.kernel_size}")
+        if self.output_size is not None:
+            self.output_size = tuple_of(self.output_size, n)
+        else:
+            self.output_ratio = tuple_of(self.output_ratio, n)
+            if not all(0 < ratio < 1 for ratio in self.output_ratio):
+                raise ValueError(f"output_ratio must be between 0 and 1 (got {self.output_ratio})")
+
+
+class FractionalMaxPool2d(_FractionalMaxPoolNd, function=F.fractional_max_pool2d, axes=2): ...
+
+
+class FractionalMaxPool3d(_FractionalMaxPoolNd, function=F.fractional_max_pool3d, axes=3): ...
+
+
+class _LPPoolNd(FunctionLayer, fields=True):
+    """(Σ xᵖ)^(1/p) of each window. Args: ``norm_type``, which is p, and those of ``MaxPool1d``."""
+
+    norm_type: float
+    kernel_size: Each
+    stride: Each | None = None
+    ceil_mode: bool = False
+
+
+class LPPool1d(_LPPoolNd, function=F.lp_pool1d): ...
+
+
+class LPPool2d(_LPPoolNd, function=F.lp_pool2d): ...
+
+
+class LPPool3d(_LPPoolNd, function=F.lp_pool3d): ...
