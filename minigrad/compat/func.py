@@ -60,7 +60,7 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
     """
 
     def slope_and_value(*args: Any, **kwargs: Any) -> Any:
-        run = _Run(func, args, kwargs, argnums, has_aux)
+        run = Run(func, args, kwargs, argnums, has_aux)
         if len(run.outputs) != 1 or run.outputs[0].numel() != 1:
             raise RuntimeError("grad: the function must return a single number, a tensor with one element")
         gradient = tree_unflatten(run.pull(run.outputs, [None]), run.inputs_form)
@@ -74,7 +74,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
 
     That function takes cotangents of the result's form, and returns a tuple with one product for each primal.
     """
-    run = _Run(func, primals, {}, None, has_aux)
+    run = Run(func, primals, {}, None, has_aux)
 
     def pulled(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         return tree_unflatten(run.pull(run.outputs, tree_flatten(cotangents)[0]), run.inputs_form)
@@ -90,14 +90,14 @@ def jvp(
     Two backward passes compute it: J v is the gradient for u of (uᵀ J) v. ``tangents`` have the form and shapes of
     ``primals``; ``strict`` has no effect.
     """
-    run = _Run(func, primals, {}, None, has_aux)
+    run = Run(func, primals, {}, None, has_aux)
     product = run.push(tree_flatten(tangents)[0])
     return (run.result(), product, run.aux) if has_aux else (run.result(), product)
 
 
 def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
     """(func(*primals), a function that multiplies the Jacobian by tangents)."""
-    run = _Run(func, primals, {}, None, has_aux=False)
+    run = Run(func, primals, {}, None, has_aux=False)
     return run.result(), lambda *tangents: run.push(tree_flatten(tangents)[0])
 
 
@@ -109,7 +109,7 @@ def jacrev(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, chunk
     """
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        run = _Run(func, args, kwargs, argnums, has_aux)
+        run = Run(func, args, kwargs, argnums, has_aux)
         blocks = [tree_unflatten(run.rows(output), run.inputs_form) for output in run.outputs]
         whole = tree_unflatten(blocks, run.outputs_form)
         return (whole, run.aux) if has_aux else whole
@@ -127,7 +127,7 @@ def hessian(func: Function, argnums: Argnums = 0) -> Function:
     return jacfwd(jacrev(func, argnums), argnums)
 
 
-class _Run:
+class Run:
     """One call of a function on doubles of its inputs, for which derivatives are computed.
 
     Attributes:
@@ -139,16 +139,26 @@ class _Run:
     """
 
     def __init__(
-        self, func: Function, args: Sequence[Any], kwargs: dict[str, Any], argnums: Argnums | None, has_aux: bool
+        self,
+        func: Function,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        argnums: Argnums | None,
+        has_aux: bool,
+        recording: bool | None = None,
     ) -> None:
         self.keep = argnums is None
         argnums = tuple(range(len(args))) if argnums is None else argnums
         numbers = (argnums,) if isinstance(argnums, int) else argnums
         chosen = args[argnums] if isinstance(argnums, int) else tuple(args[i] for i in argnums)
         leaves, self.inputs_form = tree_flatten(chosen)
-        recording = is_grad_enabled()
-        with enable_grad():
-            self.inputs = [_double(leaf, recording) for leaf in leaves]
+        if wrong := [leaf for leaf in leaves if not isinstance(leaf, Tensor)]:
+            raise RuntimeError(f"func: derivatives are for tensors, not {type(wrong[0]).__name__}")
+        recording = is_grad_enabled() if recording is None else recording
+        with enable_grad():  # the graph of a double continues to that of its input, where there is one
+            self.inputs = [
+                x.view(x.shape) if recording and x.requires_grad else x.detach().requires_grad_() for x in leaves
+            ]
             doubles = tree_unflatten(self.inputs, self.inputs_form)
             places = dict(zip(numbers, (doubles,) if isinstance(argnums, int) else doubles, strict=True))
             result = func(*(places.get(i, a) for i, a in enumerate(args)), **kwargs)
@@ -157,18 +167,24 @@ class _Run:
         self.outputs, self.outputs_form = tree_flatten(result)
         if not all(isinstance(output, Tensor) for output in self.outputs):
             raise RuntimeError("func: the function must return tensors (in tuples, lists or dicts)")
-        self.outer = recording and _leads_elsewhere(self.outputs, self.inputs)
+        known = set(map(id, self.inputs))
+        ends = (edge[0] for node in nodes_behind(self.outputs) for edge in node.edges) if recording else ()
+        self.outer = any(isinstance(end, Variable) and id(end) not in known for end in ends)
 
-    def pull(self, outputs: Sequence[Tensor], cotangents: Sequence[Any], keep: bool = False) -> Sequence[Any]:
+    def filled(self, gradients: Sequence[Any], like: Sequence[Any]) -> tuple[Any, ...]:
+        """Gradients with zeros for None."""
+        return filled(gradients, like)
+
+    def pull(self, outputs: Sequence[Tensor], cotangents: Any, keep: bool = False) -> Sequence[Any]:
         """The gradients of outputs times cotangents for the inputs; zeros where no output depends on one."""
         retain = keep or self.keep or self.outer
-        return filled(pull(outputs, self.inputs, cotangents, self.outer, retain), self.inputs)
+        return self.filled(pull(outputs, self.inputs, cotangents, self.outer, retain), self.inputs)
 
     def push(self, tangents: Sequence[Any]) -> Any:
         """The Jacobian times tangents, in the form of the result."""
         with enable_grad():
-            products = push(self.outputs, self.inputs, tangents, self.outer, filled)
-        return self.result(filled(products, self.outputs))
+            products = push(self.outputs, self.inputs, tangents, self.outer, self.filled)
+        return self.result(self.filled(products, self.outputs))
 
     def rows(self, output: Tensor) -> Sequence[Any]:
         """For each input the derivatives of all numbers of an output, in its shape and then the input's."""
@@ -179,20 +195,6 @@ class _Run:
         """The result, or tensors in its form, without a graph that nothing outside can ask for."""
         tensors = self.outputs if tensors is None else tensors
         return tree_unflatten([x if self.outer else x.detach() for x in tensors], self.outputs_form)
-
-
-def _double(leaf: Any, recording: bool) -> Tensor:
-    """An input's double: derivatives are for it alone, and its graph continues to the input's where that has one."""
-    if not isinstance(leaf, Tensor):
-        raise RuntimeError(f"func: derivatives are for tensors, not {type(leaf).__name__}")
-    return leaf.view(leaf.shape) if recording and leaf.requires_grad else leaf.detach().requires_grad_()
-
-
-def _leads_elsewhere(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> bool:
-    """Whether the outputs depend on a leaf that is not an input."""
-    known = {id(x) for x in inputs}
-    edges = (edge for node in nodes_behind(outputs) for edge in node.edges)
-    return any(isinstance(edge[0], Variable) and id(edge[0]) not in known for edge in edges)
 
 
 # Maps over a batch ------------------------------------------------------------------------------------------
@@ -335,8 +337,9 @@ def functional_call(
             path, _, name = full_name.rpartition(".")
             owner = module.get_submodule(path)
             old = getattr(owner, name, MISSING)
-            _check_tensor("", value)
-            _check_tensor(f"attribute `{name}`: ", old)
+            for what, tensor in (("", value), (f"attribute `{name}`: ", old)):
+                if not (tensor is None or tensor is MISSING or isinstance(tensor, Tensor)):
+                    raise TypeError(f"{what}{tensor!r} is not an instance of {shown('Tensor')}")
             before.append((full_name, owner, name, old))
             swap(owner, name, value)
         return module(*args, **(kwargs or {}))
@@ -364,11 +367,6 @@ def _check_names(module: Module, values: Mapping[str, Any], tensors: Mapping[str
     lines = [f"{kind} key(s): {', '.join(map(repr, sorted(names)))}." for kind, names in differences.items() if names]
     if lines:
         raise RuntimeError("\n\t".join([f"Error(s) in reparametrizing for {module._get_name()}:", *lines]))
-
-
-def _check_tensor(what: str, value: Any) -> None:
-    if not (value is None or value is MISSING or isinstance(value, Tensor)):
-        raise TypeError(f"{what}{value!r} is not an instance of {shown('Tensor')}")
 
 
 def swap(module: Module, name: str, value: Any) -> None:

@@ -1,7 +1,6 @@
 """Derivatives of functions, by PyTorch's names: products with vectors, Jacobians, Hessians.
 
 All take a function of Tensors and its inputs, one Tensor or a tuple of them, and answer in the same form.
-``minigrad.func`` rests on the same parts.
 """
 
 from __future__ import annotations
@@ -9,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..autograd.calls import apply
-from ..autograd.gradients import filled, pull, push, rows
 from ..autograd.mode import enable_grad
 from ..autograd.tape import Variable, wrap
 from ..autograd.tracebacks import border_functions
 from ..backend import xp
-from ..ops.elementwise import clone
+from ..utils._pytree import tree_unflatten
+from .func import Run
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 Function = Callable[..., Any]
+Pair = tuple[Any, Any]
 Variables = tuple[Any, ...]
 _LINEAR = (
     "While computing the hessian, found that the jacobian of the user-provided function with respect to "
@@ -35,9 +34,7 @@ _UNUSED_TWICE = (
 )
 
 
-def vjp(
-    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Any, Any]:
+def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
     """A vector times the Jacobian: vᵀ J.
 
     Args:
@@ -52,38 +49,34 @@ def vjp(
 
     Raises TypeError: something else than Tensors. RuntimeError: a v that does not fit; see ``strict``.
     """
-    with enable_grad():
-        call = _Call("vjp", func, inputs, create_graph, strict)
-        vectors = _vectors("vjp", v, call.outputs, call.many, "user-provided function returns")
-        product = call.filled(pull(call.outputs, call.inputs, vectors, create_graph), call.inputs)
-    return call.result(call.outputs, call.many), call.result(product, call.several)
+    run = _Run("vjp", func, inputs, create_graph, strict)
+    vectors = run.vectors(v, run.outputs, run.many, "user-provided function returns")
+    return run.result(), tree_unflatten(run.pull(run.outputs, vectors), run.inputs_form)
 
 
-def jvp(
-    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Any, Any]:
+def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
     """The Jacobian times a vector: J v, the derivative in a direction. See ``vjp``; v and the product are of the
     inputs' and the outputs' form."""
-    with enable_grad():
-        call = _Call("jvp", func, inputs, create_graph, strict)
-        vectors = _vectors("jvp", v, call.inputs, call.several, _INPUT)
-        product = call.filled(push(call.outputs, call.inputs, vectors, create_graph, call.filled), call.outputs, "")
-    return call.result(call.outputs, call.many), call.result(product, call.many)
+    run = _Run("jvp", func, inputs, create_graph, strict)
+    return run.result(), run.push(run.vectors(v, run.inputs, run.several, _INPUT))
 
 
-def vhp(
-    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Any, Any]:
+def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
     """A vector times the Hessian of a function with a single number as result: vᵀ H. See ``vjp``; v and the product
     are of the inputs' form, and ``strict`` refuses a derivative that does not depend on an input."""
     return _hessian_product("vhp", func, inputs, v, create_graph, strict)
 
 
-def hvp(
-    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Any, Any]:
+def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
     """The Hessian of a function with a single number as result, times a vector: H v. H is symmetric: see ``vhp``."""
     return _hessian_product("hvp", func, inputs, v, create_graph, strict)
+
+
+def _hessian_product(name: str, func: Function, inputs: Any, v: Any, create_graph: bool, strict: bool) -> Pair:
+    run = _Run(name, func, inputs, create_graph, strict)
+    vectors = run.vectors(v, run.inputs, run.several, _INPUT)
+    slopes, run.unused = run.slopes(), f"{_UNUSED_TWICE}."
+    return run.result(), tree_unflatten(run.pull(slopes, vectors), run.inputs_form)
 
 
 def jacobian(
@@ -108,20 +101,7 @@ def jacobian(
     Raises TypeError: something else than Tensors. RuntimeError: see ``strict``, which goes not with ``vectorize``.
     NotImplementedError: "forward-mode" without ``vectorize``.
     """
-    _check_strategy(strategy, vectorize)
-    return _jacobian("jacobian", func, inputs, create_graph, strict, vectorize)
-
-
-def _jacobian(name: str, func: Function, inputs: Any, create_graph: bool, strict: bool, vectorize: bool) -> Any:
-    if strict and vectorize:
-        raise RuntimeError(
-            f"{name}: `strict=True` and `vectorized=True` are not supported together. Please either set "
-            "`strict=False` or `vectorize=False`."
-        )
-    with enable_grad():
-        call = _Call(name, func, inputs, create_graph, strict)
-        blocks = tuple(call.result(call.rows(number), call.several) for number in range(len(call.outputs)))
-    return blocks if call.many else blocks[0]
+    return _jacobian("jacobian", func, inputs, create_graph, strict, vectorize, strategy)
 
 
 def hessian(
@@ -137,59 +117,71 @@ def hessian(
     Returns:
         A Tensor of the input's shape twice; for a tuple of inputs a tuple of tuples of them.
     """
-    _check_strategy(outer_jacobian_strategy, vectorize)
 
     def slope(*points: Any) -> Any:
-        slopes = _Call("hessian", func, points, True, strict).slopes()
-        return slopes if isinstance(inputs, tuple) else slopes[0]
+        slopes = _Run("hessian", func, points, True, strict).slopes()
+        return tuple(slopes) if isinstance(inputs, tuple) else slopes[0]
 
-    return _jacobian("hessian", slope, inputs, create_graph, strict, vectorize)
-
-
-def _hessian_product(
-    name: str, func: Function, inputs: Any, v: Any, create_graph: bool, strict: bool
-) -> tuple[Any, Any]:
-    with enable_grad():
-        call = _Call(name, func, inputs, create_graph, strict)
-        vectors = _vectors(name, v, call.inputs, call.several, _INPUT)
-        product = pull(call.slopes(), call.inputs, vectors, create_graph)
-        product = call.filled(product, call.inputs, f"{_UNUSED_TWICE}.")
-    return call.result(call.outputs, False), call.result(product, call.several)
+    return _jacobian("hessian", slope, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
 
 
-class _Call:
-    """One call of a user's function: its inputs as nodes or leaves of a new graph, and its outputs.
+def _jacobian(
+    name: str, func: Function, inputs: Any, create_graph: bool, strict: bool, vectorize: bool, strategy: str
+) -> Any:
+    if strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError(f'Expected strategy to be either "forward-mode" or "reverse-mode", not {strategy!r}')
+    if strategy == "forward-mode" and not vectorize:
+        raise NotImplementedError('strategy="forward-mode" is only implemented for `vectorize=True`')
+    if strict and vectorize:
+        raise RuntimeError(
+            f"{name}: `strict=True` and `vectorized=True` are not supported together. Please either set "
+            "`strict=False` or `vectorize=False`."
+        )
+    run = _Run(name, func, inputs, create_graph, strict)
+    blocks = []
+    for number, output in enumerate(run.outputs):
+        run.unused = _UNUSED.replace("The output", f"Output {number}")
+        blocks.append(tree_unflatten(run.rows(output), run.inputs_form))
+    return tree_unflatten(blocks, run.outputs_form)
+
+
+class _Run(Run):
+    """A run whose inputs and outputs are each a Tensor or a tuple of them.
 
     Attributes:
         several, many: whether inputs and outputs are tuples.
+        unused: what ``strict`` says of an input on which nothing depends.
     """
 
     def __init__(self, name: str, func: Function, inputs: Any, create: bool, strict: bool) -> None:
-        self.name, self.create, self.strict = name, create, strict
-        points, self.several = _as_tuple(inputs, "inputs", name)
-        self.inputs = tuple(
-            apply(clone, (p,)) if create and p.requires_grad else p.detach().requires_grad_() for p in points
-        )
-        self.outputs, self.many = _as_tuple(func(*self.inputs), "outputs of the user-provided function", name)
+        self.name, self.create, self.strict, self.unused = name, create, strict, _UNUSED
+        self.several = _check_tensors(inputs, "inputs", name)
+
+        def call(points: Any) -> Any:
+            outputs = func(*points) if self.several else func(points)
+            self.many = _check_tensors(outputs, "outputs of the user-provided function", name)
+            return outputs
+
+        super().__init__(call, (inputs,), {}, 0, has_aux=False, recording=create)
+        self.keep, self.outer = True, create
         self.refuse_constant(self.outputs, _CONSTANT)
 
-    def refuse_constant(self, values: Variables, text: str) -> None:
+    def refuse_constant(self, values: Any, text: str) -> None:
         """If ``strict``, raise an error with ``text`` for a value that depends on nothing."""
         for i, value in enumerate(values):
             if self.strict and (value is None or not value.requires_grad):
                 raise RuntimeError(text.format(i))
 
-    def filled(self, gradients: Variables, like: Variables, unused: str = _UNUSED, again: bool = True) -> Variables:
-        """Gradients with zeros for None. ``strict`` refuses None with the text ``unused``, if it is not empty, and
-        what cannot be differentiated ``again``."""
+    def filled(self, gradients: Any, like: Any) -> Variables:
+        """Gradients with zeros for None, which ``strict`` refuses, as it does what cannot be differentiated again."""
         for i, gradient in enumerate(gradients):
-            if self.strict and unused and gradient is None:
-                raise RuntimeError(unused.format(i))
-        if self.create and again:
+            if self.strict and like is self.inputs and gradient is None:
+                raise RuntimeError(self.unused.format(i))
+        if self.create:
             self.refuse_constant(gradients, f"{_UNUSED_TWICE} when create_graph=True.")
-        return filled(gradients, like)
+        return super().filled(gradients, like)
 
-    def slopes(self) -> Variables:
+    def slopes(self) -> Any:
         """The differentiable gradients of the output, which must be a single number."""
         if self.many:
             raise RuntimeError(f"The function given to {self.name} should return a single Tensor")
@@ -197,27 +189,38 @@ class _Call:
             raise RuntimeError(
                 f"The Tensor returned by the function given to {self.name} should contain a single element"
             )
-        slopes = self.filled(pull(self.outputs, self.inputs, None, True), self.inputs, again=False)
+        create, self.create, self.outer = self.create, False, True
+        slopes = self.pull(self.outputs, None)
+        self.create = self.outer = create
         self.refuse_constant(slopes, _LINEAR)
         return slopes
 
-    def rows(self, number: int) -> Variables:
-        """All derivatives of one of the outputs."""
-        output, unused = self.outputs[number], _UNUSED.replace("The output", f"Output {number}")
+    def vectors(self, v: Any, like: Any, several: bool, what: str) -> Variables:
+        """v as a tuple, checked; 1 for None."""
+        if v is None:
+            if len(like) != 1 or like[0].array.size != 1:
+                raise RuntimeError(
+                    f"The vector v can only be None if the {what} a single Tensor with a single element."
+                )
+            return (wrap(xp(like[0].array).ones_like(like[0].array)),)
+        vectors = v if _check_tensors(v, "v", self.name) else (v,)
+        if len(vectors) != len(like):
+            raise RuntimeError(
+                f"v is a tuple of invalid length: should be {len(like)} but got {len(vectors)}."
+                if several
+                else "The given v should contain a single Tensor."
+            )
+        for vector, value in zip(vectors, like, strict=True):
+            if vector.array.shape != value.array.shape:
+                raise RuntimeError(f"v has invalid size: should be {value.shape} but got {vector.shape}.")
+        return tuple(vectors)
 
-        def pull_one(vector: Any) -> Variables:
-            return self.filled(pull((output,), self.inputs, (vector,), self.create), self.inputs, unused)
 
-        return rows(output, self.inputs, pull_one)
-
-    def result(self, values: Variables, several: bool) -> Any:
-        """Values, without their history unless it is wanted; one or a tuple."""
-        results = values if self.create else tuple(v.detach() for v in values)
-        return results if several else results[0]
+_INPUT = "input to the user-provided function is"
 
 
-def _as_tuple(value: Any, what: str, name: str) -> tuple[Variables, bool]:
-    """A tuple of Tensors, and whether it was one."""
+def _check_tensors(value: Any, what: str, name: str) -> bool:
+    """Whether a value is a tuple. Raises TypeError: it is neither a Tensor nor a tuple of them."""
     several = isinstance(value, tuple)
     for i, each in enumerate(value if several else (value,)):
         if not isinstance(each, Variable):
@@ -226,36 +229,7 @@ def _as_tuple(value: Any, what: str, name: str) -> tuple[Variables, bool]:
                 f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the {which} "
                 f"has type {type(each)}."
             )
-    return value if several else (value,), several
-
-
-_INPUT = "input to the user-provided function is"
-
-
-def _vectors(name: str, v: Any, like: Variables, several: bool, what: str) -> Variables:
-    """v as a tuple, checked; 1 for None."""
-    if v is None:
-        if len(like) != 1 or like[0].array.size != 1:
-            raise RuntimeError(f"The vector v can only be None if the {what} a single Tensor with a single element.")
-        return (wrap(xp(like[0].array).ones_like(like[0].array)),)
-    vectors = _as_tuple(v, "v", name)[0]
-    if len(vectors) != len(like):
-        raise RuntimeError(
-            f"v is a tuple of invalid length: should be {len(like)} but got {len(vectors)}."
-            if several
-            else "The given v should contain a single Tensor."
-        )
-    for vector, value in zip(vectors, like, strict=True):
-        if vector.array.shape != value.array.shape:
-            raise RuntimeError(f"v has invalid size: should be {value.shape} but got {vector.shape}.")
-    return vectors
-
-
-def _check_strategy(strategy: str, vectorize: bool) -> None:
-    if strategy not in ("forward-mode", "reverse-mode"):
-        raise AssertionError(f'Expected strategy to be either "forward-mode" or "reverse-mode", not {strategy!r}')
-    if strategy == "forward-mode" and not vectorize:
-        raise NotImplementedError('strategy="forward-mode" is only implemented for `vectorize=True`')
+    return several
 
 
 border_functions(globals())
