@@ -13,7 +13,7 @@ import functools
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ContextDecorator, contextmanager
+from contextlib import ContextDecorator, contextmanager, suppress
 from functools import cache, reduce
 from importlib import import_module
 from inspect import getattr_static, signature
@@ -42,19 +42,12 @@ Cache = dict[int, tuple[Tensor, Any, Tensor]]
 
 
 class _Setting(NamedTuple):
-    """What autocast does within a context.
+    """What autocast does within a context."""
 
-    Attributes:
-        enabled: the dtype of each device type whose functions convert.
-        chosen: dtypes that take the place of the usual ones.
-        caches: whether conversions of parameters stay in ``cache``, by the parameter's id.
-        cache: conversions of parameters within the outermost context, or within a run of a checkpoint.
-    """
-
-    enabled: Dtypes
-    chosen: Dtypes
-    caches: bool
-    cache: Cache
+    enabled: Dtypes  # of each device type whose functions convert
+    chosen: Dtypes  # in place of the usual ones
+    caches: bool  # whether conversions of parameters stay in ``cache``, by the parameter's id
+    cache: Cache  # of the outermost context, or of a run of a checkpoint
 
 
 class _State(threading.local):
@@ -82,8 +75,6 @@ _state = _State()
 # How a function converts ------------------------------------------------------------------------------------
 
 Policy = Callable[[Any, tuple[Any, ...], dict[str, Any], str, dt.DType], Any]
-
-
 # In 16 bits
 _lower: Policy = lambda run, args, kwargs, place, dtype: run(*_in(args, place, dtype), **_in(kwargs, place, dtype))
 # Converts nothing, and neither do the functions that it is made of: in PyTorch it is one op
@@ -94,14 +85,14 @@ def _wide(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, d
     """In float32, unless the program names a dtype."""
     if isinstance(kwargs.get("dtype"), dt.DType) or any(isinstance(a, dt.DType) for a in args):
         return run(*args, **kwargs)
-    return run(*_in(args, place, dt.float32), **_in(kwargs, place, dt.float32))
+    return _lower(run, args, kwargs, place, dt.float32)
 
 
 def _widest(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
     """In the widest dtype of the operands."""
     operands = [x for x in _tensors((*args, *kwargs.values())) if _converts(x, place)]
     widest = reduce(dt.promote_types, (x.dtype for x in operands), dtype)
-    return run(*_in(args, place, widest), **_in(kwargs, place, widest))
+    return _lower(run, args, kwargs, place, widest)
 
 
 def _as_first(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
@@ -129,7 +120,7 @@ def _in_two_steps(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place
     return functional.cross_entropy(logits, target, reduction=reduction, **options)
 
 
-def _refused(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
+def _refused(*call: Any) -> Any:
     raise RuntimeError(
         "binary_cross_entropy and BCELoss are unsafe to autocast: take binary_cross_entropy_with_logits or "
         "BCEWithLogitsLoss, which are safe, or compute the loss within autocast(enabled=False)"
@@ -365,10 +356,9 @@ def _run_of_a_checkpoint(setting: _Setting) -> Iterator[None]:
 
 def is_autocast_available(device_type: str) -> bool:
     """Whether there is an autocast for a type of device."""
-    try:
+    with suppress(RuntimeError):
         return bool(Device(device_type).type)
-    except RuntimeError:
-        return False
+    return False
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
@@ -383,11 +373,9 @@ def get_autocast_dtype(device_type: str) -> dt.DType:
 
 is_autocast_cpu_enabled = functools.partial(is_autocast_enabled, "cpu")
 get_autocast_cpu_dtype, get_autocast_gpu_dtype = (functools.partial(get_autocast_dtype, p) for p in ("cpu", "cuda"))
-
-
-def is_autocast_cache_enabled() -> bool:
-    """Whether a context caches conversions of parameters."""
-    return _state.now.caches
+is_autocast_cache_enabled = lambda: _state.now.caches
+set_autocast_cache_enabled = lambda enabled: _state.change(caches=enabled)
+clear_autocast_cache = lambda: _state.now.cache.clear()
 
 
 def set_autocast_enabled(device_type: str, enabled: bool) -> None:
@@ -404,16 +392,6 @@ def set_autocast_dtype(device_type: str, dtype: Any) -> None:
     _state.change(chosen={**_state.now.chosen, **own})
     if is_autocast_enabled(device_type):
         _state.change(enabled={**_state.now.enabled, **own})
-
-
-def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Set whether contexts cache conversions of parameters."""
-    _state.change(caches=enabled)
-
-
-def clear_autocast_cache() -> None:
-    """Let conversions of parameters go."""
-    _state.now.cache.clear()
 
 
 # A program's own Functions ----------------------------------------------------------------------------------

@@ -75,29 +75,17 @@ class ProductSwitches(Switches):
 
 _attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}  # there is one kernel
 cpu = Switches("cpu", True, get_cpu_capability=lambda: "DEFAULT")
+_of_products = {f"allow_{dtype}_reduced_precision_reduction": True for dtype in ("fp16", "bf16")}
 cuda = Switches(
     "cuda",
-    False,
-    matmul=ProductSwitches(
-        "cuda.matmul",
-        allow_fp16_reduced_precision_reduction=True,
-        allow_bf16_reduced_precision_reduction=True,
-        allow_fp16_accumulation=False,
-    ),
+    matmul=ProductSwitches("cuda.matmul", allow_fp16_accumulation=False, **_of_products),
     sdp_kernel=lambda *args, **kwargs: nullcontext(),
     preferred_linalg_library=lambda backend=None: backend,
     **{f"enable_{kind}_sdp": lambda enabled, kind=kind: _attention.update({kind: enabled}) for kind in _attention},
     **{f"{kind}_sdp_enabled": lambda kind=kind: _attention[kind] for kind in _attention},
 )
-cudnn = Switches(
-    "cudnn",
-    enabled=True,
-    benchmark=False,
-    benchmark_limit=10,
-    deterministic=False,
-    allow_tf32=True,
-    fp32_precision="none",
-)
+_of_cudnn = {"enabled": True, "benchmark": False, "benchmark_limit": 10, "deterministic": False, "allow_tf32": True}
+cudnn = Switches("cudnn", fp32_precision="none", **_of_cudnn)
 mkl = Switches("mkl", verbose=nullcontext)
 mkldnn = Switches("mkldnn", enabled=True, deterministic=False, allow_tf32=True, verbose=nullcontext)
 mps = Switches("mps", is_macos_or_newer=lambda *version: False)

@@ -28,17 +28,13 @@ def tell_rank() -> None:
 
 
 def new_subgroups(
-    group_size: int | None = None,
-    group: ProcessGroup | None = None,
-    timeout: timedelta | None = None,
-    backend: str | None = None,
-    pg_options: Any = None,
-    group_desc: str | None = None,
+    group_size: int | None = None, group: ProcessGroup | None = None, *options: Any, **named: Any
 ) -> tuple[Group, list[Group]]:
     """Cut a group into groups of so many ranks, one after another; gives this rank's and all. All ranks call it.
 
     Args:
         group_size: None for the ranks of a machine. group: None for all ranks.
+        options, named: see ``new_subgroups_by_enumeration``.
 
     Raises ValueError: the ranks cannot be cut into such groups.
     """
@@ -47,7 +43,7 @@ def new_subgroups(
     if size < 1 or len(ranks) % size:
         raise ValueError(f"{len(ranks)} ranks cannot be cut into groups of {size}")
     parts = [ranks[first : first + size] for first in range(0, len(ranks), size)]
-    return new_subgroups_by_enumeration(parts, timeout, backend, pg_options, group_desc)
+    return new_subgroups_by_enumeration(parts, *options, **named)
 
 
 def new_subgroups_by_enumeration(

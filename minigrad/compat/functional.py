@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..autograd.mode import enable_grad
 from ..autograd.tape import Variable, wrap
 from ..autograd.tracebacks import border_functions
 from ..backend import xp

@@ -36,9 +36,10 @@ class Wrapper(FunctionLayer, fields=True):
     dim: int = 0
 
     def __post_init__(self) -> None:
-        self.device_ids = [_index(device) for device in self.device_ids or ()]
+        index = lambda device: device if isinstance(device, int) else Device(device).index
+        self.device_ids = [index(device) for device in self.device_ids or ()]
         _check_one(self.device_ids or [0], type(self).__name__)
-        self.output_device = None if self.output_device is None else _index(self.output_device)
+        self.output_device = None if self.output_device is None else index(self.output_device)
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         return self.module(*inputs, **kwargs)
@@ -93,10 +94,6 @@ def gather(outputs: Devices, target_device: Any, dim: int = 0) -> Any:
     """The one device's output."""
     _check_one(outputs, "gather")
     return outputs[0]
-
-
-def _index(device: Any) -> int | None:
-    return device if isinstance(device, int) else Device(device).index
 
 
 # Those of ``nn.parallel._functions``: ``Broadcast.apply(target_gpus, *tensors)`` and its like
