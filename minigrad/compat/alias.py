@@ -100,8 +100,8 @@ def _top(name: str) -> str:
 
 
 class _Restoring(AbstractContextManager[ModuleType]):
-    """A context whose end restores ``sys.modules``, and the name as whose parts dtypes show themselves. No generator:
-    one that is never left would be ended with the process, when modules are gone."""
+    """A context whose end restores ``sys.modules`` and the name of dtypes. (A generator that is never left would be
+    ended with the process, when modules are gone.)"""
 
     def __init__(self, modules: Modules, shown: str, ran_as_pytorch: bool) -> None:
         self.modules, self.shown, self.ran_as_pytorch = modules, shown, ran_as_pytorch

@@ -31,16 +31,12 @@ _STATE = ("scale", "growth_factor", "backoff_factor", "growth_interval", "_growt
 class GradScaler:
     """Scales losses, so that small gradients in float16 do not become 0 (Micikevicius et al. 2018).
 
-    A disabled scaler changes nothing. It is enabled for "cpu", and for "cuda" where there is a GPU (it warns where
-    there is none, as in PyTorch).
-
     Args:
-        device: the device type.
+        device: the device type. For "cuda" without a GPU the scaler warns, and is disabled, as in PyTorch.
         init_scale: the first scale.
         growth_factor: multiplies the scale after ``growth_interval`` updates without Inf or NaN.
         backoff_factor: multiplies the scale after a step with Inf or NaN.
-        growth_interval: in updates.
-        enabled: False for a disabled scaler.
+        enabled: False for a scaler that changes nothing.
     """
 
     def __init__(

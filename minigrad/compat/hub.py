@@ -38,14 +38,8 @@ def set_dir(d: str | os.PathLike[str]) -> None:
 
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
-    """Save what a URL holds in the file ``dst``, which is only replaced when all of it has come.
-
-    Args:
-        hash_prefix: the beginning of its SHA-256, in hexadecimal digits; RuntimeError if it begins otherwise.
-        progress: not used.
-
-    Raises OSError for what cannot be had.
-    """
+    """Save what a URL holds in the file ``dst``, which is only replaced when all of it has come. ``progress`` is not
+    used. Raises OSError: it cannot be had; RuntimeError: its SHA-256 does not begin with ``hash_prefix``."""
     with replaced(os.path.expanduser(dst)) as path, open(path, "w+b") as file:
         with urlopen(Request(url, headers={"User-Agent": "torch.hub"})) as source:
             shutil.copyfileobj(source, file)
