@@ -36,22 +36,19 @@ class DistributedDataParallel(Wrapper, fields=True):
 
     Each rank has a model of its own, which begins with the weights of rank 0, and computes a part of the batch. If a
     loss is a mean over its part, and the parts are equally large, the gradients are those of the whole batch. They are
-    reduced in buckets, while the gradients of earlier layers are still computed (Li et al. 2020). The state dict is
-    that of PyTorch: names begin with "module.".
-
-    As in PyTorch, whether a backward pass reduces gradients is decided by the forward pass before it, and gradients
-    that have accumulated under ``no_sync`` are reduced with those of the first pass after it.
+    reduced in buckets, while the gradients of earlier layers are still computed (Li et al. 2020). As in PyTorch, the
+    forward pass decides whether the backward pass after it reduces gradients, those that have accumulated under
+    ``no_sync`` are reduced with them, and names in the state dict begin with "module.".
 
     Args:
         module: has the same parameters and buffers, in the same order, on all ranks.
-        device_ids: the rank's GPU, or none. output_device, dim: kept as attributes.
+        device_ids: the rank's GPU, or none. process_group: None for all ranks.
         broadcast_buffers: give all ranks the buffers of rank 0 before each forward pass in training mode.
         init_sync: give all ranks the parameters and buffers of rank 0 now.
-        process_group: None for all ranks.
         bucket_cap_mb: MiB of a bucket; 25 by default.
         find_unused_parameters, static_graph: a forward pass may leave parameters out. They count as zero, and those
             that no rank has used get no gradient. Without either, such a pass is an error.
-        check_reduction, gradient_as_bucket_view: kept as attributes, without an effect.
+        output_device, dim, check_reduction, gradient_as_bucket_view: kept as attributes, without an effect.
 
     Raises ValueError: ``init_process_group`` was not called; RuntimeError: nothing requires a gradient, or the ranks'
     models differ; from ``backward()``: a parameter was not used, and ``find_unused_parameters`` is False.

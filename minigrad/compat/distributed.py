@@ -30,14 +30,9 @@ def tell_rank() -> None:
 def new_subgroups(
     group_size: int | None = None, group: ProcessGroup | None = None, *options: Any, **named: Any
 ) -> tuple[Group, list[Group]]:
-    """Cut a group into groups of so many ranks, one after another; gives this rank's and all. All ranks call it.
-
-    Args:
-        group_size: None for the ranks of a machine. group: None for all ranks.
-        options, named: see ``new_subgroups_by_enumeration``.
-
-    Raises ValueError: the ranks cannot be cut into such groups.
-    """
+    """Cut a group (None: all ranks) into groups of so many ranks (None: those of a machine), one after another; gives
+    this rank's and all. All ranks call it. Further arguments: see ``new_subgroups_by_enumeration``. Raises ValueError:
+    the ranks cannot be cut into such groups."""
     ranks = the_group(group).ranks
     size = int(os.environ.get("LOCAL_WORLD_SIZE", len(ranks))) if group_size is None else group_size
     if size < 1 or len(ranks) % size:

@@ -132,8 +132,7 @@ class Run:
 
     Attributes:
         inputs, inputs_form: the doubles of the chosen arguments' tensors, and the arguments' form.
-        outputs, outputs_form: the tensors of the result, and its form.
-        aux: the second part of the result, where ``has_aux``.
+        outputs, outputs_form, aux: the tensors of the result, its form, and its second part where ``has_aux``.
         keep: whether the graph outlives a backward pass, as it does if all arguments are chosen: by None.
         outer: whether results are differentiable, as they depend on other leaves, too.
     """
@@ -210,10 +209,9 @@ def vmap(
             that is a tuple, list or dict); None where an argument is not sliced. Keywords are not.
         out_dims: the axis along which results are stacked, for all or for each.
         randomness: "different" numbers for each slice, drawn one slice after the other, or the "same"; "error"
-            refuses functions that draw any.
-        chunk_size: without effect, for PyTorch's signature.
+            refuses functions that draw any. chunk_size: without effect.
 
-    Raises ValueError for no or unequal numbers of slices, and for ``in_dims`` that do not fit.
+    Raises ValueError: there are no slices, or unequal numbers of them, or ``in_dims`` do not fit.
     """
     if randomness not in _RANDOM:
         raise RuntimeError(f"vmap: randomness must be one of {_RANDOM}, not {randomness!r}")
@@ -300,16 +298,13 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """``module(*args, **kwargs)`` with other tensors as its parameters, buffers and attributes, by full name.
+    """``module(*args, **kwargs)`` with other tensors as its parameters, buffers and attributes, by full name. ``args``
+    is a tuple, or the only argument.
 
     A name that the module lacks is an attribute during the call. None leaves a parameter out. A buffer that the call
-    replaces (``self.count = self.count + 1``) is afterwards in the dict, and not in the module.
-
-    Args:
-        parameter_and_buffer_dicts: one dict, or several to merge.
-        args: a tuple, or the only argument.
-        tie_weights: use the tensor for one name of a tied parameter for all its names.
-        strict: refuse names that are no parameter's and no buffer's, and missing ones.
+    replaces (``self.count = self.count + 1``) is afterwards in the dict, and not in the module. Of several dicts, each
+    name is in one. With ``tie_weights``, the tensor for one name of a tied parameter has all its names; with
+    ``strict``, the names must be those of all parameters and buffers.
 
     Raises RuntimeError: with ``strict``, a name is unexpected or missing; ValueError: two dicts have the same name, or
     the names of a tied parameter have different tensors; TypeError: a value, or the attribute that it would replace, is

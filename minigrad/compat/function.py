@@ -17,11 +17,8 @@ from ..ops.op import Op, op, watch
 
 
 class FunctionCtx:
-    """What ``forward`` hands to ``backward``. A program may set any attribute on it.
-
-    Attributes:
-        needs_input_grad: for each argument of ``forward``, whether its gradient is wanted.
-    """
+    """What ``forward`` hands to ``backward``. A program may set any attribute on it. ``needs_input_grad`` says for each
+    argument of ``forward`` whether its gradient is wanted."""
 
     needs_input_grad: tuple[bool, ...] = ()
     _to_save: tuple[Any, ...] = ()

@@ -34,17 +34,13 @@ _UNUSED_TWICE = (
 
 
 def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
-    """A vector times the Jacobian: vᵀ J.
+    """A vector times the Jacobian: (outputs, vᵀ J).
 
     Args:
-        func: takes Tensors, returns a Tensor or a tuple of them.
-        inputs: where, a Tensor or a tuple of them.
+        func, inputs: a function of Tensors that returns a Tensor or a tuple of them; a Tensor or a tuple of them.
         v: of the outputs' form and shapes; None stands for 1 where the output is a single number.
         create_graph: keep the results differentiable.
         strict: refuse outputs that do not depend on an input (else their derivative is 0).
-
-    Returns:
-        The outputs, and the product, of the inputs' form.
 
     Raises TypeError: something else than Tensors. RuntimeError: a v that does not fit; see ``strict``.
     """
@@ -86,16 +82,13 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """All derivatives of the outputs for the inputs, one walk back for each number of the outputs.
+    """All derivatives of the outputs for the inputs, one walk back for each number of the outputs: a Tensor of the
+    output's shape and then the input's; for a tuple of inputs a tuple of them; for a tuple of outputs a tuple of these.
 
     Args:
         func, inputs, create_graph, strict: see ``vjp``.
         vectorize: taken for PyTorch's signature, without effect.
         strategy: "reverse-mode", or with ``vectorize`` "forward-mode": the numbers are the same.
-
-    Returns:
-        A Tensor of the output's shape and then the input's; for a tuple of inputs a tuple of them; for a
-        tuple of outputs a tuple of these.
 
     Raises TypeError: something else than Tensors. RuntimeError: see ``strict``, which goes not with ``vectorize``.
     NotImplementedError: "forward-mode" without ``vectorize``.
@@ -111,11 +104,8 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """All second derivatives of a function with a single number as result. See ``jacobian``.
-
-    Returns:
-        A Tensor of the input's shape twice; for a tuple of inputs a tuple of tuples of them.
-    """
+    """All second derivatives of a function with a single number as result. See ``jacobian``. The result is a Tensor of
+    the input's shape twice; for a tuple of inputs a tuple of tuples of them."""
 
     def slope(*points: Any) -> Any:
         slopes = _Run("hessian", func, points, True, strict).slopes()
@@ -145,12 +135,8 @@ def _jacobian(
 
 
 class _Run(Run):
-    """A run whose inputs and outputs are each a Tensor or a tuple of them.
-
-    Attributes:
-        several, many: whether inputs and outputs are tuples.
-        unused: what ``strict`` says of an input on which nothing depends.
-    """
+    """A run whose inputs and outputs are each a Tensor or a tuple of them (``several``, ``many``). ``unused`` is what
+    ``strict`` says of an input on which nothing depends."""
 
     def __init__(self, name: str, func: Function, inputs: Any, create: bool, strict: bool) -> None:
         self.name, self.create, self.strict, self.unused = name, create, strict, _UNUSED

@@ -63,9 +63,8 @@ def load_state_dict_from_url(
     Args:
         model_dir: the folder to keep it in; by default "checkpoints" below ``get_dir()``.
         map_location, weights_only: see ``load``. In PyTorch, ``weights_only`` is False here by default.
-        progress: not used.
         check_hash: compare the file with the digits in its name: "resnet18-bfd8deac.pth"; RuntimeError for another.
-        file_name: its name; by default the URL's.
+        file_name: its name; by default the URL's. progress: not used.
     """
     folder = Path(os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir)
     folder.mkdir(parents=True, exist_ok=True)

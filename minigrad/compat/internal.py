@@ -118,11 +118,7 @@ to_dlpack = Tensor.__dlpack__
 
 
 class WeakIdKeyDictionary(MutableMapping[Any, Any]):
-    """A mapping whose items go when their keys do. Two keys are one where they are one object.
-
-    Args:
-        dict: a mapping to begin with. ref_type: not used.
-    """
+    """A mapping whose items go when their keys do. Two keys are one where they are one object."""
 
     def __init__(self, dict: Any = None, ref_type: Any = None) -> None:
         self._items: Any = {}
@@ -197,15 +193,9 @@ class _AnyTensor(type):
 
 
 class Variable(metaclass=_AnyTensor):
-    """``torch.autograd.Variable``, from the time when a tensor alone had no gradient: a new leaf on a tensor's memory.
-
-    Args:
-        data: a tensor; None for an empty one.
-        requires_grad: whether the leaf requires a gradient, whatever ``data`` does.
-        volatile: from before ``no_grad``; without effect, as in PyTorch.
-
-    Raises TypeError: ``data`` is not a tensor; ValueError: ``volatile`` with ``requires_grad``.
-    """
+    """``torch.autograd.Variable``, from the time when only it had a gradient: a new leaf on the memory of ``data``
+    (None: an empty tensor). ``volatile`` is from before ``no_grad``, and has no effect, as in PyTorch. Raises
+    TypeError: ``data`` is not a tensor; ValueError: ``volatile`` with ``requires_grad``."""
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool | None = None) -> Any:
         if data is not None and not isinstance(data, Tensor):

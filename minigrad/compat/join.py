@@ -66,15 +66,13 @@ class Joinable(ABC):
 
 
 class Join:
-    """The context.
+    """The context. Raises ValueError for no object, and for objects of different groups.
 
     Args:
         joinables: the objects, in the order in which a step uses them.
         enable: False leaves the loop as it is.
         throw_on_early_termination: raise RuntimeError on all ranks as soon as one is at its end.
         kwargs: for the hooks. ``divide_by_initial_world_size`` is DistributedDataParallel's.
-
-    Raises ValueError for no object, and for objects of different groups.
     """
 
     def __init__(

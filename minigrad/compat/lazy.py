@@ -79,7 +79,8 @@ class UninitializedBuffer(UninitializedTensorMixin, Buffer):
 
 
 class LazyModuleMixin(Module):
-    """Before a module's class: its parameters may be an ``UninitializedParameter`` until the first call.
+    """Before a module's class: its parameters may be an ``UninitializedParameter`` until the first call, with which the
+    module becomes a ``cls_to_become``, if there is one.
 
         class Scale(LazyModuleMixin, nn.Module):
             def __init__(self):
@@ -92,9 +93,6 @@ class LazyModuleMixin(Module):
 
             def forward(self, x):
                 return x * self.factor
-
-    Attributes:
-        cls_to_become: a class that the module gets with its parameters, or None.
     """
 
     cls_to_become: Any = None

@@ -46,13 +46,8 @@ class Wrapper(FunctionLayer, fields=True):
 
 
 class DataParallel(Wrapper):
-    """Calls ``module`` with the whole batch.
-
-    Args:
-        device_ids: one GPU, or none. output_device, dim: kept as attributes.
-
-    Raises NotImplementedError: there are several devices.
-    """
+    """Calls ``module`` with the whole batch. ``device_ids`` is one GPU, or none; ``output_device`` and ``dim`` have no
+    effect. Raises NotImplementedError: there are several devices."""
 
 
 def data_parallel(

@@ -95,15 +95,8 @@ def resolve_name(f: Any) -> str | None:
 
 
 def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
-    """The innermost mode's result for a call, or else that of the first class that has one.
-
-    Args:
-        public_api: the function.
-        relevant_args: the arguments whose classes are asked.
-        args, kwargs: all its arguments.
-
-    Raises TypeError: all return NotImplemented.
-    """
+    """The innermost mode's result for a call of ``public_api(*args, **kwargs)``, or else that of the first class, of
+    those of ``relevant_args``, that has one. Raises TypeError: all return NotImplemented."""
     asked = _answering(relevant_args) if _state.ask_classes else []
     types = tuple(map(type, asked))
     result: Any = NotImplemented

@@ -13,13 +13,8 @@ __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "kineto_available",
 
 
 class profile(_profile):
-    """``minigrad.profiler.profile`` in its older form, which is a list of events, too.
-
-    Args:
-        enabled: False for no recording.
-        use_cuda, use_device: True, or "cuda", to wait for the GPU at each event.
-        options: see ``minigrad.profiler.profile``.
-    """
+    """``minigrad.profiler.profile`` in its older form, which is a list of events, too. Without ``enabled`` it records
+    nothing. With ``use_cuda``, or a ``use_device`` of "cuda", it waits for the GPU at each event."""
 
     def __init__(
         self, enabled: bool = True, *, use_cuda: bool = False, use_device: str | None = None, **options: Any
