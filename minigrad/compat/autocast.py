@@ -31,6 +31,7 @@ from ..nn import functional
 from ..ops.elementwise import cast
 from ..tensor import Tensor
 from . import overrides
+from .absent import rows
 
 __all__ = ["autocast", "clear_autocast_cache", "custom_bwd", "custom_fwd"]
 __all__ += ["get_autocast_cpu_dtype", "get_autocast_dtype", "get_autocast_gpu_dtype", "is_autocast_available"]
@@ -127,58 +128,34 @@ def _refused(*call: Any) -> Any:
     )
 
 
-# By device: rows of names, PyTorch's or (module:name) the library's own, and how these convert.
-_LOSSES = """
-    cosine_embedding_loss cross_entropy hinge_embedding_loss huber_loss kl_div l1_loss margin_ranking_loss mse_loss
-    multi_margin_loss multilabel_margin_loss nll_loss poisson_nll_loss smooth_l1_loss soft_margin_loss
-    triplet_margin_loss binary_cross_entropy_with_logits
-"""
-_PRODUCTS = """
-    addbmm addmm baddbmm bmm conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d einsum
-    linear matmul __matmul__ __rmatmul__ mm prelu scaled_dot_product_attention vecdot
+# Which functions, PyTorch's or (module:name) the library's own, convert how on which devices.
+_TABLE = """
+cpu gpu | lower | addbmm addmm baddbmm bmm conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
+    einsum linear matmul __matmul__ __rmatmul__ mm prelu scaled_dot_product_attention vecdot
     nn.functional.attention:attend
+gpu | lower | addmv addr chain_matmul multi_dot mv nn.recurrent:_direction
+cpu | layer | nn.recurrent:_direction
+cpu gpu | wide | binary_cross_entropy_with_logits cosine_embedding_loss cross_entropy hinge_embedding_loss huber_loss
+    kl_div l1_loss margin_ranking_loss mse_loss multi_margin_loss multilabel_margin_loss nll_loss poisson_nll_loss
+    smooth_l1_loss soft_margin_loss triplet_margin_loss
+cpu | wide | adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy cdist cholesky cholesky_ex
+    cholesky_inverse cholesky_solve cond ctc_loss eig eigh eigvals eigvalsh fft fft2 fftn fractional_max_pool2d
+    fractional_max_pool3d geqrf grid_sample hfft householder_product ifft ifft2 ifftn ihfft inv inv_ex inverse irfft
+    irfft2 irfftn istft lstsq lu_solve matrix_rank max_pool3d max_unpool2d max_unpool3d nanquantile orgqr ormqr pinverse
+    polar prod qr quantile rfft rfft2 rfftn solve stft svd svdvals tensorinv tensorsolve trace triangular_solve
+    view_as_complex
+gpu | wide | acos asin cdist cosh cosine_similarity cumprod cumsum dist erfinv exp expm1 group_norm interpolate
+    layer_norm log log10 log1p log2 log_softmax logsumexp matrix_norm norm pdist pow __pow__ __rpow__ prod reciprocal
+    renorm rms_norm rsqrt sinh softmax softplus square sum tan vector_norm ops.attention:attention_weights
+cpu | widest | cat stack index_copy
+gpu | widest | addcdiv addcmul atan2 bilinear cross dot grid_sample index_put scatter_add tensordot vdot
+cpu | as_first | batch_norm group_norm instance_norm layer_norm rms_norm
+gpu | as_first | batch_norm instance_norm
+cpu | as_is | bilinear dot mv vdot
+gpu | as_is | logit nanmean nansum trace
+gpu | refused | binary_cross_entropy
+cpu gpu | in_two_steps | linear_cross_entropy
 """
-TABLES: dict[str, tuple[tuple[Policy, str], ...]] = {
-    "cpu": (
-        (_lower, _PRODUCTS),
-        (_wide, _LOSSES),
-        (
-            _wide,
-            """
-            adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy cdist cholesky cholesky_ex
-            cholesky_inverse cholesky_solve cond ctc_loss eig eigh eigvals eigvalsh fft fft2 fftn fractional_max_pool2d
-            fractional_max_pool3d geqrf grid_sample hfft householder_product ifft ifft2 ifftn ihfft inv
-            inv_ex inverse irfft irfft2 irfftn istft lstsq lu_solve matrix_rank max_pool3d max_unpool2d max_unpool3d
-            nanquantile orgqr ormqr pinverse polar prod qr quantile rfft rfft2 rfftn solve stft svd svdvals tensorinv
-            tensorsolve trace triangular_solve view_as_complex
-            """,
-        ),
-        (_widest, "cat stack index_copy"),
-        (_as_first, "batch_norm group_norm instance_norm layer_norm rms_norm"),
-        (_as_is, "bilinear dot mv vdot"),
-        (_layer, "nn.recurrent:_direction"),
-        (_in_two_steps, "linear_cross_entropy"),
-    ),
-    "gpu": (
-        (_lower, _PRODUCTS),
-        (_lower, "addmv addr chain_matmul multi_dot mv nn.recurrent:_direction"),
-        (_wide, _LOSSES),
-        (
-            _wide,
-            """
-            acos asin cdist cosh cosine_similarity cumprod cumsum dist erfinv exp expm1 group_norm interpolate
-            layer_norm log log10 log1p log2 log_softmax logsumexp matrix_norm norm pdist pow __pow__ __rpow__ prod
-            reciprocal renorm rms_norm rsqrt sinh softmax softplus square sum tan vector_norm
-            """,
-        ),
-        (_wide, "ops.attention:attention_weights"),
-        (_as_first, "batch_norm instance_norm"),
-        (_as_is, "logit nanmean nansum trace"),
-        (_widest, "addcdiv addcmul atan2 bilinear cross dot grid_sample index_put scatter_add tensordot vdot"),
-        (_refused, "binary_cross_entropy"),
-        (_in_two_steps, "linear_cross_entropy"),
-    ),
-}
 _HOLDERS = ("", "nn.functional", "linalg", "fft", "special")
 
 
@@ -186,11 +163,8 @@ def _functions(name: str) -> Iterator[FunctionType]:
     """The functions and methods of a name. Those in ``nn.functional`` come without their border as well
     (``tracebacks.border``), as the library itself calls them."""
     place, _, own = name.rpartition(":")
-    if place:
-        holders: list[Any] = [import_module(f"{PACKAGE}.{place}")]
-    else:
-        holders = [*(module for p in _HOLDERS for module in overrides.modules(p)), Tensor]
-    for holder in holders:
+    public = (module for p in _HOLDERS for module in overrides.modules(p))
+    for holder in (import_module(f"{PACKAGE}.{place}"),) if place else (*public, Tensor):
         if callable(value := getattr_static(holder, own, None)):
             yield value
             if holder in overrides.modules("nn.functional") and hasattr(value, "is_border"):
@@ -201,11 +175,9 @@ def _functions(name: str) -> Iterator[FunctionType]:
 def _install() -> None:
     """Let the tables' functions look for an autocast, from now on."""
     policies: dict[FunctionType, dict[str, Policy]] = {}
-    for place, rows in TABLES.items():
-        for policy, text in rows:
-            for name in text.split():
-                for function in _functions(name):
-                    policies.setdefault(function, {})[place] = policy
+    for places, policy, text in rows(_TABLE):
+        for function in (f for name in text.split() for f in _functions(name)):
+            policies.setdefault(function, {}).update(dict.fromkeys(places.split(), globals()[f"_{policy}"]))
     converting = {f: functools.partial(_converting, p.get("cpu"), p.get("gpu")) for f, p in policies.items()}
     overrides.interpose(converting)
     mode.carried.append(lambda: functools.partial(_run_of_a_checkpoint, _state.now))

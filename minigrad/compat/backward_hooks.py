@@ -47,10 +47,9 @@ class Border:
 
     def leave(self, result: Any) -> Any:
         """The result or results, tied to this border."""
-        if isinstance(result, tuple):
-            return _tied(result, self._passed_output, False)
-        if isinstance(result, Tensor):
-            return _tied((result,), self._passed_output, False)[0]
+        if isinstance(result, (tuple, Tensor)):
+            tied = _tied(result if isinstance(result, tuple) else (result,), self._passed_output, False)
+            return tied if isinstance(result, tuple) else tied[0]
         expected = "module output should be a Tensor or a tuple of Tensors"
         warn(f"For backward hooks to be called, {expected} but received {type(result)}")
         return result
@@ -104,8 +103,8 @@ def _replaced(replacement: Any, grads: Args, what: str) -> Args:
     """A hook's result as gradients; None stands for those before."""
     if replacement is None:
         return grads
-    replacement = replacement if isinstance(replacement, tuple) else (replacement,)
-    if len(replacement) != len(grads):
-        numbers = f"got {len(replacement)}, but expected {len(grads)}"
+    result = replacement if isinstance(replacement, tuple) else (replacement,)
+    if len(result) != len(grads):
+        numbers = f"got {len(result)}, but expected {len(grads)}"
         raise RuntimeError(f"Backward hook returned an invalid number of {what}, {numbers}")
-    return replacement
+    return result

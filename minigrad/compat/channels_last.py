@@ -39,13 +39,11 @@ class _Formats(Observer):
         if op.view or not keeps:
             return
         for each in result if result.__class__ is tuple else (result,):
-            if isinstance(each, Variable) and _is_in_order(each.array) and _decides(op, args, each.array.shape):
-                each.array = in_order(each.array, CHANNELS_LAST[each.array.ndim])
-
-
-def _is_in_order(array: Any) -> bool:
-    """Whether an array of images lies in the order of its indices, and not at the same time with channels last."""
-    return array.ndim in CHANNELS_LAST and array.flags.c_contiguous and not is_channels_last(array)
+            array = each.array if isinstance(each, Variable) else None
+            if array is None or array.ndim not in CHANNELS_LAST or not array.flags.c_contiguous:
+                continue
+            if not is_channels_last(array) and _decides(op, args, array.shape):
+                each.array = in_order(array, CHANNELS_LAST[array.ndim])
 
 
 def _decides(op: Op, args: tuple[Any, ...], shape: tuple[int, ...]) -> bool:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import make_dataclass
-from datetime import timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
 from ..distributed.group import GroupMember, ProcessGroup, is_initialized, is_outside, new_group, the_group
 from ..distributed.objects import of_first
 from ..distributed.place import MPI_VARIABLES, TORCHRUN_VARIABLES, find
-from ..tensor import Tensor
 from .ddp import DistributedDataParallel, send
 
 Group = ProcessGroup | int
@@ -42,27 +40,16 @@ def new_subgroups(
 
 
 def new_subgroups_by_enumeration(
-    ranks_per_subgroup_list: Sequence[Sequence[int]],
-    timeout: timedelta | None = None,
-    backend: str | None = None,
-    pg_options: Any = None,
-    group_desc: str | None = None,
+    ranks_per_subgroup_list: Sequence[Sequence[int]], *options: Any, **named: Any
 ) -> tuple[Group, list[Group]]:
-    """Make a group of each list of ranks; gives this rank's group, and all of them. All ranks of the world call it.
-    Raises ValueError: there are no lists, or one rank is in two."""
+    """Make a group of each list of ranks, with the options of ``new_group``; gives this rank's group, and all of them.
+    All ranks of the world call it. Raises ValueError: there are no lists, or one rank is in two."""
     ranks = [rank for each in ranks_per_subgroup_list for rank in each]
     if not ranks or len(set(ranks)) < len(ranks):
         raise ValueError(f"groups need different ranks, not {[*map(list, ranks_per_subgroup_list)]}")
-    groups = [new_group(each, timeout, backend, pg_options) for each in ranks_per_subgroup_list]
+    groups = [new_group(each, *options, **named) for each in ranks_per_subgroup_list]
     own = (group for group in groups if not is_outside(group))
     return next(own, GroupMember.NON_GROUP_MEMBER), groups
-
-
-def _broadcast_coalesced(
-    process_group: ProcessGroup, tensors: Iterable[Tensor], buffer_size: int, src: int = 0
-) -> None:
-    """Give all ranks the tensors of one, whose number in the group is ``src``. ``buffer_size`` has no effect."""
-    send(tensors, process_group, src)
 
 
 def _sync_module_states(
@@ -76,8 +63,7 @@ def _sync_module_states(
     """Give all ranks the parameters and buffers of one module."""
     named = dict(module.named_parameters()) | (dict(module.named_buffers()) if broadcast_buffers else {})
     ignored = set(params_and_buffers_to_ignore)
-    states = [tensor.detach() for name, tensor in named.items() if name not in ignored]
-    _broadcast_coalesced(process_group, states, broadcast_bucket_size, src)
+    send((tensor.detach() for name, tensor in named.items() if name not in ignored), process_group, src)
 
 
 # torch.distributed.tensor: libraries write tables of placements, though there is no DTensor to be placed ----------

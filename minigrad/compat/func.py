@@ -44,10 +44,9 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Functio
         argnums: the argument, or the arguments, that the gradient is for; tensors in tuples, lists and dicts.
         has_aux: ``func`` returns (result, aux), and the gradient's function (gradient, aux).
     """
-    with_value = grad_and_value(func, argnums, has_aux)
 
     def slope(*args: Any, **kwargs: Any) -> Any:
-        gradient, value = with_value(*args, **kwargs)
+        gradient, value = grad_and_value(func, argnums, has_aux)(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient
 
     return slope
@@ -137,14 +136,10 @@ class Run:
         outer: whether results are differentiable, as they depend on other leaves, too.
     """
 
+    recording: bool | None = None  # whether a double's graph continues to that of its input; None: in grad mode
+
     def __init__(
-        self,
-        func: Function,
-        args: Sequence[Any],
-        kwargs: dict[str, Any],
-        argnums: Argnums | None,
-        has_aux: bool,
-        recording: bool | None = None,
+        self, func: Function, args: Sequence[Any], kwargs: dict[str, Any], argnums: Argnums | None, has_aux: bool
     ) -> None:
         self.keep = argnums is None
         argnums = tuple(range(len(args))) if argnums is None else argnums
@@ -153,8 +148,8 @@ class Run:
         leaves, self.inputs_form = tree_flatten(chosen)
         if wrong := [leaf for leaf in leaves if not isinstance(leaf, Tensor)]:
             raise RuntimeError(f"func: derivatives are for tensors, not {type(wrong[0]).__name__}")
-        recording = is_grad_enabled() if recording is None else recording
-        with enable_grad():  # the graph of a double continues to that of its input, where there is one
+        recording = is_grad_enabled() if self.recording is None else self.recording
+        with enable_grad():
             self.inputs = [
                 x.view(x.shape) if recording and x.requires_grad else x.detach().requires_grad_() for x in leaves
             ]
@@ -219,10 +214,13 @@ def vmap(
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, form = tree_flatten(args)
         dims = _dims_of(args, in_dims)
-        count = _count(leaves, dims)
+        counts = {x.shape[d] for x, d in zip(leaves, dims, strict=True) if d is not None}
+        if len(counts) != 1:
+            reason = "none of the arguments is sliced" if not counts else f"they are {sorted(counts)}"
+            raise ValueError(f"vmap: one number of slices is needed along the mapped axes: {reason}")
         rows, results_form = [], None
         state = get_rng_state()
-        for i in range(count):
+        for i in range(counts.pop()):
             slices = [x if d is None else x.select(d, i) for x, d in zip(leaves, dims, strict=True)]
             if randomness == "same":
                 set_rng_state(state)
@@ -249,14 +247,6 @@ def _dims_of(tree: Any, dims: Dims) -> list[int | None]:
     return [d for part, its_dims in parts for d in _dims_of(part, its_dims)]
 
 
-def _count(leaves: Sequence[Any], dims: Sequence[int | None]) -> int:
-    counts = {x.shape[d] for x, d in zip(leaves, dims, strict=True) if d is not None}
-    if len(counts) != 1:
-        reason = "none of the arguments is sliced" if not counts else f"they are {sorted(counts)}"
-        raise ValueError(f"vmap: one number of slices is needed along the mapped axes: {reason}")
-    return int(counts.pop())
-
-
 def _stacked(rows: Sequence[Sequence[Any]], out_dims: Dims) -> list[Tensor]:
     """The results of all slices, each stacked along its axis."""
     if not rows:
@@ -277,13 +267,12 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
         raise RuntimeError("stack_module_state: expected at least one model, got 0")
     if len({type(m) for m in models}) > 1 or len({m.training for m in models}) > 1:
         raise RuntimeError("stack_module_state: expected models of one class, all in training or all not")
-    every = [dict(m.named_parameters()) for m in models]
-    buffers = [dict(m.named_buffers()) for m in models]
-    parameters = {
-        name: stack([model[name].detach() for model in every]).requires_grad_(p.requires_grad)
-        for name, p in every[0].items()
-    }
-    return parameters, {name: stack([model[name] for model in buffers]) for name in buffers[0]}
+
+    def stacked(dicts: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+        rows = {name: stack([each[name].detach() for each in dicts]) for name in dicts[0]}
+        return {name: row.requires_grad_(dicts[0][name].requires_grad) for name, row in rows.items()}
+
+    return stacked([dict(m.named_parameters()) for m in models]), stacked([dict(m.named_buffers()) for m in models])
 
 
 # Calling a module with other values for its parameters ------------------------------------------------------

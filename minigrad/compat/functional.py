@@ -139,7 +139,7 @@ class _Run(Run):
     ``strict`` says of an input on which nothing depends."""
 
     def __init__(self, name: str, func: Function, inputs: Any, create: bool, strict: bool) -> None:
-        self.name, self.create, self.strict, self.unused = name, create, strict, _UNUSED
+        self.name, self.create, self.strict, self.unused, self.recording = name, create, strict, _UNUSED, create
         self.several = _check_tensors(inputs, "inputs", name)
 
         def call(points: Any) -> Any:
@@ -147,7 +147,7 @@ class _Run(Run):
             self.many = _check_tensors(outputs, "outputs of the user-provided function", name)
             return outputs
 
-        super().__init__(call, (inputs,), {}, 0, has_aux=False, recording=create)
+        super().__init__(call, (inputs,), {}, 0, has_aux=False)
         self.keep, self.outer = True, create
         self.refuse_constant(self.outputs, _CONSTANT)
 

@@ -164,8 +164,7 @@ torch.cuda.amp | compat.amp: | GradScaler=CudaGradScaler
 torch.cuda.amp | compat.autocast: | autocast=CudaAutocast custom_bwd=cuda_custom_bwd custom_fwd=cuda_custom_fwd
 torch.distributed | =builtins: | DistBackendError=RuntimeError DistError=RuntimeError DistNetworkError=RuntimeError
     DistStoreError=TimeoutError
-torch.distributed | compat.distributed: | _broadcast_coalesced _sync_module_states new_subgroups
-    new_subgroups_by_enumeration
+torch.distributed | compat.distributed: | _sync_module_states new_subgroups new_subgroups_by_enumeration
 torch.distributed | distributed.collectives: | _all_gather_base=all_gather_into_tensor
     _reduce_scatter_base=reduce_scatter_tensor
 torch.distributed | distributed.group: | _get_default_group=the_group _rank_not_in_group=is_outside
