@@ -161,9 +161,3 @@ def is_absent(value: Any) -> bool:
 def refusal(path: str) -> str:
     """The error's text."""
     return f"minigrad has no torch.{path}: {instead(path)}"
-
-
-def names_in(place: str) -> list[str]:
-    """The names of the table in a module, by PyTorch's path for it."""
-    parts = (path.rpartition(".") for path in ABSENT if "*" not in path)
-    return [name for module, _, name in parts if module == place]

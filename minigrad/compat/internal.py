@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequen
 from contextlib import ContextDecorator, suppress
 from importlib import import_module
 from operator import attrgetter
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -42,9 +42,7 @@ def current_accelerator(check_available: bool = False) -> Device | None:
     return Device("cuda") if is_available() else None
 
 
-def _get_available_device_type() -> str | None:
-    """ "cuda", or None where there is none."""
-    return "cuda" if is_available() else None
+_get_available_device_type = lambda: "cuda" if is_available() else None
 
 
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
@@ -91,26 +89,16 @@ def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[T
     return tuple(piece.view_as(tensor) for piece, tensor in zip(pieces, tensors, strict=True))
 
 
-def _shape_as_tensor(input: Tensor) -> Tensor:
-    """The shape as int64."""
-    return tensor(list(input.shape), dtype=int64)
-
-
+_shape_as_tensor = lambda input: tensor(list(input.shape), dtype=int64)
 _element_size = attrgetter("itemsize")  # of a dtype
-
-
-class _Capsule:
-    """A capsule of main memory, as an object that hands it out, as NumPy wants it."""
-
-    def __init__(self, capsule: Any) -> None:
-        self.__dlpack__ = lambda **options: capsule
-        self.__dlpack_device__ = lambda: (1, 0)
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor in the memory of another library's array, or of a capsule."""
-    array: Any = np.from_dlpack(ext_tensor if hasattr(ext_tensor, "__dlpack__") else _Capsule(ext_tensor))
-    result = from_numpy(array).to(device)
+    source = ext_tensor
+    if not hasattr(ext_tensor, "__dlpack__"):  # a capsule of main memory; NumPy wants an object that hands it out
+        source = SimpleNamespace(__dlpack__=lambda **options: ext_tensor, __dlpack_device__=lambda: (1, 0))
+    result = from_numpy(np.from_dlpack(source)).to(device)
     return result.clone() if copy else result
 
 

@@ -19,7 +19,7 @@ from ..backend import dtype
 from ..extension import NO_FOLDER, PACKAGE, MissingName, ModuleWithoutFile
 from ..tensor import Tensor
 from . import foreach, library, old_paths
-from .absent import AbsentModule, absent, instead, names_in, refusal, rows
+from .absent import ABSENT, AbsentModule, absent, instead, refusal, rows
 
 # Modules without a file, and files by other names. Sources in parentheses are asked for a name one after the other,
 # after the other tables, and (), which is none, leaves these alone.
@@ -399,8 +399,8 @@ def resolve(source: str) -> Any:
 def others(place: str) -> list[str]:
     """All names that ``find`` knows in a module, for ``dir``."""
     path = _torch_path(place)
-    below = (name for parent, _, name in (module.rpartition(".") for module in MODULES) if parent == path)
-    return sorted({*NAMES.get(path, {}), *names_in(path), *below})
+    parts = (known.rpartition(".") for known in (*MODULES, *ABSENT) if "*" not in known)
+    return sorted({*NAMES.get(path, {}), *(name for parent, _, name in parts if parent == path)})
 
 
 def _torch_path(place: str) -> str:
