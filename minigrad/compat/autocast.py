@@ -343,7 +343,7 @@ def get_autocast_dtype(device_type: str) -> dt.DType:
 
 is_autocast_cpu_enabled = functools.partial(is_autocast_enabled, "cpu")
 get_autocast_cpu_dtype, get_autocast_gpu_dtype = (functools.partial(get_autocast_dtype, p) for p in ("cpu", "cuda"))
-is_autocast_cache_enabled = lambda: _state.now.caches
+is_autocast_cache_enabled: Callable[[], bool] = lambda: _state.now.caches
 set_autocast_cache_enabled = lambda enabled: _state.change(caches=enabled)
 clear_autocast_cache = lambda: _state.now.cache.clear()
 

@@ -75,17 +75,21 @@ class ProductSwitches(Switches):
 
 _attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}  # there is one kernel
 cpu = Switches("cpu", True, get_cpu_capability=lambda: "DEFAULT")
-_of_products = {f"allow_{dtype}_reduced_precision_reduction": True for dtype in ("fp16", "bf16")}
 cuda = Switches(
     "cuda",
-    matmul=ProductSwitches("cuda.matmul", allow_fp16_accumulation=False, **_of_products),
+    False,
+    matmul=ProductSwitches(
+        "cuda.matmul",
+        allow_fp16_accumulation=False,
+        **{f"allow_{dtype}_reduced_precision_reduction": True for dtype in ("fp16", "bf16")},
+    ),
     sdp_kernel=lambda *args, **kwargs: nullcontext(),
     preferred_linalg_library=lambda backend=None: backend,
     **{f"enable_{kind}_sdp": lambda enabled, kind=kind: _attention.update({kind: enabled}) for kind in _attention},
     **{f"{kind}_sdp_enabled": lambda kind=kind: _attention[kind] for kind in _attention},
 )
-_of_cudnn = {"enabled": True, "benchmark": False, "benchmark_limit": 10, "deterministic": False, "allow_tf32": True}
-cudnn = Switches("cudnn", fp32_precision="none", **_of_cudnn)
+cudnn = Switches("cudnn", enabled=True, benchmark=False, benchmark_limit=10, deterministic=False)
+cudnn.allow_tf32, cudnn.fp32_precision = True, "none"
 mkl = Switches("mkl", verbose=nullcontext)
 mkldnn = Switches("mkldnn", enabled=True, deterministic=False, allow_tf32=True, verbose=nullcontext)
 mps = Switches("mps", is_macos_or_newer=lambda *version: False)
@@ -104,10 +108,8 @@ get_num_interop_threads = lambda: settings["interop"]
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """How products of float32 are computed on a GPU: "highest" in float32, "high" and "medium" in TF32.
-
-    TF32 rounds the factors to 11 bits, and adds up in float32. On the CPU, products are in float32.
-    """
+    """How products of float32 are computed on a GPU: "highest" in float32, "high" and "medium" in TF32. TF32 rounds the
+    factors to 11 bits, and adds up in float32. On the CPU, products are in float32."""
     if not isinstance(precision, str):
         raise TypeError(f"precision is 'highest', 'high' or 'medium', not {precision!r}")
     if precision not in ("highest", "high", "medium"):

@@ -97,10 +97,8 @@ class StateDictOptions(NamedTuple):
 def get_model_state_dict(
     model: Any, *, submodules: Any = None, options: StateDictOptions | None = None
 ) -> dict[str, Any]:
-    """A model's state dict, without the "module." of a DistributedDataParallel, and what the options leave out.
-
-    With ``full_state_dict`` and ``cpu_offload`` it is for saving: on ranks other than 0 it is empty.
-    """
+    """A model's state dict, without the "module." of a DistributedDataParallel, and what the options leave out. With
+    ``full_state_dict`` and ``cpu_offload`` it is for saving: on ranks other than 0 it is empty."""
     how = options or StateDictOptions()
     if how.full_state_dict and how.cpu_offload and is_initialized() and the_group().number > 0:
         return {}
@@ -113,10 +111,8 @@ def get_model_state_dict(
 def set_model_state_dict(
     model: Any, model_state_dict: dict[str, Any], *, options: StateDictOptions | None = None
 ) -> Any:
-    """``load_state_dict`` of the model, or of that within a DistributedDataParallel; strict or not.
-
-    With ``broadcast_from_rank0`` the other ranks need no state dict, and get what rank 0 has loaded, or its error.
-    """
+    """``load_state_dict`` of the model, or of that within a DistributedDataParallel; strict or not. With
+    ``broadcast_from_rank0`` the other ranks need no state dict, and get what rank 0 has loaded, or its error."""
     how, module = options or StateDictOptions(), _unwrapped(model)
     load = partial(module.load_state_dict, model_state_dict, strict=how.strict)
     if not (how.broadcast_from_rank0 and is_initialized()):

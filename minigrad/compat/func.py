@@ -54,9 +54,7 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Functio
 
 def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """The function that returns (gradient, result) of ``func``; with ``has_aux`` (gradient, (result, aux)).
-
-    ``argnums``: see ``grad``. Raises RuntimeError for a result that is not a single number.
-    """
+    ``argnums``: see ``grad``. Raises RuntimeError for a result that is not a single number."""
 
     def slope_and_value(*args: Any, **kwargs: Any) -> Any:
         run = Run(func, args, kwargs, argnums, has_aux)
@@ -69,10 +67,8 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
 
 
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
-    """(func(*primals), a function that multiplies cotangents by the Jacobian); with ``has_aux`` also aux.
-
-    That function takes cotangents of the result's form, and returns a tuple with one product for each primal.
-    """
+    """(func(*primals), a function that multiplies cotangents by the Jacobian); with ``has_aux`` also aux. That function
+    takes cotangents of the result's form, and returns a tuple with one product for each primal."""
     run = Run(func, primals, {}, None, has_aux)
 
     def pulled(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
@@ -84,11 +80,9 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
 def jvp(
     func: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], *, strict: bool = False, has_aux: bool = False
 ) -> Any:
-    """(func(*primals), the Jacobian times ``tangents``); with ``has_aux`` also aux.
-
-    Two backward passes compute it: J v is the gradient for u of (uᵀ J) v. ``tangents`` have the form and shapes of
-    ``primals``; ``strict`` has no effect.
-    """
+    """(func(*primals), the Jacobian times ``tangents``); with ``has_aux`` also aux. Two backward passes compute it: J v
+    is the gradient for u of (uᵀ J) v. ``tangents`` have the form and shapes of ``primals``; ``strict`` has no
+    effect."""
     run = Run(func, primals, {}, None, has_aux)
     product = run.push(tree_flatten(tangents)[0])
     return (run.result(), product, run.aux) if has_aux else (run.result(), product)
@@ -101,11 +95,9 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
 
 
 def jacrev(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, chunk_size: int | None = None) -> Function:
-    """The function that returns the Jacobian of ``func``: one backward pass for each number of its result.
-
-    Its result has the form of ``func``'s result, with the arguments' form in each of its places; the tensors there have
-    the result's shape followed by the argument's. ``argnums``, ``has_aux``: see ``grad``; ``chunk_size`` has no effect.
-    """
+    """The function that returns the Jacobian of ``func``: one backward pass for each number of its result. Its result
+    has the form of ``func``'s result, with the arguments' form in each of its places; the tensors there have the
+    result's shape followed by the argument's. ``argnums``, ``has_aux``: see ``grad``; ``chunk_size`` has no effect."""
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         run = Run(func, args, kwargs, argnums, has_aux)
@@ -259,10 +251,8 @@ def _stacked(rows: Sequence[Sequence[Any]], out_dims: Dims) -> list[Tensor]:
 
 
 def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(parameters, buffers) of several modules, stacked by name: for ``vmap(functional_call)``.
-
-    Raises RuntimeError for no modules, several classes of them, or several modes.
-    """
+    """(parameters, buffers) of several modules, stacked by name: for ``vmap(functional_call)``. Raises RuntimeError for
+    no modules, several classes of them, or several modes."""
     if not models:
         raise RuntimeError("stack_module_state: expected at least one model, got 0")
     if len({type(m) for m in models}) > 1 or len({m.training for m in models}) > 1:

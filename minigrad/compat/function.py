@@ -79,8 +79,8 @@ class FunctionCtx:
 class _Result:
     """A kept result: its array, not the tensor, which holds the node (that would be a cycle)."""
 
-    def __init__(self, tensor: Variable) -> None:
-        self.array, self.version, self.slot = tensor.array, tensor._changes, tensor._slot
+    def __init__(self, array: Any, version: list[Any], slot: int) -> None:
+        self.array, self.version, self.slot = array, version, slot
 
     def tensor(self, node: Node) -> Variable:
         """The result."""
@@ -207,8 +207,9 @@ def _recorded(op: Op, ctx: Any, args: tuple[Any, ...], mask: int, results: tuple
     by_id = {id(original): new for original, new in zip(tensors, recorded, strict=True)}
     ctx._node, node.saved = weakref.ref(node), []
     for tensor in ctx._to_save:
-        result = None if tensor is None else by_id.get(id(tensor))
-        node.saved.append(tensor if result is None or result._node is not node else _Result(result))
+        new = None if tensor is None else by_id.get(id(tensor))
+        is_other = new is None or new._node is not node
+        node.saved.append(tensor if is_other else _Result(new.array, new._changes, new._slot))
         if tensor is not None:
             node.versions.append((tensor._changes, tensor._changes[0]))
     ctx._to_save = ()

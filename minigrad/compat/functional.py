@@ -1,7 +1,5 @@
-"""Derivatives of functions, by PyTorch's names: products with vectors, Jacobians, Hessians.
-
-All take a function of Tensors and its inputs, one Tensor or a tuple of them, and answer in the same form.
-"""
+"""Derivatives of functions, by PyTorch's names: products with vectors, Jacobians, Hessians. All take a function of
+Tensors and its inputs, one Tensor or a tuple of them, and answer in the same form."""
 
 from __future__ import annotations
 

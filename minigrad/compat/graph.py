@@ -187,11 +187,6 @@ class Packed(Lost):
         self.saved: list[Any] = list(node.saved)  # type: ignore[arg-type]
         self.out, self.residual = node.out, node.residual
 
-    def has(self, place: int) -> bool:
-        """Whether a part is packed: one of the arguments that the node keeps, by its place, or (-1) its result."""
-        part = self.out if place == -1 else self.saved[place]
-        return isinstance(part[0] if isinstance(part, tuple) else part, _Handed)
-
     def restore(self, node: Node) -> None:
         """Unpack all values, or, if a hook raises, none."""
         saved = [value.unpacked() if isinstance(value, _Handed) else value for value in self.saved]
@@ -225,9 +220,7 @@ class _Handed:
             raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {kind}")
         array = tensor.array
         if self._slot is not None:
-            result = object.__new__(_Result)
-            result.array, result.version, result.slot = array, [0, None], self._slot
-            return result
+            return _Result(array, [0, None], self._slot)
         return array if self._history is None else stand_in(array, self._history)
 
 
@@ -271,9 +264,11 @@ class SavedTensor:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor after it has been freed: set hooks before the backward pass"
             )
-        if isinstance(self._node.saved, Packed) and self._node.saved.has(self._place):
+        node, place = self._node, self._place
+        part = None if not isinstance(node.saved, Packed) else node.out if place == -1 else node.saved.saved[place]
+        if isinstance(part[0] if isinstance(part, tuple) else part, _Handed):
             raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set")
-        pack(self._node, saved_tensors_hooks(pack_hook, unpack_hook), self._place)
+        pack(node, saved_tensors_hooks(pack_hook, unpack_hook), place)
 
 
 class save_on_cpu(saved_tensors_hooks):

@@ -33,7 +33,8 @@ class JoinHook:
     def post_hook(self, is_last_joiner: bool) -> None:
         """Called once when all ranks are at their end. ``is_last_joiner``: whether this one was among the last."""
 
-    _begin = _end = lambda self: None
+    _begin: Any = lambda self: None
+    _end: Any = _begin
 
 
 class _JoinConfig(NamedTuple):

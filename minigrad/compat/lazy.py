@@ -38,8 +38,8 @@ class UninitializedTensorMixin(Tensor):
             "counting parameters. Call the module with an input first to initialize it"
         )
 
-    numel = lambda self: self.shape.numel()  # which raises the error
-    detach = lambda self: self  # a state dict shows that there is nothing yet
+    numel: Any = lambda self: self.shape.numel()  # which raises the error
+    detach: Any = lambda self: self  # a state dict shows that there is nothing yet
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Give it a shape; it becomes a Parameter or a Tensor, whose values are not set."""

@@ -1,7 +1,5 @@
 """The nodes of a graph as PyTorch's programs see them: their names, what they keep, hooks on them.
-
-``autograd/graph.py`` calls these functions for everything that a node itself does not know.
-"""
+``autograd/graph.py`` calls these functions for everything that a node itself does not know."""
 
 from __future__ import annotations
 

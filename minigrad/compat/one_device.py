@@ -1,7 +1,5 @@
-"""``DataParallel`` and the like for one process and one device: the module itself, under PyTorch's names.
-
-Nothing is split, copied or sent. Functions with an argument for devices raise NotImplementedError for several.
-"""
+"""``DataParallel`` and the like for one process and one device: the module itself, under PyTorch's names. Nothing is
+split, copied or sent. Functions with an argument for devices raise NotImplementedError for several."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ class Wrapper(FunctionLayer, fields=True):
     dim: int = 0
 
     def __post_init__(self) -> None:
-        index = lambda device: device if isinstance(device, int) else Device(device).index
+        index: Any = lambda device: device if isinstance(device, int) else Device(device).index
         self.device_ids = [index(device) for device in self.device_ids or ()]
         _check_one(self.device_ids or [0], type(self).__name__)
         self.output_device = None if self.output_device is None else index(self.output_device)

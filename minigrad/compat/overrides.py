@@ -330,9 +330,7 @@ def _set_end(whole: Any, end: str, function: Any) -> None:
 
 def interpose(wrappers: Mapping[Any, Callable[[Any], Any]]) -> None:
     """Let functions run ``wrapper(function)`` from now on, which modes and classes, if there are any, come before.
-
-    Those that are not public are exchanged in the modules of the library.
-    """
+    Those that are not public are exchanged in the modules of the library."""
     with _lock:
         within = {f: functools.wraps(f)(wrapper(f)) for f, wrapper in wrappers.items() if f not in _table()}
         for function in wrappers.keys() - within.keys():

@@ -29,11 +29,9 @@ M = TypeVar("M", bound=Module)
 
 
 class BasePruningMethod(ABC):
-    """A way to prune, and the hook before a module's forward. Subclasses write ``compute_mask``.
-
-    ``PRUNING_TYPE`` says where a second pruning looks for more: "unstructured" at the elements that are left,
-    "structured" at the slices of ``dim`` that are left, "global" at all elements.
-    """
+    """A way to prune, and the hook before a module's forward. Subclasses write ``compute_mask``. ``PRUNING_TYPE`` says
+    where a second pruning looks for more: "unstructured" at the elements that are left, "structured" at the slices of
+    ``dim`` that are left, "global" at all elements."""
 
     PRUNING_TYPE: ClassVar[str] = "unstructured"
     _tensor_name: str
