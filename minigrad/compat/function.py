@@ -208,8 +208,10 @@ def _recorded(op: Op, ctx: Any, args: tuple[Any, ...], mask: int, results: tuple
     ctx._node, node.saved = weakref.ref(node), []
     for tensor in ctx._to_save:
         new = None if tensor is None else by_id.get(id(tensor))
-        is_other = new is None or new._node is not node
-        node.saved.append(tensor if is_other else _Result(new.array, new._changes, new._slot))
+        if new is not None and new._node is node:
+            node.saved.append(_Result(new.array, new._changes, new._slot))
+        else:
+            node.saved.append(tensor)
         if tensor is not None:
             node.versions.append((tensor._changes, tensor._changes[0]))
     ctx._to_save = ()
