@@ -8,7 +8,7 @@ the one table of names and paths that are another spelling of something, or do n
 from __future__ import annotations
 
 from .alias import as_torch
-from .function import Border
+from .backward_hooks import Border
 from .names import add_methods, find, has_module, load, missing, others
 from .nodes import inputs_of, node_name, of_node
 from .overrides import asking, default, disabled, met

@@ -88,8 +88,8 @@ cuda = Switches(
     **{f"enable_{kind}_sdp": lambda enabled, kind=kind: _attention.update({kind: enabled}) for kind in _attention},
     **{f"{kind}_sdp_enabled": lambda kind=kind: _attention[kind] for kind in _attention},
 )
-cudnn = Switches("cudnn", enabled=True, benchmark=False, benchmark_limit=10, deterministic=False)
-cudnn.allow_tf32, cudnn.fp32_precision = True, "none"
+_of_cudnn: Any = {"enabled": True, "benchmark": False, "benchmark_limit": 10, "deterministic": False}
+cudnn = Switches("cudnn", allow_tf32=True, fp32_precision="none", **_of_cudnn)
 mkl = Switches("mkl", verbose=nullcontext)
 mkldnn = Switches("mkldnn", enabled=True, deterministic=False, allow_tf32=True, verbose=nullcontext)
 mps = Switches("mps", is_macos_or_newer=lambda *version: False)

@@ -57,7 +57,7 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
     ``argnums``: see ``grad``. Raises RuntimeError for a result that is not a single number."""
 
     def slope_and_value(*args: Any, **kwargs: Any) -> Any:
-        run = Run(func, args, kwargs, argnums, has_aux)
+        run = _Run(func, args, kwargs, argnums, has_aux)
         if len(run.outputs) != 1 or run.outputs[0].numel() != 1:
             raise RuntimeError("grad: the function must return a single number, a tensor with one element")
         gradient = tree_unflatten(run.pull(run.outputs, [None]), run.inputs_form)
@@ -69,7 +69,7 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     """(func(*primals), a function that multiplies cotangents by the Jacobian); with ``has_aux`` also aux. That function
     takes cotangents of the result's form, and returns a tuple with one product for each primal."""
-    run = Run(func, primals, {}, None, has_aux)
+    run = _Run(func, primals, {}, None, has_aux)
 
     def pulled(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         return tree_unflatten(run.pull(run.outputs, tree_flatten(cotangents)[0]), run.inputs_form)
@@ -83,14 +83,14 @@ def jvp(
     """(func(*primals), the Jacobian times ``tangents``); with ``has_aux`` also aux. Two backward passes compute it: J v
     is the gradient for u of (uᵀ J) v. ``tangents`` have the form and shapes of ``primals``; ``strict`` has no
     effect."""
-    run = Run(func, primals, {}, None, has_aux)
+    run = _Run(func, primals, {}, None, has_aux)
     product = run.push(tree_flatten(tangents)[0])
     return (run.result(), product, run.aux) if has_aux else (run.result(), product)
 
 
 def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
     """(func(*primals), a function that multiplies the Jacobian by tangents)."""
-    run = Run(func, primals, {}, None, has_aux=False)
+    run = _Run(func, primals, {}, None, has_aux=False)
     return run.result(), lambda *tangents: run.push(tree_flatten(tangents)[0])
 
 
@@ -100,7 +100,7 @@ def jacrev(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, chunk
     result's shape followed by the argument's. ``argnums``, ``has_aux``: see ``grad``; ``chunk_size`` has no effect."""
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        run = Run(func, args, kwargs, argnums, has_aux)
+        run = _Run(func, args, kwargs, argnums, has_aux)
         blocks = [tree_unflatten(run.rows(output), run.inputs_form) for output in run.outputs]
         whole = tree_unflatten(blocks, run.outputs_form)
         return (whole, run.aux) if has_aux else whole
@@ -118,7 +118,7 @@ def hessian(func: Function, argnums: Argnums = 0) -> Function:
     return jacfwd(jacrev(func, argnums), argnums)
 
 
-class Run:
+class _Run:
     """One call of a function on doubles of its inputs, for which derivatives are computed.
 
     Attributes:
@@ -127,8 +127,6 @@ class Run:
         keep: whether the graph outlives a backward pass, as it does if all arguments are chosen: by None.
         outer: whether results are differentiable, as they depend on other leaves, too.
     """
-
-    recording: bool | None = None  # whether a double's graph continues to that of its input; None: in grad mode
 
     def __init__(
         self, func: Function, args: Sequence[Any], kwargs: dict[str, Any], argnums: Argnums | None, has_aux: bool
@@ -140,8 +138,8 @@ class Run:
         leaves, self.inputs_form = tree_flatten(chosen)
         if wrong := [leaf for leaf in leaves if not isinstance(leaf, Tensor)]:
             raise RuntimeError(f"func: derivatives are for tensors, not {type(wrong[0]).__name__}")
-        recording = is_grad_enabled() if self.recording is None else self.recording
-        with enable_grad():
+        recording = is_grad_enabled()
+        with enable_grad():  # the graph of a double continues to that of its input, where there is one
             self.inputs = [
                 x.view(x.shape) if recording and x.requires_grad else x.detach().requires_grad_() for x in leaves
             ]
@@ -157,20 +155,16 @@ class Run:
         ends = (edge[0] for node in nodes_behind(self.outputs) for edge in node.edges) if recording else ()
         self.outer = any(isinstance(end, Variable) and id(end) not in known for end in ends)
 
-    def filled(self, gradients: Sequence[Any], like: Sequence[Any]) -> tuple[Any, ...]:
-        """Gradients with zeros for None."""
-        return filled(gradients, like)
-
     def pull(self, outputs: Sequence[Tensor], cotangents: Any, keep: bool = False) -> Sequence[Any]:
         """The gradients of outputs times cotangents for the inputs; zeros where no output depends on one."""
         retain = keep or self.keep or self.outer
-        return self.filled(pull(outputs, self.inputs, cotangents, self.outer, retain), self.inputs)
+        return filled(pull(outputs, self.inputs, cotangents, self.outer, retain), self.inputs)
 
     def push(self, tangents: Sequence[Any]) -> Any:
         """The Jacobian times tangents, in the form of the result."""
         with enable_grad():
-            products = push(self.outputs, self.inputs, tangents, self.outer, self.filled)
-        return self.result(self.filled(products, self.outputs))
+            products = push(self.outputs, self.inputs, tangents, self.outer, filled)
+        return self.result(filled(products, self.outputs))
 
     def rows(self, output: Tensor) -> Sequence[Any]:
         """For each input the derivatives of all numbers of an output, in its shape and then the input's."""

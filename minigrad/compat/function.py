@@ -1,5 +1,4 @@
-"""Function: a user's op, with a ``forward`` and a ``backward``, by PyTorch's protocol. Hooks of modules on gradients
-are such an op: identities around a module's arguments and results, which see the gradients pass."""
+"""Function: a user's op, with a ``forward`` and a ``backward``, by PyTorch's protocol."""
 
 from __future__ import annotations
 
@@ -14,11 +13,7 @@ from ..autograd.tape import Node, Variable, node_of, record, report, wrap
 from ..autograd.tracebacks import border, warn
 from ..autograd.walk import intact
 from ..backend.dtype import has_gradient
-from ..nn import hooks
 from ..ops.op import Op, op, watch
-from ..tensor import Tensor
-
-Args = tuple[Any, ...]
 
 
 class FunctionCtx:
@@ -289,103 +284,3 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         return marked if isinstance(returned, tuple) else marked[0]
 
     return wrapped
-
-
-# Hooks of modules on gradients --------------------------------------------------------------------------------
-
-
-class _Through(Function):
-    """The identity; ``visit`` gets the gradients that pass, and its result goes on."""
-
-    @staticmethod
-    def forward(ctx: Any, visit: Callable[[Args], Args], zeros: bool, *tensors: Tensor) -> Args:
-        ctx.visit = visit
-        ctx.set_materialize_grads(zeros)
-        out = tuple(t.detach() for t in tensors)
-        ctx.mark_non_differentiable(*(o for o, t in zip(out, tensors, strict=True) if not t.requires_grad))
-        return out
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Args:
-        return (None, None, *ctx.visit(grads))
-
-
-class Border:
-    """Where gradients enter and leave a module: identities around its positional arguments and results."""
-
-    def __init__(self, module: Any) -> None:
-        self.module = module
-        self.hooks = [*hooks.ALL_BACKWARD.values(), *module._backward_hooks.values()]
-        self.pre_hooks = [*hooks.ALL_BACKWARD_PRE.values(), *module._backward_pre_hooks.values()]
-        self.argument_count, self.has_inputs = 0, False  # has_inputs: some argument requires a gradient
-        self.grad_outputs: Args | None = None
-
-    def enter(self, args: Args) -> Args:
-        """The arguments, tied to this border."""
-        tied = _tied(args, self._passed_input, True)
-        self.argument_count, self.has_inputs = len(args), tied is not args
-        return tied
-
-    def leave(self, result: Any) -> Any:
-        """The result or results, tied to this border."""
-        if isinstance(result, (tuple, Tensor)):
-            tied = _tied(result if isinstance(result, tuple) else (result,), self._passed_output, False)
-            return tied if isinstance(result, tuple) else tied[0]
-        expected = "module output should be a Tensor or a tuple of Tensors"
-        warn(f"For backward hooks to be called, {expected} but received {type(result)}")
-        return result
-
-    def _passed_output(self, grads: Args) -> Args:
-        """The gradients of the results have arrived."""
-        for hook in self.pre_hooks:
-            grads = _replaced(hook(self.module, grads), grads, "grad_output")
-        if self.has_inputs:
-            self.grad_outputs = grads
-            return grads
-        for hook in self.hooks:  # now: there is no gradient that they could wait for
-            replacement = hook(self.module, (None,) * self.argument_count, grads)
-            if replacement is not None and not (isinstance(replacement, tuple) and set(replacement) <= {None}):
-                where = "for Modules where no input requires gradient"
-                raise RuntimeError(f"Backward hook {where} should always return None or None for all gradients.")
-        return grads
-
-    def _passed_input(self, grads: Args) -> Args:
-        """The gradients of the arguments are complete."""
-        if self.grad_outputs is None:  # it came without passing the results, as in second order
-            return grads
-        for hook in self.hooks:
-            grads = _replaced(hook(self.module, grads, self.grad_outputs), grads, "grad_input")
-        self.grad_outputs = None
-        return grads
-
-
-def _tied(values: Args, visit: Callable[[Args], Args], zeros: bool) -> Args:
-    """The values, with the tensors passed through an identity; the same tuple if none requires a gradient. ``visit``
-    gets the gradients in the places of the tensors, and None in the others'. With ``zeros``, it gets zeros, and not
-    None, for a gradient that does not arrive."""
-    tensors = {i: value for i, value in enumerate(values) if isinstance(value, Tensor)}
-    if not any(tensor.requires_grad for tensor in tensors.values()):
-        return values
-
-    def spread(grads: Args) -> Args:
-        by_place = dict(zip(tensors, grads, strict=True))
-        passed = visit(tuple(by_place.get(i) for i in range(len(values))))
-        return tuple(passed[i] for i in tensors)
-
-    through = _Through.apply(spread, zeros, *tensors.values())
-    if not any(tensor.requires_grad for tensor in through):  # nothing is recorded here
-        return values
-    replaced = dict(zip(tensors, through, strict=True))
-    tied = tuple(replaced.get(i, value) for i, value in enumerate(values))
-    return tied if type(values) is tuple else type(values)(*tied)
-
-
-def _replaced(replacement: Any, grads: Args, what: str) -> Args:
-    """A hook's result as gradients; None stands for those before."""
-    if replacement is None:
-        return grads
-    result = replacement if isinstance(replacement, tuple) else (replacement,)
-    if len(result) != len(grads):
-        numbers = f"got {len(result)}, but expected {len(grads)}"
-        raise RuntimeError(f"Backward hook returned an invalid number of {what}, {numbers}")
-    return result

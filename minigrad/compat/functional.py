@@ -1,16 +1,20 @@
-"""Derivatives of functions, by PyTorch's names: products with vectors, Jacobians, Hessians. All take a function of
-Tensors and its inputs, one Tensor or a tuple of them, and answer in the same form."""
+"""Derivatives of functions, by PyTorch's names: products with vectors, Jacobians, Hessians.
+
+All take a function of Tensors and its inputs, one Tensor or a tuple of them, and answer in the same form.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from ..autograd.calls import apply
+from ..autograd.gradients import filled, pull, push, rows
+from ..autograd.mode import enable_grad
 from ..autograd.tape import Variable, wrap
 from ..autograd.tracebacks import border_functions
 from ..backend import xp
-from ..utils._pytree import tree_unflatten
-from .func import Run
+from ..ops.elementwise import clone
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -42,16 +46,21 @@ def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 
     Raises TypeError: something else than Tensors. RuntimeError: a v that does not fit; see ``strict``.
     """
-    run = _Run("vjp", func, inputs, create_graph, strict)
-    vectors = run.vectors(v, run.outputs, run.many, "user-provided function returns")
-    return run.result(), tree_unflatten(run.pull(run.outputs, vectors), run.inputs_form)
+    with enable_grad():
+        call = _Call("vjp", func, inputs, create_graph, strict)
+        vectors = _vectors("vjp", v, call.outputs, call.many, "user-provided function returns")
+        product = call.filled(pull(call.outputs, call.inputs, vectors, create_graph), call.inputs)
+    return call.result(call.outputs, call.many), call.result(product, call.several)
 
 
 def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
     """The Jacobian times a vector: J v, the derivative in a direction. See ``vjp``; v and the product are of the
     inputs' and the outputs' form."""
-    run = _Run("jvp", func, inputs, create_graph, strict)
-    return run.result(), run.push(run.vectors(v, run.inputs, run.several, _INPUT))
+    with enable_grad():
+        call = _Call("jvp", func, inputs, create_graph, strict)
+        vectors = _vectors("jvp", v, call.inputs, call.several, _INPUT)
+        product = call.filled(push(call.outputs, call.inputs, vectors, create_graph, call.filled), call.outputs, "")
+    return call.result(call.outputs, call.many), call.result(product, call.many)
 
 
 def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
@@ -63,13 +72,6 @@ def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
     """The Hessian of a function with a single number as result, times a vector: H v. H is symmetric: see ``vhp``."""
     return _hessian_product("hvp", func, inputs, v, create_graph, strict)
-
-
-def _hessian_product(name: str, func: Function, inputs: Any, v: Any, create_graph: bool, strict: bool) -> Pair:
-    run = _Run(name, func, inputs, create_graph, strict)
-    vectors = run.vectors(v, run.inputs, run.several, _INPUT)
-    slopes, run.unused = run.slopes(), f"{_UNUSED_TWICE}."
-    return run.result(), tree_unflatten(run.pull(slopes, vectors), run.inputs_form)
 
 
 def jacobian(
@@ -94,24 +96,6 @@ def jacobian(
     return _jacobian("jacobian", func, inputs, create_graph, strict, vectorize, strategy)
 
 
-def hessian(
-    func: Function,
-    inputs: Any,
-    create_graph: bool = False,
-    strict: bool = False,
-    vectorize: bool = False,
-    outer_jacobian_strategy: str = "reverse-mode",
-) -> Any:
-    """All second derivatives of a function with a single number as result. See ``jacobian``. The result is a Tensor of
-    the input's shape twice; for a tuple of inputs a tuple of tuples of them."""
-
-    def slope(*points: Any) -> Any:
-        slopes = _Run("hessian", func, points, True, strict).slopes()
-        return tuple(slopes) if isinstance(inputs, tuple) else slopes[0]
-
-    return _jacobian("hessian", slope, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
-
-
 def _jacobian(
     name: str, func: Function, inputs: Any, create_graph: bool, strict: bool, vectorize: bool, strategy: str
 ) -> Any:
@@ -124,47 +108,69 @@ def _jacobian(
             f"{name}: `strict=True` and `vectorized=True` are not supported together. Please either set "
             "`strict=False` or `vectorize=False`."
         )
-    run = _Run(name, func, inputs, create_graph, strict)
-    blocks = []
-    for number, output in enumerate(run.outputs):
-        run.unused = _UNUSED.replace("The output", f"Output {number}")
-        blocks.append(tree_unflatten(run.rows(output), run.inputs_form))
-    return tree_unflatten(blocks, run.outputs_form)
+    with enable_grad():
+        call = _Call(name, func, inputs, create_graph, strict)
+        blocks = tuple(call.result(call.rows(number), call.several) for number in range(len(call.outputs)))
+    return blocks if call.many else blocks[0]
 
 
-class _Run(Run):
-    """A run whose inputs and outputs are each a Tensor or a tuple of them (``several``, ``many``). ``unused`` is what
-    ``strict`` says of an input on which nothing depends."""
+def hessian(
+    func: Function,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
+    """All second derivatives of a function with a single number as result. See ``jacobian``. The result is a Tensor of
+    the input's shape twice; for a tuple of inputs a tuple of tuples of them."""
+
+    def slope(*points: Any) -> Any:
+        slopes = _Call("hessian", func, points, True, strict).slopes()
+        return slopes if isinstance(inputs, tuple) else slopes[0]
+
+    return _jacobian("hessian", slope, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
+
+
+def _hessian_product(name: str, func: Function, inputs: Any, v: Any, create_graph: bool, strict: bool) -> Pair:
+    with enable_grad():
+        call = _Call(name, func, inputs, create_graph, strict)
+        vectors = _vectors(name, v, call.inputs, call.several, _INPUT)
+        product = pull(call.slopes(), call.inputs, vectors, create_graph)
+        product = call.filled(product, call.inputs, f"{_UNUSED_TWICE}.")
+    return call.result(call.outputs, False), call.result(product, call.several)
+
+
+class _Call:
+    """One call of a user's function: its inputs as nodes or leaves of a new graph, and its outputs. ``several`` and
+    ``many`` say whether these are tuples."""
 
     def __init__(self, name: str, func: Function, inputs: Any, create: bool, strict: bool) -> None:
-        self.name, self.create, self.strict, self.unused, self.recording = name, create, strict, _UNUSED, create
-        self.several = _check_tensors(inputs, "inputs", name)
-
-        def call(points: Any) -> Any:
-            outputs = func(*points) if self.several else func(points)
-            self.many = _check_tensors(outputs, "outputs of the user-provided function", name)
-            return outputs
-
-        super().__init__(call, (inputs,), {}, 0, has_aux=False)
-        self.keep, self.outer = True, create
+        self.name, self.create, self.strict = name, create, strict
+        points, self.several = _as_tuple(inputs, "inputs", name)
+        self.inputs = tuple(
+            apply(clone, (p,)) if create and p.requires_grad else p.detach().requires_grad_() for p in points
+        )
+        self.outputs, self.many = _as_tuple(func(*self.inputs), "outputs of the user-provided function", name)
         self.refuse_constant(self.outputs, _CONSTANT)
 
-    def refuse_constant(self, values: Any, text: str) -> None:
+    def refuse_constant(self, values: Variables, text: str) -> None:
         """If ``strict``, raise an error with ``text`` for a value that depends on nothing."""
         for i, value in enumerate(values):
             if self.strict and (value is None or not value.requires_grad):
                 raise RuntimeError(text.format(i))
 
-    def filled(self, gradients: Any, like: Any) -> Variables:
-        """Gradients with zeros for None, which ``strict`` refuses, as it does what cannot be differentiated again."""
+    def filled(self, gradients: Variables, like: Variables, unused: str = _UNUSED, again: bool = True) -> Variables:
+        """Gradients with zeros for None. ``strict`` refuses None with the text ``unused``, if it is not empty, and
+        what cannot be differentiated ``again``."""
         for i, gradient in enumerate(gradients):
-            if self.strict and like is self.inputs and gradient is None:
-                raise RuntimeError(self.unused.format(i))
-        if self.create:
+            if self.strict and unused and gradient is None:
+                raise RuntimeError(unused.format(i))
+        if self.create and again:
             self.refuse_constant(gradients, f"{_UNUSED_TWICE} when create_graph=True.")
-        return super().filled(gradients, like)
+        return filled(gradients, like)
 
-    def slopes(self) -> Any:
+    def slopes(self) -> Variables:
         """The differentiable gradients of the output, which must be a single number."""
         if self.many:
             raise RuntimeError(f"The function given to {self.name} should return a single Tensor")
@@ -172,38 +178,27 @@ class _Run(Run):
             raise RuntimeError(
                 f"The Tensor returned by the function given to {self.name} should contain a single element"
             )
-        create, self.create, self.outer = self.create, False, True
-        slopes = self.pull(self.outputs, None)
-        self.create = self.outer = create
+        slopes = self.filled(pull(self.outputs, self.inputs, None, True), self.inputs, again=False)
         self.refuse_constant(slopes, _LINEAR)
         return slopes
 
-    def vectors(self, v: Any, like: Any, several: bool, what: str) -> Variables:
-        """v as a tuple, checked; 1 for None."""
-        if v is None:
-            if len(like) != 1 or like[0].array.size != 1:
-                raise RuntimeError(
-                    f"The vector v can only be None if the {what} a single Tensor with a single element."
-                )
-            return (wrap(xp(like[0].array).ones_like(like[0].array)),)
-        vectors = v if _check_tensors(v, "v", self.name) else (v,)
-        if len(vectors) != len(like):
-            raise RuntimeError(
-                f"v is a tuple of invalid length: should be {len(like)} but got {len(vectors)}."
-                if several
-                else "The given v should contain a single Tensor."
-            )
-        for vector, value in zip(vectors, like, strict=True):
-            if vector.array.shape != value.array.shape:
-                raise RuntimeError(f"v has invalid size: should be {value.shape} but got {vector.shape}.")
-        return tuple(vectors)
+    def rows(self, number: int) -> Variables:
+        """All derivatives of one of the outputs."""
+        output, unused = self.outputs[number], _UNUSED.replace("The output", f"Output {number}")
+
+        def pull_one(vector: Any) -> Variables:
+            return self.filled(pull((output,), self.inputs, (vector,), self.create), self.inputs, unused)
+
+        return rows(output, self.inputs, pull_one)
+
+    def result(self, values: Variables, several: bool) -> Any:
+        """Values, without their history unless it is wanted; one or a tuple."""
+        results = values if self.create else tuple(v.detach() for v in values)
+        return results if several else results[0]
 
 
-_INPUT = "input to the user-provided function is"
-
-
-def _check_tensors(value: Any, what: str, name: str) -> bool:
-    """Whether a value is a tuple. Raises TypeError: it is neither a Tensor nor a tuple of them."""
+def _as_tuple(value: Any, what: str, name: str) -> tuple[Variables, bool]:
+    """A tuple of Tensors, and whether it was one."""
     several = isinstance(value, tuple)
     for i, each in enumerate(value if several else (value,)):
         if not isinstance(each, Variable):
@@ -212,7 +207,29 @@ def _check_tensors(value: Any, what: str, name: str) -> bool:
                 f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the {which} "
                 f"has type {type(each)}."
             )
-    return several
+    return value if several else (value,), several
+
+
+_INPUT = "input to the user-provided function is"
+
+
+def _vectors(name: str, v: Any, like: Variables, several: bool, what: str) -> Variables:
+    """v as a tuple, checked; 1 for None."""
+    if v is None:
+        if len(like) != 1 or like[0].array.size != 1:
+            raise RuntimeError(f"The vector v can only be None if the {what} a single Tensor with a single element.")
+        return (wrap(xp(like[0].array).ones_like(like[0].array)),)
+    vectors = _as_tuple(v, "v", name)[0]
+    if len(vectors) != len(like):
+        raise RuntimeError(
+            f"v is a tuple of invalid length: should be {len(like)} but got {len(vectors)}."
+            if several
+            else "The given v should contain a single Tensor."
+        )
+    for vector, value in zip(vectors, like, strict=True):
+        if vector.array.shape != value.array.shape:
+            raise RuntimeError(f"v has invalid size: should be {value.shape} but got {vector.shape}.")
+    return vectors
 
 
 border_functions(globals())

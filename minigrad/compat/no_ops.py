@@ -34,10 +34,13 @@ def compile(
     model: Any = None,
     *,
     fullgraph: bool = False,
-    dynamic: Any = None,
-    mode: Any = None,
-    options: Any = None,
-    **rest: Any,
+    dynamic: bool | None = None,
+    backend: Any = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    name: str | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
 ) -> Any:
     """Return ``model``, a function or a module, as it is; without it, a decorator that does so. Raises RuntimeError: a
     mode that PyTorch does not have, or a mode and options."""

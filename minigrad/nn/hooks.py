@@ -1,7 +1,7 @@
 """Hooks: functions that a module calls before and after its forward, and when gradients pass it.
 
 Each module keeps its own hooks; the tables here hold the hooks of all modules (``register_module_…_hook``).
-``compat/function.py`` calls those on gradients.
+``compat/backward_hooks.py`` calls those on gradients.
 """
 
 from __future__ import annotations
