@@ -1,9 +1,8 @@
 """What PyTorch has and minigrad has not: one table of names, each with a reason.
 
-Programs import such names, write them in annotations, ask ``isinstance`` of them and derive classes from them, and need
-not use them. So each is there, with all that is below it, says what it is, and raises NotImplementedError when it is
-called. A row is a reason, which says what to use instead, and its names, without "torch."; "*" stands for anything.
-What is there and does nothing stands in ``no_ops.py``.
+Programs import such names, annotate with them, pass them to ``isinstance`` and derive classes from them, without ever
+using them. So each is there, with all that is below it, and raises NotImplementedError when it is called. A row is a
+reason, which says what to use instead, and its names, without "torch."; "*" stands for anything.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """``torch.autocast``: products in 16 bits, sums and losses in float32 (Micikevicius et al. 2018, section 3).
 
-PyTorch's tables of functions, one for the CPU and one for GPUs, are below
-(https://docs.pytorch.org/docs/stable/amp.html#autocast-op-reference). The functions look for nothing until a program
-enters its first autocast; then those of the tables get a body that looks (``overrides.interpose``). They convert
-their operands by recorded ops, so that each gradient has the dtype of its parameter. Within such a function nothing
-more is converted: a table's function is one op in PyTorch.
+The table of functions is PyTorch's (https://docs.pytorch.org/docs/stable/amp.html#autocast-op-reference). Its functions
+look for nothing until a program enters its first autocast (``overrides.interpose``). They convert their operands by
+recorded ops, so that each gradient has the dtype of its parameter. Within such a function nothing more is converted: it
+is one op in PyTorch.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The order in memory of images whose channels lie last, through a network, as PyTorch's kernels choose it.
 
 Many ops here return arrays in the order of their indices. That changes no number except those that are drawn in the
-order of memory, by dropout above all. So a program that runs as PyTorch's and lays a tensor out in ``channels_last``
-gets an observer, which lays out results as PyTorch does. In all such programs the first operand of arithmetic decides,
-where NumPy prefers the order of indices. Other programs have none of this, and pay nothing.
+order of memory, by dropout above all. So in a program that runs as PyTorch's, the first operand of arithmetic decides,
+and once it lays a tensor out in ``channels_last``, an observer lays out results as PyTorch does. Others pay nothing.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """``torch.overrides``: classes that answer for functions by ``__torch_function__``, and modes that see every call.
 
-The library's functions look for neither. When a program enters its first mode, makes the first tensor of a class of its
-own, or gives a function an object that has a ``__torch_function__``, all public functions, methods and properties are
-exchanged for an ``_Asking`` each. Programs have functions in tables by then, and in variables. So a free function stays
-the object that it is: it is a border (``tracebacks.border``), and the function in its closure is exchanged. A property
-stays as well, and gets other functions. Any other method is exchanged as an attribute of its class; the object that
-takes its place is equal to it.
+The library's functions look for neither. With the first mode, tensor of a program's own class, or argument that has a
+``__torch_function__``, all public functions, methods and properties are exchanged for an ``_Asking``. Programs have
+functions in tables and variables by then: so a free function stays the object that it is, and the function in its
+closure is exchanged (``tracebacks.border``). A property stays as well, and gets other functions. Any other method is
+exchanged as an attribute of its class; the object that takes its place is equal to it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Pruning: parameters with a mask of zeros and ones, under the name of ``torch.nn.utils.prune``.
+"""Pruning: parameters with a mask of zeros and ones, under the name of ``torch.nn.utils.prune`` (Han et al. 2015).
 
 A pruned parameter is kept as ``name_orig``; a buffer ``name_mask`` says which of its numbers count. A hook before each
-forward sets the attribute ``name`` to their product, so that training goes on with the numbers that are left (Han et
-al. 2015, "Learning both Weights and Connections for Efficient Neural Networks").
+forward sets the attribute ``name`` to their product, so that training goes on with the numbers that are left.
 
     prune.l1_unstructured(layer, "weight", amount=0.3)  # the smallest 30 %
     prune.ln_structured(layer, "weight", amount=2, n=2, dim=0)  # two rows more, by their norms
