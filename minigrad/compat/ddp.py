@@ -37,8 +37,8 @@ class DistributedDataParallel(Wrapper, fields=True):
     Each rank has a model of its own, which begins with the weights of rank 0, and computes a part of the batch. If a
     loss is a mean over its part, and the parts are equally large, the gradients are those of the whole batch. They are
     reduced in buckets, while the gradients of earlier layers are still computed (Li et al. 2020). As in PyTorch, the
-    forward pass decides whether the backward pass after it reduces gradients, those that have accumulated under
-    ``no_sync`` are reduced with them, and names in the state dict begin with "module.".
+    forward pass decides whether the backward pass after it reduces gradients; those that have accumulated under
+    ``no_sync`` are reduced with its own. Names in the state dict begin with "module.".
 
     Args:
         module: has the same parameters and buffers, in the same order, on all ranks.

@@ -276,7 +276,7 @@ def functional_call(
 
     A name that the module lacks is an attribute during the call. None leaves a parameter out. A buffer that the call
     replaces (``self.count = self.count + 1``) is afterwards in the dict, and not in the module. Of several dicts, each
-    name is in one. With ``tie_weights``, the tensor for one name of a tied parameter has all its names; with
+    name is in one. With ``tie_weights``, the tensor for one name of a tied parameter counts for all; with
     ``strict``, the names must be those of all parameters and buffers.
 
     Raises RuntimeError: with ``strict``, a name is unexpected or missing; ValueError: two dicts have the same name, or
@@ -296,8 +296,10 @@ def functional_call(
         tensors: dict[str, Tensor] = dict(module.named_parameters(remove_duplicate=False))
         tensors.update(module.named_buffers(remove_duplicate=False))
         values = _tied(values, tensors) if tie_weights else values
-        if strict:
-            _check_names(module, values, tensors)
+        names = {"Unexpected": values.keys() - tensors.keys(), "Missing": tensors.keys() - values.keys()}
+        lines = [f"{kind} key(s): {', '.join(map(repr, sorted(keys)))}." for kind, keys in names.items() if keys]
+        if strict and lines:
+            raise RuntimeError("\n\t".join([f"Error(s) in reparametrizing for {module._get_name()}:", *lines]))
     args = () if args is None else args if isinstance(args, tuple) else (args,)
     before: list[tuple[str, Module, str, Any]] = []
     with at_end(_put_back, before, dicts) as end, end:
@@ -328,13 +330,6 @@ def _tied(values: dict[str, Tensor], tensors: dict[str, Tensor]) -> dict[str, Te
             )
         result.update(dict.fromkeys(names, values[there[0]]) if there else {})
     return result
-
-
-def _check_names(module: Module, values: Mapping[str, Any], tensors: Mapping[str, Any]) -> None:
-    differences = {"Unexpected": values.keys() - tensors.keys(), "Missing": tensors.keys() - values.keys()}
-    lines = [f"{kind} key(s): {', '.join(map(repr, sorted(names)))}." for kind, names in differences.items() if names]
-    if lines:
-        raise RuntimeError("\n\t".join([f"Error(s) in reparametrizing for {module._get_name()}:", *lines]))
 
 
 def swap(module: Module, name: str, value: Any) -> None:

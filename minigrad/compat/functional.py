@@ -39,7 +39,7 @@ def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     """A vector times the Jacobian: (outputs, vᵀ J).
 
     Args:
-        func, inputs: a function of Tensors that returns a Tensor or a tuple of them; a Tensor or a tuple of them.
+        func: takes Tensors, returns a Tensor or a tuple of them. inputs: a Tensor or a tuple of them.
         v: of the outputs' form and shapes; None stands for 1 where the output is a single number.
         create_graph: keep the results differentiable.
         strict: refuse outputs that do not depend on an input (else their derivative is 0).
