@@ -265,9 +265,10 @@ class SavedTensor:
                 "Calling register_hooks on a saved tensor after it has been freed: set hooks before the backward pass"
             )
         node, place = self._node, self._place
-        part = None if not isinstance(node.saved, Packed) else node.out if place == -1 else node.saved.saved[place]
-        if isinstance(part[0] if isinstance(part, tuple) else part, _Handed):
-            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set")
+        if isinstance(node.saved, Packed):
+            part = node.out if place == -1 else node.saved.saved[place]
+            if isinstance(part[0] if isinstance(part, tuple) else part, _Handed):
+                raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set")
         pack(node, saved_tensors_hooks(pack_hook, unpack_hook), place)
 
 
