@@ -1,9 +1,8 @@
 """What PyTorch has and minigrad has not: one table of names, each with a reason.
 
-Programs import such names, write them in annotations, ask ``isinstance`` of them and derive classes from them, and need
-not use them. So each is there, with all that is below it, says what it is, and raises NotImplementedError when it is
-called. A row is a reason, which says what to use instead, and its names, without "torch."; "*" stands for anything.
-What is there and does nothing stands in ``no_ops.py``.
+Programs import such names, annotate with them, pass them to ``isinstance`` and derive classes from them, without ever
+using them. So each is there, with all that is below it, and raises NotImplementedError when it is called. A row is a
+reason, which says what to use instead, and its names, without "torch."; "*" stands for anything.
 """
 
 from __future__ import annotations
@@ -161,9 +160,3 @@ def is_absent(value: Any) -> bool:
 def refusal(path: str) -> str:
     """The error's text."""
     return f"minigrad has no torch.{path}: {instead(path)}"
-
-
-def names_in(place: str) -> list[str]:
-    """The names of the table in a module, by PyTorch's path for it."""
-    parts = (path.rpartition(".") for path in ABSENT if "*" not in path)
-    return [name for module, _, name in parts if module == place]

@@ -23,16 +23,14 @@ class ASMOutput(NamedTuple):
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """ln p(target), with the rarer classes in clusters of smaller width (Grave et al. 2017).
-
-    The head scores the first ``cutoffs[0]`` classes and one cluster for each further range of them; a
-    cluster projects its input down before it scores its own classes.
+    """ln p(target), with the rarer classes in clusters of smaller width (Grave et al. 2017). The head scores the first
+    ``cutoffs[0]`` classes and one cluster for each further range of them; a cluster projects its input down before it
+    scores its own classes.
 
     Args:
-        in_features: D. n_classes: C, sorted from frequent to rare.
+        in_features: D. n_classes: C, sorted from frequent to rare. head_bias: whether the head has a bias.
         cutoffs: the first class of each cluster, increasing, each in 1 .. C - 1.
         div_value: the ratio of the widths of successive clusters.
-        head_bias: whether the head has a bias.
     """
 
     def __init__(

@@ -100,8 +100,8 @@ def _top(name: str) -> str:
 
 
 class _Restoring(AbstractContextManager[ModuleType]):
-    """A context whose end restores ``sys.modules``, and the name as whose parts dtypes show themselves. No generator:
-    one that is never left would be ended with the process, when modules are gone."""
+    """A context whose end restores ``sys.modules`` and the name of dtypes. (A generator that is never left would be
+    ended with the process, when modules are gone.)"""
 
     def __init__(self, modules: Modules, shown: str, ran_as_pytorch: bool) -> None:
         self.modules, self.shown, self.ran_as_pytorch = modules, shown, ran_as_pytorch
@@ -128,18 +128,14 @@ def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
     """From now on ``import torch``, and every import from within it, gives minigrad.
 
     ``as_torch()`` lasts; ``with as_torch() as torch:`` restores ``sys.modules`` at its end. Packages that were imported
-    for the first time in between keep minigrad: a model of theirs goes on working, and what they import later as
-    well. An installed PyTorch is neither touched nor imported. Dtypes and sizes show themselves meanwhile as PyTorch's,
-    "torch.float32". Processes that ``multiprocessing`` starts get minigrad as well. Those that mpiexec has started get
-    torchrun's variables, RANK and the like, which programs for PyTorch read.
+    for the first time in between keep minigrad, and so does what they import later. An installed PyTorch is neither
+    touched nor imported; with ``replace``, an imported one is put aside (modules that hold it continue to use it).
+    Dtypes and sizes show themselves meanwhile as PyTorch's, "torch.float32". Processes that ``multiprocessing`` starts
+    get minigrad as well. Those that mpiexec has started get torchrun's variables, which programs for PyTorch read.
 
     Dropout on the CPU draws from PyTorch's stream meanwhile, and afterwards where packages keep minigrad, unless
-    ``set_dropout_stream`` has chosen a stream.
-
-    Args:
-        replace: put an imported PyTorch aside (modules that hold it continue to use it).
-
-    Raises RuntimeError: PyTorch is already imported, and ``replace`` is False.
+    ``set_dropout_stream`` has chosen a stream. Raises RuntimeError: PyTorch is already imported, without
+    ``replace``.
     """
     _give_torch_to(keeper=False)
     before = _now()

@@ -31,16 +31,12 @@ _STATE = ("scale", "growth_factor", "backoff_factor", "growth_interval", "_growt
 class GradScaler:
     """Scales losses, so that small gradients in float16 do not become 0 (Micikevicius et al. 2018).
 
-    A disabled scaler changes nothing. It is enabled for "cpu", and for "cuda" where there is a GPU (it warns where
-    there is none, as in PyTorch).
-
     Args:
-        device: the device type.
+        device: the device type. For "cuda" without a GPU the scaler warns, and is disabled, as in PyTorch.
         init_scale: the first scale.
         growth_factor: multiplies the scale after ``growth_interval`` updates without Inf or NaN.
         backoff_factor: multiplies the scale after a step with Inf or NaN.
-        growth_interval: in updates.
-        enabled: False for a disabled scaler.
+        enabled: False for a scaler that changes nothing.
     """
 
     def __init__(
@@ -94,11 +90,9 @@ class GradScaler:
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
     def unscale_(self, optimizer: Any) -> None:
-        """Divide the gradients of an optimiser's parameters by the scale, in place (to clip them, say).
-
-        Raises AssertionError if ``scale`` was never called, RuntimeError for a second call in one iteration or one
-        after ``step``, and ValueError for gradients of float16: such parameters need a copy in float32.
-        """
+        """Divide the gradients of an optimiser's parameters by the scale, in place (to clip them, say). Raises
+        AssertionError: ``scale`` was never called; RuntimeError: a second call in one iteration, or one after ``step``;
+        ValueError: gradients of float16, whose parameters need a copy in float32."""
         if not self._enabled:
             return
         if id(optimizer) in self._stepped:
@@ -124,11 +118,8 @@ class GradScaler:
         return overflow
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """``optimizer.step(...)``, but not where a gradient is Inf or NaN.
-
-        Raises RuntimeError for a second step without ``update`` and for a closure, and AssertionError if no parameter
-        has a gradient or ``scale`` was never called.
-        """
+        """``optimizer.step(...)``, but not where a gradient is Inf or NaN. Raises RuntimeError: a second step without
+        ``update``, or a closure; AssertionError: no parameter has a gradient, or ``scale`` was never called."""
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:

@@ -67,12 +67,8 @@ def _brings(flaw: str, value: Any) -> bool:
 
 
 class set_detect_anomaly:
-    """Anomaly mode on or off, at once or within ``with``.
-
-    Args:
-        mode: whether it is on.
-        check_nan: whether values are looked at; without that, nodes remember their lines alone.
-    """
+    """Anomaly mode on or off, at once or within ``with``. Without ``check_nan`` no values are looked at, and nodes only
+    remember their lines."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self._before, self._everywhere = watch.observers, Watch.observers
@@ -97,11 +93,6 @@ class detect_anomaly(set_detect_anomaly):
         super().__init__(True, self.check_nan)
 
 
-def is_anomaly_enabled() -> bool:
-    """Whether anomaly mode is on."""
-    return any(isinstance(o, Anomalies) for o in watch.observers)
-
-
-def is_anomaly_check_nan_enabled() -> bool:
-    """Whether anomaly mode is on and looks at values."""
-    return any(isinstance(o, Anomalies) and o.check_nan for o in watch.observers)
+# Whether anomaly mode is on, and whether it looks at values.
+is_anomaly_enabled = lambda: any(isinstance(o, Anomalies) for o in watch.observers)
+is_anomaly_check_nan_enabled = lambda: any(isinstance(o, Anomalies) and o.check_nan for o in watch.observers)

@@ -1,10 +1,9 @@
 """``torch.autocast``: products in 16 bits, sums and losses in float32 (Micikevicius et al. 2018, section 3).
 
-PyTorch's tables of functions, one for the CPU and one for GPUs, are below
-(https://docs.pytorch.org/docs/stable/amp.html#autocast-op-reference). The functions look for nothing until a program
-enters its first autocast; then those of the tables get a body that looks (``overrides.interpose``). They convert
-their operands by recorded ops, so that each gradient has the dtype of its parameter. Within such a function nothing
-more is converted: a table's function is one op in PyTorch.
+The table of functions is PyTorch's (https://docs.pytorch.org/docs/stable/amp.html#autocast-op-reference). Its functions
+look for nothing until a program enters its first autocast (``overrides.interpose``). They convert their operands by
+recorded ops, so that each gradient has the dtype of its parameter. Within such a function nothing more is converted: it
+is one op in PyTorch.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import functools
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ContextDecorator, contextmanager
+from contextlib import ContextDecorator, contextmanager, suppress
 from functools import cache, reduce
 from importlib import import_module
 from inspect import getattr_static, signature
@@ -31,6 +30,7 @@ from ..nn import functional
 from ..ops.elementwise import cast
 from ..tensor import Tensor
 from . import overrides
+from .absent import rows
 
 __all__ = ["autocast", "clear_autocast_cache", "custom_bwd", "custom_fwd"]
 __all__ += ["get_autocast_cpu_dtype", "get_autocast_dtype", "get_autocast_gpu_dtype", "is_autocast_available"]
@@ -42,19 +42,12 @@ Cache = dict[int, tuple[Tensor, Any, Tensor]]
 
 
 class _Setting(NamedTuple):
-    """What autocast does within a context.
+    """What autocast does within a context."""
 
-    Attributes:
-        enabled: the dtype of each device type whose functions convert.
-        chosen: dtypes that take the place of the usual ones.
-        caches: whether conversions of parameters stay in ``cache``, by the parameter's id.
-        cache: conversions of parameters within the outermost context, or within a run of a checkpoint.
-    """
-
-    enabled: Dtypes
-    chosen: Dtypes
-    caches: bool
-    cache: Cache
+    enabled: Dtypes  # of each device type whose functions convert
+    chosen: Dtypes  # in place of the usual ones
+    caches: bool  # whether conversions of parameters stay in ``cache``, by the parameter's id
+    cache: Cache  # of the outermost context, or of a run of a checkpoint
 
 
 class _State(threading.local):
@@ -82,8 +75,6 @@ _state = _State()
 # How a function converts ------------------------------------------------------------------------------------
 
 Policy = Callable[[Any, tuple[Any, ...], dict[str, Any], str, dt.DType], Any]
-
-
 # In 16 bits
 _lower: Policy = lambda run, args, kwargs, place, dtype: run(*_in(args, place, dtype), **_in(kwargs, place, dtype))
 # Converts nothing, and neither do the functions that it is made of: in PyTorch it is one op
@@ -94,14 +85,14 @@ def _wide(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, d
     """In float32, unless the program names a dtype."""
     if isinstance(kwargs.get("dtype"), dt.DType) or any(isinstance(a, dt.DType) for a in args):
         return run(*args, **kwargs)
-    return run(*_in(args, place, dt.float32), **_in(kwargs, place, dt.float32))
+    return _lower(run, args, kwargs, place, dt.float32)
 
 
 def _widest(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
     """In the widest dtype of the operands."""
     operands = [x for x in _tensors((*args, *kwargs.values())) if _converts(x, place)]
     widest = reduce(dt.promote_types, (x.dtype for x in operands), dtype)
-    return run(*_in(args, place, widest), **_in(kwargs, place, widest))
+    return _lower(run, args, kwargs, place, widest)
 
 
 def _as_first(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
@@ -129,65 +120,41 @@ def _in_two_steps(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place
     return functional.cross_entropy(logits, target, reduction=reduction, **options)
 
 
-def _refused(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
+def _refused(*call: Any) -> Any:
     raise RuntimeError(
         "binary_cross_entropy and BCELoss are unsafe to autocast: take binary_cross_entropy_with_logits or "
         "BCEWithLogitsLoss, which are safe, or compute the loss within autocast(enabled=False)"
     )
 
 
-# By device: rows of names, PyTorch's or (module:name) the library's own, and how these convert.
-_LOSSES = """
-    cosine_embedding_loss cross_entropy hinge_embedding_loss huber_loss kl_div l1_loss margin_ranking_loss mse_loss
-    multi_margin_loss multilabel_margin_loss nll_loss poisson_nll_loss smooth_l1_loss soft_margin_loss
-    triplet_margin_loss binary_cross_entropy_with_logits
-"""
-_PRODUCTS = """
-    addbmm addmm baddbmm bmm conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d einsum
-    linear matmul __matmul__ __rmatmul__ mm prelu scaled_dot_product_attention vecdot
+# Which functions, PyTorch's or (module:name) the library's own, convert how on which devices.
+_TABLE = """
+cpu gpu | lower | addbmm addmm baddbmm bmm conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
+    einsum linear matmul __matmul__ __rmatmul__ mm prelu scaled_dot_product_attention vecdot
     nn.functional.attention:attend
+gpu | lower | addmv addr chain_matmul multi_dot mv nn.recurrent:_direction
+cpu | layer | nn.recurrent:_direction
+cpu gpu | wide | binary_cross_entropy_with_logits cosine_embedding_loss cross_entropy hinge_embedding_loss huber_loss
+    kl_div l1_loss margin_ranking_loss mse_loss multi_margin_loss multilabel_margin_loss nll_loss poisson_nll_loss
+    smooth_l1_loss soft_margin_loss triplet_margin_loss
+cpu | wide | adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy cdist cholesky cholesky_ex
+    cholesky_inverse cholesky_solve cond ctc_loss eig eigh eigvals eigvalsh fft fft2 fftn fractional_max_pool2d
+    fractional_max_pool3d geqrf grid_sample hfft householder_product ifft ifft2 ifftn ihfft inv inv_ex inverse irfft
+    irfft2 irfftn istft lstsq lu_solve matrix_rank max_pool3d max_unpool2d max_unpool3d nanquantile orgqr ormqr pinverse
+    polar prod qr quantile rfft rfft2 rfftn solve stft svd svdvals tensorinv tensorsolve trace triangular_solve
+    view_as_complex
+gpu | wide | acos asin cdist cosh cosine_similarity cumprod cumsum dist erfinv exp expm1 group_norm interpolate
+    layer_norm log log10 log1p log2 log_softmax logsumexp matrix_norm norm pdist pow __pow__ __rpow__ prod reciprocal
+    renorm rms_norm rsqrt sinh softmax softplus square sum tan vector_norm ops.attention:attention_weights
+cpu | widest | cat stack index_copy
+gpu | widest | addcdiv addcmul atan2 bilinear cross dot grid_sample index_put scatter_add tensordot vdot
+cpu | as_first | batch_norm group_norm instance_norm layer_norm rms_norm
+gpu | as_first | batch_norm instance_norm
+cpu | as_is | bilinear dot mv vdot
+gpu | as_is | logit nanmean nansum trace
+gpu | refused | binary_cross_entropy
+cpu gpu | in_two_steps | linear_cross_entropy
 """
-TABLES: dict[str, tuple[tuple[Policy, str], ...]] = {
-    "cpu": (
-        (_lower, _PRODUCTS),
-        (_wide, _LOSSES),
-        (
-            _wide,
-            """
-            adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy cdist cholesky cholesky_ex
-            cholesky_inverse cholesky_solve cond ctc_loss eig eigh eigvals eigvalsh fft fft2 fftn fractional_max_pool2d
-            fractional_max_pool3d geqrf grid_sample hfft householder_product ifft ifft2 ifftn ihfft inv
-            inv_ex inverse irfft irfft2 irfftn istft lstsq lu_solve matrix_rank max_pool3d max_unpool2d max_unpool3d
-            nanquantile orgqr ormqr pinverse polar prod qr quantile rfft rfft2 rfftn solve stft svd svdvals tensorinv
-            tensorsolve trace triangular_solve view_as_complex
-            """,
-        ),
-        (_widest, "cat stack index_copy"),
-        (_as_first, "batch_norm group_norm instance_norm layer_norm rms_norm"),
-        (_as_is, "bilinear dot mv vdot"),
-        (_layer, "nn.recurrent:_direction"),
-        (_in_two_steps, "linear_cross_entropy"),
-    ),
-    "gpu": (
-        (_lower, _PRODUCTS),
-        (_lower, "addmv addr chain_matmul multi_dot mv nn.recurrent:_direction"),
-        (_wide, _LOSSES),
-        (
-            _wide,
-            """
-            acos asin cdist cosh cosine_similarity cumprod cumsum dist erfinv exp expm1 group_norm interpolate
-            layer_norm log log10 log1p log2 log_softmax logsumexp matrix_norm norm pdist pow __pow__ __rpow__ prod
-            reciprocal renorm rms_norm rsqrt sinh softmax softplus square sum tan vector_norm
-            """,
-        ),
-        (_wide, "ops.attention:attention_weights"),
-        (_as_first, "batch_norm instance_norm"),
-        (_as_is, "logit nanmean nansum trace"),
-        (_widest, "addcdiv addcmul atan2 bilinear cross dot grid_sample index_put scatter_add tensordot vdot"),
-        (_refused, "binary_cross_entropy"),
-        (_in_two_steps, "linear_cross_entropy"),
-    ),
-}
 _HOLDERS = ("", "nn.functional", "linalg", "fft", "special")
 
 
@@ -195,11 +162,8 @@ def _functions(name: str) -> Iterator[FunctionType]:
     """The functions and methods of a name. Those in ``nn.functional`` come without their border as well
     (``tracebacks.border``), as the library itself calls them."""
     place, _, own = name.rpartition(":")
-    if place:
-        holders: list[Any] = [import_module(f"{PACKAGE}.{place}")]
-    else:
-        holders = [*(module for p in _HOLDERS for module in overrides.modules(p)), Tensor]
-    for holder in holders:
+    public = (module for p in _HOLDERS for module in overrides.modules(p))
+    for holder in (import_module(f"{PACKAGE}.{place}"),) if place else (*public, Tensor):
         if callable(value := getattr_static(holder, own, None)):
             yield value
             if holder in overrides.modules("nn.functional") and hasattr(value, "is_border"):
@@ -210,11 +174,9 @@ def _functions(name: str) -> Iterator[FunctionType]:
 def _install() -> None:
     """Let the tables' functions look for an autocast, from now on."""
     policies: dict[FunctionType, dict[str, Policy]] = {}
-    for place, rows in TABLES.items():
-        for policy, text in rows:
-            for name in text.split():
-                for function in _functions(name):
-                    policies.setdefault(function, {})[place] = policy
+    for places, policy, text in rows(_TABLE):
+        for function in (f for name in text.split() for f in _functions(name)):
+            policies.setdefault(function, {}).update(dict.fromkeys(places.split(), globals()[f"_{policy}"]))
     converting = {f: functools.partial(_converting, p.get("cpu"), p.get("gpu")) for f, p in policies.items()}
     overrides.interpose(converting)
     mode.carried.append(lambda: functools.partial(_run_of_a_checkpoint, _state.now))
@@ -297,12 +259,10 @@ class autocast(ContextDecorator):
         enabled: False for a part of an autocast in which nothing is converted.
         cache_enabled: whether a parameter that is used several times is converted once.
 
-    Raises RuntimeError if ``device_type`` is the name of no device, and ValueError if it is no text.
+    Raises RuntimeError: ``device_type`` is the name of no device; ValueError: it is no text.
 
-    >>> layer, x = mg.nn.Linear(3, 2), mg.ones(4, 3)
     >>> with mg.autocast("cpu", dtype=mg.float16):
-    ...     y = layer(x)
-    >>> y.dtype
+    ...     (mg.ones(4, 3) @ mg.ones(3, 2)).dtype
     minigrad.float16
     """
 
@@ -365,10 +325,9 @@ def _run_of_a_checkpoint(setting: _Setting) -> Iterator[None]:
 
 def is_autocast_available(device_type: str) -> bool:
     """Whether there is an autocast for a type of device."""
-    try:
+    with suppress(RuntimeError):
         return bool(Device(device_type).type)
-    except RuntimeError:
-        return False
+    return False
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
@@ -383,11 +342,9 @@ def get_autocast_dtype(device_type: str) -> dt.DType:
 
 is_autocast_cpu_enabled = functools.partial(is_autocast_enabled, "cpu")
 get_autocast_cpu_dtype, get_autocast_gpu_dtype = (functools.partial(get_autocast_dtype, p) for p in ("cpu", "cuda"))
-
-
-def is_autocast_cache_enabled() -> bool:
-    """Whether a context caches conversions of parameters."""
-    return _state.now.caches
+is_autocast_cache_enabled: Callable[[], bool] = lambda: _state.now.caches
+set_autocast_cache_enabled = lambda enabled: _state.change(caches=enabled)
+clear_autocast_cache = lambda: _state.now.cache.clear()
 
 
 def set_autocast_enabled(device_type: str, enabled: bool) -> None:
@@ -404,16 +361,6 @@ def set_autocast_dtype(device_type: str, dtype: Any) -> None:
     _state.change(chosen={**_state.now.chosen, **own})
     if is_autocast_enabled(device_type):
         _state.change(enabled={**_state.now.enabled, **own})
-
-
-def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Set whether contexts cache conversions of parameters."""
-    _state.change(caches=enabled)
-
-
-def clear_autocast_cache() -> None:
-    """Let conversions of parameters go."""
-    _state.now.cache.clear()
 
 
 # A program's own Functions ----------------------------------------------------------------------------------

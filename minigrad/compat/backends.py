@@ -80,24 +80,16 @@ cuda = Switches(
     False,
     matmul=ProductSwitches(
         "cuda.matmul",
-        allow_fp16_reduced_precision_reduction=True,
-        allow_bf16_reduced_precision_reduction=True,
         allow_fp16_accumulation=False,
+        **{f"allow_{dtype}_reduced_precision_reduction": True for dtype in ("fp16", "bf16")},
     ),
     sdp_kernel=lambda *args, **kwargs: nullcontext(),
     preferred_linalg_library=lambda backend=None: backend,
     **{f"enable_{kind}_sdp": lambda enabled, kind=kind: _attention.update({kind: enabled}) for kind in _attention},
     **{f"{kind}_sdp_enabled": lambda kind=kind: _attention[kind] for kind in _attention},
 )
-cudnn = Switches(
-    "cudnn",
-    enabled=True,
-    benchmark=False,
-    benchmark_limit=10,
-    deterministic=False,
-    allow_tf32=True,
-    fp32_precision="none",
-)
+_of_cudnn: Any = {"enabled": True, "benchmark": False, "benchmark_limit": 10, "deterministic": False}
+cudnn = Switches("cudnn", allow_tf32=True, fp32_precision="none", **_of_cudnn)
 mkl = Switches("mkl", verbose=nullcontext)
 mkldnn = Switches("mkldnn", enabled=True, deterministic=False, allow_tf32=True, verbose=nullcontext)
 mps = Switches("mps", is_macos_or_newer=lambda *version: False)
@@ -116,10 +108,8 @@ get_num_interop_threads = lambda: settings["interop"]
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """How products of float32 are computed on a GPU: "highest" in float32, "high" and "medium" in TF32.
-
-    TF32 rounds the factors to 11 bits, and adds up in float32. On the CPU, products are in float32.
-    """
+    """How products of float32 are computed on a GPU: "highest" in float32, "high" and "medium" in TF32. TF32 rounds the
+    factors to 11 bits, and adds up in float32. On the CPU, products are in float32."""
     if not isinstance(precision, str):
         raise TypeError(f"precision is 'highest', 'high' or 'medium', not {precision!r}")
     if precision not in ("highest", "high", "medium"):

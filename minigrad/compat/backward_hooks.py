@@ -47,10 +47,9 @@ class Border:
 
     def leave(self, result: Any) -> Any:
         """The result or results, tied to this border."""
-        if isinstance(result, tuple):
-            return _tied(result, self._passed_output, False)
-        if isinstance(result, Tensor):
-            return _tied((result,), self._passed_output, False)[0]
+        if isinstance(result, (tuple, Tensor)):
+            tied = _tied(result if isinstance(result, tuple) else (result,), self._passed_output, False)
+            return tied if isinstance(result, tuple) else tied[0]
         expected = "module output should be a Tensor or a tuple of Tensors"
         warn(f"For backward hooks to be called, {expected} but received {type(result)}")
         return result

@@ -1,9 +1,8 @@
 """The order in memory of images whose channels lie last, through a network, as PyTorch's kernels choose it.
 
 Many ops here return arrays in the order of their indices. That changes no number except those that are drawn in the
-order of memory, by dropout above all. So a program that runs as PyTorch's and lays a tensor out in ``channels_last``
-gets an observer, which lays out results as PyTorch does. In all such programs the first operand of arithmetic decides,
-where NumPy prefers the order of indices. Other programs have none of this, and pay nothing.
+order of memory, by dropout above all. So in a program that runs as PyTorch's, the first operand of arithmetic decides,
+and once it lays a tensor out in ``channels_last``, an observer lays out results as PyTorch does. Others pay nothing.
 """
 
 from __future__ import annotations
@@ -39,13 +38,11 @@ class _Formats(Observer):
         if op.view or not keeps:
             return
         for each in result if result.__class__ is tuple else (result,):
-            if isinstance(each, Variable) and _is_in_order(each.array) and _decides(op, args, each.array.shape):
-                each.array = in_order(each.array, CHANNELS_LAST[each.array.ndim])
-
-
-def _is_in_order(array: Any) -> bool:
-    """Whether an array of images lies in the order of its indices, and not at the same time with channels last."""
-    return array.ndim in CHANNELS_LAST and array.flags.c_contiguous and not is_channels_last(array)
+            array = each.array if isinstance(each, Variable) else None
+            if array is None or array.ndim not in CHANNELS_LAST or not array.flags.c_contiguous:
+                continue
+            if not is_channels_last(array) and _decides(op, args, array.shape):
+                each.array = in_order(array, CHANNELS_LAST[array.ndim])
 
 
 def _decides(op: Op, args: tuple[Any, ...], shape: tuple[int, ...]) -> bool:

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
 from typing import Any
 
 from ..autograd import is_grad_enabled, no_grad
 from ..autograd.mode import at_end
-from ..autograd.observer import attach, detach
+from ..autograd.observer import Observer, attach, detach
+from ..autograd.origin import note_change
 from ..autograd.tape import wrap
+from ..autograd.walk import nodes_behind
 from ..distributed import collectives, objects
-from ..distributed.group import ProcessGroup, the_group
+from ..distributed.group import ProcessGroup, ReduceOp, the_group
 from ..functions.comparison import equal
+from ..functions.creation import tensor
 from ..nn.parallel.buckets import Buckets, MiB
 from ..nn.parallel.buckets import GradBucket as GradBucket
 from ..tensor import Tensor
 from .join import Join, JoinHook, gathered
 from .one_device import Wrapper
-from .reducer import Hook, Reducer
 
 __all__ = ["DistributedDataParallel"]
+
+Hook = Callable[[Any, GradBucket], Any]
 
 
 class DistributedDataParallel(Wrapper, fields=True):
@@ -30,23 +36,19 @@ class DistributedDataParallel(Wrapper, fields=True):
 
     Each rank has a model of its own, which begins with the weights of rank 0, and computes a part of the batch. If a
     loss is a mean over its part, and the parts are equally large, the gradients are those of the whole batch. They are
-    reduced in buckets, while the gradients of earlier layers are still computed (Li et al. 2020). The state dict is
-    that of PyTorch: names begin with "module.".
-
-    As in PyTorch, whether a backward pass reduces gradients is decided by the forward pass before it, and gradients
-    that have accumulated under ``no_sync`` are reduced with those of the first pass after it.
+    reduced in buckets, while the gradients of earlier layers are still computed (Li et al. 2020). As in PyTorch, the
+    forward pass decides whether the backward pass after it reduces gradients; those that have accumulated under
+    ``no_sync`` are reduced with its own. Names in the state dict begin with "module.".
 
     Args:
         module: has the same parameters and buffers, in the same order, on all ranks.
-        device_ids: the rank's GPU, or none. output_device, dim: kept as attributes.
+        device_ids: the rank's GPU, or none. process_group: None for all ranks.
         broadcast_buffers: give all ranks the buffers of rank 0 before each forward pass in training mode.
         init_sync: give all ranks the parameters and buffers of rank 0 now.
-        process_group: None for all ranks.
         bucket_cap_mb: MiB of a bucket; 25 by default.
         find_unused_parameters, static_graph: a forward pass may leave parameters out. They count as zero, and those
             that no rank has used get no gradient. Without either, such a pass is an error.
-        check_reduction, gradient_as_bucket_view, delay_all_reduce_named_params, param_to_hook_all_reduce,
-            mixed_precision, device_mesh, skip_all_reduce_unused_params: kept as attributes, without an effect.
+        output_device, dim, check_reduction, gradient_as_bucket_view: kept as attributes, without an effect.
 
     Raises ValueError: ``init_process_group`` was not called; RuntimeError: nothing requires a gradient, or the ranks'
     models differ; from ``backward()``: a parameter was not used, and ``find_unused_parameters`` is False.
@@ -60,11 +62,6 @@ class DistributedDataParallel(Wrapper, fields=True):
     check_reduction: bool = False
     gradient_as_bucket_view: bool = False
     static_graph: bool = False
-    delay_all_reduce_named_params: Any = None
-    param_to_hook_all_reduce: Any = None
-    mixed_precision: Any = None
-    device_mesh: Any = None
-    skip_all_reduce_unused_params: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -72,15 +69,24 @@ class DistributedDataParallel(Wrapper, fields=True):
         self.broadcast_buffers = True if self.broadcast_buffers is None else self.broadcast_buffers
         self.require_backward_grad_sync = True
         self._joining: _Joining | None = None
-        named = self._reduced()
+        named = {name: p for name, p in self._named("parameters").items() if p.requires_grad}
         if not named:
             raise RuntimeError("DistributedDataParallel needs a module with parameters that require a gradient.")
-        _check_equal(named, self.process_group)
+        group = self.process_group
+        models: list[list[str]] = [[]] * group.size()
+        own = [f"{name} of shape {tuple(p.shape)} and {p.dtype}" for name, p in named.items()]
+        objects.all_gather_object(models, own, group)
+        for rank, model in zip(group.ranks, models, strict=True):
+            for mine, first in zip_longest(model, models[0]):
+                if mine != first:
+                    text = f"parameter {mine} in place of {first}"
+                    raise RuntimeError(f"rank {rank} has another model than rank {group.ranks[0]}: {text}")
         if self.init_sync:
             send([*self._named("parameters").values(), *self._buffers_to_send], self.process_group)
-        self._build(named)
+        self._build()
 
-    def _build(self, named: Mapping[str, Tensor]) -> None:
+    def _build(self) -> None:
+        named = {name: p for name, p in self._named("parameters").items() if p.requires_grad}
         most = 25.0 if self.bucket_cap_mb is None else self.bucket_cap_mb
         buckets = Buckets(list(named.values()), self.process_group, min(most, 1.0) * MiB, most * MiB)
         self._reducer = Reducer(list(named), buckets, self.find_unused_parameters or self.static_graph)
@@ -94,9 +100,6 @@ class DistributedDataParallel(Wrapper, fields=True):
     @property
     def _buffers_to_send(self) -> list[Tensor]:
         return list(self._named("buffers").values())
-
-    def _reduced(self) -> dict[str, Tensor]:
-        return {name: p for name, p in self._named("parameters").items() if p.requires_grad}
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """``module(*inputs, **kwargs)``."""
@@ -125,18 +128,11 @@ class DistributedDataParallel(Wrapper, fields=True):
     def join(
         self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
     ) -> Join:
-        """A context for a loop over numbers of batches that differ between ranks. A rank that has no more takes part in
-        the reductions of the others, with gradients of zero, until all are at their end; then all get the weights of
-        a rank that was last.
-
-        Args:
-            divide_by_initial_world_size: gradients are divided by the number of all ranks; else by those with a batch.
-            enable: False leaves the loop as it is. throw_on_early_termination: raise RuntimeError on all ranks as soon
-                as one is at its end.
-        """
-        return Join(
-            [self], enable, throw_on_early_termination, divide_by_initial_world_size=divide_by_initial_world_size
-        )
+        """A context for a loop over numbers of batches that differ between ranks: see ``Join``. A rank that has no more
+        takes part in the others' reductions, with gradients of zero; at last all get the weights of a rank that was
+        last. Gradients are divided by the number of all ranks, or of those with a batch."""
+        options = {"divide_by_initial_world_size": divide_by_initial_world_size}
+        return Join([self], enable, throw_on_early_termination, **options)
 
     def join_hook(self, divide_by_initial_world_size: bool = True, **kwargs: Any) -> JoinHook:
         """The model's part in ``Join``."""
@@ -164,7 +160,7 @@ class DistributedDataParallel(Wrapper, fields=True):
         """A copy belongs to the group of all ranks."""
         super().__setstate__(state)
         self.process_group = the_group()
-        self._build(self._reduced())
+        self._build()
 
 
 class _Joining(JoinHook):
@@ -219,17 +215,6 @@ class _Joining(JoinHook):
         return [rank for rank, word in enumerate(said) if word != self.OVER]
 
 
-def _check_equal(named: Mapping[str, Tensor], group: ProcessGroup) -> None:
-    own = [f"{name} of shape {tuple(p.shape)} and {p.dtype}" for name, p in named.items()]
-    models: list[list[str]] = [[]] * group.size()
-    objects.all_gather_object(models, own, group)
-    for rank, model in zip(group.ranks, models, strict=True):
-        for mine, first in zip_longest(model, models[0]):
-            if mine != first:
-                text = f"parameter {mine} in place of {first}"
-                raise RuntimeError(f"rank {rank} has another model than rank {group.ranks[0]}: {text}")
-
-
 def send(tensors: Iterable[Tensor], group: ProcessGroup, source: int = 0) -> None:
     """Give all ranks what one has, by its number in the group."""
     with no_grad():
@@ -247,3 +232,160 @@ def _refresh(buffers: Sequence[Tensor], group: ProcessGroup, source: int) -> Non
         for buffer, new in zip(buffers, copies, strict=True):
             if not equal(buffer, new):
                 buffer.copy_(new)
+
+
+# Gradients in a backward pass ---------------------------------------------------------------------------------
+
+
+class Reducer(Observer):
+    """Watches the walk back: fills the buckets as gradients of parameters arrive, and sets ``.grad`` at its end. A
+    gradient is whole when the walk has passed the last node that uses its parameter: these are counted before."""
+
+    lasts = True  # a forward pass within a profile is walked back after it
+
+    def __init__(self, names: list[str], buckets: Buckets, finds_unused: bool) -> None:
+        self.names, self.buckets, self.finds_unused = names, buckets, finds_unused
+        self.numbers = {id(p): number for number, p in enumerate(buckets.parameters)}
+        self.factor = self.usual_factor = 1.0 / buckets.group.size()
+        self._uses: Counter[int] = Counter()
+        self._open: set[int] = set()  # numbers of parameters whose gradient is not whole
+        self._spans: list[bool] = []  # the walk's, and those within it: whether each is a walk; empty: there is none
+        self._is_reduced = False
+        self._error: BaseException | None = None
+        self.hook: Hook | None = None
+        self._futures: list[tuple[GradBucket, Any]] = []
+
+    def set_hook(self, state: Any, hook: Hook) -> None:
+        """See ``register_comm_hook``."""
+        if self.hook is not None:
+            raise RuntimeError("register_comm_hook can only be called once.")
+
+        def reduce(bucket: GradBucket) -> None:
+            self._futures.append((bucket, hook(state, bucket)))
+
+        self.hook, self.buckets.reduce = hook, reduce
+        self.factor = self.usual_factor = 1.0
+
+    def entered(self, name: str, kind: str, subject: Any) -> None:
+        """A walk begins, or a span within it."""
+        if self._spans:
+            self._spans.append(kind == "walk")
+        elif kind == "walk" and name == "backward":
+            ends = (id(edge[0]) for node in nodes_behind(subject) for edge in node.edges)
+            self._uses = Counter(self.numbers[end] for end in ends if end in self.numbers)
+            if self._uses:
+                self._begin()
+
+    def _begin(self) -> None:
+        """A walk that passes parameters begins."""
+        unused = [number for number in range(len(self.names)) if not self._uses[number]]
+        if unused and not self.finds_unused:
+            names = [self.names[number] for number in unused]
+            shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+            raise RuntimeError(
+                f"Expected to have finished reduction, but the loss does not depend on {shown}. Every rank must give a "
+                "gradient for every parameter: pass find_unused_parameters=True to DistributedDataParallel if a "
+                "forward pass may leave some out, set requires_grad=False on those that are never used, and compute "
+                "the loss from the output of forward"
+            )
+        self._spans, self._is_reduced, self._error = [True], False, sys.exc_info()[1]
+        self.buckets.begin()
+        self._futures, self._open = [], set(range(len(self.names)))
+        for number in unused:
+            self._complete(number)
+
+    def reset(self) -> None:
+        """Forget a walk that an error has ended."""
+        self._spans = []
+
+    def _is_in_walk(self) -> bool:
+        """Whether the innermost walk is that whose gradients are reduced."""
+        return sum(self._spans) == 1
+
+    def delivered(self, node: Any, position: int, gradient: Any) -> None:
+        """A part of a parameter's gradient is there."""
+        if self._is_in_walk():
+            target = node.edges[position][0]
+            number = self.numbers.get(id(target))
+            if number is not None and not target._hooks:
+                self.buckets.add(number, getattr(gradient, "array", gradient))
+
+    def passed(self, node: Any, gradients: Any) -> None:
+        """The node has given all it has to give."""
+        if not self._is_in_walk():
+            return
+        for target, *_ in node.edges:
+            number = self.numbers.get(id(target))
+            if number is not None:
+                self._uses[number] -= 1
+                if not self._uses[number] and not target._hooks:
+                    self._complete(number)
+        self.buckets.move()
+
+    def arrived(self, target: Any, slot: int, gradient: Any) -> None:
+        """The walk is over, and the hooks of a parameter have seen its gradient, perhaps changed it."""
+        number = self.numbers.get(id(target)) if self._is_in_walk() else None
+        if number is not None and number in self._open and target._hooks:
+            self.buckets.add(number, getattr(gradient, "array", gradient))
+            self._complete(number)
+
+    def ended(self) -> None:
+        """The walk is over: wait for the other ranks' gradients, unless an error has ended it."""
+        if self._is_in_walk() and sys.exc_info()[1] is self._error:
+            for number in sorted(self._open, reverse=True):
+                self._complete(number)
+            self._wait()
+            self._is_reduced = True
+
+    def left(self) -> None:
+        """A span has ended; at last that of the walk, when ``.grad`` holds this rank's own gradients."""
+        if self._spans:
+            self._spans.pop()
+            if not self._spans and self._is_reduced:
+                self._set_gradients()
+                detach(self)  # one reduction for a forward pass, as in PyTorch
+
+    def shadow(self) -> None:
+        """Take part in the reductions of other ranks' backward pass, with nothing to give."""
+        self.buckets.begin()
+        self._futures = []
+        for number in reversed(range(len(self.names))):
+            self.buckets.complete(number)
+        self._wait()
+        if self.finds_unused:
+            self._marks(set())
+
+    def _complete(self, number: int) -> None:
+        """A gradient is whole: add what has accumulated before."""
+        parameter = self.buckets.parameters[number]
+        self._open.discard(number)
+        if parameter.grad is not None:
+            self.buckets.add(number, parameter.grad.array)
+        self.buckets.complete(number, self.factor)
+
+    def _wait(self) -> None:
+        """Until all buckets are reduced, by a hook's futures where there is one."""
+        self.buckets.wait()
+        for bucket, future in self._futures:
+            result = future.wait() if hasattr(future, "wait") else future
+            result = result[0] if isinstance(result, (list, tuple)) else result
+            if result is not None and result is not bucket.flat:
+                bucket.set_buffer(result)
+
+    def _set_gradients(self) -> None:
+        """Set ``.grad`` of each parameter that any rank has used."""
+        used = {number for number, p in enumerate(self.buckets.parameters) if p.grad is not None}
+        used = self._marks(used) if self.finds_unused else used
+        for number, parameter in enumerate(self.buckets.parameters):
+            view = self.buckets.view(number)
+            if parameter.grad is not None:
+                parameter.grad.array[...] = view
+                note_change(parameter.grad._changes, "the reduction of gradients", "backward()")
+            elif number in used:
+                parameter.grad = wrap(view.copy())
+
+    def _marks(self, own: set[int]) -> set[int]:
+        """The parameters that any rank has used."""
+        marks = tensor([int(number in own) for number in range(len(self.names))])
+        collectives.all_reduce(marks, ReduceOp.MAX, self.buckets.group)
+        return {number for number, mark in enumerate(marks.tolist()) if mark}

@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import make_dataclass
-from datetime import timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
 from ..distributed.group import GroupMember, ProcessGroup, is_initialized, is_outside, new_group, the_group
 from ..distributed.objects import of_first
 from ..distributed.place import MPI_VARIABLES, TORCHRUN_VARIABLES, find
-from ..tensor import Tensor
 from .ddp import DistributedDataParallel, send
 
 Group = ProcessGroup | int
@@ -28,50 +26,30 @@ def tell_rank() -> None:
 
 
 def new_subgroups(
-    group_size: int | None = None,
-    group: ProcessGroup | None = None,
-    timeout: timedelta | None = None,
-    backend: str | None = None,
-    pg_options: Any = None,
-    group_desc: str | None = None,
+    group_size: int | None = None, group: ProcessGroup | None = None, *options: Any, **named: Any
 ) -> tuple[Group, list[Group]]:
-    """Cut a group into groups of so many ranks, one after another; gives this rank's and all. All ranks call it.
-
-    Args:
-        group_size: None for the ranks of a machine. group: None for all ranks.
-
-    Raises ValueError: the ranks cannot be cut into such groups.
-    """
+    """Cut a group (None: all ranks) into groups of so many ranks (None: those of a machine), one after another; gives
+    this rank's and all. All ranks call it. Further arguments: see ``new_subgroups_by_enumeration``. Raises ValueError:
+    the ranks cannot be cut into such groups."""
     ranks = the_group(group).ranks
     size = int(os.environ.get("LOCAL_WORLD_SIZE", len(ranks))) if group_size is None else group_size
     if size < 1 or len(ranks) % size:
         raise ValueError(f"{len(ranks)} ranks cannot be cut into groups of {size}")
     parts = [ranks[first : first + size] for first in range(0, len(ranks), size)]
-    return new_subgroups_by_enumeration(parts, timeout, backend, pg_options, group_desc)
+    return new_subgroups_by_enumeration(parts, *options, **named)
 
 
 def new_subgroups_by_enumeration(
-    ranks_per_subgroup_list: Sequence[Sequence[int]],
-    timeout: timedelta | None = None,
-    backend: str | None = None,
-    pg_options: Any = None,
-    group_desc: str | None = None,
+    ranks_per_subgroup_list: Sequence[Sequence[int]], *options: Any, **named: Any
 ) -> tuple[Group, list[Group]]:
-    """Make a group of each list of ranks; gives this rank's group, and all of them. All ranks of the world call it.
-    Raises ValueError: there are no lists, or one rank is in two."""
+    """Make a group of each list of ranks, with the options of ``new_group``; gives this rank's group, and all of them.
+    All ranks of the world call it. Raises ValueError: there are no lists, or one rank is in two."""
     ranks = [rank for each in ranks_per_subgroup_list for rank in each]
     if not ranks or len(set(ranks)) < len(ranks):
         raise ValueError(f"groups need different ranks, not {[*map(list, ranks_per_subgroup_list)]}")
-    groups = [new_group(each, timeout, backend, pg_options) for each in ranks_per_subgroup_list]
+    groups = [new_group(each, *options, **named) for each in ranks_per_subgroup_list]
     own = (group for group in groups if not is_outside(group))
     return next(own, GroupMember.NON_GROUP_MEMBER), groups
-
-
-def _broadcast_coalesced(
-    process_group: ProcessGroup, tensors: Iterable[Tensor], buffer_size: int, src: int = 0
-) -> None:
-    """Give all ranks the tensors of one, whose number in the group is ``src``. ``buffer_size`` has no effect."""
-    send(tensors, process_group, src)
 
 
 def _sync_module_states(
@@ -85,8 +63,7 @@ def _sync_module_states(
     """Give all ranks the parameters and buffers of one module."""
     named = dict(module.named_parameters()) | (dict(module.named_buffers()) if broadcast_buffers else {})
     ignored = set(params_and_buffers_to_ignore)
-    states = [tensor.detach() for name, tensor in named.items() if name not in ignored]
-    _broadcast_coalesced(process_group, states, broadcast_bucket_size, src)
+    send((tensor.detach() for name, tensor in named.items() if name not in ignored), process_group, src)
 
 
 # torch.distributed.tensor: libraries write tables of placements, though there is no DTensor to be placed ----------
@@ -120,10 +97,8 @@ class StateDictOptions(NamedTuple):
 def get_model_state_dict(
     model: Any, *, submodules: Any = None, options: StateDictOptions | None = None
 ) -> dict[str, Any]:
-    """A model's state dict, without the "module." of a DistributedDataParallel, and what the options leave out.
-
-    With ``full_state_dict`` and ``cpu_offload`` it is for saving: on ranks other than 0 it is empty.
-    """
+    """A model's state dict, without the "module." of a DistributedDataParallel, and what the options leave out. With
+    ``full_state_dict`` and ``cpu_offload`` it is for saving: on ranks other than 0 it is empty."""
     how = options or StateDictOptions()
     if how.full_state_dict and how.cpu_offload and is_initialized() and the_group().number > 0:
         return {}
@@ -136,10 +111,8 @@ def get_model_state_dict(
 def set_model_state_dict(
     model: Any, model_state_dict: dict[str, Any], *, options: StateDictOptions | None = None
 ) -> Any:
-    """``load_state_dict`` of the model, or of that within a DistributedDataParallel; strict or not.
-
-    With ``broadcast_from_rank0`` the other ranks need no state dict, and get what rank 0 has loaded, or its error.
-    """
+    """``load_state_dict`` of the model, or of that within a DistributedDataParallel; strict or not. With
+    ``broadcast_from_rank0`` the other ranks need no state dict, and get what rank 0 has loaded, or its error."""
     how, module = options or StateDictOptions(), _unwrapped(model)
     load = partial(module.load_state_dict, model_state_dict, strict=how.strict)
     if not (how.broadcast_from_rank0 and is_initialized()):

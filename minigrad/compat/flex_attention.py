@@ -1,7 +1,5 @@
 """``torch.nn.attention.flex_attention``: attention whose scores and mask are functions of indices (Dong et al. 2024).
-
-All scores are computed, also those that the mask leaves out.
-"""
+All scores are computed, also those that the mask leaves out."""
 
 from __future__ import annotations
 
@@ -59,10 +57,8 @@ class BlockMask:
 def create_mask(
     mod_fn: Callable[..., Tensor], B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None
 ) -> Tensor:
-    """What ``mask_mod(batch, head, query, key)`` gives: (B, H, T, S), bool; B and H that are None are 1.
-
-    Of ``score_mod(score, batch, head, query, key)`` it is where the score is not -inf.
-    """
+    """What ``mask_mod(batch, head, query, key)`` gives: (B, H, T, S), bool; B and H that are None are 1. Of
+    ``score_mod(score, batch, head, query, key)`` it is where the score is not -inf."""
     sizes, device = (B or 1, H or 1, Q_LEN, KV_LEN), device or current_accelerator() or "cpu"
     if len(inspect.signature(mod_fn).parameters) == 4:
         return _each(mod_fn, sizes, device).bool()
@@ -85,11 +81,9 @@ def create_block_mask(
 
 
 def _each(mod: Callable[..., Tensor], sizes: Sequence[int], device: Any, scores: Tensor | None = None) -> Tensor:
-    """What a function of indices gives for all of them, as by nested ``func.vmap``: (B, H, T, S).
-
-    A row of keys is one call, if that gives for the last row what a call for each key does: it does not where a key's
-    index selects from a tensor before another index does.
-    """
+    """What a function of indices gives for all of them, as by nested ``func.vmap``: (B, H, T, S). A row of keys is one
+    call, if that gives for the last row what a call for each key does: it does not where a key's index selects from a
+    tensor before another index does."""
     keys = mg.arange(sizes[-1], device=device)
     places = list(product(*(mg.arange(size, device=device).unbind() for size in sizes[:-1])))
     rows = [[] for _ in places] if scores is None else [[row] for row in scores.reshape(-1, sizes[-1]).unbind()]

@@ -29,12 +29,15 @@ def find(name: str) -> Callable[..., Any] | None:
         options = {_KEYWORDS.get(key, key): value for key, value in kwargs.items()}
         if isinstance(options.get("value"), Tensor):  # one with an element for each
             options["value"] = options["value"].tolist()
-        count = _count(name, self, *args, *options.values())
-        results = tuple(
-            _apply(method, _of(self, n), [_of(value, n) for value in args], {k: _of(v, n) for k, v in options.items()})
-            for n in range(count)
-        )
-        return self if method.endswith("_") else results
+        results = []
+        for n in range(_count(name, self, *args, *options.values())):
+            tensor, *nth = (_of(value, n) for value in (self, *args))
+            named = {key: _of(value, n) for key, value in options.items()}
+            if hasattr(Tensor, method):
+                results.append(getattr(Tensor, method)(tensor, *nth, **named))
+            else:  # only the method that changes nothing is there
+                results.append(tensor.copy_(getattr(tensor, method.removesuffix("_"))(*nth, **named)))
+        return self if method.endswith("_") else tuple(results)
 
     foreach.__name__ = foreach.__qualname__ = name
     foreach.__doc__ = f"``Tensor.{method}`` of each tensor of a list; other lists have an argument for each tensor."
@@ -55,14 +58,6 @@ def _of(value: Any, number: int) -> Any:
     return value[number] if isinstance(value, (list, tuple)) else value
 
 
-def _apply(name: str, tensor: Any, args: list[Any], options: dict[str, Any]) -> Tensor:
-    """A method, the one out of place where there is none that changes the tensor."""
-    if hasattr(Tensor, name):
-        result: Tensor = getattr(Tensor, name)(tensor, *args, **options)
-        return result
-    return tensor.copy_(getattr(tensor, name.removesuffix("_"))(*args, **options))
-
-
 def _group_tensors_by_device_and_dtype(
     tensorlistlist: Sequence[Sequence[Tensor | None]], with_indices: bool = False
 ) -> Groups:
@@ -78,6 +73,4 @@ def _group_tensors_by_device_and_dtype(
     return groups
 
 
-def _has_foreach_support(tensors: Sequence[Tensor | None], device: Any) -> bool:
-    """Whether lists on a device may be given to these functions."""
-    return device.type in ("cpu", "cuda")
+_has_foreach_support = lambda tensors, device: device.type in ("cpu", "cuda")

@@ -44,10 +44,9 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Functio
         argnums: the argument, or the arguments, that the gradient is for; tensors in tuples, lists and dicts.
         has_aux: ``func`` returns (result, aux), and the gradient's function (gradient, aux).
     """
-    with_value = grad_and_value(func, argnums, has_aux)
 
     def slope(*args: Any, **kwargs: Any) -> Any:
-        gradient, value = with_value(*args, **kwargs)
+        gradient, value = grad_and_value(func, argnums, has_aux)(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient
 
     return slope
@@ -55,9 +54,7 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Functio
 
 def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """The function that returns (gradient, result) of ``func``; with ``has_aux`` (gradient, (result, aux)).
-
-    ``argnums``: see ``grad``. Raises RuntimeError for a result that is not a single number.
-    """
+    ``argnums``: see ``grad``. Raises RuntimeError for a result that is not a single number."""
 
     def slope_and_value(*args: Any, **kwargs: Any) -> Any:
         run = _Run(func, args, kwargs, argnums, has_aux)
@@ -70,10 +67,8 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
 
 
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
-    """(func(*primals), a function that multiplies cotangents by the Jacobian); with ``has_aux`` also aux.
-
-    That function takes cotangents of the result's form, and returns a tuple with one product for each primal.
-    """
+    """(func(*primals), a function that multiplies cotangents by the Jacobian); with ``has_aux`` also aux. That function
+    takes cotangents of the result's form, and returns a tuple with one product for each primal."""
     run = _Run(func, primals, {}, None, has_aux)
 
     def pulled(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
@@ -85,11 +80,9 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
 def jvp(
     func: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], *, strict: bool = False, has_aux: bool = False
 ) -> Any:
-    """(func(*primals), the Jacobian times ``tangents``); with ``has_aux`` also aux.
-
-    Two backward passes compute it: J v is the gradient for u of (uᵀ J) v. ``tangents`` have the form and shapes of
-    ``primals``; ``strict`` has no effect.
-    """
+    """(func(*primals), the Jacobian times ``tangents``); with ``has_aux`` also aux. Two backward passes compute it: J v
+    is the gradient for u of (uᵀ J) v. ``tangents`` have the form and shapes of ``primals``; ``strict`` has no
+    effect."""
     run = _Run(func, primals, {}, None, has_aux)
     product = run.push(tree_flatten(tangents)[0])
     return (run.result(), product, run.aux) if has_aux else (run.result(), product)
@@ -102,11 +95,9 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
 
 
 def jacrev(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, chunk_size: int | None = None) -> Function:
-    """The function that returns the Jacobian of ``func``: one backward pass for each number of its result.
-
-    Its result has the form of ``func``'s result, with the arguments' form in each of its places; the tensors there have
-    the result's shape followed by the argument's. ``argnums``, ``has_aux``: see ``grad``; ``chunk_size`` has no effect.
-    """
+    """The function that returns the Jacobian of ``func``: one backward pass for each number of its result. Its result
+    has the form of ``func``'s result, with the arguments' form in each of its places; the tensors there have the
+    result's shape followed by the argument's. ``argnums``, ``has_aux``: see ``grad``; ``chunk_size`` has no effect."""
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         run = _Run(func, args, kwargs, argnums, has_aux)
@@ -132,8 +123,7 @@ class _Run:
 
     Attributes:
         inputs, inputs_form: the doubles of the chosen arguments' tensors, and the arguments' form.
-        outputs, outputs_form: the tensors of the result, and its form.
-        aux: the second part of the result, where ``has_aux``.
+        outputs, outputs_form, aux: the tensors of the result, its form, and its second part where ``has_aux``.
         keep: whether the graph outlives a backward pass, as it does if all arguments are chosen: by None.
         outer: whether results are differentiable, as they depend on other leaves, too.
     """
@@ -146,9 +136,13 @@ class _Run:
         numbers = (argnums,) if isinstance(argnums, int) else argnums
         chosen = args[argnums] if isinstance(argnums, int) else tuple(args[i] for i in argnums)
         leaves, self.inputs_form = tree_flatten(chosen)
+        if wrong := [leaf for leaf in leaves if not isinstance(leaf, Tensor)]:
+            raise RuntimeError(f"func: derivatives are for tensors, not {type(wrong[0]).__name__}")
         recording = is_grad_enabled()
-        with enable_grad():
-            self.inputs = [_double(leaf, recording) for leaf in leaves]
+        with enable_grad():  # the graph of a double continues to that of its input, where there is one
+            self.inputs = [
+                x.view(x.shape) if recording and x.requires_grad else x.detach().requires_grad_() for x in leaves
+            ]
             doubles = tree_unflatten(self.inputs, self.inputs_form)
             places = dict(zip(numbers, (doubles,) if isinstance(argnums, int) else doubles, strict=True))
             result = func(*(places.get(i, a) for i, a in enumerate(args)), **kwargs)
@@ -157,9 +151,11 @@ class _Run:
         self.outputs, self.outputs_form = tree_flatten(result)
         if not all(isinstance(output, Tensor) for output in self.outputs):
             raise RuntimeError("func: the function must return tensors (in tuples, lists or dicts)")
-        self.outer = recording and _leads_elsewhere(self.outputs, self.inputs)
+        known = set(map(id, self.inputs))
+        ends = (edge[0] for node in nodes_behind(self.outputs) for edge in node.edges) if recording else ()
+        self.outer = any(isinstance(end, Variable) and id(end) not in known for end in ends)
 
-    def pull(self, outputs: Sequence[Tensor], cotangents: Sequence[Any], keep: bool = False) -> Sequence[Any]:
+    def pull(self, outputs: Sequence[Tensor], cotangents: Any, keep: bool = False) -> Sequence[Any]:
         """The gradients of outputs times cotangents for the inputs; zeros where no output depends on one."""
         retain = keep or self.keep or self.outer
         return filled(pull(outputs, self.inputs, cotangents, self.outer, retain), self.inputs)
@@ -181,20 +177,6 @@ class _Run:
         return tree_unflatten([x if self.outer else x.detach() for x in tensors], self.outputs_form)
 
 
-def _double(leaf: Any, recording: bool) -> Tensor:
-    """An input's double: derivatives are for it alone, and its graph continues to the input's where that has one."""
-    if not isinstance(leaf, Tensor):
-        raise RuntimeError(f"func: derivatives are for tensors, not {type(leaf).__name__}")
-    return leaf.view(leaf.shape) if recording and leaf.requires_grad else leaf.detach().requires_grad_()
-
-
-def _leads_elsewhere(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> bool:
-    """Whether the outputs depend on a leaf that is not an input."""
-    known = {id(x) for x in inputs}
-    edges = (edge for node in nodes_behind(outputs) for edge in node.edges)
-    return any(isinstance(edge[0], Variable) and id(edge[0]) not in known for edge in edges)
-
-
 # Maps over a batch ------------------------------------------------------------------------------------------
 
 
@@ -208,10 +190,9 @@ def vmap(
             that is a tuple, list or dict); None where an argument is not sliced. Keywords are not.
         out_dims: the axis along which results are stacked, for all or for each.
         randomness: "different" numbers for each slice, drawn one slice after the other, or the "same"; "error"
-            refuses functions that draw any.
-        chunk_size: without effect, for PyTorch's signature.
+            refuses functions that draw any. chunk_size: without effect.
 
-    Raises ValueError for no or unequal numbers of slices, and for ``in_dims`` that do not fit.
+    Raises ValueError: there are no slices, or unequal numbers of them, or ``in_dims`` do not fit.
     """
     if randomness not in _RANDOM:
         raise RuntimeError(f"vmap: randomness must be one of {_RANDOM}, not {randomness!r}")
@@ -219,10 +200,13 @@ def vmap(
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, form = tree_flatten(args)
         dims = _dims_of(args, in_dims)
-        count = _count(leaves, dims)
+        counts = {x.shape[d] for x, d in zip(leaves, dims, strict=True) if d is not None}
+        if len(counts) != 1:
+            reason = "none of the arguments is sliced" if not counts else f"they are {sorted(counts)}"
+            raise ValueError(f"vmap: one number of slices is needed along the mapped axes: {reason}")
         rows, results_form = [], None
         state = get_rng_state()
-        for i in range(count):
+        for i in range(counts.pop()):
             slices = [x if d is None else x.select(d, i) for x, d in zip(leaves, dims, strict=True)]
             if randomness == "same":
                 set_rng_state(state)
@@ -249,14 +233,6 @@ def _dims_of(tree: Any, dims: Dims) -> list[int | None]:
     return [d for part, its_dims in parts for d in _dims_of(part, its_dims)]
 
 
-def _count(leaves: Sequence[Any], dims: Sequence[int | None]) -> int:
-    counts = {x.shape[d] for x, d in zip(leaves, dims, strict=True) if d is not None}
-    if len(counts) != 1:
-        reason = "none of the arguments is sliced" if not counts else f"they are {sorted(counts)}"
-        raise ValueError(f"vmap: one number of slices is needed along the mapped axes: {reason}")
-    return int(counts.pop())
-
-
 def _stacked(rows: Sequence[Sequence[Any]], out_dims: Dims) -> list[Tensor]:
     """The results of all slices, each stacked along its axis."""
     if not rows:
@@ -269,21 +245,18 @@ def _stacked(rows: Sequence[Sequence[Any]], out_dims: Dims) -> list[Tensor]:
 
 
 def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(parameters, buffers) of several modules, stacked by name: for ``vmap(functional_call)``.
-
-    Raises RuntimeError for no modules, several classes of them, or several modes.
-    """
+    """(parameters, buffers) of several modules, stacked by name: for ``vmap(functional_call)``. Raises RuntimeError for
+    no modules, several classes of them, or several modes."""
     if not models:
         raise RuntimeError("stack_module_state: expected at least one model, got 0")
     if len({type(m) for m in models}) > 1 or len({m.training for m in models}) > 1:
         raise RuntimeError("stack_module_state: expected models of one class, all in training or all not")
-    every = [dict(m.named_parameters()) for m in models]
-    buffers = [dict(m.named_buffers()) for m in models]
-    parameters = {
-        name: stack([model[name].detach() for model in every]).requires_grad_(p.requires_grad)
-        for name, p in every[0].items()
-    }
-    return parameters, {name: stack([model[name] for model in buffers]) for name in buffers[0]}
+
+    def stacked(dicts: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+        rows = {name: stack([each[name].detach() for each in dicts]) for name in dicts[0]}
+        return {name: row.requires_grad_(dicts[0][name].requires_grad) for name, row in rows.items()}
+
+    return stacked([dict(m.named_parameters()) for m in models]), stacked([dict(m.named_buffers()) for m in models])
 
 
 # Calling a module with other values for its parameters ------------------------------------------------------
@@ -298,16 +271,13 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """``module(*args, **kwargs)`` with other tensors as its parameters, buffers and attributes, by full name.
+    """``module(*args, **kwargs)`` with other tensors as its parameters, buffers and attributes, by full name. ``args``
+    is a tuple, or the only argument.
 
     A name that the module lacks is an attribute during the call. None leaves a parameter out. A buffer that the call
-    replaces (``self.count = self.count + 1``) is afterwards in the dict, and not in the module.
-
-    Args:
-        parameter_and_buffer_dicts: one dict, or several to merge.
-        args: a tuple, or the only argument.
-        tie_weights: use the tensor for one name of a tied parameter for all its names.
-        strict: refuse names that are no parameter's and no buffer's, and missing ones.
+    replaces (``self.count = self.count + 1``) is afterwards in the dict, and not in the module. Of several dicts, each
+    name is in one. With ``tie_weights``, the tensor for one name of a tied parameter counts for all; with
+    ``strict``, the names must be those of all parameters and buffers.
 
     Raises RuntimeError: with ``strict``, a name is unexpected or missing; ValueError: two dicts have the same name, or
     the names of a tied parameter have different tensors; TypeError: a value, or the attribute that it would replace, is
@@ -326,8 +296,10 @@ def functional_call(
         tensors: dict[str, Tensor] = dict(module.named_parameters(remove_duplicate=False))
         tensors.update(module.named_buffers(remove_duplicate=False))
         values = _tied(values, tensors) if tie_weights else values
-        if strict:
-            _check_names(module, values, tensors)
+        names = {"Unexpected": values.keys() - tensors.keys(), "Missing": tensors.keys() - values.keys()}
+        lines = [f"{kind} key(s): {', '.join(map(repr, sorted(keys)))}." for kind, keys in names.items() if keys]
+        if strict and lines:
+            raise RuntimeError("\n\t".join([f"Error(s) in reparametrizing for {module._get_name()}:", *lines]))
     args = () if args is None else args if isinstance(args, tuple) else (args,)
     before: list[tuple[str, Module, str, Any]] = []
     with at_end(_put_back, before, dicts) as end, end:
@@ -335,8 +307,9 @@ def functional_call(
             path, _, name = full_name.rpartition(".")
             owner = module.get_submodule(path)
             old = getattr(owner, name, MISSING)
-            _check_tensor("", value)
-            _check_tensor(f"attribute `{name}`: ", old)
+            for what, tensor in (("", value), (f"attribute `{name}`: ", old)):
+                if not (tensor is None or tensor is MISSING or isinstance(tensor, Tensor)):
+                    raise TypeError(f"{what}{tensor!r} is not an instance of {shown('Tensor')}")
             before.append((full_name, owner, name, old))
             swap(owner, name, value)
         return module(*args, **(kwargs or {}))
@@ -357,18 +330,6 @@ def _tied(values: dict[str, Tensor], tensors: dict[str, Tensor]) -> dict[str, Te
             )
         result.update(dict.fromkeys(names, values[there[0]]) if there else {})
     return result
-
-
-def _check_names(module: Module, values: Mapping[str, Any], tensors: Mapping[str, Any]) -> None:
-    differences = {"Unexpected": values.keys() - tensors.keys(), "Missing": tensors.keys() - values.keys()}
-    lines = [f"{kind} key(s): {', '.join(map(repr, sorted(names)))}." for kind, names in differences.items() if names]
-    if lines:
-        raise RuntimeError("\n\t".join([f"Error(s) in reparametrizing for {module._get_name()}:", *lines]))
-
-
-def _check_tensor(what: str, value: Any) -> None:
-    if not (value is None or value is MISSING or isinstance(value, Tensor)):
-        raise TypeError(f"{what}{value!r} is not an instance of {shown('Tensor')}")
 
 
 def swap(module: Module, name: str, value: Any) -> None:

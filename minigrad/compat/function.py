@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable
-from itertools import count
 from typing import Any, NoReturn
 
 from ..autograd.inplace import check_no_leaf, rebase
@@ -18,11 +17,8 @@ from ..ops.op import Op, op, watch
 
 
 class FunctionCtx:
-    """What ``forward`` hands to ``backward``. A program may set any attribute on it.
-
-    Attributes:
-        needs_input_grad: for each argument of ``forward``, whether its gradient is wanted.
-    """
+    """What ``forward`` hands to ``backward``. A program may set any attribute on it. ``needs_input_grad`` says for each
+    argument of ``forward`` whether its gradient is wanted."""
 
     needs_input_grad: tuple[bool, ...] = ()
     _to_save: tuple[Any, ...] = ()
@@ -66,7 +62,7 @@ class FunctionCtx:
             return self._to_save
         node = self._node()
         assert node is not None, "the graph is gone"
-        return tuple(_result_of(node, s) if isinstance(s, _Result) else s for s in intact(node))
+        return tuple(s.tensor(node) if isinstance(s, _Result) else s for s in intact(node))
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
@@ -78,14 +74,14 @@ class FunctionCtx:
 class _Result:
     """A kept result: its array, not the tensor, which holds the node (that would be a cycle)."""
 
-    def __init__(self, tensor: Variable) -> None:
-        self.array, self.version, self.slot = tensor.array, tensor._changes, tensor._slot
+    def __init__(self, array: Any, version: list[Any], slot: int) -> None:
+        self.array, self.version, self.slot = array, version, slot
 
-
-def _result_of(node: Node, kept: _Result) -> Variable:
-    result: Variable = wrap(kept.array)
-    result._changes, result._node, result._slot, result._needs = kept.version, node, kept.slot, True
-    return result
+    def tensor(self, node: Node) -> Variable:
+        """The result."""
+        result: Variable = wrap(self.array)
+        result._changes, result._node, result._slot, result._needs = self.version, node, self.slot, True
+        return result
 
 
 class _UserOp(Op):
@@ -204,7 +200,16 @@ def _recorded(op: Op, ctx: Any, args: tuple[Any, ...], mask: int, results: tuple
         if any(original is c for c in ctx._constant):
             new._node, new._slot, new._needs = None, 0, False
     by_id = {id(original): new for original, new in zip(tensors, recorded, strict=True)}
-    _keep(ctx, node, by_id)
+    ctx._node, node.saved = weakref.ref(node), []
+    for tensor in ctx._to_save:
+        new = None if tensor is None else by_id.get(id(tensor))
+        if new is not None and new._node is node:
+            node.saved.append(_Result(new.array, new._changes, new._slot))
+        else:
+            node.saved.append(tensor)
+        if tensor is not None:
+            node.versions.append((tensor._changes, tensor._changes[0]))
+    ctx._to_save = ()
     for tensor in ctx._dirty:
         if id(tensor) not in by_id:
             raise RuntimeError(f"{op.name}: a tensor that mark_dirty() names must be a result of forward")
@@ -214,25 +219,16 @@ def _recorded(op: Op, ctx: Any, args: tuple[Any, ...], mask: int, results: tuple
     return tuple(by_id[id(r)] if isinstance(r, Variable) else r for r in results)
 
 
-def _keep(ctx: Any, node: Node, results: dict[int, Variable]) -> None:
-    """Let the node keep what ``save_for_backward`` named."""
-    ctx._node, node.saved = weakref.ref(node), []
-    for tensor in ctx._to_save:
-        result = None if tensor is None else results.get(id(tensor))
-        node.saved.append(tensor if result is None or result._node is not node else _Result(result))
-        if tensor is not None:
-            node.versions.append((tensor._changes, tensor._changes[0]))
-    ctx._to_save = ()
-
-
 def _run_backward(node: Node, sums: dict[int, list[Any]], create: bool) -> list[Any]:
     """A Function's gradients for the inputs that want one, from what has arrived at its results."""
     ctx, function = node.residual, node.op.function  # type: ignore[attr-defined]
     ctx._node = weakref.ref(node)
-    slots = count()
-    arriving = [
-        _arrived(node, next(slots), sums, ctx._materialize) if is_tensor else None for is_tensor in ctx._are_tensors
-    ]
+    arriving: list[Any] = []
+    for slot, (shape, dtype, module) in enumerate(node.results or ()):
+        value = sums[slot][0] if slot in sums else module.zeros(shape, dtype) if ctx._materialize else None
+        arriving.append(value if value is None or isinstance(value, Variable) else wrap(value))
+    slots = iter(arriving)
+    arriving = [next(slots) if is_tensor else None for is_tensor in ctx._are_tensors]
     with enable_grad() if create else no_grad():
         returned = function.backward(ctx, *arriving)
     gradients = returned if isinstance(returned, tuple) else (returned,)
@@ -242,14 +238,6 @@ def _run_backward(node: Node, sums: dict[int, list[Any]], create: bool) -> list[
             f"function {node} returned an incorrect number of gradients (expected {arguments}, got {len(gradients)})"
         )
     return [_checked(node, i, gradients[i], create) for i in node.plan.inputs]
-
-
-def _arrived(node: Node, slot: int, sums: dict[int, list[Any]], materialize: bool) -> Any:
-    if slot in sums:
-        value = sums[slot][0]
-        return value if isinstance(value, Variable) else wrap(value)
-    shape, dtype, module = (node.results or ())[slot]
-    return wrap(module.zeros(shape, dtype)) if materialize else None
 
 
 def _checked(node: Node, i: int, gradient: Any, create: bool) -> Any:

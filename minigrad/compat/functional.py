@@ -1,7 +1,6 @@
 """Derivatives of functions, by PyTorch's names: products with vectors, Jacobians, Hessians.
 
 All take a function of Tensors and its inputs, one Tensor or a tuple of them, and answer in the same form.
-``minigrad.func`` rests on the same parts.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from ..ops.elementwise import clone
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 Function = Callable[..., Any]
+Pair = tuple[Any, Any]
 Variables = tuple[Any, ...]
 _LINEAR = (
     "While computing the hessian, found that the jacobian of the user-provided function with respect to "
@@ -35,20 +35,14 @@ _UNUSED_TWICE = (
 )
 
 
-def vjp(
-    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Any, Any]:
-    """A vector times the Jacobian: vᵀ J.
+def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
+    """A vector times the Jacobian: (outputs, vᵀ J).
 
     Args:
-        func: takes Tensors, returns a Tensor or a tuple of them.
-        inputs: where, a Tensor or a tuple of them.
+        func: takes Tensors, returns a Tensor or a tuple of them. inputs: a Tensor or a tuple of them.
         v: of the outputs' form and shapes; None stands for 1 where the output is a single number.
         create_graph: keep the results differentiable.
         strict: refuse outputs that do not depend on an input (else their derivative is 0).
-
-    Returns:
-        The outputs, and the product, of the inputs' form.
 
     Raises TypeError: something else than Tensors. RuntimeError: a v that does not fit; see ``strict``.
     """
@@ -59,9 +53,7 @@ def vjp(
     return call.result(call.outputs, call.many), call.result(product, call.several)
 
 
-def jvp(
-    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Any, Any]:
+def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
     """The Jacobian times a vector: J v, the derivative in a direction. See ``vjp``; v and the product are of the
     inputs' and the outputs' form."""
     with enable_grad():
@@ -71,17 +63,13 @@ def jvp(
     return call.result(call.outputs, call.many), call.result(product, call.many)
 
 
-def vhp(
-    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Any, Any]:
+def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
     """A vector times the Hessian of a function with a single number as result: vᵀ H. See ``vjp``; v and the product
     are of the inputs' form, and ``strict`` refuses a derivative that does not depend on an input."""
     return _hessian_product("vhp", func, inputs, v, create_graph, strict)
 
 
-def hvp(
-    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-) -> tuple[Any, Any]:
+def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
     """The Hessian of a function with a single number as result, times a vector: H v. H is symmetric: see ``vhp``."""
     return _hessian_product("hvp", func, inputs, v, create_graph, strict)
 
@@ -94,25 +82,27 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """All derivatives of the outputs for the inputs, one walk back for each number of the outputs.
+    """All derivatives of the outputs for the inputs, one walk back for each number of the outputs: a Tensor of the
+    output's shape and then the input's; for a tuple of inputs a tuple of them; for a tuple of outputs a tuple of these.
 
     Args:
         func, inputs, create_graph, strict: see ``vjp``.
         vectorize: taken for PyTorch's signature, without effect.
         strategy: "reverse-mode", or with ``vectorize`` "forward-mode": the numbers are the same.
 
-    Returns:
-        A Tensor of the output's shape and then the input's; for a tuple of inputs a tuple of them; for a
-        tuple of outputs a tuple of these.
-
     Raises TypeError: something else than Tensors. RuntimeError: see ``strict``, which goes not with ``vectorize``.
     NotImplementedError: "forward-mode" without ``vectorize``.
     """
-    _check_strategy(strategy, vectorize)
-    return _jacobian("jacobian", func, inputs, create_graph, strict, vectorize)
+    return _jacobian("jacobian", func, inputs, create_graph, strict, vectorize, strategy)
 
 
-def _jacobian(name: str, func: Function, inputs: Any, create_graph: bool, strict: bool, vectorize: bool) -> Any:
+def _jacobian(
+    name: str, func: Function, inputs: Any, create_graph: bool, strict: bool, vectorize: bool, strategy: str
+) -> Any:
+    if strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError(f'Expected strategy to be either "forward-mode" or "reverse-mode", not {strategy!r}')
+    if strategy == "forward-mode" and not vectorize:
+        raise NotImplementedError('strategy="forward-mode" is only implemented for `vectorize=True`')
     if strict and vectorize:
         raise RuntimeError(
             f"{name}: `strict=True` and `vectorized=True` are not supported together. Please either set "
@@ -132,23 +122,17 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """All second derivatives of a function with a single number as result. See ``jacobian``.
-
-    Returns:
-        A Tensor of the input's shape twice; for a tuple of inputs a tuple of tuples of them.
-    """
-    _check_strategy(outer_jacobian_strategy, vectorize)
+    """All second derivatives of a function with a single number as result. See ``jacobian``. The result is a Tensor of
+    the input's shape twice; for a tuple of inputs a tuple of tuples of them."""
 
     def slope(*points: Any) -> Any:
         slopes = _Call("hessian", func, points, True, strict).slopes()
         return slopes if isinstance(inputs, tuple) else slopes[0]
 
-    return _jacobian("hessian", slope, inputs, create_graph, strict, vectorize)
+    return _jacobian("hessian", slope, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
 
 
-def _hessian_product(
-    name: str, func: Function, inputs: Any, v: Any, create_graph: bool, strict: bool
-) -> tuple[Any, Any]:
+def _hessian_product(name: str, func: Function, inputs: Any, v: Any, create_graph: bool, strict: bool) -> Pair:
     with enable_grad():
         call = _Call(name, func, inputs, create_graph, strict)
         vectors = _vectors(name, v, call.inputs, call.several, _INPUT)
@@ -158,11 +142,8 @@ def _hessian_product(
 
 
 class _Call:
-    """One call of a user's function: its inputs as nodes or leaves of a new graph, and its outputs.
-
-    Attributes:
-        several, many: whether inputs and outputs are tuples.
-    """
+    """One call of a user's function: its inputs as nodes or leaves of a new graph, and its outputs. ``several`` and
+    ``many`` say whether these are tuples."""
 
     def __init__(self, name: str, func: Function, inputs: Any, create: bool, strict: bool) -> None:
         self.name, self.create, self.strict = name, create, strict
@@ -249,13 +230,6 @@ def _vectors(name: str, v: Any, like: Variables, several: bool, what: str) -> Va
         if vector.array.shape != value.array.shape:
             raise RuntimeError(f"v has invalid size: should be {value.shape} but got {vector.shape}.")
     return vectors
-
-
-def _check_strategy(strategy: str, vectorize: bool) -> None:
-    if strategy not in ("forward-mode", "reverse-mode"):
-        raise AssertionError(f'Expected strategy to be either "forward-mode" or "reverse-mode", not {strategy!r}')
-    if strategy == "forward-mode" and not vectorize:
-        raise NotImplementedError('strategy="forward-mode" is only implemented for `vectorize=True`')
 
 
 border_functions(globals())

@@ -23,13 +23,9 @@ def fuse_conv_bn_weights(
     bn_b: Maybe,
     transpose: bool = False,
 ) -> Pair:
-    """Weight (O, C, ...) and bias (O) of a convolution and the batch norm of (O) channels after it.
-
-    Args:
-        bn_rm, bn_rv: the running mean and variance. bn_eps: added to the variance.
-        bn_w, bn_b: weight and bias of the batch norm; None for 1 and 0.
-        transpose: the weight is that of a transposed convolution, (C, O, ...).
-    """
+    """Weight (O, C, ...) and bias (O) of a convolution and the batch norm of (O) channels after it: its running mean
+    and variance, eps, weight and bias (None for 1 and 0). ``transpose``: the weight is a transposed convolution's, (C,
+    O, ...)."""
     bias = zeros_like(bn_rm) if conv_b is None else conv_b
     factor = (bn_rv + bn_eps).rsqrt() * (ones_like(bn_rm) if bn_w is None else bn_w)
     weight = conv_w * factor.reshape([-1 if axis == int(transpose) else 1 for axis in range(conv_w.ndim)])

@@ -84,15 +84,9 @@ def _reached(walk: Walk) -> set[Any]:
 def register_multi_grad_hook(
     tensors: Sequence[Any], fn: Callable[..., None], *, mode: Literal["all", "any"] = "all"
 ) -> _Handles:
-    """Call a function once for each backward pass, when the gradients of several tensors have arrived.
-
-    Args:
-        tensors: they require gradients.
-        fn: in mode "all" it gets the list of the gradients, with None for tensors that the pass does not reach; in
-            mode "any" the gradient that arrives first.
-
-    Returns:
-        A handle: ``remove()``, or the end of a ``with`` block, takes the hook away.
+    """Call a function once for each backward pass, when the gradients of several tensors have arrived: in mode "all"
+    with the list of the gradients, None for tensors that the pass does not reach; in mode "any" with the gradient that
+    arrives first. Returns a handle: ``remove()``, or the end of a ``with`` block, takes the hook away.
 
     Raises ValueError: another mode. RuntimeError: a tensor requires no gradient.
 
@@ -134,14 +128,11 @@ _refused = _Refused()
 
 
 class saved_tensors_hooks(Observer):
-    """Within it, the tensors that nodes keep pass through two functions.
+    """Within it, nodes keep what ``pack_hook`` returns for a tensor, of any type. When the backward pass needs the
+    tensor, ``unpack_hook`` gets that, and returns a tensor of the same shape.
 
-    Args:
-        pack_hook: called with each tensor that a node would keep; the node keeps the result instead, of any type.
-        unpack_hook: called with that when the backward pass needs the tensor; it returns one of the same shape.
-
-    The functions get a node's own result detached. Of several nested contexts the innermost counts, and a checkpoint's
-    region, which keeps nothing, is one.
+    A node's own result comes detached. Of several nested contexts the innermost counts, and a checkpoint's region,
+    which keeps nothing, is one.
 
     >>> sizes = []
     >>> x = mg.ones(3, requires_grad=True)
@@ -170,23 +161,6 @@ class saved_tensors_hooks(Observer):
         if node is not None and innermost is self and node.versions and not isinstance(node.saved, Lost):
             pack(node, self)
 
-    def packed(self, tensor: Any) -> Any:
-        """The pack hook's result for a tensor. Raises RuntimeError: the hook has changed the tensor."""
-        before = tensor._changes[0]
-        with no_grad():
-            kept = self.pack_hook(tensor)
-        if tensor._changes[0] != before:
-            raise RuntimeError("A saved tensor pack hook is modifying its input in place: work on a copy")
-        return kept
-
-    def unpacked(self, kept: Any) -> Any:
-        """The array of the tensor that the unpack hook gives."""
-        tensor = self.unpack_hook(kept)
-        if not isinstance(tensor, Variable):
-            kind = type(tensor).__name__
-            raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {kind}")
-        return tensor.array
-
 
 def pack(node: Node, hooks: saved_tensors_hooks, chosen: int | None = None) -> None:
     """Pack all that a node keeps, or one of the arguments that it keeps, by its place, or (-1) its result."""
@@ -213,11 +187,6 @@ class Packed(Lost):
         self.saved: list[Any] = list(node.saved)  # type: ignore[arg-type]
         self.out, self.residual = node.out, node.residual
 
-    def has(self, place: int) -> bool:
-        """Whether a part is packed: one of the arguments that the node keeps, by its place, or (-1) its result."""
-        part = self.out if place == -1 else self.saved[place]
-        return isinstance(part[0] if isinstance(part, tuple) else part, _Handed)
-
     def restore(self, node: Node) -> None:
         """Unpack all values, or, if a hook raises, none."""
         saved = [value.unpacked() if isinstance(value, _Handed) else value for value in self.saved]
@@ -236,16 +205,22 @@ class _Handed:
         self._hooks = hooks
         self._slot = value.slot if isinstance(value, _Result) else None
         self._history = history_of(value) if isinstance(value, Variable) else None
-        array = value.array if isinstance(value, _Result) else value
-        self._kept = hooks.packed(value if isinstance(value, Variable) else wrap(array))
+        tensor = value if isinstance(value, Variable) else wrap(getattr(value, "array", value))
+        before = tensor._changes[0]
+        with no_grad():
+            self._kept = hooks.pack_hook(tensor)
+        if tensor._changes[0] != before:
+            raise RuntimeError("A saved tensor pack hook is modifying its input in place: work on a copy")
 
     def unpacked(self) -> Any:
         """What was packed, with another array."""
-        array = self._hooks.unpacked(self._kept)
+        tensor = self._hooks.unpack_hook(self._kept)
+        if not isinstance(tensor, Variable):
+            kind = type(tensor).__name__
+            raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {kind}")
+        array = tensor.array
         if self._slot is not None:
-            result = object.__new__(_Result)
-            result.array, result.version, result.slot = array, [0, None], self._slot
-            return result
+            return _Result(array, [0, None], self._slot)
         return array if self._history is None else stand_in(array, self._history)
 
 
@@ -289,16 +264,17 @@ class SavedTensor:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor after it has been freed: set hooks before the backward pass"
             )
-        if isinstance(self._node.saved, Packed) and self._node.saved.has(self._place):
-            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set")
-        pack(self._node, saved_tensors_hooks(pack_hook, unpack_hook), self._place)
+        node, place = self._node, self._place
+        if isinstance(node.saved, Packed):
+            part = node.out if place == -1 else node.saved.saved[place]
+            if isinstance(part[0] if isinstance(part, tuple) else part, _Handed):
+                raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set")
+        pack(node, saved_tensors_hooks(pack_hook, unpack_hook), place)
 
 
 class save_on_cpu(saved_tensors_hooks):
     """Within it, the tensors that nodes keep lie in the CPU's memory, and go back to their device when needed.
-
-    Args:
-        pin_memory, device_type: for PyTorch's signature; the copies are those of ``Tensor.cpu``.
+    ``pin_memory`` and ``device_type`` have no effect.
 
     >>> x = mg.ones(3, requires_grad=True)
     >>> with mg.autograd.graph.save_on_cpu():
@@ -328,11 +304,7 @@ def _saved_tensors_hooks_is_enabled() -> bool:
 
 
 class MutationContext(Observer):
-    """The result of ``allow_mutation_on_saved_tensors``.
-
-    Attributes:
-        cloned: the copies that nodes keep now in place of tensors that were changed.
-    """
+    """The result of ``allow_mutation_on_saved_tensors``. ``cloned`` are the copies that nodes keep now."""
 
     def __init__(self) -> None:
         self.cloned: WeakValueDictionary[int, Any] = WeakValueDictionary()
@@ -349,22 +321,20 @@ class MutationContext(Observer):
         version, nodes = self._keepers.pop(id(tensor._changes), (None, ()))
         copies: dict[Any, Any] = {}
         for node in nodes:
-            if isinstance(node.saved, list):
-                self._keep_copies(node, node.saved, version, copies)
-
-    def _keep_copies(self, node: Node, saved: list[Any], version: Any, copies: dict[Any, Any]) -> None:
-        """Exchange what a node keeps; a Function's context holds this very list ``saved``."""
-        for i, value in enumerate(saved):
-            if isinstance(value, _Result) and value.version is version:
-                value.array, value.version = value.array.copy(), [0, None]
-            elif isinstance(value, Variable) and value._changes is version:
-                if value not in copies:
-                    copies[value] = stand_in(value.array.copy(), history_of(value))
-                    self.cloned[id(copies[value])] = copies[value]
-                saved[i] = copies[value]
-        if any(v is version for v, _ in node.versions[len(node.versions) - _results_kept(node) :]):
-            node.out = _mapped(node.out, lambda array: array.copy())
-        node.versions = [([0, None], 0) if v is version else (v, at) for v, at in node.versions]
+            saved = node.saved  # a Function's context holds this very list
+            if not isinstance(saved, list):
+                continue
+            for i, value in enumerate(saved):
+                if isinstance(value, _Result) and value.version is version:
+                    value.array, value.version = value.array.copy(), [0, None]
+                elif isinstance(value, Variable) and value._changes is version:
+                    if value not in copies:
+                        copies[value] = stand_in(value.array.copy(), history_of(value))
+                        self.cloned[id(copies[value])] = copies[value]
+                    saved[i] = copies[value]
+            if any(v is version for v, _ in node.versions[len(node.versions) - _results_kept(node) :]):
+                node.out = _mapped(node.out, lambda array: array.copy())
+            node.versions = [([0, None], 0) if v is version else (v, at) for v, at in node.versions]
 
 
 def _results_kept(node: Node) -> int:

@@ -43,14 +43,8 @@ def set_dir(d: str | os.PathLike[str]) -> None:
 
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
-    """Save what a URL holds in the file ``dst``, which is only replaced when all of it has come.
-
-    Args:
-        hash_prefix: the beginning of its SHA-256, in hexadecimal digits; RuntimeError if it begins otherwise.
-        progress: not used.
-
-    Raises OSError for what cannot be had.
-    """
+    """Save what a URL holds in the file ``dst``, which is only replaced when all of it has come. ``progress`` is not
+    used. Raises OSError: it cannot be had; RuntimeError: its SHA-256 does not begin with ``hash_prefix``."""
     with replaced(os.path.expanduser(dst)) as path, open(path, "w+b") as file:
         with urlopen(Request(url, headers={"User-Agent": "torch.hub"})) as source:
             shutil.copyfileobj(source, file)
@@ -74,9 +68,8 @@ def load_state_dict_from_url(
     Args:
         model_dir: the folder to keep it in; by default "checkpoints" below ``get_dir()``.
         map_location, weights_only: see ``load``. In PyTorch, ``weights_only`` is False here by default.
-        progress: not used.
         check_hash: compare the file with the digits in its name: "resnet18-bfd8deac.pth"; RuntimeError for another.
-        file_name: its name; by default the URL's.
+        file_name: its name; by default the URL's. progress: not used.
     """
     folder = Path(os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir)
     folder.mkdir(parents=True, exist_ok=True)

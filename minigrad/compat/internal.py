@@ -5,17 +5,16 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from contextlib import ContextDecorator, suppress
-from functools import partial
 from importlib import import_module
 from operator import attrgetter
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from ..autograd.mode import state
 from ..backend import Device
-from ..backend.dtype import bool_, int64
+from ..backend.dtype import int64
 from ..cuda import current_device, is_available
 from ..extension import PACKAGE
 from ..functions.conversion import target_of
@@ -26,7 +25,6 @@ from ..tensor import Tensor
 from .func import swap
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
-Message = Callable[[], Any] | None
 
 # Devices ----------------------------------------------------------------------------------------------------
 
@@ -44,9 +42,7 @@ def current_accelerator(check_available: bool = False) -> Device | None:
     return Device("cuda") if is_available() else None
 
 
-def _get_available_device_type() -> str | None:
-    """ "cuda", or None where there is none."""
-    return "cuda" if is_available() else None
+_get_available_device_type = lambda: "cuda" if is_available() else None
 
 
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
@@ -93,26 +89,16 @@ def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[T
     return tuple(piece.view_as(tensor) for piece, tensor in zip(pieces, tensors, strict=True))
 
 
-def _shape_as_tensor(input: Tensor) -> Tensor:
-    """The shape as int64."""
-    return tensor(list(input.shape), dtype=int64)
-
-
+_shape_as_tensor = lambda input: tensor(list(input.shape), dtype=int64)
 _element_size = attrgetter("itemsize")  # of a dtype
-
-
-class _Capsule:
-    """A capsule of main memory, as an object that hands it out, as NumPy wants it."""
-
-    def __init__(self, capsule: Any) -> None:
-        self.__dlpack__ = lambda **options: capsule
-        self.__dlpack_device__ = lambda: (1, 0)
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor in the memory of another library's array, or of a capsule."""
-    array: Any = np.from_dlpack(ext_tensor if hasattr(ext_tensor, "__dlpack__") else _Capsule(ext_tensor))
-    result = from_numpy(array).to(device)
+    source = ext_tensor
+    if not hasattr(ext_tensor, "__dlpack__"):  # a capsule of main memory; NumPy wants an object that hands it out
+        source = SimpleNamespace(__dlpack__=lambda **options: ext_tensor, __dlpack_device__=lambda: (1, 0))
+    result = from_numpy(np.from_dlpack(source)).to(device)
     return result.clone() if copy else result
 
 
@@ -120,11 +106,7 @@ to_dlpack = Tensor.__dlpack__
 
 
 class WeakIdKeyDictionary(MutableMapping[Any, Any]):
-    """A mapping whose items go when their keys do. Two keys are one where they are one object.
-
-    Args:
-        dict: a mapping to begin with. ref_type: not used.
-    """
+    """A mapping whose items go when their keys do. Two keys are one where they are one object."""
 
     def __init__(self, dict: Any = None, ref_type: Any = None) -> None:
         self._items: Any = {}
@@ -199,15 +181,9 @@ class _AnyTensor(type):
 
 
 class Variable(metaclass=_AnyTensor):
-    """``torch.autograd.Variable``, from the time when a tensor alone had no gradient: a new leaf on a tensor's memory.
-
-    Args:
-        data: a tensor; None for an empty one.
-        requires_grad: whether the leaf requires a gradient, whatever ``data`` does.
-        volatile: from before ``no_grad``; without effect, as in PyTorch.
-
-    Raises TypeError: ``data`` is not a tensor; ValueError: ``volatile`` with ``requires_grad``.
-    """
+    """``torch.autograd.Variable``, from the time when only it had a gradient: a new leaf on the memory of ``data``
+    (None: an empty tensor). ``volatile`` is from before ``no_grad``, and has no effect, as in PyTorch. Raises
+    TypeError: ``data`` is not a tensor; ValueError: ``volatile`` with ``requires_grad``."""
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool | None = None) -> Any:
         if data is not None and not isinstance(data, Tensor):
@@ -237,27 +213,14 @@ def _assert(condition: Any, message: Any) -> None:
         raise AssertionError(message)
 
 
-def _check_with(error_type: type[Exception], cond: bool, message: Message = None) -> None:
-    """Raise an error where a condition is False. ``message``, a function without arguments, returns its text. Raises
-    TypeError: ``cond`` is no bool, or ``message`` no function."""
+def _check(cond: bool, message: Callable[[], Any] | None = None) -> None:
+    """Raise RuntimeError where a condition is False; ``message()`` returns its text. Raises TypeError: ``cond`` is no
+    bool, or ``message`` no function."""
     if not isinstance(cond, bool):
-        hint = ". For tensors, use torch._check_tensor_all()" if isinstance(cond, Tensor) else ""
+        hint = ". For tensors, pass bool(cond.all())" if isinstance(cond, Tensor) else ""
         raise TypeError(f"cond must be a bool, but got {type(cond)}{hint}")
     if cond:
         return
     if message is not None and not callable(message):
         raise TypeError("message must be a callable")
-    raise error_type(str(message()) if message else "Expected cond to be True, but got False.")
-
-
-def _check_tensor_all_with(error_type: type[Exception], cond: Tensor, message: Message = None) -> None:
-    """The same for a tensor of bools, all of which must be True."""
-    if not isinstance(cond, Tensor):
-        raise TypeError(f"cond must be a tensor, but got {type(cond)}")
-    if cond.dtype is not bool_:
-        raise TypeError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")
-    _check_with(error_type, bool(cond.all().item()), message)
-
-
-_check = partial(_check_with, RuntimeError)
-_check_tensor_all = partial(_check_tensor_all_with, RuntimeError)
+    raise RuntimeError(str(message()) if message else "Expected cond to be True, but got False.")

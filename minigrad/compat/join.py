@@ -25,7 +25,7 @@ __all__ = ["Join", "JoinHook", "Joinable"]
 
 
 class JoinHook:
-    """The part that a rank at its end takes in an object's work."""
+    """The part that a rank at its end takes in an object's work. ``_begin`` and ``_end`` enclose the context."""
 
     def main_hook(self) -> None:
         """Take part in the collectives of a step of the other ranks."""
@@ -33,11 +33,8 @@ class JoinHook:
     def post_hook(self, is_last_joiner: bool) -> None:
         """Called once when all ranks are at their end. ``is_last_joiner``: whether this one was among the last."""
 
-    def _begin(self) -> None:
-        """The context begins."""
-
-    def _end(self) -> None:
-        """The context ends, with or without an error."""
+    _begin: Any = lambda self: None
+    _end: Any = _begin
 
 
 class _JoinConfig(NamedTuple):
@@ -70,15 +67,13 @@ class Joinable(ABC):
 
 
 class Join:
-    """The context.
+    """The context. Raises ValueError for no object, and for objects of different groups.
 
     Args:
         joinables: the objects, in the order in which a step uses them.
         enable: False leaves the loop as it is.
         throw_on_early_termination: raise RuntimeError on all ranks as soon as one is at its end.
         kwargs: for the hooks. ``divide_by_initial_world_size`` is DistributedDataParallel's.
-
-    Raises ValueError for no object, and for objects of different groups.
     """
 
     def __init__(
@@ -129,16 +124,11 @@ class Join:
 
     @staticmethod
     def notify_join_context(joinable: Any) -> Any:
-        """Say that this rank begins a step; only the first object of a context does. Returns None,
-        when all ranks have answered.
-
-        Raises RuntimeError if a rank is at its end, and the context is to throw.
-        """
+        """Say that this rank begins a step; only the first object of a context does. Returns None, when all ranks have
+        answered. Raises RuntimeError: a rank is at its end, and the context is to throw."""
         config = getattr(joinable, "_join_config", _JoinConfig())
-        if not (config.is_first_joinable and config.enable):
-            return
-        group = _group(joinable)
-        if not all(gathered(1, group)) and config.throw_on_early_termination:
+        begins = config.is_first_joinable and config.enable
+        if begins and not all(gathered(1, _group(joinable))) and config.throw_on_early_termination:
             raise RuntimeError(_EXHAUSTED)
 
 

@@ -38,13 +38,8 @@ class UninitializedTensorMixin(Tensor):
             "counting parameters. Call the module with an input first to initialize it"
         )
 
-    def numel(self) -> int:
-        """There is no shape to count by."""
-        return self.shape.numel()
-
-    def detach(self) -> Any:
-        """Itself: a state dict shows that there is nothing yet."""
-        return self
+    numel: Any = lambda self: self.shape.numel()  # which raises the error
+    detach: Any = lambda self: self  # a state dict shows that there is nothing yet
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Give it a shape; it becomes a Parameter or a Tensor, whose values are not set."""
@@ -84,7 +79,8 @@ class UninitializedBuffer(UninitializedTensorMixin, Buffer):
 
 
 class LazyModuleMixin(Module):
-    """Before a module's class: its parameters may be an ``UninitializedParameter`` until the first call.
+    """Before a module's class: its parameters may be an ``UninitializedParameter`` until the first call, with which the
+    module becomes a ``cls_to_become``, if there is one.
 
         class Scale(LazyModuleMixin, nn.Module):
             def __init__(self):
@@ -97,9 +93,6 @@ class LazyModuleMixin(Module):
 
             def forward(self, x):
                 return x * self.factor
-
-    Attributes:
-        cls_to_become: a class that the module gets with its parameters, or None.
     """
 
     cls_to_become: Any = None
@@ -113,19 +106,16 @@ class LazyModuleMixin(Module):
         """Give the parameters their shapes and values, from the arguments of the first call."""
         raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
 
-    def _infer_parameters(self, module: Module, args: Any, kwargs: Any = None) -> None:
-        self.initialize_parameters(*args, **(kwargs or {}))
+    def _hooked_call(self, *args: Any, **kwargs: Any) -> Any:
+        if not self._waits:
+            return super()._hooked_call(*args, **kwargs)
+        self.initialize_parameters(*args, **kwargs)
         if self.has_uninitialized_params():
             raise RuntimeError(f"module {self._get_name()} has not been fully initialized")
         self._waits = False
         if self.cls_to_become is not None:
             del self._waits
             self.__class__ = self.cls_to_become
-
-    def _hooked_call(self, *args: Any, **kwargs: Any) -> Any:
-        if not self._waits:
-            return super()._hooked_call(*args, **kwargs)
-        self._infer_parameters(self, args, kwargs)
         return self._hooked_call(*args, **kwargs)  # of the class that it has become
 
     def _apply(self, fn: Any, recurse: bool = True) -> Any:
@@ -151,6 +141,7 @@ class _Lazy(LazyModuleMixin, Layer):
 
     _becomes: ClassVar[Any]  # the layer
     _width: ClassVar[str]  # its first argument
+    _axis: ClassVar[int] = 1  # of the input, along which it is counted
     _defaults: ClassVar[dict[str, Any]] = {}  # arguments' defaults, where the layer has others
 
     def __init_subclass__(cls, **constants: Any) -> None:
@@ -174,7 +165,7 @@ class _Lazy(LazyModuleMixin, Layer):
 
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
         """Draw the parameters that an input needs."""
-        width = self._width_of(input)
+        width = int(input.shape[self._axis])
         if self.has_uninitialized_params():
             tensors = [t for t in (*self._parameters.values(), *self._buffers.values()) if t is not None]
             layer = self._becomes(width, **self._arguments, device=tensors[0].device, dtype=tensors[0].dtype)
@@ -188,26 +179,21 @@ class _Lazy(LazyModuleMixin, Layer):
         setattr(self, self._width, width)
         del self._arguments
 
-    def _width_of(self, input: Tensor) -> int:
-        return int(input.shape[1])
 
-
-class LazyLinear(_Lazy, Linear, becomes=Linear, width="in_features"):
+class LazyLinear(_Lazy, Linear, becomes=Linear, width="in_features", axis=-1):
     """``Linear(in_features, ...)`` with the width of its first input's last axis."""
-
-    def _width_of(self, input: Tensor) -> int:
-        return int(input.shape[-1])
 
 
 class _LazyConv(_Lazy, becomes=Conv1d, width="in_channels"):
     kernel_size: tuple[int, ...]
 
-    def _width_of(self, input: Tensor) -> int:
+    def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
+        """Draw the parameters that an input needs."""
         n = len(self.kernel_size)
         if input.ndim not in (n + 1, n + 2):
             expected = f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {type(self).__name__}"
             raise RuntimeError(f"{expected}, but got input of size: {list(input.shape)}")
-        return int(input.shape[-n - 1])
+        super().initialize_parameters(input if input.ndim == n + 2 else input.unsqueeze(0))
 
 
 def _lazy(base: Any, layer: Any, **constants: Any) -> Any:

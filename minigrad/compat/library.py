@@ -22,12 +22,8 @@ __all__ = ["CustomOpDef", "Library", "custom_op", "define", "impl", "register_au
 
 
 class CustomOpDef:
-    """An operator: ``torch.ops.NAMESPACE.NAME``, all its overloads, and what ``custom_op`` returns.
-
-    Args:
-        namespace, name: its name.
-        function: what it computes; None until ``impl``.
-    """
+    """An operator: ``torch.ops.NAMESPACE.NAME``, all its overloads, and what ``custom_op`` returns. A function computes
+    it; there is none until ``impl``."""
 
     def __init__(self, namespace: str, name: str, function: Callable[..., Any] | None = None) -> None:
         self._namespace, self._opname = namespace, name
@@ -48,7 +44,7 @@ class CustomOpDef:
             return self._function(*args, **kwargs)
         compute, (backward, setup_context) = self._function, self._autograd
         methods = {"forward": lambda *flat: compute(*flat), "backward": backward}
-        methods["setup_context"] = setup_context or _nothing
+        methods["setup_context"] = setup_context or (lambda ctx, inputs, output: None)
         function: Any = type(self.__name__, (Function,), {name: staticmethod(m) for name, m in methods.items()})
         return function.apply(*args, *kwargs.values())
 
@@ -57,9 +53,7 @@ class CustomOpDef:
             raise AttributeError(name)
         return self  # an overload
 
-    def overloads(self) -> list[str]:
-        """Their names: the only one's."""
-        return ["default"]
+    overloads = lambda self: ["default"]
 
     def __repr__(self) -> str:
         return f"<OpOverloadPacket(op={self._namespace!r}.{self._opname!r})>"
@@ -81,10 +75,6 @@ class CustomOpDef:
     def register_autograd(self, backward: Callable[..., Any], *, setup_context: Any = None) -> None:
         """Set ``backward(ctx, *grads)``, and ``setup_context(ctx, inputs, output)`` that prepares it."""
         self._autograd = (backward, setup_context)
-
-
-def _nothing(ctx: Any, inputs: Any, output: Any) -> None:
-    """The ``setup_context`` of operators that have none."""
 
 
 _OPS: dict[str, CustomOpDef] = {}
@@ -138,14 +128,8 @@ def custom_op(
     schema: str | None = None,
     tags: Any = None,
 ) -> Any:
-    """Register a function as ``torch.ops.NAMESPACE.NAME``; without ``fn``, a decorator.
-
-    Args:
-        name: "namespace::name".
-        mutates_args, device_types, schema, tags: not used: Python calls the function as it is.
-
-    Raises ValueError: the name has no namespace.
-    """
+    """Register a function as ``torch.ops.NAMESPACE.NAME``, by the name "namespace::name"; without ``fn``, a decorator.
+    Python calls the function as it is: the other arguments are not used. Raises ValueError: there is no namespace."""
     op = _op(name)
 
     def register(function: Callable[..., Any]) -> CustomOpDef:
@@ -182,13 +166,7 @@ def define(qualname: str, schema: str = "", *, lib: Any = None, tags: Any = ()) 
 
 
 class Library:
-    """The operators of a namespace.
-
-    Args:
-        ns: the namespace.
-        kind: "DEF", "IMPL" or "FRAGMENT".
-        dispatch_key: not used.
-    """
+    """The operators of the namespace ``ns``. ``kind`` is "DEF", "IMPL" or "FRAGMENT"; ``dispatch_key`` is not used."""
 
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
         self.ns, self.kind = ns, kind

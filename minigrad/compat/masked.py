@@ -140,10 +140,8 @@ def var(
     dtype: Any = None,
     mask: Mask = None,
 ) -> Tensor:
-    """The variance over ``dim``: Σ (x - mean)² / (n - correction), of the n elements under the mask.
-
-    ``unbiased`` is a correction of 1 or 0; with both arguments it raises ValueError.
-    """
+    """The variance over ``dim``: Σ (x - mean)² / (n - correction), of the n elements under the mask. ``unbiased`` is a
+    correction of 1 or 0; with both arguments it raises ValueError."""
     if unbiased is not None and correction is not None:
         raise ValueError("var: only one of unbiased and correction may be given")
     minus = float(correction if correction is not None else unbiased is not False)

@@ -19,26 +19,24 @@ from ..backend import dtype
 from ..extension import NO_FOLDER, PACKAGE, MissingName, ModuleWithoutFile
 from ..tensor import Tensor
 from . import foreach, library, old_paths
-from .absent import AbsentModule, absent, instead, names_in, refusal, rows
+from .absent import ABSENT, AbsentModule, absent, instead, refusal, rows
 
 # Modules without a file, and files by other names. Sources in parentheses are asked for a name one after the other,
 # after the other tables, and (), which is none, leaves these alone.
 _MODULES = """
-torch | () | _C __config__ _tensor_str accelerator compiler cpu export fx jit mps mtia onnx xpu
-torch._C | () | _autograd _functions _functorch
-torch._C | compat.internal | _nn
-torch._dynamo | () | _trace_wrapped_higher_order_op
-torch.autograd | () | forward_ad variable
-torch.nn.utils | () | _named_member_accessor
-torch.onnx | () | symbolic_helper
-torch.utils | () | _contextlib _python_dispatch
+torch | () | _C _C._autograd _C._functions _C._functorch __config__ _dynamo._trace_wrapped_higher_order_op _tensor_str
+    accelerator autograd.forward_ad autograd.variable compiler cpu distributed.algorithms
+    distributed.algorithms.ddp_comm_hooks distributed.checkpoint.state_dict distributed.elastic
+    distributed.elastic.multiprocessing distributed.elastic.multiprocessing.errors distributed.optim distributed.rpc
+    distributed.tensor distributed.tensor.placement_types export fx jit mps mtia nn.utils._named_member_accessor onnx
+    onnx.symbolic_helper utils._contextlib utils._python_dispatch xpu
 torch | compat. | backends distributions func hub library linalg masked overrides signal special testing types
 torch | compat.functions. | fft return_types
 torch | backend. | storage version
 torch | backend.version | torch_version
-torch | compat.internal | _utils
+torch | compat.internal | _C._nn _utils compat.core utils.dlpack utils.weak
 torch | compiler | _dynamo
-torch | distributed.launch | run
+torch torch.distributed | distributed.launch | run
 torch | (=multiprocessing) | multiprocessing
 torch | (compat.amp compat.autocast) | amp
 torch | (compat.func) | functorch
@@ -57,19 +55,12 @@ torch.backends | compat.backends: | cpu cuda cudnn mkl mkldnn mps openmp opt_ein
 torch.cpu torch.cuda | (compat.amp) | amp
 torch.cuda.amp | (cuda.amp) | autocast_mode grad_scaler
 torch.cuda | cuda | memory random
-torch.distributed | () | algorithms elastic optim rpc tensor
-torch.distributed | distributed.launch | run
 torch.distributed | (distributed) | constants distributed_c10d utils
 torch.distributed | (distributed.functional) | nn
-torch.distributed.algorithms | () | ddp_comm_hooks
 torch.distributed.algorithms | compat. | join
 torch.distributed.algorithms.ddp_comm_hooks | distributed.hooks | default_hooks
-torch.distributed.checkpoint | () | state_dict
-torch.distributed.elastic | () | multiprocessing
-torch.distributed.elastic.multiprocessing | () | errors
 torch.distributed.nn | distributed. | functional
 torch.distributed.optim | optim.zero_redundancy | zero_redundancy_optimizer
-torch.distributed.tensor | () | placement_types
 torch.distributions | compat.distributions.choices | relaxed_bernoulli
 torch.distributions | (compat.distributions) | bernoulli beta binomial categorical cauchy chi2 continuous_bernoulli
     dirichlet exp_family exponential fishersnedecor geometric gumbel half_cauchy half_normal independent
@@ -99,10 +90,8 @@ torch.nn.utils | (nn.init) | init
 torch.optim | (optim) | adadelta adafactor adagrad adamax adamw asgd lbfgs nadam radam rmsprop rprop sparse_adam
 torch.utils | compat.foreach | _foreach_utils
 torch.utils | compat.hub | model_zoo
-torch.utils | compat.internal | dlpack weak
 torch.utils | (nn.hooks tensor) | hooks
 torch.utils.data | utils.data.sampler | distributed
-torch.compat | compat.internal | core
 """
 
 # Names in a module.
@@ -125,8 +114,7 @@ torch | compat.functions: | aminmax bartlett_window bincount blackman_window buc
     logcumsumexp logdet lu lu_solve lu_unpack matrix_exp matrix_power median mode msort mvlgamma nanmean nanmedian
     nanquantile nansum orgqr ormqr pca_lowrank pdist pinverse polygamma qr quantile searchsorted sinc slogdet std_mean
     stft svd svd_lowrank tensordot triangular_solve unique_consecutive vander var_mean vdot
-torch | compat.internal: | ScriptModule _assert _check _check_tensor_all _check_tensor_all_with _check_with
-    _shape_as_tensor from_dlpack get_device_module
+torch | compat.internal: | ScriptModule _assert _check _shape_as_tensor from_dlpack get_device_module
 torch | compat.linalg: | matrix_rank
 torch | compat.native: | _chunk_cat _grouped_mm=grouped_mm _softmax_backward_data constant_pad_nd grid_sampler
     grid_sampler_2d=grid_sampler grid_sampler_3d=grid_sampler native_batch_norm native_group_norm native_layer_norm
@@ -176,8 +164,7 @@ torch.cuda.amp | compat.amp: | GradScaler=CudaGradScaler
 torch.cuda.amp | compat.autocast: | autocast=CudaAutocast custom_bwd=cuda_custom_bwd custom_fwd=cuda_custom_fwd
 torch.distributed | =builtins: | DistBackendError=RuntimeError DistError=RuntimeError DistNetworkError=RuntimeError
     DistStoreError=TimeoutError
-torch.distributed | compat.distributed: | _broadcast_coalesced _sync_module_states new_subgroups
-    new_subgroups_by_enumeration
+torch.distributed | compat.distributed: | _sync_module_states new_subgroups new_subgroups_by_enumeration
 torch.distributed | distributed.collectives: | _all_gather_base=all_gather_into_tensor
     _reduce_scatter_base=reduce_scatter_tensor
 torch.distributed | distributed.group: | _get_default_group=the_group _rank_not_in_group=is_outside
@@ -409,8 +396,8 @@ def resolve(source: str) -> Any:
 def others(place: str) -> list[str]:
     """All names that ``find`` knows in a module, for ``dir``."""
     path = _torch_path(place)
-    below = (name for parent, _, name in (module.rpartition(".") for module in MODULES) if parent == path)
-    return sorted({*NAMES.get(path, {}), *names_in(path), *below})
+    parts = (known.rpartition(".") for known in (*MODULES, *ABSENT) if "*" not in known)
+    return sorted({*NAMES.get(path, {}), *(name for parent, _, name in parts if parent == path)})
 
 
 def _torch_path(place: str) -> str:
@@ -436,23 +423,17 @@ _SEARCHED = "nn nn.functional nn.init nn.utils nn.utils.rnn optim optim.lr_sched
 
 
 def missing(place: str, name: str) -> str:
-    """The error's text: the full name, and what to use instead of PyTorch's or the nearest name. See MissingName."""
+    """The error's text: the full name, and what to use instead of PyTorch's, or the name that is spelt most like it in
+    its place, or exactly like it in another. See MissingName."""
     if instead(_torch_name(place, name)):
         return refusal(_torch_name(place, name))
     full = dtype.shown(_torch_name(place, name))  # "minigrad.nn.x", in a PyTorch program "torch.nn.x"
     text = f"minigrad has no {full}" if full.startswith("torch.") else f"there is no {full}"
-    near = _nearest(place, name)
-    return f"{text}; nearest: {dtype.shown(near)}" if near else text
-
-
-def _nearest(place: str, name: str) -> str:
-    """The path of the name that is spelt most like ``name`` in its place, or exactly like it in another; or ""."""
     close = difflib.get_close_matches(name, _public_names(place), n=1)
+    near = [_torch_name(place, other) for other in close]
     if not close or close[0].lower() != name.lower():
-        for path in map(_full, ("", *_SEARCHED.split())):
-            if name in _public_names(path):
-                return _torch_name(path, name)
-    return _torch_name(place, close[0]) if close else ""
+        near = [_torch_name(p, name) for p in map(_full, ("", *_SEARCHED.split())) if name in _public_names(p)] + near
+    return f"{text}; nearest: {dtype.shown(near[0])}" if near else text
 
 
 def _public_names(place: str) -> list[str]:

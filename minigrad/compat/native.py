@@ -85,12 +85,8 @@ def grouped_mm(mat_a: Tensor, mat_b: Tensor, offs: Maybe = None, bias: Maybe = N
     """A product for each of G groups: ``torch._grouped_mm``, the layers of a mixture of experts.
 
     Of a matrix and G of them, a group is rows of the first, (N, K) and (G, K, M) -> (N, M), or columns of the second,
-    (G, N, K) and (K, M) -> (N, M); of two matrices it is a part of K: (G, N, M). Rows of no group are 0.
-
-    Args:
-        offs: where each group ends, int32.
-
-    Raises RuntimeError: there are no offsets for a matrix, or some for none.
+    (G, N, K) and (K, M) -> (N, M); of two matrices it is a part of K: (G, N, M). Rows of no group are 0. ``offs``,
+    int32, says where each group ends. Raises RuntimeError: there are no offsets for a matrix, or some for none.
     """
     sides = mat_a.ndim, mat_b.ndim
     if (offs is None) != (sides == (3, 3)):

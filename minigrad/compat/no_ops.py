@@ -1,9 +1,7 @@
-"""What PyTorch programs call and minigrad does not need: functions that do nothing. ``names.py`` says which names
-these are.
+"""What PyTorch programs call and minigrad does not need: functions that do nothing. ``names.py`` says which names.
 
-Nothing is compiled, traced or recorded here, so functions and modules come back as they are; a module that was
-"compiled" is the same module, and its state dict's keys have no ``_orig_mod.``. No rank calls functions of another,
-tensors are sent by pickle, and ops run one after another.
+Nothing is compiled, traced or recorded here: functions and modules come back as they are, and a "compiled" module's
+state dict has no ``_orig_mod.``. No rank calls functions of another, tensors are sent by pickle, and ops run in order.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """The nodes of a graph as PyTorch's programs see them: their names, what they keep, hooks on them.
-
-``autograd/graph.py`` calls these functions for everything that a node itself does not know.
-"""
+``autograd/graph.py`` calls these functions for everything that a node itself does not know."""
 
 from __future__ import annotations
 
@@ -57,24 +55,14 @@ def _getitem(node: Node) -> str:
 
 
 def _matmul(node: Node) -> str:
-    a, b = _ndim(node, 0), _ndim(node, 1)
+    axes = _ndim(node, 0), _ndim(node, 1)
     names = {(1, 1): "Dot", (2, 1): "Mv", (2, 2): "Mm"}
-    return names.get((a, b), "UnsafeView" if a > 2 or b > 2 else "Squeeze")
+    return names.get(axes, "UnsafeView" if max(axes) > 2 else "Squeeze")
 
 
 def _linear(node: Node) -> str:
-    has_bias = _is_tensor(node, 2)
-    if _ndim(node, 0) == 2:
-        return "Addmm" if has_bias else "Mm"
-    return "View" if has_bias else "UnsafeView"
-
-
-def _by_dim(name: str) -> Callable[[Node], str]:
-    return lambda node: f"{name}Backward{int(_has_dim(node))}"
-
-
-def _by_tensor(name: str, place: int) -> Callable[[Node], str]:
-    return lambda node: f"{name}Backward{int(_is_tensor(node, place))}"
+    plain, with_bias = ("Mm", "Addmm") if _ndim(node, 0) == 2 else ("UnsafeView", "View")
+    return with_bias if _is_tensor(node, 2) else plain
 
 
 _PLAIN = """
@@ -96,13 +84,17 @@ _NAMES: dict[str, str | Callable[[Node], str]] = {
     "div": lambda node: "Div" if _is_tensor(node, 0) else "Mul",
     "fft": lambda node: "FftC2C" if node.edges[0][3].kind == "c" else "FftR2C",
     "getitem": _getitem,
-    **{name: _by_tensor(name.capitalize(), place) for name, place in (("fmod", 1), ("lerp", 2), ("remainder", 1))},
+    "fmod": lambda node: f"FmodBackward{int(_is_tensor(node, 1))}",
+    "lerp": lambda node: f"LerpBackward{int(_is_tensor(node, 2))}",
+    "remainder": lambda node: f"RemainderBackward{int(_is_tensor(node, 1))}",
     "linear": _linear,
     "matmul": _matmul,
     "pick": lambda node: {4: "MaxPool2DWithIndices", 5: "MaxPool3DWithIndices"}.get(_ndim(node, 0), "Squeeze"),
     "pow": lambda node: f"PowBackward{0 if not _is_tensor(node, 1) else 1 if _is_tensor(node, 0) else 2}",
     "sub": lambda node: "Sub" if _is_tensor(node, 0) else "RsubBackward1",
-    **{name: _by_dim(name.capitalize()) for name in ("mean", "prod", "squeeze", "sum")},
+    **dict.fromkeys(
+        ("mean", "prod", "squeeze", "sum"), lambda node: f"{node.op.name.capitalize()}Backward{int(_has_dim(node))}"
+    ),
 }
 
 
@@ -179,12 +171,7 @@ _OF_NUMBERS = ("add", "div", "mul", "sub", "where")
 
 
 class Around:
-    """Hooks on a node, or on the accumulation of a leaf's gradient.
-
-    Attributes:
-        first: called with the gradients that have arrived, before the node's rules run.
-        last: called with the gradients of the inputs and with those that had arrived, when they have run.
-    """
+    """Hooks on a node, or on the accumulation of a leaf's gradient: see ``_register``."""
 
     def __init__(self) -> None:
         self.first: dict[int, Callable[..., Any]] = {}
@@ -253,17 +240,15 @@ def _replaced(result: Any, before: tuple[Any, ...]) -> tuple[Any, ...]:
     return result
 
 
-def _around(node: Any) -> Around:
+def _register(place: str, node: Any, fn: Callable[..., Any]) -> RemovableHandle:
+    """Call ``fn(grad_inputs, grad_outputs)`` when the rules have run ("last"), or ``fn(grad_outputs)`` before they
+    run ("first"). A result replaces its first argument."""
     if isinstance(node, graph.AccumulateGrad):
-        node.variable._around = node.variable._around or Around()
-        return node.variable._around
-    node.hooks = {} if node.hooks is None else node.hooks
-    return node.hooks.setdefault(AROUND, Around())
+        around = node.variable._around = node.variable._around or Around()
+    else:
+        node.hooks = {} if node.hooks is None else node.hooks
+        around = node.hooks.setdefault(AROUND, Around())
+    return RemovableHandle(getattr(around, place), fn)
 
 
-_METHODS: dict[str, Callable[..., Any]] = {
-    # calls fn(grad_inputs, grad_outputs) when the node's rules have run; a result replaces grad_inputs
-    "register_hook": lambda node, fn: RemovableHandle(_around(node).last, fn),
-    # calls fn(grad_outputs) before they run; a result replaces these
-    "register_prehook": lambda node, fn: RemovableHandle(_around(node).first, fn),
-}
+_METHODS = {"register_hook": partial(_register, "last"), "register_prehook": partial(_register, "first")}

@@ -1,7 +1,5 @@
-"""``DataParallel`` and the like for one process and one device: the module itself, under PyTorch's names.
-
-Nothing is split, copied or sent. Functions with an argument for devices raise NotImplementedError for several.
-"""
+"""``DataParallel`` and the like for one process and one device: the module itself, under PyTorch's names. Nothing is
+split, copied or sent. Functions with an argument for devices raise NotImplementedError for several."""
 
 from __future__ import annotations
 
@@ -36,22 +34,18 @@ class Wrapper(FunctionLayer, fields=True):
     dim: int = 0
 
     def __post_init__(self) -> None:
-        self.device_ids = [_index(device) for device in self.device_ids or ()]
+        index: Any = lambda device: device if isinstance(device, int) else Device(device).index
+        self.device_ids = [index(device) for device in self.device_ids or ()]
         _check_one(self.device_ids or [0], type(self).__name__)
-        self.output_device = None if self.output_device is None else _index(self.output_device)
+        self.output_device = None if self.output_device is None else index(self.output_device)
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         return self.module(*inputs, **kwargs)
 
 
 class DataParallel(Wrapper):
-    """Calls ``module`` with the whole batch.
-
-    Args:
-        device_ids: one GPU, or none. output_device, dim: kept as attributes.
-
-    Raises NotImplementedError: there are several devices.
-    """
+    """Calls ``module`` with the whole batch. ``device_ids`` is one GPU, or none; ``output_device`` and ``dim`` have no
+    effect. Raises NotImplementedError: there are several devices."""
 
 
 def data_parallel(
@@ -93,10 +87,6 @@ def gather(outputs: Devices, target_device: Any, dim: int = 0) -> Any:
     """The one device's output."""
     _check_one(outputs, "gather")
     return outputs[0]
-
-
-def _index(device: Any) -> int | None:
-    return device if isinstance(device, int) else Device(device).index
 
 
 # Those of ``nn.parallel._functions``: ``Broadcast.apply(target_gpus, *tensors)`` and its like

@@ -1,11 +1,10 @@
 """``torch.overrides``: classes that answer for functions by ``__torch_function__``, and modes that see every call.
 
-The functions of the library look for neither. When a program enters its first mode, makes the first tensor of a class
-of its own, or gives a function an object that has a ``__torch_function__``, all public functions, methods and
-properties are exchanged for an ``_Asking`` each, which asks first. Programs have functions in tables by then, from
-function to handler, and in variables. So a free function stays the object that it is: it is a border
-(``tracebacks.border``), and the function in its closure is exchanged. A property stays the same as well, and gets other
-functions. Any other method is exchanged as an attribute of its class; the object that takes its place is equal to it.
+The library's functions look for neither. With the first mode, tensor of a program's own class, or argument that has a
+``__torch_function__``, all public functions, methods and properties are exchanged for an ``_Asking``. Programs have
+functions in tables and variables by then: so a free function stays the object that it is, and the function in its
+closure is exchanged (``tracebacks.border``). A property stays as well, and gets other functions. Any other method is
+exchanged as an attribute of its class; the object that takes its place is equal to it.
 """
 
 from __future__ import annotations
@@ -48,27 +47,12 @@ def _set(**changes: Any) -> Iterator[None]:
         yield
 
 
-def DisableTorchFunctionSubclass() -> Any:
-    """Within it, no class is asked; modes are."""
-    return _set(ask_classes=False)
-
-
-def DisableTorchFunction() -> Any:
-    """Within it, neither classes nor modes are asked."""
-    return _set(ask_classes=False, ask_modes=False)
-
-
-def _is_torch_function_enabled() -> bool:
-    return _state.ask_classes
-
-
-def _is_torch_function_mode_enabled() -> bool:
-    return bool(_state.modes)
-
-
-def _len_torch_function_stack() -> int:
-    return len(_state.modes)
-
+# Within the first no class is asked, within the second no mode either.
+DisableTorchFunctionSubclass = functools.partial(_set, ask_classes=False)
+DisableTorchFunction = functools.partial(_set, ask_classes=False, ask_modes=False)
+_is_torch_function_enabled = lambda: _state.ask_classes
+_is_torch_function_mode_enabled = lambda: bool(_state.modes)
+_len_torch_function_stack = lambda: len(_state.modes)
 
 # Whom to ask ----------------------------------------------------------------------------------------------
 
@@ -96,30 +80,28 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     return _state.ask_modes and bool(_state.modes or (_state.ask_classes and _answering(relevant_args)))
 
 
-def has_torch_function_variadic(*args: Any) -> bool:
-    """``has_torch_function`` of one argument or several."""
-    return has_torch_function(args)
+has_torch_function_variadic = has_torch_function_unary = lambda *args: has_torch_function(args)
 
 
-has_torch_function_unary = has_torch_function_variadic
+def is_tensor_like(inp: Any) -> bool:
+    """Whether an object is a tensor, or its class has a ``__torch_function__``."""
+    return isinstance(inp, Tensor) or hasattr(inp, "__torch_function__")
+
+
+def resolve_name(f: Any) -> str | None:
+    """The name of a function in PyTorch, "torch.add" or "torch.Tensor.shape.__get__"; None if it has none."""
+    return _table().get(f, (None,))[0]
 
 
 def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
-    """The innermost mode's result for a call, or else that of the first class that has one.
-
-    Args:
-        public_api: the function.
-        relevant_args: the arguments whose classes are asked.
-        args, kwargs: all its arguments.
-
-    Raises TypeError: all return NotImplemented.
-    """
+    """The innermost mode's result for a call of ``public_api(*args, **kwargs)``, or else that of the first class, of
+    those of ``relevant_args``, that has one. Raises TypeError: all return NotImplemented."""
     asked = _answering(relevant_args) if _state.ask_classes else []
     types = tuple(map(type, asked))
     result: Any = NotImplemented
     if _state.modes and _state.ask_modes:
-        mode = _state.modes[-1]
-        with _set(modes=_state.modes[:-1]):
+        *outer, mode = _state.modes
+        with _set(modes=tuple(outer)):
             result = mode.__torch_function__(public_api, types, args, kwargs)
     for value in asked:
         if result is not NotImplemented:
@@ -186,8 +168,7 @@ class TorchFunctionMode:
 class BaseTorchFunctionMode(TorchFunctionMode):
     """Calls each function."""
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return func(*args, **(kwargs or {}))
+    __torch_function__ = lambda self, func, types, args=(), kwargs=None: func(*args, **(kwargs or {}))
 
 
 # The functions --------------------------------------------------------------------------------------------
@@ -348,9 +329,7 @@ def _set_end(whole: Any, end: str, function: Any) -> None:
 
 def interpose(wrappers: Mapping[Any, Callable[[Any], Any]]) -> None:
     """Let functions run ``wrapper(function)`` from now on, which modes and classes, if there are any, come before.
-
-    Those that are not public are exchanged in the modules of the library.
-    """
+    Those that are not public are exchanged in the modules of the library."""
     with _lock:
         within = {f: functools.wraps(f)(wrapper(f)) for f, wrapper in wrappers.items() if f not in _table()}
         for function in wrappers.keys() - within.keys():
@@ -390,16 +369,3 @@ def met(values: Iterable[Any], error: Exception | None) -> bool:
         _open(classes=1)
         return True
     return has_torch_function(values) and not hasattr(error, "_asked")
-
-
-# What there is --------------------------------------------------------------------------------------------
-
-
-def is_tensor_like(inp: Any) -> bool:
-    """Whether an object is a tensor, or its class has a ``__torch_function__``."""
-    return isinstance(inp, Tensor) or hasattr(inp, "__torch_function__")
-
-
-def resolve_name(f: Any) -> str | None:
-    """The name of a function in PyTorch, "torch.add" or "torch.Tensor.shape.__get__"; None if it has none."""
-    return _table().get(f, (None,))[0]

@@ -1,8 +1,7 @@
-"""Pruning: parameters with a mask of zeros and ones, under the name of ``torch.nn.utils.prune``.
+"""Pruning: parameters with a mask of zeros and ones, under the name of ``torch.nn.utils.prune`` (Han et al. 2015).
 
 A pruned parameter is kept as ``name_orig``; a buffer ``name_mask`` says which of its numbers count. A hook before each
-forward sets the attribute ``name`` to their product, so that training goes on with the numbers that are left (Han et
-al. 2015, "Learning both Weights and Connections for Efficient Neural Networks").
+forward sets the attribute ``name`` to their product, so that training goes on with the numbers that are left.
 
     prune.l1_unstructured(layer, "weight", amount=0.3)  # the smallest 30 %
     prune.ln_structured(layer, "weight", amount=2, n=2, dim=0)  # two rows more, by their norms
@@ -14,7 +13,7 @@ An ``amount`` is a number of elements (or slices) if it is an int, and else thei
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, ClassVar, TypeVar
 
 from ..backend.dtype import contiguous_format
@@ -29,11 +28,9 @@ M = TypeVar("M", bound=Module)
 
 
 class BasePruningMethod(ABC):
-    """A way to prune, and the hook before a module's forward. Subclasses write ``compute_mask``.
-
-    ``PRUNING_TYPE`` says where a second pruning looks for more: "unstructured" at the elements that are left,
-    "structured" at the slices of ``dim`` that are left, "global" at all elements.
-    """
+    """A way to prune, and the hook before a module's forward. Subclasses write ``compute_mask``. ``PRUNING_TYPE`` says
+    where a second pruning looks for more: "unstructured" at the elements that are left, "structured" at the slices of
+    ``dim`` that are left, "global" at all elements."""
 
     PRUNING_TYPE: ClassVar[str] = "unstructured"
     _tensor_name: str
@@ -56,9 +53,7 @@ class BasePruningMethod(ABC):
     @classmethod
     def apply(cls, module: Module, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:
         """Prune a parameter, by a method of the arguments; ``importance_scores``, of its shape, take its place there.
-
-        Returns the hook: from the second pruning on a container.
-        """
+        Returns the hook: from the second pruning on a container."""
         earlier = _hook(module, name)
         value = getattr(module, name)
         if importance_scores is not None and importance_scores.shape != value.shape:
@@ -122,9 +117,6 @@ class PruningContainer(BasePruningMethod):
     def __len__(self) -> int:
         return len(self._pruning_methods)
 
-    def __iter__(self) -> Iterator[BasePruningMethod]:
-        return iter(self._pruning_methods)
-
     def __getitem__(self, index: Any) -> Any:
         return self._pruning_methods[index]
 
@@ -132,15 +124,13 @@ class PruningContainer(BasePruningMethod):
         """The mask so far, with the last method's for the part of ``t`` that is left."""
         method: Any = self._pruning_methods[-1]
         mask = default_mask.to(dtype=t.dtype, copy=True)
-        part: Any
+        part: Any = (slice(None),) * t.ndim
         if method.PRUNING_TYPE == "unstructured":
             part = mask == 1
         elif method.PRUNING_TYPE == "structured":
             dim = method.dim % t.ndim
-            part = (*[slice(None)] * dim, mask.movedim(dim, 0).flatten(1).sum(1) != 0)
-        elif method.PRUNING_TYPE == "global":
-            part = (slice(None),) * t.ndim
-        else:
+            part = (*part[:dim], mask.movedim(dim, 0).flatten(1).sum(1) != 0)
+        elif method.PRUNING_TYPE != "global":
             raise ValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
         mask[part] = method.compute_mask(t[part], default_mask=mask[part]).to(mask.dtype)
         return mask
@@ -213,8 +203,7 @@ class _Slices(_ByAmount):
         if not number:
             return default_mask
         mask = zeros_like(t)
-        kept = self._scores(t).topk(length - number).indices
-        mask.movedim(self.dim, 0)[kept] = 1
+        mask.movedim(self.dim, 0)[self._scores(t).topk(length - number).indices] = 1
         return mask * default_mask.to(dtype=mask.dtype)
 
 
@@ -244,7 +233,6 @@ class CustomFromMask(BasePruningMethod):
         self.mask = mask
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The product of both masks, which have one shape."""
         if default_mask.shape != self.mask.shape:
             raise AssertionError(f"the mask has shape {tuple(self.mask.shape)}, not {tuple(default_mask.shape)}")
         return default_mask * self.mask.to(dtype=default_mask.dtype)
@@ -270,12 +258,8 @@ custom_from_mask = _by(CustomFromMask, "Prune a parameter where ``mask``, of its
 
 
 def global_unstructured(parameters: Any, pruning_method: Any, importance_scores: Any = None, **kwargs: Any) -> None:
-    """Prune several parameters together, as if they were one vector. Raises TypeError for arguments of another kind.
-
-    Args:
-        parameters: pairs (module, name). pruning_method: an unstructured one; ``kwargs`` are its arguments.
-        importance_scores: a tensor for a pair, in whose place scores are taken.
-    """
+    """Prune several parameters, pairs (module, name), as if they were one vector, by an unstructured method and its
+    arguments. ``importance_scores`` has tensors to take scores from, by pair. Raises TypeError: other arguments."""
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
     pairs, scores = list(parameters), {} if importance_scores is None else importance_scores

@@ -37,13 +37,10 @@ def assert_close(
     check_stride: bool = False,
     msg: str | Callable[[str], str] | None = None,
 ) -> None:
-    """Compare tensors, numbers, or these in sequences and mappings: ``|a - e| <= atol + rtol |e|``.
+    """Compare tensors, numbers, or these in sequences and mappings: ``|actual - expected| <= atol + rtol |expected|``.
 
     Args:
-        actual: the values to check.
-        expected: the values that they should be.
-        rtol: the relative tolerance, with ``atol``; by default the looser one of the two dtypes.
-        atol: the absolute tolerance.
+        rtol, atol: the tolerances; by default the looser ones of the two dtypes.
         equal_nan: NaN equals NaN.
         check_device, check_dtype, check_stride: these must be equal, too.
         msg: another text, or a function from the text to another.
