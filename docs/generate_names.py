@@ -40,7 +40,7 @@ from minigrad.backend.random import Generator
 from minigrad.backend.size import Size
 from minigrad.backend.storage import TypedStorage, UntypedStorage
 from minigrad.compat.functions import return_types
-from minigrad.functions.arguments import Dims, Maybe, Operand, Scalar
+from minigrad.functions.arguments import Axis, Dims, Maybe, Operand, Scalar
 
 Tensor = TypeVar("Tensor")
 
@@ -49,7 +49,7 @@ class Methods(Viewing, Generic[Tensor]):
 '''
 IMPORTS = [  # what annotations of free functions name
     ("backend.random", "Generator"),
-    ("functions.arguments", "Dims, Maybe, Scalar"),
+    ("functions.arguments", "Axis, Dims, Maybe, Scalar"),
     ("tensor", "Tensor"),
 ]
 SHADOWED = r"\b(bool|float|int)\b"  # methods of Tensor have these names

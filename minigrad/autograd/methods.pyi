@@ -9,7 +9,7 @@ from minigrad.backend.random import Generator
 from minigrad.backend.size import Size
 from minigrad.backend.storage import TypedStorage, UntypedStorage
 from minigrad.compat.functions import return_types
-from minigrad.functions.arguments import Dims, Maybe, Operand, Scalar
+from minigrad.functions.arguments import Axis, Dims, Maybe, Operand, Scalar
 
 Tensor = TypeVar("Tensor")
 
@@ -374,10 +374,10 @@ class Methods(Viewing, Generic[Tensor]):
         """a - bi of a + bi; a real tensor is itself."""
 
     def conj_physical(self) -> Tensor:
-        """``conj``, which is computed at once here in any case."""
+        """``conj``, computed at once."""
 
     def conj_physical_(self) -> Tensor:
-        """In place: ``conj``, which is computed at once here in any case."""
+        """In place: ``conj``, computed at once."""
 
     def contiguous(self, memory_format: Any = None) -> Tensor:
         """The tensor itself where its memory is in order, or in that of a memory format, else a copy in order."""
@@ -808,7 +808,7 @@ class Methods(Viewing, Generic[Tensor]):
         """Whether the dtype is a floating-point one."""
 
     def is_inference(self) -> builtins.bool:
-        """Whether inference mode made the tensor: always False, as its tensors are ordinary ones."""
+        """Whether inference mode made the tensor: never, its tensors are ordinary."""
 
     def is_nonzero(self) -> builtins.bool:
         """Whether the one element is not 0."""
@@ -1663,7 +1663,7 @@ class Methods(Viewing, Generic[Tensor]):
         unbiased: builtins.bool = True,
         keepdim: builtins.bool = False,
         *,
-        correction: builtins.float | None = None,
+        correction: Any = None,
     ) -> Tensor:
         """The standard deviation over ``dim``: the root of ``var``."""
 
@@ -1762,7 +1762,7 @@ class Methods(Viewing, Generic[Tensor]):
     def take(self, index: Tensor) -> Tensor:
         """The elements at places in the flattened tensor."""
 
-    def take_along_dim(self, indices: Tensor, dim: builtins.int | None = None) -> Tensor:
+    def take_along_dim(self, indices: Tensor, dim: Axis = None) -> Tensor:
         """``gather`` whose index and input broadcast to each other on the other axes; without ``dim`` of the
         flattened input. Raises RuntimeError: indices that are no integers, other numbers of axes, or shapes that do
         not broadcast."""
@@ -1824,17 +1824,19 @@ class Methods(Viewing, Generic[Tensor]):
     ) -> return_types.triangular_solve[Tensor]:
         """(X, A) of A X = input, or of Aᴴ X = input if ``transpose``, for a triangle of A."""
 
-    def tril(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-        """The lower triangle of the last two axes."""
+    def tril(self, diagonal: builtins.int = 0) -> Tensor:
+        """The lower triangle of the last two axes, with the diagonals up to number ``diagonal``, 0 being the main
+        one."""
 
-    def tril_(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-        """In place: The lower triangle of the last two axes."""
+    def tril_(self, diagonal: builtins.int = 0) -> Tensor:
+        """In place: The lower triangle of the last two axes, with the diagonals up to number ``diagonal``, 0 being
+        the main one."""
 
-    def triu(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-        """The upper triangle of the last two axes."""
+    def triu(self, diagonal: builtins.int = 0) -> Tensor:
+        """The upper triangle of the last two axes, with the diagonals from number ``diagonal`` on."""
 
-    def triu_(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-        """In place: The upper triangle of the last two axes."""
+    def triu_(self, diagonal: builtins.int = 0) -> Tensor:
+        """In place: The upper triangle of the last two axes, with the diagonals from number ``diagonal`` on."""
 
     def true_divide(self, other: Tensor | Scalar) -> Tensor:
         """a / b, elementwise; the operands broadcast."""
@@ -1874,7 +1876,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: uniform random numbers in [low, high), by PyTorch's keywords ``from`` and ``to``."""
 
     @overload
-    def unique(self, sorted: builtins.bool = True, *, dim: builtins.int | None = None) -> Tensor:
+    def unique(self, sorted: builtins.bool = True, *, dim: Axis = None) -> Tensor:
         """The different values in ascending order; also, on request, the place of each element's value, and counts."""
 
     @overload
@@ -1883,7 +1885,7 @@ class Methods(Viewing, Generic[Tensor]):
         sorted: builtins.bool = True,
         return_inverse: builtins.bool = False,
         return_counts: builtins.bool = False,
-        dim: builtins.int | None = None,
+        dim: Axis = None,
     ) -> Any:
         """The different values in ascending order; also, on request, the place of each element's value, and counts."""
 
@@ -1928,7 +1930,7 @@ class Methods(Viewing, Generic[Tensor]):
         unbiased: builtins.bool = True,
         keepdim: builtins.bool = False,
         *,
-        correction: builtins.float | None = None,
+        correction: Any = None,
     ) -> Tensor:
         """The variance over ``dim``; its divisor is n - correction, by default n - 1."""
 

@@ -18,6 +18,7 @@ from ..ops.half_precision import is_half
 from ..ops.op import bare
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Axis = int | None
 Dims = int | tuple[int, ...] | list[int] | None
 Scalar = bool | int | float
 Operand = Scalar | complex | np.generic | np.ndarray[Any, Any]  # beside a tensor
@@ -199,10 +200,8 @@ def ordered(function: Function) -> Function:
     def checked(*args: Any, **kwargs: Any) -> Any:
         for a in args:
             if isinstance(a, Variable) and a.array.dtype.kind == "c":
-                raise NotImplementedError(
-                    f"{function.__name__} is not implemented for complex tensors, which have no order: take .abs(), "
-                    f".real or .imag"
-                )
+                problem = "is not implemented for complex tensors, which have no order"
+                raise NotImplementedError(f"{function.__name__} {problem}: take .abs(), .real or .imag")
         return function(*args, **kwargs)
 
     return checked  # type: ignore[return-value]
@@ -248,10 +247,8 @@ def index_tensor(index: Any, like: Any, name: str) -> Any:
 def same_device(array: Any, like: Any, name: str) -> Any:
     """The array, after a check that it lives where ``like`` does."""
     if not isinstance(array, of(like).array_type):
-        raise RuntimeError(
-            f"{name}: expected all tensors to be on the same device, but found {of(like).device_of(like)} "
-            f"and {of(array).device_of(array)}; move one with .to(device)"
-        )
+        devices = f"{of(like).device_of(like)} and {of(array).device_of(array)}; move one with .to(device)"
+        raise RuntimeError(f"{name}: expected all tensors to be on the same device, but found {devices}")
     return array
 
 
@@ -276,9 +273,7 @@ _ONE_NODE |= {"renorm", "smooth_l1_loss", "soft_margin_loss"}
 
 def _named(function: Any) -> Any:
     """A function of several ops whose last node has the name of one."""
-    name = "".join(map(str.capitalize, function.__name__.split("_"))) + "Generator" * (
-        function.__name__ == "affine_grid"
-    )
+    name = "".join(map(str.capitalize, function.__name__.split("_"))).replace("Grid", "GridGenerator")
     return wrapping(lambda *args, **kwargs: as_one(function(*args, **kwargs), f"{name}Backward0"), function)
 
 

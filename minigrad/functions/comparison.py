@@ -14,7 +14,7 @@ from ..backend.registry import address
 from ..backend.storage import TypedStorage, UntypedStorage, owner
 from ..tensor import Size, Tensor
 from .arguments import axis, raw
-from .define import attached, attribute, function, method
+from .define import attached, attribute, brief, function, method
 
 
 @method
@@ -25,12 +25,6 @@ def equal(input: Tensor, other: Tensor) -> bool:
     True
     """
     return input.shape == other.shape and bool(input.eq(other).array.all())
-
-
-@method
-def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same shape."""
-    return bool(input.array.shape == other.array.shape)
 
 
 @method
@@ -62,6 +56,38 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8
 # Questions about a tensor -----------------------------------------------------------------------------------
 
 
+_ANSWERS = {
+    "is_floating_point": (lambda input: dt.kind_of(input.array) == "f", "Whether the dtype is a floating-point one."),
+    "is_complex": (lambda input: input.array.dtype.kind == "c", "Whether the dtype is complex."),
+    "is_signed": (lambda input: dt.of(input.array).is_signed, "Whether the dtype has negative numbers."),
+    "is_nonzero": (lambda input: bool(input), "Whether the one element is not 0."),
+    "is_inference": (lambda input: False, "Whether inference mode made the tensor: never, its tensors are ordinary."),
+    "is_same_size": (lambda input, other: input.shape == other.shape, "Whether two tensors have the same shape."),
+}
+_ON_DEVICE = {
+    "is_cpu": (lambda input: input.device.type == "cpu", "Whether the array is in main memory."),
+    "is_cuda": (lambda input: input.device.type == "cuda", "Whether the array is on a GPU."),
+}
+_SIZES = {
+    "itemsize": (lambda input: int(input.array.itemsize), "Bytes an element."),
+    "nbytes": (lambda input: int(input.array.nbytes), "Bytes of all elements."),
+}
+_NUMBERS = {
+    "element_size": (lambda input: input.itemsize, "Bytes an element."),
+    "data_ptr": (lambda input: address(input.array), "The address of the first element."),
+    "storage_offset": (
+        lambda input: (address(input.array) - address(owner(input.array))) // input.itemsize,
+        "The number of elements of its memory before the first one.",
+    ),
+}
+globals().update(
+    brief(method, _ANSWERS, "bool")
+    | brief(attribute, _ON_DEVICE, "bool")
+    | brief(attribute, _SIZES, "int")
+    | brief(method(free=False), _NUMBERS, "int")
+)
+
+
 @method
 def numel(input: Tensor) -> int:
     """The number of elements.
@@ -70,48 +96,6 @@ def numel(input: Tensor) -> int:
     6
     """
     return int(input.array.size)
-
-
-@attribute
-def is_cpu(input: Tensor) -> bool:
-    """Whether the array is in main memory."""
-    return input.device.type == "cpu"
-
-
-@attribute
-def is_cuda(input: Tensor) -> bool:
-    """Whether the array is on a GPU."""
-    return input.device.type == "cuda"
-
-
-@method
-def is_floating_point(input: Tensor) -> bool:
-    """Whether the dtype is a floating-point one."""
-    return bool(dt.kind_of(input.array) == "f")
-
-
-@method
-def is_complex(input: Tensor) -> bool:
-    """Whether the dtype is complex."""
-    return bool(input.array.dtype.kind == "c")
-
-
-@method
-def is_signed(input: Tensor) -> bool:
-    """Whether the dtype has negative numbers."""
-    return dt.of(input.array).is_signed
-
-
-@method
-def is_nonzero(input: Tensor) -> bool:
-    """Whether the one element is not 0."""
-    return bool(input)
-
-
-@method
-def is_inference(input: Tensor) -> bool:
-    """Whether inference mode made the tensor: always False, as its tensors are ordinary ones."""
-    return False
 
 
 @method
@@ -158,18 +142,6 @@ def storage(input: Tensor) -> TypedStorage:
     return TypedStorage(wrap_storage=UntypedStorage.behind(input.array), dtype=input.dtype)
 
 
-@method(free=False)
-def data_ptr(input: Tensor) -> int:
-    """The address of the first element."""
-    return address(input.array)
-
-
-@method(free=False)
-def storage_offset(input: Tensor) -> int:
-    """The number of elements of its memory before the first one."""
-    return (address(input.array) - address(owner(input.array))) // input.itemsize
-
-
 @overload
 def stride(input: Tensor, dim: None = None) -> tuple[int, ...]: ...
 @overload
@@ -202,24 +174,6 @@ def size(input: Tensor, dim: int | None = None) -> Any:
     (minigrad.Size([2, 3]), 3)
     """
     return input.shape if dim is None else input.array.shape[axis(dim, input.array.ndim)]
-
-
-@attribute
-def itemsize(input: Tensor) -> int:
-    """Bytes an element."""
-    return int(input.array.itemsize)
-
-
-@attribute
-def nbytes(input: Tensor) -> int:
-    """Bytes of all elements."""
-    return int(input.array.nbytes)
-
-
-@method(free=False)
-def element_size(input: Tensor) -> int:
-    """Bytes an element."""
-    return input.itemsize
 
 
 @method(free=False)

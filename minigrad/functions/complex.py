@@ -9,7 +9,7 @@ from ..ops.elementwise import cos as _cos
 from ..ops.elementwise import eq as _eq
 from ..ops.elementwise import sin as _sin
 from ..tensor import Tensor, apply
-from .define import attribute, function, method
+from .define import attribute, brief, function, method
 from .pointwise import where
 
 
@@ -69,28 +69,17 @@ def conj(input: Tensor) -> Tensor:
     return apply(c.conj, (input,)) if input.is_complex() else input
 
 
-@method(in_place=True)
-def conj_physical(input: Tensor) -> Tensor:
-    """``conj``, which is computed at once here in any case."""
-    return conj(input)
-
-
-@method
-def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself: conjugation happens at once."""
-    return input
-
-
-@method
-def is_conj(input: Tensor) -> bool:
-    """Whether conjugation is still to happen: never."""
-    return False
-
-
-@method
-def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself: negation happens at once."""
-    return input
+globals().update(
+    brief(
+        method,
+        {
+            "resolve_conj": (lambda input: input, "The tensor itself: conjugation happens at once."),
+            "resolve_neg": (lambda input: input, "The tensor itself: negation happens at once."),
+        },
+    )
+    | brief(method, {"is_conj": (lambda input: False, "Whether conjugation is still to happen: never.")}, "bool")
+    | brief(method(in_place=True), {"conj_physical": (lambda input: conj(input), "``conj``, computed at once.")})
+)
 
 
 @method

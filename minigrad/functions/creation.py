@@ -115,24 +115,14 @@ def alike(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 def _shown(create: Callable[..., Tensor], make: Callable[..., Any]) -> Callable[..., Tensor]:
     """``create`` as a wrapper of ``make``, with its own keywords in place of those of the same names."""
+    keywords = {name: p for name, p in signature(create).parameters.items() if p.kind is Parameter.KEYWORD_ONLY}
+    others = [p for name, p in signature(make).parameters.items() if name not in keywords]
+    parameters = sorted([*others, *keywords.values()], key=lambda p: p.kind)
     annotations = create.__annotations__
     public = wrapping(create, make)
-    public.__annotations__, public.__wrapped__ = annotations, _Signed(public, make)
+    public.__annotations__ = annotations
+    vars(public)["__signature__"] = Signature(parameters, return_annotation="Tensor")
     return public
-
-
-class _Signed:
-    """What ``inspect`` finds behind a wrapper: its signature, computed when somebody asks for it."""
-
-    def __init__(self, wrapper: Callable[..., Any], make: Callable[..., Any]) -> None:
-        self.wrapper, self.__wrapped__ = wrapper, make
-
-    @property
-    def __signature__(self) -> Signature:
-        parameters = signature(self.wrapper, follow_wrapped=False).parameters.values()
-        keywords = {p.name: p for p in parameters if p.kind is Parameter.KEYWORD_ONLY}
-        others = [p for p in signature(self.__wrapped__).parameters.values() if p.name not in keywords]
-        return Signature(sorted([*others, *keywords.values()], key=lambda p: p.kind), return_annotation="Tensor")
 
 
 def float_dtype(dtype: Maybe) -> Any:
@@ -371,10 +361,8 @@ def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: 
     if not all(isfinite(n) for n in (first, last)):
         raise RuntimeError(f"arange: unsupported range: {first} -> {last}")
     if by == 0 or (last - first) * by < 0:
-        raise RuntimeError(
-            f"arange: bounds {first} and {last} are inconsistent with step {by}: upper bound and lower bound "
-            f"inconsistent with step sign"
-        )
+        sign = "upper bound and lower bound inconsistent with step sign"
+        raise RuntimeError(f"arange: bounds {first} and {last} are inconsistent with step {by}: {sign}")
     if dtype is None:
         floats = any(isinstance(n, float) for n in (first, last, by))
         dtype = dt.get_default_dtype() if floats else dt.int64

@@ -170,6 +170,21 @@ def _change(in_place: bool | Change, usual: Change) -> Change | None:
     return usual if in_place is True else in_place or None
 
 
+_NOT_TENSORS = dict.fromkeys(("dim", "dim1", "dim2", "length", "offset", "start"), "int")
+_NOT_TENSORS |= {"min": "Scalar", "max": "Scalar", "tensors": "Sequence[Tensor]"}  # parameters of these names
+
+
+def brief(place: Callable[[Any], Any], rows: dict[str, tuple[Any, str]], returns: str = "Tensor") -> dict[str, Any]:
+    """Functions that are one expression each, by their names, from lambdas and docstrings."""
+    functions = {}
+    for name, (function, doc) in rows.items():
+        code = function.__code__
+        kinds = {p: _NOT_TENSORS.get(p, "Tensor") for p in code.co_varnames[: code.co_argcount]}
+        function.__annotations__ = {**kinds, "return": returns}
+        functions[name] = place(named(function, name, doc))
+    return functions
+
+
 def named(function: Function, name: str, doc: str) -> Function:
     """A function with a public name and a docstring."""
     function.__module__, function.__doc__ = "minigrad", doc  # pickle looks there for the name

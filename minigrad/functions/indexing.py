@@ -17,6 +17,7 @@ from ..ops import indexing as i
 from ..tensor import Tensor, apply
 from . import return_types
 from .arguments import (
+    Axis,
     Scalar,
     as_tensor_like,
     axis,
@@ -29,7 +30,7 @@ from .arguments import (
     scalars_as_vectors,
     scaled,
 )
-from .define import function, method
+from .define import brief, function, method
 
 
 def index_of(input: Tensor, key: Any) -> tuple[Any, ...]:
@@ -76,10 +77,8 @@ def _part(part: Any, like: Any) -> Any:
         return of(like).asarray(array, of(like).device_of(like))
     if hasattr(part, "__index__"):
         return part.__index__()
-    raise IndexError(
-        f"only integers, slices (`:`), ellipsis (`...`), None and integer or bool tensors are valid indices "
-        f"(got {type(part).__name__})"
-    )
+    valid = "integers, slices (`:`), ellipsis (`...`), None and integer or bool tensors"
+    raise IndexError(f"only {valid} are valid indices (got {type(part).__name__})")
 
 
 def _check(input: Tensor, index: tuple[Any, ...]) -> None:
@@ -107,10 +106,9 @@ def _check(input: Tensor, index: tuple[Any, ...]) -> None:
         if _is_mask(part) and part.shape != input.array.shape[place : place + part.ndim]:
             lengths = zip(part.shape, input.array.shape[place:], strict=False)
             i = next(i for i, (a, b) in enumerate(lengths) if a != b)
-            raise IndexError(
-                f"getitem: The shape of the mask {list(part.shape)} at index {i} does not match the shape of the "
-                f"indexed tensor {list(input.array.shape)} at index {place + i}"
-            )
+            tensor = f"the shape of the indexed tensor {list(input.array.shape)} at index {place + i}"
+            mask = f"The shape of the mask {list(part.shape)} at index {i}"
+            raise IndexError(f"getitem: {mask} does not match {tensor}")
         if isinstance(part, slice) and part.step is not None and part.step <= 0:
             raise ValueError("step must be greater than zero: reverse an axis with .flip()")
         step = part.ndim if _is_mask(part) else 1
@@ -180,10 +178,9 @@ def setitem(input: Tensor, key: Any, value: Any) -> None:
         extra = getattr(source, "ndim", 0) - input.array[index].ndim
         if extra > 0 and source.shape[:extra] == (1,) * extra:  # a value of more axes, the first of them of length 1
             return setitem(input, key, source.reshape(source.shape[extra:]))
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(getattr(raw(source), 'shape', []))} cannot be "
-            f"broadcast to indexing result of shape {list(input.array[index].shape)}"
-        ) from error
+        value_is = f"value tensor of shape {list(getattr(raw(source), 'shape', []))}"
+        goal = f"indexing result of shape {list(input.array[index].shape)}"
+        raise RuntimeError(f"shape mismatch: {value_is} cannot be broadcast to {goal}") from error
     except IndexError as error:
         raise IndexError(f"setitem: {error} (of a tensor of shape {tuple(input.array.shape)})") from error
     if is_wanted:
@@ -240,7 +237,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 
 @method
 @scalars_as_vectors
-def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+def take_along_dim(input: Tensor, indices: Tensor, dim: Axis = None) -> Tensor:
     """``gather`` whose index and input broadcast to each other on the other axes; without ``dim`` of the flattened
     input. Raises RuntimeError: indices that are no integers, other numbers of axes, or shapes that do not broadcast."""
     if indices.array.dtype.kind not in "iu":
@@ -249,9 +246,9 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         return gather(input.reshape(-1), 0, indices.reshape(-1))
     place = axis(dim, input.array.ndim)
     if input.array.ndim != indices.array.ndim:
+        counts = f"{input.array.ndim} and {indices.array.ndim}"
         raise RuntimeError(
-            f"take_along_dim(): input and indices should have the same number of dimensions, but got "
-            f"{input.array.ndim} and {indices.array.ndim}"
+            f"take_along_dim(): input and indices should have the same number of dimensions, but got {counts}"
         )
     shape = common_shape(*((*t.array.shape[:place], 1, *t.array.shape[place + 1 :]) for t in (input, indices)))
     input, indices = (t.expand((*shape[:place], t.array.shape[place], *shape[place + 1 :])) for t in (input, indices))
@@ -468,25 +465,17 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
 
 
 @overload
-def unique(input: Tensor, sorted: bool = True, *, dim: int | None = None) -> Tensor: ...
+def unique(input: Tensor, sorted: bool = True, *, dim: Axis = None) -> Tensor: ...
 @overload
 def unique(
-    input: Tensor,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    dim: int | None = None,
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Axis = None
 ) -> Any: ...
 
 
 @method
 @ordered
 def unique(
-    input: Tensor,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    dim: int | None = None,
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Axis = None
 ) -> Any:
     """The different values in ascending order; also, on request, the place of each element's value, and counts.
 
@@ -505,16 +494,18 @@ def unique(
     return (wrap(values), *extra) if extra else wrap(values)
 
 
-@method
-def argwhere(input: Tensor) -> Tensor:
-    """The indices of the elements that are not 0, (N, axes)."""
-    return nonzero(input)
-
-
-@method
-def take(input: Tensor, index: Tensor) -> Tensor:
-    """The elements at places in the flattened tensor."""
-    return getitem(input.reshape(-1), (index_tensor(index, input.array, "take"),))
+globals().update(
+    brief(
+        method,
+        {
+            "argwhere": (lambda input: nonzero(input), "The indices of the elements that are not 0, (N, axes)."),
+            "take": (
+                lambda input, index: getitem(input.reshape(-1), (index_tensor(index, input.array, "take"),)),
+                "The elements at places in the flattened tensor.",
+            ),
+        },
+    )
+)
 
 
 @method(in_place=True)

@@ -33,10 +33,8 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 def check_floats_agree(a: Tensor, b: Tensor, name: str) -> None:
     """Products do not promote: a float32 and a float64 operand are a mistake more often than a wish."""
     if a.array.dtype is not b.array.dtype and a.array.dtype != b.array.dtype:
-        raise RuntimeError(
-            f"{name}: expected both operands to have the same dtype, but got: {a.dtype} and {b.dtype}. "
-            f"Convert one with .to(dtype)"
-        )
+        dtypes = f"but got: {a.dtype} and {b.dtype}. Convert one with .to(dtype)"
+        raise RuntimeError(f"{name}: expected both operands to have the same dtype, {dtypes}")
 
 
 @method
@@ -152,7 +150,10 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         kept = "".join(dict.fromkeys(c for c in letters + terms[n] if c in later))
         left = apply(ops.einsum_pair, (left, tensors[n], (letters, terms[n], kept)))
         letters = kept
-    return _arranged(left, letters, result)
+    lonely = tuple(i for i, c in enumerate(letters) if c not in result)
+    if lonely:
+        left, letters = left.sum(lonely), "".join(c for c in letters if c in result)
+    return left if letters == result else left.permute([letters.index(c) for c in result])
 
 
 def _parse(equation: str, tensors: list[Tensor]) -> tuple[list[str], str]:
@@ -169,9 +170,8 @@ def _parse(equation: str, tensors: list[Tensor]) -> tuple[list[str], str]:
             raise RuntimeError(f"einsum(): the subscripts {term!r} have more than one ellipsis")
         hidden = tensors[n].array.ndim - len(term.replace("...", ""))
         if hidden < 0 or (hidden and "..." not in term):
-            raise RuntimeError(
-                f"einsum(): the subscripts {term!r} do not match operand {n} of {tensors[n].array.ndim} dimensions"
-            )
+            operand = f"operand {n} of {tensors[n].array.ndim} dimensions"
+            raise RuntimeError(f"einsum(): the subscripts {term!r} do not match {operand}")
         terms[n] = term.replace("...", "".join(reversed(spare[:hidden])))
         most = max(most, hidden if "..." in term else 0)
     ellipsis = "".join(reversed(spare[:most]))
@@ -218,15 +218,6 @@ def _without_repeats(tensor: Tensor, term: str) -> tuple[Tensor, str]:
             tensor = tensor.diagonal(0, first, second)
             term = "".join(c for i, c in enumerate(term) if i not in (first, second)) + letter
     return tensor, term
-
-
-def _arranged(tensor: Tensor, letters: str, result: str) -> Tensor:
-    """Summed over the letters the result lacks, and in its order."""
-    lonely = tuple(i for i, c in enumerate(letters) if c not in result)
-    if lonely:
-        tensor = tensor.sum(lonely)
-        letters = "".join(c for c in letters if c in result)
-    return tensor if letters == result else tensor.permute([letters.index(c) for c in result])
 
 
 @method(in_place=True)

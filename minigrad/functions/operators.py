@@ -104,25 +104,26 @@ def _without_bools(usual: Operator) -> Operator:
     return attached(operator)
 
 
-__add__, __radd__, __iadd__ = _operator(e.add), _swapped(e.add), _in_place(e.add)
 __sub__, __rsub__ = _without_bools(_operator(e.sub)), _without_bools(_swapped(e.sub))
 __isub__ = _in_place(e.sub)
-__mul__, __rmul__, __imul__ = _operator(e.mul), _swapped(e.mul), _in_place(e.mul)
-__truediv__, __rtruediv__, __itruediv__ = _operator(e.div), _swapped(e.div), _in_place(e.div)
-__div__, __rdiv__, __idiv__ = __truediv__, __rtruediv__, __itruediv__  # Python 2's names, which PyTorch has still
-__floordiv__, __rfloordiv__ = _operator(e.floor_divide), _swapped(e.floor_divide)
-__ifloordiv__ = _in_place(e.floor_divide)
-__mod__, __rmod__, __imod__ = _operator(e.remainder), _swapped(e.remainder), _in_place(e.remainder)
-__pow__, __rpow__, __ipow__ = _operator(e.pow), _swapped(e.pow), _in_place(e.pow)
-__and__, __rand__, __iand__ = _operator(e.bitwise_and), _swapped(e.bitwise_and), _in_place(e.bitwise_and)
-__or__, __ror__, __ior__ = _operator(e.bitwise_or), _swapped(e.bitwise_or), _in_place(e.bitwise_or)
-__xor__, __rxor__, __ixor__ = _operator(e.bitwise_xor), _swapped(e.bitwise_xor), _in_place(e.bitwise_xor)
-__lshift__, __rlshift__ = _operator(e.bitwise_left_shift), _swapped(e.bitwise_left_shift)
-__ilshift__ = _in_place(e.bitwise_left_shift)
-__rshift__, __rrshift__ = _operator(e.bitwise_right_shift), _swapped(e.bitwise_right_shift)
-__irshift__ = _in_place(e.bitwise_right_shift)
-__eq__, __ne__, __lt__ = _operator(e.eq), _operator(e.ne), _operator(e.lt)
-__le__, __gt__, __ge__ = _operator(e.le), _operator(e.gt), _operator(e.ge)
+for _name, _op in {
+    "add": e.add,
+    "mul": e.mul,
+    "truediv": e.div,
+    "div": e.div,  # Python 2's name, which PyTorch has still
+    "floordiv": e.floor_divide,
+    "mod": e.remainder,
+    "pow": e.pow,
+    "and": e.bitwise_and,
+    "or": e.bitwise_or,
+    "xor": e.bitwise_xor,
+    "lshift": e.bitwise_left_shift,
+    "rshift": e.bitwise_right_shift,
+}.items():
+    for _prefix, _make in (("", _operator), ("r", _swapped), ("i", _in_place)):
+        globals()[f"__{_prefix}{_name}__"] = _make(_op)
+for _op in (e.eq, e.ne, e.lt, e.le, e.gt, e.ge):
+    globals()[f"__{_op.name}__"] = _operator(_op)
 
 
 @attached

@@ -66,7 +66,14 @@ def __repr__(tensor: Tensor) -> str:
         suffixes.append(f"grad_fn=<{type(tensor.grad_fn).__name__}>")
     elif tensor.requires_grad:
         suffixes.append("requires_grad=True")
-    return _with_suffixes(prefix + body, suffixes, len(prefix)) + ")"
+    text = prefix + body
+    length = len(text) - text.rfind("\n") + 1  # two more than the last line has, as in PyTorch
+    for suffix in suffixes:  # dtype and the like, on a new line where they do not fit (the first of them beside ")")
+        if length + len(suffix) + 2 > options.linewidth:
+            text, length = f"{text},\n{' ' * len(prefix)}{suffix}", len(prefix) + len(suffix)
+        else:
+            text, length = f"{text}, {suffix}", length + len(suffix) + 2
+    return text + ")"
 
 
 def values_text(tensor: Tensor, indent: int) -> str:
@@ -76,17 +83,6 @@ def values_text(tensor: Tensor, indent: int) -> str:
     if values.size == 0:
         return "[]"
     return _lines(values, *_formatter(_shown(values)), indent, values.size > options.threshold)
-
-
-def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
-    """The values, then dtype and the like, on a new line where they do not fit (the first of them beside ")")."""
-    length = len(text) - text.rfind("\n") + 1  # two more than the last line has, as in PyTorch
-    for suffix in suffixes:
-        if length + len(suffix) + 2 > options.linewidth:
-            text, length = f"{text},\n{' ' * indent}{suffix}", indent + len(suffix)
-        else:
-            text, length = f"{text}, {suffix}", length + len(suffix) + 2
-    return text
 
 
 def _shown(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -161,20 +161,19 @@ def random_(
     name = input.dtype.name
     most = _LARGEST[name] if name in _LARGEST else int(np.iinfo(input.array.dtype).max)
     if low is _UNSET:
-        return fill(input, lambda source, shape, _: _whole_numbers(source, shape, most), generator, "random")
+
+        def draw(source: Generator, shape: tuple[int, ...], contiguous: bool) -> Any:
+            count = int(np.prod(shape, dtype=np.int64))
+            words = source.words64(count) if most >> 32 else source.words(count)  # 32 bits each, or 64
+            return (words % np.uint64(most + 1)).reshape(shape)
+
+        return fill(input, draw, generator, "random")
     if high is _UNSET:
         low, high = 0, low
     bounds = (int(low), most + 1 if high is None else int(high))
     if bounds[0] >= bounds[1]:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     return fill(input, lambda source, shape, _: source.integers(*bounds, shape), generator, "random")
-
-
-def _whole_numbers(source: Generator, shape: tuple[int, ...], most: int) -> Any:
-    """From 0 to ``most``: one word each, two where that is beyond 32 bits."""
-    count = int(np.prod(shape, dtype=np.int64))
-    words = source.words64(count) if most >> 32 else source.words(count)
-    return (words % np.uint64(most + 1)).reshape(shape)
 
 
 # New tensors ------------------------------------------------------------------------------------------------
@@ -208,13 +207,7 @@ def _pairs(draw: Callable[..., Any], shape: tuple[int, ...], kind: Any) -> Any:
 @announced
 @creating
 def randint(
-    *bounds: Any,
-    low: Any = None,
-    high: Any = None,
-    size: Any = None,
-    generator: Generator | None = None,
-    dtype: Maybe,
-    **ignored: Any,
+    *bounds: Any, low: Any = None, high: Any = None, size: Any = None, generator: Any = None, dtype: Any, **ignored: Any
 ) -> Any:
     """Integers in [low, high): ``randint(low, high, size)``; ``randint(high, size)`` counts from 0.
 
@@ -374,10 +367,9 @@ def multinomial(
         raise RuntimeError(f"multinomial: the number of categories cannot exceed 2^24, got {weights.shape[-1]:,}")
     valid = np.isfinite(weights).all() and (weights >= 0).all() and (weights.sum(-1) > 0).all() if is_host else True
     if not valid:
-        raise RuntimeError(
-            "probability tensor contains either `inf`, `nan` or element < 0, or a row that sums to 0: "
-            "multinomial: the weights must be finite, not negative, and not all 0 in a row"
-        )
+        rule = "multinomial: the weights must be finite, not negative, and not all 0 in a row"
+        problem = "probability tensor contains either `inf`, `nan` or element < 0, or a row that sums to 0"
+        raise RuntimeError(f"{problem}: {rule}")
     if num_samples < 1 or (not replacement and num_samples > weights.shape[-1]):
         raise RuntimeError(f"multinomial: cannot draw {num_samples} samples without replacement from these weights")
     source = NoDraw() if input.is_meta else generator or default_generator

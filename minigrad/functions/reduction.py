@@ -29,10 +29,8 @@ def _check_not_empty(input: Tensor, dim: Dims, name: str) -> None:
 def _check_float(input: Tensor, name: str) -> None:
     """Means and variances of integers are a mistake more often than a wish."""
     if kind_of(input.array) not in "fc":
-        raise RuntimeError(
-            f"{name}(): could not infer output dtype: the input must be of a floating-point dtype, not "
-            f"{input.dtype}. Convert it with .float()"
-        )
+        problem = f"the input must be of a floating-point dtype, not {input.dtype}. Convert it with .float()"
+        raise RuntimeError(f"{name}(): could not infer output dtype: {problem}")
 
 
 def _listed(dim: Any) -> tuple[int, ...]:
@@ -72,12 +70,7 @@ def _spread(op: Op, doc: str) -> Callable[..., Tensor]:
     """``var`` and ``std``."""
 
     def spread(
-        input: Tensor,
-        dim: Dims = None,
-        unbiased: bool = True,
-        keepdim: bool = False,
-        *,
-        correction: float | None = None,
+        input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
     ) -> Tensor:
         _check_float(input, op.name)
         dim, unbiased = (None, dim) if isinstance(dim, bool) else (dim, unbiased)

@@ -15,10 +15,11 @@ from ..backend.dtype import DType, as_dtype, contiguous_format, get_default_dtyp
 from ..ops import indexing as indexing_ops
 from ..ops import joining as joining_ops
 from ..ops import shape as s
+from ..ops.op import Op
 from ..ops.reduction import sum_to
 from ..tensor import Tensor, apply, wrap
 from .arguments import axis, common_shape, raw, rounded_once, sizes
-from .define import attribute, function, method, named, reshaping
+from .define import attribute, brief, function, method, named, reshaping
 
 
 @method
@@ -228,22 +229,18 @@ def expand(input: Tensor, *shape: Any, size: Any = None, implicit: bool = False)
     """
     target, source = sizes(shape if size is None else size), input.array.shape
     if len(target) < len(source):
-        raise RuntimeError(
-            f"expand: the number of sizes provided ({len(target)}) must be greater or equal to the number of "
-            f"dimensions in the tensor ({len(source)})"
-        )
+        least = f"greater or equal to the number of dimensions in the tensor ({len(source)})"
+        raise RuntimeError(f"expand: the number of sizes provided ({len(target)}) must be {least}")
     if any(n < 0 for n in target[: len(target) - len(source)]):
-        raise RuntimeError(
-            f"expand: -1 leaves an axis as it is, but the first of {list(target)} are new: the tensor has "
-            f"shape {list(source)}"
-        )
+        problem = f"but the first of {list(target)} are new: the tensor has shape {list(source)}"
+        raise RuntimeError(f"expand: -1 leaves an axis as it is, {problem}")
     padded = (1,) * (len(target) - len(source)) + tuple(source)
     full = tuple(old if new == -1 else new for new, old in zip(target, padded, strict=True))
     for i, (new, old) in enumerate(zip(full, padded, strict=True)):
         if old not in (1, new):
+            place = f"non-singleton dimension {i}. Target sizes: {list(target)}. Tensor sizes: {list(source)}"
             raise RuntimeError(
-                f"The expanded size of the tensor ({new}) must match the existing size ({old}) at non-singleton "
-                f"dimension {i}. Target sizes: {list(target)}. Tensor sizes: {list(source)}"
+                f"The expanded size of the tensor ({new}) must match the existing size ({old}) at {place}"
             )
     return apply(s.broadcast_to, (input, full))
 
@@ -384,15 +381,12 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     for n, other in enumerate(listed):
         shape, first = other.array.shape, listed[0].array.shape
         if len(shape) != len(first) or shape[:place] + shape[place + 1 :] != first[:place] + first[place + 1 :]:
-            raise RuntimeError(
-                f"cat: sizes of tensors must match except in dimension {place}: tensor 0 has shape "
-                f"{tuple(first)}, tensor {n} has shape {tuple(shape)}"
-            )
+            shapes = f"tensor 0 has shape {tuple(first)}, tensor {n} has shape {tuple(shape)}"
+            raise RuntimeError(f"cat: sizes of tensors must match except in dimension {place}: {shapes}")
     return apply(joining_ops.concatenate, (place, *listed))
 
 
-concat = cat
-concatenate = cat
+concat = concatenate = cat
 
 
 @function
@@ -406,10 +400,8 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     listed = _together(tensors, "stack")
     for n, other in enumerate(listed):
         if other.array.shape != listed[0].array.shape:
-            raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(listed[0].array.shape)} at "
-                f"entry 0 and {list(other.array.shape)} at entry {n}"
-            )
+            sizes = f"{list(listed[0].array.shape)} at entry 0 and {list(other.array.shape)} at entry {n}"
+            raise RuntimeError(f"stack expects each tensor to be equal size, but got {sizes}")
     return apply(joining_ops.stack, (axis(dim, listed[0].array.ndim + 1), *listed))
 
 
@@ -445,10 +437,8 @@ def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int =
     else:
         parts = tuple(split_size_or_sections)
         if sum(parts) != length:
-            raise RuntimeError(
-                f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at "
-                f"dimension {place}), but got split_sizes={list(parts)}"
-            )
+            total = f"{length} (input tensor's size at dimension {place}), but got split_sizes={list(parts)}"
+            raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {total}")
     return apply(joining_ops.split, (input, parts, place))
 
 
@@ -521,35 +511,24 @@ def _two_axes(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
     return first, second
 
 
-@method(in_place=True)
-def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The lower triangle of the last two axes.
+def _triangle(op: Op, doc: str) -> Callable[..., Tensor]:
+    def triangle(input: Tensor, diagonal: int = 0) -> Tensor:
+        if input.array.ndim < 2:
+            raise RuntimeError(f"{op.name}: input tensor must have at least 2 dimensions, it has {input.array.ndim}")
+        return apply(op, (input, diagonal))
 
-    >>> mg.ones(3, 3).tril()
-    tensor([[1., 0., 0.],
-            [1., 1., 0.],
-            [1., 1., 1.]])
-    """
-    _check_matrix(input, "tril")
-    return apply(s.tril, (input, diagonal))
+    return method(in_place=True)(named(triangle, op.name, doc))
 
 
-@method(in_place=True)
-def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The upper triangle of the last two axes.
+tril = _triangle(
+    s.tril,
+    """The lower triangle of the last two axes, with the diagonals up to number ``diagonal``, 0 being the main one.
 
-    >>> mg.ones(3, 3).triu(diagonal=1)
-    tensor([[0., 1., 1.],
-            [0., 0., 1.],
-            [0., 0., 0.]])
-    """
-    _check_matrix(input, "triu")
-    return apply(s.triu, (input, diagonal))
-
-
-def _check_matrix(input: Tensor, name: str) -> None:
-    if input.array.ndim < 2:
-        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, it has {input.array.ndim}")
+    >>> mg.ones(3, 3).tril().tolist()
+    [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 1.0]]
+    """,
+)
+triu = _triangle(s.triu, "The upper triangle of the last two axes, with the diagonals from number ``diagonal`` on.")
 
 
 @function
@@ -596,12 +575,50 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
 moveaxis = movedim
 split_with_sizes = unsafe_split = unsafe_split_with_sizes = split
 unsafe_chunk = chunk
-
-
-@method
-def ravel(input: Tensor) -> Tensor:
-    """All elements along one axis."""
-    return reshape(input, -1)
+globals().update(
+    brief(
+        method,
+        {
+            "ravel": (lambda input: reshape(input, -1), "All elements along one axis."),
+            "fliplr": (lambda input: flip(input, 1), "The order along axis 1 reversed."),
+            "diagflat": (
+                lambda input, offset=0: diag(reshape(input, -1), offset),
+                "All elements as the diagonal of a matrix.",
+            ),
+            "narrow_copy": (
+                lambda input, dim, start, length: narrow(input, dim, start, length).clone(),
+                "A copy of ``narrow``.",
+            ),
+            "diagonal_scatter": (
+                lambda input, src, offset=0, dim1=0, dim2=1: _with(
+                    input, src, lambda x: diagonal(x, offset, dim1, dim2)
+                ),
+                "A copy whose diagonal is ``src``.",
+            ),
+        },
+    )
+    | brief(
+        function,
+        {
+            "dstack": (
+                lambda tensors: cat([atleast_3d(t) for t in tensors], 2),
+                "``cat`` along axis 2, after ``atleast_3d``.",
+            ),
+            "column_stack": (
+                lambda tensors: cat([t if t.array.ndim > 1 else reshape(t, -1, 1) for t in tensors], 1),
+                "``cat`` along axis 1, vectors as columns.",
+            ),
+        },
+    )
+    | brief(
+        attribute,
+        {
+            "T": (lambda input: permute(input, tuple(range(input.array.ndim))[::-1]), "The axes in reverse order."),
+            "mH": (lambda input: mT(input).conj(), "The last two axes exchanged, and conjugated."),
+        },
+    )
+    | brief(method(free=False), {"adjoint": (lambda input: mT(input).conj(), "``mH`` as a method.")})
+)
 
 
 @method
@@ -649,9 +666,8 @@ def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order:
     if edge_order not in (1, 2):
         raise RuntimeError("gradient only supports edge_order=1 and edge_order=2.")
     if short := [d for d in places if input.array.shape[d] <= edge_order]:
-        raise RuntimeError(
-            f"gradient expected each dimension size to be at least edge_order+1: axis {short[0]} of {list(input.shape)}"
-        )
+        least = f"at least edge_order+1: axis {short[0]} of {list(input.shape)}"
+        raise RuntimeError(f"gradient expected each dimension size to be {least}")
     return tuple(_slopes(input, d, step, edge_order) for d, step in zip(places, steps, strict=True))
 
 
@@ -708,23 +724,11 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 
 
 @method
-def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """All elements as the diagonal of a matrix."""
-    return diag(ravel(input), offset)
-
-
-@method
 def trace(input: Tensor) -> Tensor:
     """The sum of a matrix's diagonal."""
     if input.array.ndim != 2:
         raise RuntimeError("trace: expected a matrix")
     return diagonal(input).sum()
-
-
-@method
-def fliplr(input: Tensor) -> Tensor:
-    """The order along axis 1 reversed."""
-    return flip(input, 1)
 
 
 @method
@@ -792,43 +796,24 @@ hsplit = _split_along("hsplit", 1, 1, "axis 1, of vectors along axis 0")
 vsplit, dsplit = _split_along("vsplit", 0, 2, "axis 0"), _split_along("dsplit", 2, 3, "axis 2")
 
 
-def _each(make: Any, tensors: tuple[Any, ...]) -> Any:
-    """A function of one tensor applied to one, to several, or to those in a sequence."""
-    if len(tensors) == 1 and not isinstance(tensors[0], (tuple, list)):
-        return make(tensors[0])
-    return tuple(make(t) for t in (tensors[0] if len(tensors) == 1 else tensors))
+def _at_least(n: int, lift: Callable[[Tensor], Tensor], doc: str) -> Callable[..., Any]:
+    """A function of one tensor, of several, or of those in a sequence, that gives them ``n`` axes."""
+
+    def at_least(*tensors: Any) -> Any:
+        if len(tensors) == 1 and not isinstance(tensors[0], (tuple, list)):
+            return tensors[0] if tensors[0].array.ndim >= n else lift(tensors[0])
+        return tuple(at_least(t) for t in (tensors[0] if len(tensors) == 1 else tensors))
+
+    return function(named(at_least, f"atleast_{n}d", doc))
 
 
-@function
-def atleast_1d(*tensors: Any) -> Any:
-    """Tensors without axes as vectors."""
-    return _each(lambda t: t if t.array.ndim else reshape(t, 1), tensors)
-
-
-@function
-def atleast_2d(*tensors: Any) -> Any:
-    """Tensors of fewer than two axes with axes of length 1 in front."""
-    return _each(lambda t: t if t.array.ndim > 1 else reshape(t, 1, -1), tensors)
-
-
-@function
-def atleast_3d(*tensors: Any) -> Any:
-    """Tensors of fewer than three axes: a vector becomes (1, N, 1), a matrix (M, N, 1)."""
-    return _each(lambda t: t if t.array.ndim > 2 else unsqueeze(atleast_2d(t), -1), tensors)
-
-
-@function
-def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """``cat`` along axis 2, after ``atleast_3d``."""
-    return cat([atleast_3d(t) for t in tensors], 2)
-
-
-@function
-def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """``cat`` along axis 1, vectors as columns."""
-    return cat([t if t.array.ndim > 1 else reshape(t, -1, 1) for t in tensors], 1)
-
-
+atleast_1d = _at_least(1, lambda t: reshape(t, 1), "Tensors without axes as vectors.")
+atleast_2d = _at_least(2, lambda t: reshape(t, 1, -1), "Tensors of fewer than two axes with axes of length 1 in front.")
+atleast_3d = _at_least(
+    3,
+    lambda t: unsqueeze(atleast_2d(t), -1),
+    "Tensors of fewer than three axes: a vector becomes (1, N, 1), a matrix (M, N, 1).",
+)
 row_stack = vstack
 
 
@@ -849,7 +834,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All ways to take one element of each vector, a row each."""
     if len(tensors) == 1:
         return tensors[0]
-    return stack([ravel(grid) for grid in meshgrid(*tensors, indexing="ij")], 1)
+    return stack([reshape(grid, -1) for grid in meshgrid(*tensors, indexing="ij")], 1)
 
 
 @function
@@ -861,12 +846,6 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     places = np.empty((count, r), np.int64)  # before there are as many tuples, which would fill the memory bit by bit
     places[:] = np.array(list(choose(range(size), r)), np.int64).reshape(count, r)
     return input[wrap(places)]
-
-
-@method
-def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """A copy of ``narrow``."""
-    return narrow(input, dim, start, length).clone()
 
 
 @method(free=False)
@@ -902,18 +881,14 @@ def _in_memory(input: Tensor, size: Any, stride: Any, offset: int | None) -> tup
     start = start if offset is None else int(offset)
     if len(shape) != len(steps):
         raise RuntimeError(f"as_strided: mismatch in length of strides {list(steps)} and shape {list(shape)}")
+    numbers = f"as_strided: sizes {list(shape)}, strides {list(steps)} and offset {start}"
     if any(n < 0 for n in (*shape, *steps, start)):
-        raise RuntimeError(
-            f"as_strided: sizes {list(shape)}, strides {list(steps)} and offset {start} must not be negative"
-        )
+        raise RuntimeError(f"{numbers} must not be negative")
     if any(step == 0 and n > 1 for step, n in zip(input.array.strides, input.array.shape, strict=True)):
         raise RuntimeError("as_strided: elements of the tensor share memory (expand() makes such): clone() it first")
     last = start + sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
     if 0 not in shape and last >= length:
-        raise RuntimeError(
-            f"as_strided: sizes {list(shape)}, strides {list(steps)} and offset {start} reach beyond the "
-            f"{length} elements of the tensor's memory"
-        )
+        raise RuntimeError(f"{numbers} reach beyond the {length} elements of the tensor's memory")
     return shape, steps, start
 
 
@@ -927,10 +902,8 @@ def as_strided_scatter(
     if not input.array.flags.c_contiguous or joining_ops.place_in_memory(input.array)[1] != input.array.size:
         raise RuntimeError("as_strided_scatter: the tensor must fill its memory in order: call .clone() first")
     if src.array.shape != shape:
-        raise RuntimeError(
-            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
-            f"{list(shape)}"
-        )
+        sizes = f"src size = {list(src.shape)}, slice size = {list(shape)}"
+        raise RuntimeError(f"expected src to have a size equal to the slice of self. {sizes}")
     places = joining_ops.strided_places(xp(input.array), shape, steps, start)
     if np.unique(places).size < places.size:
         raise RuntimeError("as_strided_scatter: two elements of src would go to one place in memory")
@@ -973,12 +946,6 @@ def slice_scatter(
     return _with(input, src, lambda x: x[(*lead, slice(start, end, step))])
 
 
-@method
-def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A copy whose diagonal is ``src``."""
-    return _with(input, src, lambda x: diagonal(x, offset, dim1, dim2))
-
-
 def _with(input: Tensor, src: Tensor, view_of: Any) -> Tensor:
     out = input.clone()
     view_of(out).copy_(src)
@@ -986,12 +953,6 @@ def _with(input: Tensor, src: Tensor, view_of: Any) -> Tensor:
 
 
 # Transposes -------------------------------------------------------------------------------------------------
-
-
-@attribute
-def T(input: Tensor) -> Tensor:
-    """The axes in reverse order."""
-    return permute(input, tuple(range(input.array.ndim))[::-1])
 
 
 @attribute
@@ -1003,20 +964,8 @@ def mT(input: Tensor) -> Tensor:
 
 
 @attribute
-def mH(input: Tensor) -> Tensor:
-    """The last two axes exchanged, and conjugated."""
-    return mT(input).conj()
-
-
-@attribute
 def H(input: Tensor) -> Tensor:
     """A matrix transposed and conjugated. Raises RuntimeError: it has neither 0 nor 2 axes."""
     if input.array.ndim not in (0, 2):
         raise RuntimeError(f"tensor.H is only supported on matrices. Got {input.ndim}-D tensor.")
     return mT(input).conj() if input.array.ndim else input.conj()
-
-
-@method(free=False)
-def adjoint(input: Tensor) -> Tensor:
-    """``mH`` as a method."""
-    return mT(input).conj()

@@ -73,9 +73,9 @@ def _written(result: Any, out: Any, arguments: list[Any]) -> Any:
         parts = [_written(r, o, arguments) for r, o in zip(result, out, strict=True)]
         return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
     if any(step == 0 and n > 1 for step, n in zip(out.array.strides, out.array.shape, strict=True)):
+        problem = "more than one element of the written-to tensor refers to a single memory location"
         raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-            "Please clone() the tensor before performing the operation."
+            f"unsupported operation: {problem}. Please clone() the tensor before performing the operation."
         )
     if out.requires_grad or result.requires_grad:
         raise RuntimeError("functions with out=... arguments don't support automatic differentiation")
@@ -83,10 +83,9 @@ def _written(result: Any, out: Any, arguments: list[Any]) -> Any:
         raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {out.dtype}")
     if out.array.shape != result.array.shape:
         if _is_among(out, arguments):
-            raise RuntimeError(
-                f"unsupported operation: out= of shape {list(out.array.shape)} is an argument as well, or a view of "
-                f"one, and the result's shape is {list(result.array.shape)}: write it to another tensor"
-            )
+            out_is = f"out= of shape {list(out.array.shape)} is an argument as well, or a view of one"
+            remedy = f"the result's shape is {list(result.array.shape)}: write it to another tensor"
+            raise RuntimeError(f"unsupported operation: {out_is}, and {remedy}")
         out.resize_(result.array.shape)
     out.copy_(result)
     return out

@@ -24,9 +24,8 @@ class TensorType(type):
     def __call__(cls, *data: Any, device: Any = None) -> Any:
         where = cls.device_type if device is None else Device(device)
         if isinstance(where, Device) and where.type != cls.device_type:
-            raise RuntimeError(
-                f"legacy constructor expects device type: {cls.device_type} but device type: {where.type} was passed"
-            )
+            passed = f"{cls.device_type} but device type: {where.type} was passed"
+            raise RuntimeError(f"legacy constructor expects device type: {passed}")
         if len(data) == 1 and not isinstance(data[0], (int, Size)):
             return tensor(data[0], dtype=cls.dtype, device=where)
         return empty(*(data or (0,)), dtype=cls.dtype, device=where)
@@ -81,11 +80,7 @@ def _types(device_type: str) -> dict[str, Any]:
     }
 
 
-CPU = _types("cpu")
-FloatTensor, DoubleTensor, HalfTensor = CPU["FloatTensor"], CPU["DoubleTensor"], CPU["HalfTensor"]
-LongTensor, IntTensor, ShortTensor = CPU["LongTensor"], CPU["IntTensor"], CPU["ShortTensor"]
-CharTensor, ByteTensor, BoolTensor = CPU["CharTensor"], CPU["ByteTensor"], CPU["BoolTensor"]
-BFloat16Tensor = CPU["BFloat16Tensor"]
+globals().update(_types("cpu"))
 cuda = SimpleNamespace(**_types("cuda"))  # for the table of other spellings
 
 
