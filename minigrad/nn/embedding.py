@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from ..functions.creation import empty
 from ..tensor import Tensor
@@ -20,6 +20,16 @@ class _Table(Layer):
 
     _unnamed = 2
     _usual = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "sparse": False}
+
+    @classmethod
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, *options: Any, **named: Any) -> Self:
+        """A layer that shares the memory of a table (V, D), and learns unless ``freeze``. ``options``: those of the
+        constructor, after the sizes."""
+        if embeddings.ndim != 2:
+            raise AssertionError(f"Embeddings parameter is expected to be 2-dimensional, not {tuple(embeddings.shape)}")
+        layer = cls(*embeddings.shape, *options, _weight=embeddings, **named)
+        layer.weight.requires_grad_(not freeze)
+        return layer
 
     def _add_weight(
         self, shape: tuple[int, int], padding_idx: int | None, weight: Tensor | None, device: Any, dtype: Any
@@ -80,23 +90,6 @@ class Embedding(_Table):
         self._add_weight((num_embeddings, embedding_dim), padding_idx, _weight, device, dtype)
         self.weight.requires_grad_(not _freeze)
 
-    @classmethod
-    def from_pretrained(
-        cls,
-        embeddings: Tensor,
-        freeze: bool = True,
-        padding_idx: int | None = None,
-        max_norm: float | None = None,
-        norm_type: float = 2.0,
-        scale_grad_by_freq: bool = False,
-        sparse: bool = False,
-    ) -> Embedding:
-        """An Embedding that shares the memory of a table (V, D), and learns unless ``freeze``."""
-        if embeddings.ndim != 2:
-            raise AssertionError(f"Embeddings parameter is expected to be 2-dimensional, not {tuple(embeddings.shape)}")
-        rows, width = embeddings.shape
-        return cls(rows, width, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze)
-
     def forward(self, input: Tensor) -> Tensor:
         return F.embedding(
             input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
@@ -128,26 +121,6 @@ class EmbeddingBag(_Table):
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
         self.mode, self.include_last_offset = mode, include_last_offset
         self._add_weight((num_embeddings, embedding_dim), padding_idx, _weight, device, dtype)
-
-    @classmethod
-    def from_pretrained(
-        cls,
-        embeddings: Tensor,
-        freeze: bool = True,
-        max_norm: float | None = None,
-        norm_type: float = 2.0,
-        scale_grad_by_freq: bool = False,
-        mode: str = "mean",
-        sparse: bool = False,
-        include_last_offset: bool = False,
-        padding_idx: int | None = None,
-    ) -> EmbeddingBag:
-        """An EmbeddingBag that shares the memory of a table (V, D), and learns unless ``freeze``."""
-        rows, width = embeddings.shape
-        options = (max_norm, norm_type, scale_grad_by_freq, mode, sparse)
-        bag = cls(rows, width, *options, embeddings, include_last_offset, padding_idx)
-        bag.weight.requires_grad_(not freeze)
-        return bag
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         """(B, L), or (M) with ``offsets`` (B), integers -> (B, embedding_dim)."""
