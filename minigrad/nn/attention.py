@@ -10,7 +10,7 @@ from typing import Any
 from ..functions.creation import empty
 from ..tensor import Tensor
 from . import init
-from .functional.multihead import multi_head_attention_forward
+from .functional.attention import multi_head_attention_forward
 from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
 from .parameter import Parameter

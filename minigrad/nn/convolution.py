@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from ..tensor import Tensor
 from . import functional as F
-from .functional._spatial import Each, same_padding, tuple_of
+from .functional._checks import Each, same_padding, tuple_of
 from .layer import UniformLayer
 from .parameter import Parameter
 

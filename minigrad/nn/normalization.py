@@ -12,7 +12,7 @@ from ..functions.creation import tensor, zeros
 from ..tensor import Tensor
 from . import functional as F
 from . import init
-from .functional._spatial import tuple_of
+from .functional._checks import tuple_of
 from .functional.normalization import move, scaled
 from .layer import FunctionLayer, Layer
 from .module import Module

@@ -11,7 +11,7 @@ from ..ops.attention import rotate
 from ..tensor import Tensor, apply
 from . import functional as F
 from . import init
-from .dropout import Dropout
+from .activation import Dropout
 from .layer import Layer
 
 __all__ = ["LearnedPositionalEncoding", "RotaryPositionalEncoding", "SinusoidalPositionalEncoding"]

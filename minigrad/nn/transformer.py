@@ -15,12 +15,11 @@ from ..ops.op import watch
 from ..tensor import Tensor
 from . import functional as F
 from . import init
-from .activation import GELU, ReLU
+from .activation import GELU, Dropout, ReLU
 from .attention import MultiheadAttention
 from .containers import ModuleList
-from .dropout import Dropout
-from .functional.dropout import relu_dropout
-from .functional.multihead import causal_mask
+from .functional.activation import relu_dropout
+from .functional.attention import causal_mask
 from .linear import Linear
 from .module import Module
 from .normalization import LayerNorm

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ...nn import functional as F
-from ...nn.functional._spatial import Each, tuple_of
+from ...nn.functional._checks import Each, tuple_of
 from ...nn.layer import FunctionLayer
 from ...tensor import Tensor
 

@@ -7,11 +7,9 @@ from .activation import *
 from .attention import *
 from .classification import *
 from .convolution import *
-from .dropout import *
 from .embedding import *
 from .interpolation import *
 from .linear import *
-from .multihead import *
 from .normalization import *
 from .padding import *
 from .pooling import *

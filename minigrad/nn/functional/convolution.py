@@ -9,8 +9,7 @@ from ...backend.window import Window
 from ...functions.arguments import products_rounded_once
 from ...ops import convolution as ops
 from ...tensor import Tensor, apply
-from ._checks import same_dtype
-from ._spatial import Axes, Each, by, check_not_empty, over
+from ._checks import Axes, Each, by, check_not_empty, over, same_dtype
 from .padding import pad
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "fold", "unfold"]

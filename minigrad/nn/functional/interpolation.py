@@ -15,7 +15,7 @@ from ...backend.window import Taps
 from ...functions.arguments import rounded_once
 from ...ops.pooling import resample
 from ...tensor import Tensor, apply
-from ._spatial import laid_as, tuple_of
+from ._checks import laid_as, tuple_of
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
 __all__ = ["channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle", "upsample", "upsample_bilinear"]

@@ -9,7 +9,7 @@ import numpy as np
 from ...functions.creation import as_tensor
 from ...ops import joining as joining_ops
 from ...tensor import Tensor, apply
-from ._spatial import check_not_empty
+from ._checks import check_not_empty
 
 __all__ = ["pad"]
 

@@ -13,7 +13,7 @@ from ...functions.creation import as_tensor
 from ...functions.shaping import stack
 from ...ops import pooling as ops
 from ...tensor import Tensor, apply
-from ._spatial import Axes, Each, Ints, laid_as, over, tuple_of
+from ._checks import Axes, Each, Ints, laid_as, over, tuple_of
 
 __all__ = ["adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d"]
 __all__ += ["adaptive_max_pool2d", "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "max_pool1d"]

@@ -10,7 +10,7 @@ from ....autograd.calls import apply
 from ....autograd.tape import wrap
 from ....functions.arguments import rounded_once
 from ....functions.random import rand
-from ....nn.functional._spatial import Axes, Each, over, tuple_of
+from ....nn.functional._checks import Axes, Each, over, tuple_of
 from ....nn.functional.pooling import Step, _avg_pool, _picked
 from ....ops import pooling as ops
 from ....ops.elementwise import only
