@@ -73,9 +73,8 @@ def zero_(input: Tensor) -> Tensor:
 def copy_(input: Tensor, other: Tensor, non_blocking: bool = False) -> Tensor:
     """In place: the elements of another tensor (broadcast, in this one's dtype, from any device).
 
-    >>> mg.zeros(2, 2).copy_(mg.tensor([1, 2]))
-    tensor([[1., 2.],
-            [1., 2.]])
+    >>> mg.zeros(2, 2).copy_(mg.tensor([1, 2])).tolist()
+    [[1.0, 2.0], [1.0, 2.0]]
     """
     new, old, recorded = other.array, input.array, state.grad and other._wanted()
     if recorded or new.dtype is not old.dtype or type(new) is not type(old) or not overwritten(input, new):
@@ -137,15 +136,9 @@ def resize_as_(input: Tensor, other: Tensor, memory_format: Any = None) -> Tenso
 @method(free=False)
 def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
     """In place: show the memory of another tensor, or of a storage, from now on; nothing without one.
-
-    Args:
-        source: a tensor or a storage.
-        storage_offset: the place of the first element in that memory.
-        size: the shape; for a storage by default all of it.
-        stride: steps in elements, by default those of a dense tensor.
-
-    Raises RuntimeError: that reaches beyond the memory's end, or the storage has elements of another dtype.
-    """
+    ``storage_offset``: the place of the first element in that memory. ``size``: the shape; for a storage by default all
+    of it. ``stride``: steps in elements, by default those of a dense tensor. Raises RuntimeError: that reaches beyond
+    the memory's end, or the storage has elements of another dtype."""
     if getattr(source, "dtype", input.dtype) is not input.dtype:
         raise RuntimeError(f"set_: expected a storage of dtype {input.dtype}, not {source.dtype}")
     if isinstance(source, Variable) and size is None:

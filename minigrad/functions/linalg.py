@@ -93,9 +93,8 @@ def _check_axes(x: Tensor, n: int, name: str) -> None:
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """aᵢ bⱼ of two vectors.
 
-    >>> mg.outer(mg.tensor([1, 2]), mg.tensor([3, 4]))
-    tensor([[3, 4],
-            [6, 8]])
+    >>> mg.outer(mg.tensor([1, 2]), mg.tensor([3, 4])).tolist()
+    [[3, 4], [6, 8]]
     """
     _check_axes(input, 1, "outer")
     _check_axes(vec2, 1, "outer")

@@ -341,14 +341,10 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor:
-    """Indices drawn with the weights in each row, (..., num_samples) int64.
-
-    One sample a row, or several without replacement, by PyTorch's race of exponentials: the largest of
-    p / Exp(1). Several with replacement by inverting the running sums.
-
-    A GPU inverts them for one sample a row, too: one random number a row, not one for each weight, so that the
-    indices differ from the CPU's. It does not check the weights, since the program would have to wait: the index
-    of an invalid row has no meaning.
+    """Indices drawn with the weights in each row, (..., num_samples) int64: one a row, or several without replacement,
+    by PyTorch's race of exponentials, the largest of p / Exp(1); several with replacement by inverting the running
+    sums. A GPU inverts them for one sample a row, too, so that the indices differ from the CPU's, and does not check
+    the weights, since the program would have to wait.
 
     Raises RuntimeError: weights that are negative, not finite or all 0 (on the CPU); more samples than weights;
     more than 2²⁴ weights, as running sums in float32 tell no more apart.

@@ -166,11 +166,9 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor,
     the elementwise maximum.
 
-    >>> x = mg.tensor([[1, 5], [7, 2]])
-    >>> x.max()
+    >>> mg.tensor([[1, 5], [7, 2]]).max()
     tensor(7)
-    >>> values, indices = x.max(dim=1)
-    >>> values, indices
+    >>> tuple(mg.tensor([[1, 5], [7, 2]]).max(dim=1))
     (tensor([5, 7]), tensor([1, 0]))
     """
     return _extreme(input, dim if other is None else other, keepdim, "max")

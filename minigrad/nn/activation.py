@@ -161,9 +161,8 @@ class GLU(FunctionLayer, function=F.glu):
 class Softmax(_AlongAxis, function=F.softmax):
     """eˣ / Σ eˣ along ``dim``.
 
-    >>> nn.Softmax(dim=-1)(mg.zeros(2, 2))
-    tensor([[0.5000, 0.5000],
-            [0.5000, 0.5000]])
+    >>> nn.Softmax(dim=-1)(mg.zeros(2, 2)).tolist()
+    [[0.5, 0.5], [0.5, 0.5]]
     """
 
 

@@ -29,9 +29,8 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     Raises RuntimeError: the number of widths is odd or too large, or an axis is too short; NotImplementedError: the
     mode is unknown, or does not pad these axes.
 
-    >>> F.pad(mg.tensor([[1, 2]]), (1, 0, 0, 1))
-    tensor([[0, 1, 2],
-            [0, 0, 0]])
+    >>> F.pad(mg.tensor([[1, 2]]), (1, 0, 0, 1)).tolist()
+    [[0, 1, 2], [0, 0, 0]]
     """
     if mode not in _MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}: expected one of {', '.join(_MODES)}")
