@@ -91,11 +91,9 @@ class Conv1d(_Conv, axes=1, function=F.conv1d):
     P = floor((L + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1.
 
     Args:
-        in_channels, out_channels: C and O.
-        kernel_size, stride, dilation: a number or a tuple of one.
+        in_channels, out_channels: C and O. kernel_size, stride, dilation: a number or a tuple of one.
         padding: the number of elements on both sides, "valid" (none) or "same" (the length stays; stride 1 only).
-        groups: the number of groups of channels that are convolved separately.
-        bias: whether there is one.
+        groups: the number of groups of channels that are convolved separately. bias: whether there is one.
         padding_mode: "zeros", "reflect", "replicate" or "circular".
 
     Attributes:

@@ -15,11 +15,7 @@ __all__ = ["Bilinear", "Linear"]
 
 
 class Linear(UniformLayer):
-    """x Wᵀ + b: (..., in_features) -> (..., out_features).
-
-    Args:
-        in_features, out_features: lengths of the input's and output's last axis.
-        bias: whether there is a b.
+    """x Wᵀ + b: (..., in_features) -> (..., out_features). ``bias``: whether there is a b.
 
     Attributes:
         weight: (out_features, in_features), initially uniform in ±1/√in_features.

@@ -62,15 +62,9 @@ class _Added(_Positional):
 
 
 class SinusoidalPositionalEncoding(_Added):
-    """x + PE, where PE(t, 2i) = sin(t / 10000^(2i/D)) and PE(t, 2i+1) = cos(t / 10000^(2i/D)).
-
-    Vaswani et al. 2017, section 3.5. It has no parameters, and is not in the state dict.
-
-    Args:
-        d_model: D. max_len: the number of positions.
-        dropout: of the sum, in training.
-        batch_first: inputs are (B, T, D) instead of (T, B, D).
-    """
+    """x + PE, where PE(t, 2i) = sin(t / 10000^(2i/D)) and PE(t, 2i+1) = cos(t / 10000^(2i/D)) (Vaswani et al. 2017,
+    section 3.5). It has no parameters, and is not in the state dict. ``d_model``: D. ``max_len``: the number of
+    positions. ``dropout``: of the sum, in training. ``batch_first``: inputs are (B, T, D) instead of (T, B, D)."""
 
     _table = "pe"
     pe: Tensor
@@ -95,17 +89,10 @@ class LearnedPositionalEncoding(_Added):
 
 class RotaryPositionalEncoding(_Positional):
     """RoPE (Su et al. 2021, arXiv 2104.09864, equation 15): rotates the pair of elements 2i and 2i+1 of a head's
-    query or key at position t by the angle t / base^(2i/Dh).
-
-    The product of a query at t and a key at s then depends on t - s alone. It has no parameters, and is not in the
-    state dict.
-
-    Args:
-        head_dim: Dh, the width of a head; even. max_len: the number of positions. base: the slowest pair
-            completes a turn in about 2π · base positions.
-
-    Raises ValueError: the width is odd.
-    """
+    query or key at position t by the angle t / base^(2i/Dh). The product of a query at t and a key at s then depends on
+    t - s only. It has no parameters, and is not in the state dict. ``head_dim``: Dh, the width of a head. ``max_len``:
+    the number of positions. ``base``: the slowest pair completes a turn in about 2π · base positions. Raises
+    ValueError: the width is odd."""
 
     table: Tensor
 

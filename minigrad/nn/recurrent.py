@@ -68,8 +68,7 @@ class RNNBase(_Recurrent):
     """What RNN, LSTM and GRU share: parameters, checks, layers and directions.
 
     Args:
-        mode: "LSTM", "GRU", "RNN_TANH" or "RNN_RELU".
-        input_size, hidden_size: I and H.
+        mode: "LSTM", "GRU", "RNN_TANH" or "RNN_RELU". input_size, hidden_size: I and H.
         num_layers: L, each over the results of the one before.
         batch_first: input and output are (B, T, ...) instead of (T, B, ...); the hidden state never is.
         dropout: of the results of every layer but the last, in training.
@@ -145,11 +144,8 @@ class RNNBase(_Recurrent):
             hx: the initial hidden state, (L·D, B, P), without B for one sequence; zeros if None. An LSTM takes
                 a pair of it and the cell state (L·D, B, H).
 
-        Returns:
-            The result of the last layer at each step, shaped as the input with D·P for I, and the last hidden
-            state, shaped as ``hx``.
-
-        Raises ValueError, RuntimeError: shapes or dtypes do not fit.
+        Returns the result of the last layer at each step, shaped as the input with D·P for I, and the last hidden
+        state, shaped as ``hx``. Raises ValueError, RuntimeError: shapes or dtypes do not fit.
         """
         if isinstance(input, PackedSequence):
             data, batch_sizes, order, back = input

@@ -86,17 +86,14 @@ class _Block(Module):
 
     def _ff_block(self, x: Tensor) -> Tensor:
         """The feed-forward network, (..., D) -> (..., dim_feedforward) -> (..., D), and its dropout."""
-        out = self.linear2(self._activate(self.linear1(x)))
-        dropout = getattr(self, f"dropout{len(self._attentions) + 1}")  # the last part's
-        return dropout(out)
-
-    def _activate(self, x: Tensor) -> Tensor:
-        """The activation and its dropout, as one op where nobody looks between them."""
-        dropout = self.dropout
-        if type(dropout) is Dropout and self.activation is F.relu and not (dropout._has_hooks() or watch.observers):
-            drops = dropout.training and dropout.p and not dropout.inplace
-            return relu_dropout(x, dropout.p) if drops else dropout(F.relu(x))
-        return dropout(self.activation(x))
+        x, dropout = self.linear1(x), self.dropout
+        fuses = type(dropout) is Dropout and self.activation is F.relu and dropout.training and dropout.p
+        if fuses and not (dropout.inplace or dropout._has_hooks() or watch.observers):  # nobody looks between the two
+            hidden = relu_dropout(x, dropout.p)
+        else:
+            hidden = dropout(self.activation(x))
+        last: Module = getattr(self, f"dropout{len(self._attentions) + 1}")
+        return last(self.linear2(hidden))
 
 
 class TransformerEncoderLayer(_Block):
@@ -105,11 +102,9 @@ class TransformerEncoderLayer(_Block):
     Args:
         d_model: D. nhead: H. dim_feedforward: the hidden width of the feed-forward network.
         dropout: of attention weights, of hidden units, and of each part's result.
-        activation: "relu", "gelu" or a function.
-        layer_norm_eps: of the norms.
-        batch_first: inputs are (B, S, D) instead of (S, B, D).
+        activation: "relu", "gelu" or a function. layer_norm_eps: of the norms.
+        batch_first: inputs are (B, S, D) instead of (S, B, D). bias: whether linear maps and norms have one.
         norm_first: norms stand before the parts instead of after the sums.
-        bias: whether linear maps and norms have one.
 
     >>> nn.TransformerEncoderLayer(8, 2, batch_first=True)(mg.zeros(2, 5, 8)).shape
     minigrad.Size([2, 5, 8])
