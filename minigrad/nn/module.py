@@ -449,10 +449,9 @@ class Module(Stateful):
         except NotImplementedError as error:
             if str(error) != NO_DATA:
                 raise
-            hint = (
-                "Please use nn.Module.to_empty() instead of nn.Module.to() when moving module from meta to a different"
-            )
-            raise NotImplementedError(f"{NO_DATA} {dt.shown(hint)} device.") from None
+            empty, to = dt.shown("nn.Module.to_empty()"), dt.shown("nn.Module.to()")
+            hint = f"Please use {empty} instead of {to} when moving module from meta to a different device."
+            raise NotImplementedError(f"{NO_DATA} {hint}") from None
 
     def to_empty(self: T, *, device: Any, recurse: bool = True) -> T:
         """Move to a device without the values, which are then undefined."""

@@ -103,30 +103,24 @@ class Axes(NamedTuple):
             if min(values) < 1:
                 problem = f"non-positive {argument} is not supported: {argument} must be greater than zero"
                 raise RuntimeError(f"{self.name}: {problem}, but got {values}")
-        return Window(kernel, steps, self._padding(kernel, steps, padding, apart), apart)
-
-    def _padding(self, kernel: Ints, stride: Ints, padding: Any, dilation: Ints) -> Pairs:
-        if padding == "valid":
-            return ((0, 0),) * self.n
         if padding == "same":
-            if any(s != 1 for s in stride):
+            if any(s != 1 for s in steps):
                 raise RuntimeError(f"{self.name}: padding='same' is not supported for strided convolutions")
-            return same_padding(kernel, dilation)
-        if isinstance(padding, str):
+            return Window(kernel, steps, same_padding(kernel, apart), apart)
+        if isinstance(padding, str) and padding != "valid":
             raise RuntimeError(f"{self.name}: Invalid padding string: {padding!r}: expected 'same' or 'valid'")
-        pads = self.each("padding", padding)
+        pads = self.each("padding", 0 if padding == "valid" else padding)
         if min(pads) < 0:
             raise RuntimeError(f"{self.name}: negative padding is not supported: it is {pads}")
-        return tuple((p, p) for p in pads)
+        return Window(kernel, steps, tuple((p, p) for p in pads), apart)
 
     def check_fits(self, window: Window, lengths: Ints) -> None:
         """Refuse a window that is longer than the padded input."""
         if min(window.places(lengths)) < 1:
-            raise RuntimeError(
-                f"{self.name}: Calculated padded input size per channel: ({by(window.padded(lengths))}). "
-                f"Kernel size: ({by(window.span())}). Kernel size can't be greater than actual input size. "
-                f"Calculated output size: {window.places(lengths)}, but its components must be at least one"
-            )
+            sizes = f"({by(window.padded(lengths))}). Kernel size: ({by(window.span())})"
+            rule = "Kernel size can't be greater than actual input size. Calculated output size:"
+            result = f"{window.places(lengths)}, but its components must be at least one"
+            raise RuntimeError(f"{self.name}: Calculated padded input size per channel: {sizes}. {rule} {result}")
 
     def batched(self, input: Tensor, run: Callable[[Tensor], Any]) -> Any:
         """``run`` on (N, C, *lengths); a batch axis is added to an input without one, and removed from the result.

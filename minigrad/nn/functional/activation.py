@@ -11,7 +11,6 @@ import numpy as np
 from ...autograd.observer import announced
 from ...autograd.tracebacks import warn
 from ...backend import of, random
-from ...backend.random import default_generator
 from ...functions import pointwise
 from ...functions.arguments import axis, rounded_once
 from ...functions.define import in_place
@@ -21,6 +20,7 @@ from ...ops import activation as a
 from ...ops import elementwise as e
 from ...ops.activation import dropout as op
 from ...ops.activation import relu_dropout as relu_op
+from ...ops.op import Op
 from ...tensor import Tensor, apply, wrap
 from ._checks import applied, probability, same_dtype
 
@@ -31,7 +31,6 @@ __all__ += ["relu6", "relu_", "rrelu", "rrelu_", "selu", "selu_", "sigmoid", "si
 __all__ += ["softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_"]
 
 tanh, sigmoid, gelu = pointwise.tanh, pointwise.sigmoid, pointwise.gelu
-_SELU = (1.6732632423543772, 1.0507009873554805, 1.0)  # they keep mean 0 and variance 1 (Klambauer et al. 2017)
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -52,6 +51,30 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     return applied(e.silu, input, True) if inplace else apply(e.silu, (input,))
 
 
+def _of_op(name: str, op: Op, doc: str, *attributes: float) -> Callable[..., Tensor]:
+    """An activation that is an op and takes nothing but ``inplace``."""
+
+    def activation(input: Tensor, inplace: bool = False) -> Tensor:
+        return applied(op, input, inplace, *attributes)
+
+    activation.__name__ = activation.__qualname__ = name
+    activation.__doc__ = f"{doc}."
+    return activation
+
+
+# SELU's constants keep mean 0 and variance 1.
+_SELU = (1.6732632423543772, 1.0507009873554805, 1.0)
+selu = _of_op(
+    "selu", a.scaled_elu, "1.0507 · (x for x > 0, else 1.6733 (eˣ - 1)), elementwise (Klambauer et al. 2017)", *_SELU
+)
+mish = _of_op("mish", a.mish, "x tanh ln(1 + eˣ), elementwise (Misra 2019)")
+relu6 = _of_op("relu6", a.hardtanh, "x clamped to [0, 6], elementwise (Krizhevsky 2010)", 0, 6)
+hardsigmoid = _of_op(
+    "hardsigmoid", a.hardsigmoid, "x / 6 + 1 / 2 clamped to [0, 1], elementwise (Courbariaux et al. 2015)"
+)
+hardswish = _of_op("hardswish", a.hardswish, "x hardsigmoid(x), elementwise (Howard et al. 2019)")
+
+
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x for x > 0, else α (eˣ - 1), elementwise (Clevert et al. 2015)."""
     return applied(e.elu, input, inplace, alpha)
@@ -62,21 +85,11 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     return applied(e.leaky_relu, input, inplace, negative_slope)
 
 
-def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """1.0507 · (x for x > 0, else 1.6733 (eˣ - 1)), elementwise (Klambauer et al. 2017)."""
-    return applied(a.scaled_elu, input, inplace, *_SELU)
-
-
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x for x > 0, else α (exp(x / α) - 1), elementwise (Barron 2017). α must not be 0."""
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return applied(a.scaled_elu, input, inplace, alpha, 1.0, 1 / alpha)
-
-
-def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """x tanh ln(1 + eˣ), elementwise (Misra 2019)."""
-    return applied(a.mish, input, inplace)
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
@@ -90,21 +103,6 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     if kind in "iu":
         min_val, max_val = int(min_val), int(max_val)
     return applied(a.hardtanh, input, inplace, min_val, max_val)
-
-
-def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """x clamped to [0, 6], elementwise (Krizhevsky 2010)."""
-    return applied(a.hardtanh, input, inplace, 0, 6)
-
-
-def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """x / 6 + 1 / 2 clamped to [0, 1], elementwise (Courbariaux et al. 2015)."""
-    return applied(a.hardsigmoid, input, inplace)
-
-
-def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """x hardsigmoid(x), elementwise (Howard et al. 2019)."""
-    return applied(a.hardswish, input, inplace)
 
 
 @spelled
@@ -166,7 +164,7 @@ def rrelu(
     backend = of(input.array)
     negative = backend.to_numpy(input.array) <= 0
     slopes = np.ones(negative.shape, input.array.dtype)
-    uniform = default_generator.uniform((int(negative.sum()),), np.float64)
+    uniform = random.default_generator.uniform((int(negative.sum()),), np.float64)
     slopes[negative] = uniform * (upper - lower) + lower
     return applied(e.mul, input, inplace, wrap(backend.asarray(slopes, backend.device_of(input.array))))
 
@@ -282,10 +280,8 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """``dropout`` of whole channels: input (N, C, H, W); three axes are taken as (N, C, L)."""
     _warn_of_axes("dropout2d", input, (3, 4))
     if input.array.ndim == 3:
-        warn(
-            "dropout2d: Received a 3D input, which is interpreted as (N, C, L), as PyTorch does. To drop "
-            "channels of (C, H, W), add an axis for the batch; for (N, C, L) there is dropout1d."
-        )
+        remedy = "To drop channels of (C, H, W), add an axis for the batch; for (N, C, L) there is dropout1d."
+        warn(f"dropout2d: Received a 3D input, which is interpreted as (N, C, L), as PyTorch does. {remedy}")
     return channels(input, p, training, inplace)
 
 

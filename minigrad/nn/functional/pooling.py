@@ -120,25 +120,19 @@ def _avg_pool(
     rounding = None if is_float else "trunc"
     if divisor_override is not None:
         return total.div(divisor_override, rounding_mode=rounding)
-    counts = _counts(window, lengths, axes.each("padding", padding), count_include_pad)
+    counts: Any = np.ones((), np.int64)  # the number of elements in each window, (*places)
+    known = zip(
+        window.places(lengths), window.stride, window.kernel, lengths, axes.each("padding", padding), strict=True
+    )
+    for count, step, kernel, n, pad in known:
+        start, more = np.arange(count) * step - pad, pad if count_include_pad else 0
+        counts = counts[..., None] * (np.minimum(start + kernel, n + more) - np.maximum(start, -more))
     if counts.min() == counts.max():
         return total.div(int(counts.max()), rounding_mode=rounding)
     return total.div(as_tensor(counts, dtype=input.dtype, device=input.device), rounding_mode=rounding)
 
 
 avg_pool1d, avg_pool2d, avg_pool3d = over(1, _avg_pool), over(2, _avg_pool), over(3, _avg_pool)
-
-
-def _counts(window: Window, lengths: Ints, pads: Ints, include: bool) -> Any:
-    """The number of elements in each window, (*places)."""
-    counts: Any = np.ones((), np.int64)
-    places = window.places(lengths)
-    for count, step, kernel, n, p in zip(places, window.stride, window.kernel, lengths, pads, strict=True):
-        start = np.arange(count) * step - p
-        more = p if include else 0
-        along = np.minimum(start + kernel, n + more) - np.maximum(start, -more)
-        counts = counts[..., None] * along
-    return counts
 
 
 def _window(

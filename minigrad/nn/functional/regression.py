@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from ...autograd import no_grad
 from ...autograd.graph import as_one
@@ -30,41 +31,30 @@ def _difference(name: str, input: Tensor, target: Tensor) -> Tensor:
     return input.to(common) - target.to(common)
 
 
-def _weighted_mean(
-    losses: Tensor, weight: Tensor | None, reduction: str, size_average: Flag = None, reduce: Flag = None
-) -> Tensor:
-    """``reduced``, but the mean divides by the sum of the weights."""
-    reduction = reduction_of(size_average, reduce, reduction)
-    if weight is None or reduction != "mean":
-        return reduced(losses, reduction, weight=weight)
-    return (losses * weight).sum() / weight.expand(losses.shape).sum()
+def _of_difference(name: str, loss: Callable[[Tensor], Tensor], doc: str) -> Callable[..., Tensor]:
+    """A loss that is a function of the difference."""
+
+    def of_difference(
+        input: Tensor,
+        target: Tensor,
+        size_average: Flag = None,
+        reduce: Flag = None,
+        reduction: str = "mean",
+        weight: Tensor | None = None,
+    ) -> Tensor:
+        """{}; the mean divides by the sum of the weights, if there are any."""
+        losses, reduction = loss(_difference(name, input, target)), reduction_of(size_average, reduce, reduction)
+        if weight is None or reduction != "mean":
+            return reduced(losses, reduction, weight=weight)
+        return (losses * weight).sum() / weight.expand(losses.shape).sum()
+
+    of_difference.__name__ = of_difference.__qualname__ = name
+    of_difference.__doc__ = (of_difference.__doc__ or "").format(doc)
+    return rounded_once(of_difference)
 
 
-@rounded_once
-def mse_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: Flag = None,
-    reduce: Flag = None,
-    reduction: str = "mean",
-    weight: Tensor | None = None,
-) -> Tensor:
-    """(input - target)²; the mean divides by the sum of the weights, if there are any."""
-    squares = _difference("mse_loss", input, target).square()
-    return _weighted_mean(squares, weight, reduction, size_average, reduce)
-
-
-@rounded_once
-def l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: Flag = None,
-    reduce: Flag = None,
-    reduction: str = "mean",
-    weight: Tensor | None = None,
-) -> Tensor:
-    """|input - target|; the mean divides by the sum of the weights, if there are any."""
-    return _weighted_mean(_difference("l1_loss", input, target).abs(), weight, reduction, size_average, reduce)
+mse_loss = _of_difference("mse_loss", lambda d: d.square(), "(input - target)²")
+l1_loss = _of_difference("l1_loss", lambda d: d.abs(), "|input - target|")
 
 
 @rounded_once

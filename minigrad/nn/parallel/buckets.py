@@ -91,17 +91,13 @@ class Buckets:
         places = ((number, bucket, i) for bucket in self.buckets for i, number in enumerate(bucket.numbers))
         self._places = {number: (bucket, i) for number, bucket, i in places}
 
-    def _fits(self, number: int) -> bool:
-        """Whether a parameter's bucket is of its dtype and shape, and on its device."""
-        view, array = self.view(number), self.parameters[number].array
-        if type(view) is not type(array) or view.dtype != array.dtype or view.shape != array.shape:
-            return False
-        return of(view).device_of(view) == of(array).device_of(array)
-
     def begin(self) -> None:
         """Nothing is there. Buckets of parameters that were moved or converted meanwhile are made anew."""
-        if not all(map(self._fits, range(len(self.parameters)))):
-            self._make()
+        for number, parameter in enumerate(self.parameters):
+            kinds = [(x.dtype, x.shape, of(x).device_of(x)) for x in (self.view(number), parameter.array)]
+            if kinds[0] != kinds[1]:
+                self._make()
+                break
         self._written, self._next = set(), 0
         for bucket in self.buckets:
             bucket.waiting, bucket.work = len(bucket.numbers), None
