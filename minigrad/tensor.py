@@ -82,17 +82,29 @@ class Tensor(Methods["Tensor"]):
 
     @property
     def shape(self) -> Size:
-        """The length of each axis."""
+        """The length of each axis.
+
+        >>> mg.zeros(2, 3).shape
+        minigrad.Size([2, 3])
+        """
         return Size(self.array.shape)
 
     @property
     def dtype(self) -> DType:
-        """The number format."""
+        """The number format.
+
+        >>> mg.zeros(2).dtype
+        minigrad.float32
+        """
         return dt.of_numpy(self.array.dtype)
 
     @property
     def device(self) -> Device:
-        """The device of the array."""
+        """The device of the array.
+
+        >>> mg.zeros(2).device
+        device(type='cpu')
+        """
         return of(self.array).device_of(self.array)
 
     @property

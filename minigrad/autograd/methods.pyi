@@ -1140,14 +1140,10 @@ class Methods(Viewing, Generic[Tensor]):
     def multinomial(
         self, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Generator | None = None
     ) -> Tensor:
-        """Indices drawn with the weights in each row, (..., num_samples) int64.
-
-        One sample a row, or several without replacement, by PyTorch's race of exponentials: the largest of
-        p / Exp(1). Several with replacement by inverting the running sums.
-
-        A GPU inverts them for one sample a row, too: one random number a row, not one for each weight, so that the
-        indices differ from the CPU's. It does not check the weights, since the program would have to wait: the index
-        of an invalid row has no meaning.
+        """Indices drawn with the weights in each row, (..., num_samples) int64: one a row, or several without
+        replacement, by PyTorch's race of exponentials, the largest of p / Exp(1); several with replacement by
+        inverting the running sums. A GPU inverts them for one sample a row, too, so that the indices differ from the
+        CPU's, and does not check the weights, since the program would have to wait.
 
         Raises RuntimeError: weights that are negative, not finite or all 0 (on the CPU); more samples than weights;
         more than 2²⁴ weights, as running sums in float32 tell no more apart.
@@ -1542,15 +1538,9 @@ class Methods(Viewing, Generic[Tensor]):
         self, source: Any = None, storage_offset: builtins.int = 0, size: Any = None, stride: Any = None
     ) -> Tensor:
         """In place: show the memory of another tensor, or of a storage, from now on; nothing without one.
-
-        Args:
-            source: a tensor or a storage.
-            storage_offset: the place of the first element in that memory.
-            size: the shape; for a storage by default all of it.
-            stride: steps in elements, by default those of a dense tensor.
-
-        Raises RuntimeError: that reaches beyond the memory's end, or the storage has elements of another dtype.
-        """
+        ``storage_offset``: the place of the first element in that memory. ``size``: the shape; for a storage by
+        default all of it. ``stride``: steps in elements, by default those of a dense tensor. Raises RuntimeError:
+        that reaches beyond the memory's end, or the storage has elements of another dtype."""
 
     def setitem(self, key: Any, value: Any) -> None:
         """input[key] = value, in place; gradients flow to the value and to the rest of the tensor."""

@@ -252,9 +252,6 @@ def same_device(array: Any, like: Any, name: str) -> Any:
     return array
 
 
-# Half precision ---------------------------------------------------------------------------------------------
-
-
 def rounded_once(function: Function) -> Function:
     """Let a function of several ops compute with 16 bits in float32, and round its results, as a kernel would."""
     return _rounding(function, of_products=False)

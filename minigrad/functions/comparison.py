@@ -53,9 +53,6 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8
     return near | (input.isnan() & other.isnan()) if equal_nan else near
 
 
-# Questions about a tensor -----------------------------------------------------------------------------------
-
-
 _ANSWERS = {
     "is_floating_point": (lambda input: dt.kind_of(input.array) == "f", "Whether the dtype is a floating-point one."),
     "is_complex": (lambda input: input.array.dtype.kind == "c", "Whether the dtype is complex."),
@@ -80,11 +77,18 @@ _NUMBERS = {
         "The number of elements of its memory before the first one.",
     ),
 }
+_BYTES = (lambda input: UntypedStorage.behind(input.array), "The memory that the tensor shows, as bytes.")
+_ELEMENTS = (
+    lambda input: TypedStorage(wrap_storage=UntypedStorage.behind(input.array), dtype=input.dtype),
+    "The memory that the tensor shows, as elements of its dtype.",
+)
 globals().update(
     brief(method, _ANSWERS, "bool")
     | brief(attribute, _ON_DEVICE, "bool")
     | brief(attribute, _SIZES, "int")
     | brief(method(free=False), _NUMBERS, "int")
+    | brief(method(free=False), {"untyped_storage": _BYTES}, "UntypedStorage")
+    | brief(method(free=False), {"storage": _ELEMENTS}, "TypedStorage")
 )
 
 
@@ -109,8 +113,8 @@ def get_device(input: Tensor) -> int:
 def is_tensor(obj: Any) -> bool:
     """Whether an object is a Tensor.
 
-    >>> mg.is_tensor(mg.zeros(1)), mg.is_tensor([0.0])
-    (True, False)
+    >>> mg.is_tensor([0.0])
+    False
     """
     return isinstance(obj, Variable)
 
@@ -125,21 +129,6 @@ def is_storage(obj: Any) -> bool:
 def result_type(tensor: Any, other: Any) -> Any:
     """The dtype of an elementwise result of two tensors or numbers."""
     return dt.result_type(raw(tensor), raw(other))
-
-
-# Its memory: layout, address, owner -------------------------------------------------------------------------
-
-
-@method(free=False)
-def untyped_storage(input: Tensor) -> UntypedStorage:
-    """The memory that the tensor shows, as bytes."""
-    return UntypedStorage.behind(input.array)
-
-
-@method(free=False)
-def storage(input: Tensor) -> TypedStorage:
-    """The memory that the tensor shows, as elements of its dtype."""
-    return TypedStorage(wrap_storage=UntypedStorage.behind(input.array), dtype=input.dtype)
 
 
 @overload

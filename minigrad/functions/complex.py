@@ -6,7 +6,6 @@ import math
 
 from ..ops import complex as c
 from ..ops.elementwise import cos as _cos
-from ..ops.elementwise import eq as _eq
 from ..ops.elementwise import sin as _sin
 from ..tensor import Tensor, apply
 from .define import attribute, brief, function, method
@@ -75,6 +74,10 @@ globals().update(
         {
             "resolve_conj": (lambda input: input, "The tensor itself: conjugation happens at once."),
             "resolve_neg": (lambda input: input, "The tensor itself: negation happens at once."),
+            "isreal": (
+                lambda input: input.imag == 0 if input.is_complex() else input.eq(input) | True,
+                "Whether each element has no imaginary part.",
+            ),
         },
     )
     | brief(method, {"is_conj": (lambda input: False, "Whether conjugation is still to happen: never.")}, "bool")
@@ -90,12 +93,6 @@ def angle(input: Tensor) -> Tensor:
     as_float = input if input.is_floating_point() else input.float()
     zeros = where(as_float.isnan(), as_float, 0.0)
     return where(as_float < 0, math.pi, zeros).to(as_float.dtype)
-
-
-@method
-def isreal(input: Tensor) -> Tensor:
-    """Whether each element has no imaginary part."""
-    return apply(_eq, (apply(c.imag, (input.detach(),)), 0)) if input.is_complex() else input.eq(input) | True
 
 
 def _complex(input: Tensor, name: str) -> Tensor:

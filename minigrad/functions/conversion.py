@@ -89,7 +89,7 @@ def detach(input: Tensor) -> Tensor:
     """The same memory without history; changes in place are still noticed.
 
     >>> x = mg.tensor([1.0], requires_grad=True)
-    >>> (x * 2).detach().requires_grad
+    >>> x.detach().requires_grad
     False
     """
     view: Tensor = wrap(input.array)
@@ -117,11 +117,7 @@ def type(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 @method(free=False)
 def type_as(input: Tensor, other: Tensor) -> Tensor:
-    """In the dtype and on the device of another tensor.
-
-    >>> mg.tensor([1, 2]).type_as(mg.tensor([0.5]))
-    tensor([1., 2.])
-    """
+    """In the dtype and on the device of another tensor."""
     return input.to(other)
 
 
@@ -135,9 +131,6 @@ def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
 def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
     """On a GPU."""
     return input.to(device="cuda" if device is None else Device(device))
-
-
-# New tensors like a tensor ----------------------------------------------------------------------------------
 
 
 @method(free=False)

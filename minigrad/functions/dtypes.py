@@ -17,8 +17,5 @@ def _to(dtype: Any, name: str) -> Callable[..., Tensor]:
     return method(free=False)(named(conversion, name, f"As {dtype.name}."))
 
 
-half, float, double = _to(dt.float16, "half"), _to(dt.float32, "float"), _to(dt.float64, "double")
-bfloat16 = _to(dt.bfloat16, "bfloat16")
-cfloat, cdouble = _to(dt.complex64, "cfloat"), _to(dt.complex128, "cdouble")
-long, int, short = _to(dt.int64, "long"), _to(dt.int32, "int"), _to(dt.int16, "short")
-char, byte, bool = _to(dt.int8, "char"), _to(dt.uint8, "byte"), _to(dt.bool_, "bool")
+_NAMED = {**dt._ALIASES, "bfloat16": dt.bfloat16, "bool": dt.bool_}
+globals().update({name: _to(dtype, name) for name, dtype in _NAMED.items()})

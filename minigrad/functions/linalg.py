@@ -53,8 +53,8 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The products of two stacks of matrices, (B, N, M) and (B, M, P) -> (B, N, P).
 
-    >>> mg.bmm(mg.ones(2, 1, 3), mg.ones(2, 3, 1)).flatten()
-    tensor([3., 3.])
+    >>> mg.bmm(mg.ones(2, 1, 3), mg.ones(2, 3, 1)).tolist()
+    [[[3.0]], [[3.0]]]
     """
     _check_axes(input, 3, "bmm")
     _check_axes(mat2, 3, "bmm")

@@ -64,7 +64,7 @@ from minigrad.compat.functions.statistics import searchsorted as searchsorted
 from minigrad.compat.functions.statistics import std_mean as std_mean
 from minigrad.compat.functions.statistics import unique_consecutive as unique_consecutive
 from minigrad.compat.functions.statistics import var_mean as var_mean
-from minigrad.functions.arguments import Dims, Maybe, Scalar
+from minigrad.functions.arguments import Axis, Dims, Maybe, Scalar
 from minigrad.functions.comparison import allclose as allclose
 from minigrad.functions.comparison import equal as equal
 from minigrad.functions.comparison import get_device as get_device
@@ -77,7 +77,6 @@ from minigrad.functions.complex import angle as angle
 from minigrad.functions.complex import complex as complex
 from minigrad.functions.complex import conj as conj
 from minigrad.functions.complex import imag as imag
-from minigrad.functions.complex import isreal as isreal
 from minigrad.functions.complex import polar as polar
 from minigrad.functions.complex import real as real
 from minigrad.functions.complex import view_as_complex as view_as_complex
@@ -1293,6 +1292,9 @@ def isneginf(input: Tensor) -> Tensor:
 
 def isposinf(input: Tensor) -> Tensor:
     """Whether it is +inf."""
+
+def isreal(input: Tensor) -> Tensor:
+    """Whether each element has no imaginary part."""
 
 def kaiser_window(
     window_length: int,

@@ -18,7 +18,7 @@ from ..ops.op import Op
 from ..tensor import Tensor, apply
 from . import indexing, linalg, pointwise
 from .arguments import Operand, operand
-from .define import attached, method
+from .define import attached, brief, method
 
 Operator = Callable[[Tensor, Tensor | Operand], Tensor]
 # NumPy's functions that are operators of a tensor; most have PyTorch's names.
@@ -135,14 +135,19 @@ def __neg__(self: Tensor) -> Tensor:
         raise
 
 
-@attached
-def __pos__(self: Tensor) -> Tensor:
-    return self
-
-
-@attached
-def __abs__(self: Tensor) -> Tensor:
-    return apply(e.abs, (self,))
+globals().update(
+    brief(
+        attached,
+        {
+            "__pos__": (lambda self: self, "The tensor itself."),
+            "__abs__": (lambda self: apply(e.abs, (self,)), "|x|"),
+            "__reversed__": (
+                lambda self: self.flip(0) if self.array.ndim else self,
+                "The order of the first axis reversed.",
+            ),
+        },
+    )
+)
 
 
 @attached
@@ -170,11 +175,6 @@ def __matmul__(self: Tensor, other: Tensor | Operand) -> Tensor:
 def __rmatmul__(self: Tensor, other: Tensor | Operand) -> Tensor:
     factor = operand(other, self)
     return linalg.matmul(factor, self) if hasattr(factor, "array") else _declined(__rmatmul__, self, other)
-
-
-@attached
-def __reversed__(self: Tensor) -> Tensor:
-    return self.flip(0) if self.array.ndim else self
 
 
 __getitem__, __setitem__ = attached(indexing.getitem), attached(indexing.setitem)

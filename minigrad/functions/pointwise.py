@@ -240,7 +240,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` (that of the input if None).
 
-    >>> mg.tensor([0.0, 0.0, 0.0, 0.0]).softmax(dim=0)
+    >>> mg.zeros(4).softmax(dim=0)
     tensor([0.2500, 0.2500, 0.2500, 0.2500])
     """
     input = input if dtype is None else input.to(dtype)

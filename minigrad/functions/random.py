@@ -67,9 +67,6 @@ def _one_by_one(source: Generator, shape: tuple[int, ...]) -> Any:
     return source.few_normals(int(np.prod(shape, dtype=np.int64))).reshape(shape)
 
 
-# In place ---------------------------------------------------------------------------------------------------
-
-
 @method(free=False)
 def uniform_(input: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """In place: uniform random numbers in [low, high), by PyTorch's keywords ``from`` and ``to``."""
@@ -176,9 +173,6 @@ def random_(
     return fill(input, lambda source, shape, _: source.integers(*bounds, shape), generator, "random")
 
 
-# New tensors ------------------------------------------------------------------------------------------------
-
-
 def _of_shape(name: str, doc: str, stream: str, scale: float) -> Callable[..., Tensor]:
     """A function that draws from a generator's ``stream``; ``scale`` is for the parts of complex numbers."""
 
@@ -237,12 +231,7 @@ def randint(
 @announced
 @creating
 def randperm(n: int, *, generator: Generator | None = None, dtype: Maybe) -> Any:
-    """The numbers 0 .. n-1 in random order.
-
-    >>> _ = mg.manual_seed(0)
-    >>> mg.randperm(5)
-    tensor([4, 0, 1, 3, 2])
-    """
+    """The numbers 0 .. n-1 in random order."""
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
     return (generator or default_generator).permutation(n).astype(int_dtype(dtype), copy=False)
@@ -294,12 +283,7 @@ def normal(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Normal numbers of a mean and standard deviation (numbers with a ``size``, or tensors).
-
-    >>> _ = mg.manual_seed(0)
-    >>> mg.normal(0.0, 1.0, (3,))
-    tensor([ 1.5410, -0.2934, -2.1788])
-    """
+    """Normal numbers of a mean and standard deviation (numbers with a ``size``, or tensors)."""
     if size is not None:
         drawn = normal_(empty(size, dtype=dtype, device=device), mean, std, generator=generator)
         return drawn.requires_grad_() if requires_grad else drawn
@@ -317,12 +301,7 @@ def normal(
 @announced
 @method
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
-    """1 with the probability in each element (or with probability ``p``), else 0.
-
-    >>> _ = mg.manual_seed(0)
-    >>> mg.bernoulli(mg.full((4,), 0.5))
-    tensor([1., 0., 1., 1.])
-    """
+    """1 with the probability in each element (or with probability ``p``), else 0."""
     if p is not None:
         like = {"dtype": input.dtype, "device": input.device}
         return bernoulli_(empty(input.array.shape, **like), p, generator=generator)
@@ -399,9 +378,6 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     seed = (generator or default_generator).random64()
     drawn = np.asarray(np.random.default_rng(seed).poisson(rates), rates.dtype)
     return tensor_on(drawn, input.device)
-
-
-# The default stream -----------------------------------------------------------------------------------------
 
 
 @function

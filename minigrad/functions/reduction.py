@@ -257,9 +257,6 @@ def _nuclear(input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     return total
 
 
-# Areas and lengths ------------------------------------------------------------------------------------------
-
-
 @function
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
     """The area under points along ``dim``, at places ``x`` or in steps of ``dx``, by the trapezoidal rule."""

@@ -425,8 +425,8 @@ def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int =
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """About ``chunks`` pieces of equal length; of an empty axis so many empty ones.
 
-    >>> [part.tolist() for part in mg.arange(6).chunk(3)]
-    [[0, 1], [2, 3], [4, 5]]
+    >>> mg.arange(4).chunk(2)
+    (tensor([0, 1]), tensor([2, 3]))
     """
     if chunks < 1:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
@@ -924,9 +924,6 @@ def _with(input: Tensor, src: Tensor, view_of: Any) -> Tensor:
     out = input.clone()
     view_of(out).copy_(src)
     return out
-
-
-# Transposes -------------------------------------------------------------------------------------------------
 
 
 @attribute

@@ -15,28 +15,23 @@ from ..backend import xp
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _SPELLINGS = {
-    "axis": "dim",
-    "keepdims": "keepdim",
-    "x": "input",
-    "self": "input",
-    "x1": "input",
-    "x2": "other",
-    "exponent": "other",
-    "from": "low",
-    "to": "high",
-    "axis0": "dim0",
-    "axis1": "dim1",
-    "split_size": "split_size_or_sections",
-    "split_sizes": "split_size_or_sections",
-    "sections": "indices_or_sections",
-    "indices": "indices_or_sections",
-    "tensor_indices_or_sections": "indices_or_sections",
-    "element": "elements",
-    "test_element": "test_elements",
-    "the_template": "other",
-    "src": "other",
-    "tensor": "input",
-    "input": "A",  # of functions that stand in linalg as well
+    other: name
+    for name, others in {
+        "dim": ("axis",),
+        "keepdim": ("keepdims",),
+        "input": ("x", "self", "x1", "tensor"),
+        "other": ("x2", "exponent", "the_template", "src"),
+        "low": ("from",),
+        "high": ("to",),
+        "dim0": ("axis0",),
+        "dim1": ("axis1",),
+        "split_size_or_sections": ("split_size", "split_sizes"),
+        "indices_or_sections": ("sections", "indices", "tensor_indices_or_sections"),
+        "elements": ("element",),
+        "test_elements": ("test_element",),
+        "A": ("input",),  # of functions that stand in linalg as well
+    }.items()
+    for other in others
 }
 _SPECIAL = {*_SPELLINGS, "out"}
 

@@ -43,41 +43,21 @@ class TensorType(type):
         return f"{cls.__module__}.{cls.__name__}"
 
 
-_NAMES = {
-    "Float": dt.float32,
-    "Double": dt.float64,
-    "Half": dt.float16,
-    "Long": dt.int64,
-    "Int": dt.int32,
-    "Short": dt.int16,
-    "Char": dt.int8,
-    "Byte": dt.uint8,
-    "Bool": dt.bool_,
-    "BFloat16": dt.bfloat16,
-    "ComplexFloat": dt.complex64,
-    "ComplexDouble": dt.complex128,
-    **{d.name.capitalize().replace("Uint", "UInt"): d for d in dt.STORED if d is not dt.bfloat16},
-}
+_NAMES = {name.capitalize(): dtype for name, dtype in dt._ALIASES.items() if not dtype.is_complex}
+_NAMES |= {"Bool": dt.bool_, "BFloat16": dt.bfloat16, "ComplexFloat": dt.complex64, "ComplexDouble": dt.complex128}
+_NAMES |= {d.name.capitalize().replace("Uint", "UInt"): d for d in dt.STORED if d is not dt.bfloat16}
 
 
 @cache
 def _types(device_type: str) -> dict[str, Any]:
     """The types of a kind of device, by their names."""
     module = "torch" if device_type == "cpu" else f"torch.{device_type}"
-    return {
-        f"{name}Tensor": TensorType(
-            f"{name}Tensor",
-            (),
-            {
-                "dtype": dtype,
-                "device_type": device_type,
-                "places": Places(),
-                "__module__": module,
-                "__doc__": f"Tensors of {dtype.name} on the {device_type.upper()}: of sizes, or of values.",
-            },
-        )
-        for name, dtype in _NAMES.items()
-    }
+    types = {}
+    for name, dtype in _NAMES.items():
+        doc = f"Tensors of {dtype.name} on the {device_type.upper()}: of sizes, or of values."
+        attributes = {"dtype": dtype, "device_type": device_type, "places": Places(), "__doc__": doc}
+        types[f"{name}Tensor"] = TensorType(f"{name}Tensor", (), {**attributes, "__module__": module})
+    return types
 
 
 globals().update(_types("cpu"))

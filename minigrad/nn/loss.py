@@ -84,21 +84,10 @@ class _ClassLoss(_WeightedLoss, fields=True):
 
 
 class CrossEntropyLoss(_ClassLoss, function=F.cross_entropy):
-    """-ln softmax(input) at the target class. See ``functional.cross_entropy``.
-
-    >>> nn.CrossEntropyLoss()(mg.zeros(3, 4), mg.tensor([0, 1, 2]))
-    tensor(1.3863)
-    """
-
     label_smoothing: float = 0.0
 
 
-class NLLLoss(_ClassLoss, function=F.nll_loss):
-    """-input at the target class, input being log-probabilities. See ``functional.nll_loss``.
-
-    >>> nn.NLLLoss()(mg.zeros(3, 4).log_softmax(-1), mg.tensor([0, 1, 2]))
-    tensor(1.3863)
-    """
+class NLLLoss(_ClassLoss, function=F.nll_loss): ...
 
 
 class MSELoss(_UsualLoss, function=F.mse_loss): ...
@@ -129,11 +118,4 @@ class BCEWithLogitsLoss(_UsualWeightedLoss, function=F.binary_cross_entropy_with
 
 
 class KLDivLoss(_UsualLoss, function=F.kl_div):
-    """t (ln t - input); reduction "batchmean" is the divergence. See ``functional.kl_div``.
-
-    >>> same = mg.full((1, 4), 0.25)
-    >>> nn.KLDivLoss(reduction="batchmean")(same.log(), same)
-    tensor(0.)
-    """
-
     log_target: bool = False

@@ -53,6 +53,9 @@ class Module(Stateful):
     An attribute that is a Parameter, a Buffer or a Module is registered under its name; a plain Tensor is not:
     ``register_buffer`` makes it a part of the state. ``training`` says whether the module is in training mode (dropout
     is active); see ``train`` and ``eval``.
+
+    >>> nn.Linear(2, 1)
+    Linear(in_features=2, out_features=1, bias=True)
     """
 
     call_super_init: bool = False  # whether __init__ passes its arguments on to the next base class
@@ -302,7 +305,11 @@ class Module(Stateful):
         return self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """All parameters, each once."""
+        """All parameters, each once.
+
+        >>> [p.shape for p in nn.Linear(3, 2).parameters()]
+        [minigrad.Size([2, 3]), minigrad.Size([2])]
+        """
         return (parameter for _, parameter in self.named_parameters(recurse=recurse))
 
     def named_buffers(
@@ -360,7 +367,11 @@ class Module(Stateful):
     # Modes, devices and dtypes ------------------------------------------------------------------------------
 
     def train(self: T, mode: bool = True) -> T:
-        """Set training mode, in which dropout is active, for this module and all below it."""
+        """Set training mode, in which dropout is active, for this module and all below it.
+
+        >>> nn.Dropout().eval().train().training
+        True
+        """
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode

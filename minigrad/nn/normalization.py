@@ -43,7 +43,7 @@ class LayerNorm(_Affine):
     Attributes:
         weight: ``normalized_shape``, initially 1, or None. bias: the same shape, initially 0, or None.
 
-    >>> nn.LayerNorm(2)(mg.tensor([[1.0, 2.0]]))
+    >>> nn.LayerNorm(2)(mg.tensor([[1.0, 2.0]])).detach()
     tensor([[-1.0000,  1.0000]])
     """
 
@@ -240,20 +240,8 @@ class SyncBatchNorm(_BatchNorm):
     ``BatchNorm1d``. Raises ValueError: the input has less than two axes, or, in training, one value a channel on all
     ranks together."""
 
-    def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        process_group: Any = None,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+    def __init__(self, num_features: int, *options: Any, process_group: Any = None, **named: Any) -> None:
+        super().__init__(num_features, *options, **named)
         self.process_group = process_group
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -289,7 +277,7 @@ class SyncBatchNorm(_BatchNorm):
         converted = module
         if isinstance(module, _BatchNorm) and not isinstance(module, SyncBatchNorm):
             statistics = module.momentum, module.affine, module.track_running_stats
-            converted = cls(module.num_features, module.eps, *statistics, process_group)
+            converted = cls(module.num_features, module.eps, *statistics, process_group=process_group)
             for name in ("weight", "bias", "running_mean", "running_var", "num_batches_tracked"):
                 setattr(converted, name, getattr(module, name))
             converted.training = module.training

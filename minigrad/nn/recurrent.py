@@ -268,7 +268,8 @@ def _check_options(mode: str, input_size: int, hidden_size: int, num_layers: int
 
 
 class RNN(RNNBase):
-    """h ← tanh(W x + b + W' h + b'), or relu as ``nonlinearity`` (Elman 1990). Args and attributes: see RNNBase."""
+    """h ← tanh(W x + b + W' h + b'), or relu as ``nonlinearity`` (Elman 1990). ``options`` and
+    attributes: see RNNBase."""
 
     def __init__(
         self,
@@ -276,18 +277,12 @@ class RNN(RNNBase):
         hidden_size: int,
         num_layers: int = 1,
         nonlinearity: str = "tanh",
-        bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        proj_size: int = 0,
-        device: Any = None,
-        dtype: Any = None,
+        *options: Any,
+        **named: Any,
     ) -> None:
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
-        options = (num_layers, bias, batch_first, dropout, bidirectional, proj_size, device, dtype)
-        super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, *options)
+        super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, *options, **named)
         self.nonlinearity = nonlinearity
 
 
@@ -308,12 +303,7 @@ class GRU(RNNBase):
     """The gated recurrent unit over sequences (Cho et al. 2014): r, z = σ(W x + b + W' h + b'),
     n = tanh(W x + b + r (W' h + b')), h ← (1 - z) n + z h.
 
-    Args and attributes: see RNNBase; the weights' rows are those of r, z and n.
-
-    >>> out, h = nn.GRU(4, 8, num_layers=2)(mg.zeros(5, 2, 4))
-    >>> out.shape, h.shape
-    (minigrad.Size([5, 2, 8]), minigrad.Size([2, 2, 8]))
-    """
+    Args and attributes: see RNNBase; the weights' rows are those of r, z and n."""
 
     __init__ = _of_mode("GRU", RNNBase.__init__)
 

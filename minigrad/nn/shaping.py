@@ -127,12 +127,7 @@ class _MaxPoolNd(_PoolNd, fields=True):
 class MaxPool1d(_MaxPoolNd, function=F.max_pool1d): ...
 
 
-class MaxPool2d(_MaxPoolNd, function=F.max_pool2d):
-    """The largest element of each window of two axes. Args: see ``functional.max_pool2d``.
-
-    >>> nn.MaxPool2d(2)(mg.zeros(1, 8, 32, 32)).shape
-    minigrad.Size([1, 8, 16, 16])
-    """
+class MaxPool2d(_MaxPoolNd, function=F.max_pool2d): ...
 
 
 class MaxPool3d(_MaxPoolNd, function=F.max_pool3d): ...
@@ -143,9 +138,7 @@ class _AvgPoolNd(_PoolNd, fields=True):
     count_include_pad: bool = True
 
 
-class AvgPool1d(_AvgPoolNd, function=F.avg_pool1d, axes=1):
-    """The mean of each window: (N, C, L) or (C, L) -> (N, C, P) or (C, P). ``kernel_size``, ``stride``, ``padding``,
-    ``ceil_mode``: as of ``MaxPool1d``. ``count_include_pad``: whether the mean counts the padding."""
+class AvgPool1d(_AvgPoolNd, function=F.avg_pool1d, axes=1): ...
 
 
 class AvgPool2d(_AvgPoolNd, function=F.avg_pool2d):
