@@ -49,7 +49,7 @@ class Methods(Viewing, Generic[Tensor]):
 '''
 IMPORTS = [  # what annotations of free functions name
     ("backend.random", "Generator"),
-    ("functions.arguments", "Axis, Dims, Maybe, Scalar"),
+    ("functions.arguments", "Dims, Maybe, Scalar"),
     ("tensor", "Tensor"),
 ]
 SHADOWED = r"\b(bool|float|int)\b"  # methods of Tensor have these names

@@ -204,7 +204,6 @@ class Tensor(Methods["Tensor"]):
         return self._source()[0] is None
 
     def _is_view(self) -> bool:
-        """Whether it was made as a view of another tensor."""
         return self._base is not None
 
     @property
@@ -217,7 +216,6 @@ class Tensor(Methods["Tensor"]):
 
     @property
     def _version(self) -> int:
-        """How often its memory was changed in place."""
         return self._changes[0]
 
     @property
@@ -378,7 +376,6 @@ class Tensor(Methods["Tensor"]):
         return complex(self._number())
 
     def _number(self) -> Any:
-        """The one element, for ``float()`` and its like."""
         if self.array.size != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
         return self.array.item()

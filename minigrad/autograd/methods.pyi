@@ -562,7 +562,7 @@ class Methods(Viewing, Generic[Tensor]):
         """Axes of length 1 repeated without a copy; -1 keeps a length."""
 
     def expand_as(self, other: Tensor) -> Tensor:
-        """``expand`` to the shape of another tensor."""
+        """``expand`` to a tensor's shape."""
 
     def expm1(self) -> Tensor:
         """eˣ - 1, exact near 0, elementwise."""
@@ -1452,7 +1452,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The same elements in another shape, in the same memory if possible; one length may be -1, for the rest."""
 
     def reshape_as(self, other: Tensor) -> Tensor:
-        """``reshape`` to the shape of another tensor."""
+        """``reshape`` to a tensor's shape."""
 
     def resize_(self, *lengths: Any, size: Any = None, memory_format: Any = None) -> Tensor:
         """In place: another shape of the same memory; elements that fit stay, in its order, new ones are unset.
@@ -1932,7 +1932,7 @@ class Methods(Viewing, Generic[Tensor]):
         Raises RuntimeError: the memory's order does not allow it; use ``reshape``."""
 
     def view_as(self, other: Tensor) -> Tensor:
-        """``view`` to the shape of another tensor."""
+        """``view`` to a tensor's shape."""
 
     def vsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """``tensor_split`` along axis 0."""

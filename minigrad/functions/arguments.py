@@ -142,8 +142,13 @@ def _from_python(data: Any, dtype: Any) -> Any:
         data = list(data)
     try:
         array = np.array(data, dtype=None if dtype is None else dt.as_dtype(dtype).numpy)
-    except OverflowError:
-        array = _wrapped(data, dt.as_dtype(dtype).numpy)
+    except OverflowError:  # negative numbers become unsigned modulo 2ⁿ
+        kind, array = dt.as_dtype(dtype).numpy, np.array(data, dtype=object)
+        limits = np.iinfo(kind)
+        for number in array.flat:
+            if not (-limits.max if limits.min == 0 else limits.min) <= number <= limits.max:
+                raise RuntimeError(f"value {number} cannot be converted to type {kind} without overflow") from None
+        array = (array % (int(limits.max) + 1)).astype(kind)
     except ValueError as error:
         if "cannot convert float" in str(error):
             raise RuntimeError(f"cannot make a tensor of {dtype}: {error}") from None
@@ -162,16 +167,6 @@ def _from_python(data: Any, dtype: Any) -> Any:
     if dtype is None and array.dtype.kind == "c" and not _holds_numpy(data):
         array = array.astype(dt.get_default_dtype().to_complex().numpy)
     return array
-
-
-def _wrapped(data: Any, kind: Any) -> Any:
-    """Integers beyond their dtype's range: negative ones become unsigned modulo 2ⁿ; RuntimeError for others."""
-    limits = np.iinfo(kind)
-    array = np.array(data, dtype=object)
-    for number in array.flat:
-        if not (-limits.max if limits.min == 0 else limits.min) <= number <= limits.max:
-            raise RuntimeError(f"value {number} cannot be converted to type {kind} without overflow")
-    return (array % (int(limits.max) + 1)).astype(kind)
 
 
 _NUMBERS = frozenset((bool, int, float, complex))
@@ -228,7 +223,6 @@ def _vector(value: Any) -> Any:
 
 
 def _scalar(result: Any) -> Any:
-    """Results of one element without axes."""
     if isinstance(result, tuple):
         return type(result)(*map(_scalar, result))
     return result.reshape(()) if result.array.size == 1 else result
@@ -293,7 +287,6 @@ def _rounding(function: Any, of_products: bool) -> Any:
 
 
 def _as(kind: Any, result: Any) -> Any:
-    """A result in float32 in another dtype."""
     return result.to(kind) if hasattr(result, "array") and result.dtype is dt.float32 else result
 
 

@@ -13,7 +13,6 @@ from .define import function, named
 
 
 def _copying(view: Callable[..., Any], name: str = "") -> Callable[..., Any]:
-    """The function that copies the results of ``view``."""
     name = name or view.__name__
 
     @wraps(view)
@@ -30,13 +29,16 @@ def alias(input: Tensor) -> Tensor:
     return input
 
 
-alias_copy, detach_copy = _copying(alias), _copying(conversion.detach)
-as_strided_copy, diagonal_copy = _copying(shaping.as_strided), _copying(shaping.diagonal)
-expand_copy, permute_copy = _copying(shaping.expand), _copying(shaping.permute)
-select_copy, split_copy = _copying(shaping.select), _copying(shaping.split)
+_VIEWS = (alias, conversion.detach, complex.view_as_complex, complex.view_as_real)
+_VIEWS += (shaping.as_strided, shaping.diagonal, shaping.expand, shaping.permute, shaping.select, shaping.split)
+_VIEWS += (
+    shaping.squeeze,
+    shaping.t,
+    shaping.transpose,
+    shaping.unbind,
+    shaping.unfold,
+    shaping.unsqueeze,
+    shaping.view,
+)
+globals().update({f"{view.__name__}_copy": _copying(view) for view in _VIEWS})
 split_with_sizes_copy = _copying(shaping.split, "split_with_sizes")
-squeeze_copy, unsqueeze_copy = _copying(shaping.squeeze), _copying(shaping.unsqueeze)
-t_copy, transpose_copy = _copying(shaping.t), _copying(shaping.transpose)
-unbind_copy, unfold_copy = _copying(shaping.unbind), _copying(shaping.unfold)
-view_copy = _copying(shaping.view)
-view_as_complex_copy, view_as_real_copy = _copying(complex.view_as_complex), _copying(complex.view_as_real)

@@ -408,7 +408,6 @@ def _line(start: Any, end: Any, steps: int, dtype: Any) -> Any:
 
 
 def _count(steps: Any, name: str) -> int:
-    """A number of steps, checked."""
     if not hasattr(steps, "__index__"):
         raise TypeError(f"{name}(): steps must be an int, not {type(steps).__name__}")
     if steps < 0:

@@ -166,12 +166,12 @@ def binary(op: Op, *, name: str = "", free: bool = True, method: bool = True, in
 
 
 def _change(in_place: bool | Change, usual: Change) -> Change | None:
-    """The function that builds ``name_``, if any."""
     return usual if in_place is True else in_place or None
 
 
+# The types of parameters of these names.
 _NOT_TENSORS = dict.fromkeys(("dim", "dim1", "dim2", "length", "offset", "start"), "int")
-_NOT_TENSORS |= {"min": "Scalar", "max": "Scalar", "tensors": "Sequence[Tensor]"}  # parameters of these names
+_NOT_TENSORS |= {"min": "Scalar", "max": "Scalar", "tensors": "Sequence[Tensor]", "size": "Sequence[int]"}
 
 
 def brief(place: Callable[[Any], Any], rows: dict[str, tuple[Any, str]], returns: str = "Tensor") -> dict[str, Any]:
@@ -223,8 +223,13 @@ def changing(function: Callable[..., Any]) -> Callable[..., Any]:
             check_mutable(self, name)
             values = (self, *args, *kwargs.values())
             is_recorded = state.grad and any(isinstance(v, Variable) and v._wanted() for v in values)
-            source = as_it_was(self) if is_recorded else self
-            return _become(self, function(source, *args, **kwargs), name)
+            result = function(as_it_was(self) if is_recorded else self, *args, **kwargs)
+            check_fits(self, result.array, name)
+            self.array[...] = result.array
+            bump(self, name)
+            if state.grad:
+                rebase(self, result if result.array.dtype == self.array.dtype else result.to(self.dtype))
+            return self
         except Exception as error:
             shorten(error)
             raise
@@ -282,13 +287,3 @@ def in_place(method: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     method.__doc__ = f"In place: {function.__doc__}"
     method.__wrapped__ = function
     return method
-
-
-def _become(self: Any, result: Any, name: str) -> Any:
-    """Take the values and the history of a result."""
-    check_fits(self, result.array, name)
-    self.array[...] = result.array
-    bump(self, name)
-    if state.grad:
-        rebase(self, result if result.array.dtype == self.array.dtype else result.to(self.dtype))
-    return self

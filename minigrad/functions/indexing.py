@@ -37,19 +37,15 @@ def index_of(input: Tensor, key: Any) -> tuple[Any, ...]:
     """The index between the brackets as a tuple, with tensors, lists and ranges as arrays of the tensor's backend."""
     if key.__class__ in _PLAIN:
         return (key,)
-    parts = key if isinstance(key, tuple) or _stands_for_a_tuple(key) else (key,)
+    is_old = isinstance(key, list) and any(  # a list of one index for each axis, as in x[[slice(2), 0]]
+        p is None or p is Ellipsis or isinstance(p, (slice, Variable, list, tuple, range)) for p in key
+    )
+    parts = key if isinstance(key, tuple) or is_old else (key,)
     return tuple(p if p.__class__ in _PLAIN else _part(p, input.array) for p in parts)
 
 
 _INT64 = np.dtype(np.int64)
 _PLAIN = frozenset({int, slice, type(None), type(Ellipsis)})
-
-
-def _stands_for_a_tuple(key: Any) -> bool:
-    """Whether a list is one index for each axis, as NumPy once took it: ``x[[slice(2), 0]]``."""
-    return isinstance(key, list) and any(
-        p is None or p is Ellipsis or isinstance(p, (slice, Variable, list, tuple, range)) for p in key
-    )
 
 
 def _part(part: Any, like: Any) -> Any:
@@ -172,8 +168,14 @@ def setitem(input: Tensor, key: Any, value: Any) -> None:
     is_wanted = input._wanted() or getattr(source, "_needs", False)
     if is_wanted and written is not None and _PLAIN.issuperset(map(type, index)):
         return setitem(apply(i.getitem, (input, index)), Ellipsis, source)
+    stored = raw(source)  # an array on the tensor's device, or a number
+    if hasattr(stored, "dtype") and stored.ndim:
+        same_device(stored, input.array, "setitem")
+    elif hasattr(stored, "dtype"):
+        same = type(stored) is type(input.array)
+        stored = stored.astype(input.array.dtype) if same else stored.item()
     try:
-        input.array[index] = _to_store(raw(source), input)
+        input.array[index] = stored
     except (ValueError, TypeError) as error:
         extra = getattr(source, "ndim", 0) - input.array[index].ndim
         if extra > 0 and source.shape[:extra] == (1,) * extra:  # a value of more axes, the first of them of length 1
@@ -197,15 +199,6 @@ def _written(array: Any, index: tuple[Any, ...]) -> Any:
         return array[index if any(p is Ellipsis for p in index) else (*index, Ellipsis)]  # a view, without axes, too
     except IndexError:
         return None
-
-
-def _to_store(source: Any, input: Tensor) -> Any:
-    """A value to assign to the array: an array on its device, or a number."""
-    if not hasattr(source, "dtype"):
-        return source
-    if not source.ndim:
-        return source.astype(input.array.dtype) if type(source) is type(input.array) else source.item()
-    return same_device(source, input.array, "setitem")
 
 
 def _along(input: Tensor, dim: int, index: Any, name: str) -> tuple[int, Any]:

@@ -23,8 +23,6 @@ from .spelling import factors_first
 
 
 def _with_factor(op: Op, doc: str) -> Callable[..., Tensor]:
-    """The method that adds or subtracts a multiple."""
-
     def change(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
         if at_once(input, op, (other,), alpha):
             return input

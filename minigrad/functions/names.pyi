@@ -64,7 +64,7 @@ from minigrad.compat.functions.statistics import searchsorted as searchsorted
 from minigrad.compat.functions.statistics import std_mean as std_mean
 from minigrad.compat.functions.statistics import unique_consecutive as unique_consecutive
 from minigrad.compat.functions.statistics import var_mean as var_mean
-from minigrad.functions.arguments import Axis, Dims, Maybe, Scalar
+from minigrad.functions.arguments import Dims, Maybe, Scalar
 from minigrad.functions.comparison import allclose as allclose
 from minigrad.functions.comparison import equal as equal
 from minigrad.functions.comparison import get_device as get_device
@@ -175,7 +175,6 @@ from minigrad.functions.shaping import as_strided_scatter as as_strided_scatter
 from minigrad.functions.shaping import block_diag as block_diag
 from minigrad.functions.shaping import broadcast_shapes as broadcast_shapes
 from minigrad.functions.shaping import broadcast_tensors as broadcast_tensors
-from minigrad.functions.shaping import broadcast_to as broadcast_to
 from minigrad.functions.shaping import cartesian_prod as cartesian_prod
 from minigrad.functions.shaping import cat as cat
 from minigrad.functions.shaping import chunk as chunk
@@ -1024,6 +1023,9 @@ def blackman_window(
     requires_grad: bool = False,
 ) -> Tensor:
     """0.42 - 0.5 cos 2πt + 0.08 cos 4πt, (window_length,)."""
+
+def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
+    """``expand`` by its name in torch."""
 
 def ceil(input: Tensor) -> Tensor:
     """⌈x⌉, elementwise."""

@@ -102,7 +102,6 @@ def _weighted_sum(op: Op, left: Any, right: Any, alpha: Scalar) -> Tensor:
 
 
 def _is_inexact(operand: Any) -> bool:
-    """Whether an operand is of floating-point or complex numbers."""
     return kind_of(operand.array) in "fc" if hasattr(operand, "array") else isinstance(operand, (float, complex))
 
 
@@ -343,7 +342,6 @@ def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _promoted(input: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
-    """Two tensors in one dtype."""
     common = result_type(input.array, other.array)
     return input.to(common), other.to(common)
 

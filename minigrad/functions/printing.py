@@ -104,19 +104,16 @@ def _formatter(values: np.ndarray[Any, Any]) -> tuple[Any, int]:
         width = max(len(str(v)) for v in values.tolist())
         return lambda v: str(v).rjust(width), width
     finite = values[np.isfinite(values) & (values != 0)].astype(np.float64)
-    text = _float_text(np.abs(finite))
+    size = np.abs(finite)  # PyTorch's choice between "1.", "1.5000" and "1.5000e+10" depends on the range of the values
+    top, bottom = float(size.max(initial=0)), float(size.min(initial=math.inf))
+    whole, wide = bool((size == np.ceil(size)).all()), top / bottom > 1000 or top > 1e8
+    scientific = wide or (bottom < 1e-4 and not whole) if options.sci_mode is None else options.sci_mode
+    if whole and (not size.size or (not scientific and options.sci_mode is None)):
+        text: Any = lambda v: f"{v:.0f}." if math.isfinite(v) else str(v)
+    else:
+        text = lambda v: f"{v:.{options.precision}{'e' if scientific else 'f'}}"
     width = max((len(text(v)) for v in finite.tolist()), default=1)  # zeros and infinities do not count, as in PyTorch
     return lambda v: text(v).rjust(width), width
-
-
-def _float_text(finite: np.ndarray[Any, Any]) -> Any:
-    """PyTorch's choice between "1.", "1.5000" and "1.5000e+10", by the range of the values."""
-    top, bottom = float(finite.max(initial=0)), float(finite.min(initial=math.inf))
-    whole, wide = bool((finite == np.ceil(finite)).all()), top / bottom > 1000 or top > 1e8
-    scientific = wide or (bottom < 1e-4 and not whole) if options.sci_mode is None else options.sci_mode
-    if whole and (not finite.size or (not scientific and options.sci_mode is None)):
-        return lambda v: f"{v:.0f}." if math.isfinite(v) else str(v)
-    return lambda v: f"{v:.{options.precision}{'e' if scientific else 'f'}}"
 
 
 def _lines(values: np.ndarray[Any, Any], text: Any, width: int, indent: int, summarise: bool) -> str:

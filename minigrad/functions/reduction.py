@@ -67,8 +67,6 @@ def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any =
 
 
 def _spread(op: Op, doc: str) -> Callable[..., Tensor]:
-    """``var`` and ``std``."""
-
     def spread(
         input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
     ) -> Tensor:
@@ -231,8 +229,16 @@ def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool 
 
 @rounded_once
 def _norm(input: Tensor, p: float | str, dim: Dims, keepdim: bool) -> Tensor:
-    if p == "nuc":
-        return _nuclear(input, dim, keepdim)
+    if p == "nuc":  # the sum of the singular values of the matrices in two axes, of a matrix by default
+        places = _listed((0, 1) if dim is None and input.array.ndim == 2 else () if dim is None else dim)
+        if len(places) != 2:
+            matrices = f"that of two axes, but got dim={dim} of {input.array.ndim} axes"
+            raise RuntimeError(f"norm: the nuclear norm is {matrices}")
+        first, second = (axis(d, input.array.ndim) for d in places)
+        total = sum(look_up("minigrad", "linalg").svdvals(input.movedim((first, second), (-2, -1))), -1)
+        for place in sorted((first, second)) if keepdim else ():
+            total = total.unsqueeze(place)
+        return total
     p = 2.0 if p == "fro" else float(p)
     input = input.abs() if input.is_complex() else input
     if math.isinf(p):
@@ -243,18 +249,6 @@ def _norm(input: Tensor, p: float | str, dim: Dims, keepdim: bool) -> Tensor:
     if p == 1:
         return sum(input.abs(), dim, keepdim)
     return apply(r.norm, (input, p, axes(dim, input.array.ndim), keepdim))
-
-
-def _nuclear(input: Tensor, dim: Any, keepdim: bool) -> Tensor:
-    """The sum of the singular values of the matrices in two axes, of a matrix by default."""
-    places = _listed((0, 1) if dim is None and input.array.ndim == 2 else () if dim is None else dim)
-    if len(places) != 2:
-        raise RuntimeError(f"norm: the nuclear norm is that of two axes, but got dim={dim} of {input.array.ndim} axes")
-    first, second = (axis(d, input.array.ndim) for d in places)
-    total: Tensor = sum(look_up("minigrad", "linalg").svdvals(input.movedim((first, second), (-2, -1))), -1)
-    for place in sorted((first, second)) if keepdim else ():
-        total = total.unsqueeze(place)
-    return total
 
 
 @function

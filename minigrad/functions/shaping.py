@@ -58,10 +58,9 @@ def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Ten
         return _bytes_read_as(input, as_dtype(shape[0]))
     out: Tensor = apply(s.reshape, (input, _resolved(input, sizes(shape))))
     if out._changes is not input._changes and input.array.size:
-        raise RuntimeError(
-            "view size is not compatible with input tensor's size and stride (at least one dimension spans "
-            "across two contiguous subspaces). Use .reshape(...) instead."
-        )
+        problem = "at least one dimension spans across two contiguous subspaces"
+        sizes_are = f"view size is not compatible with input tensor's size and stride ({problem})"
+        raise RuntimeError(f"{sizes_are}. Use .reshape(...) instead.")
     return out
 
 
@@ -232,25 +231,6 @@ def expand(input: Tensor, *shape: Any, size: Any = None, implicit: bool = False)
                 f"The expanded size of the tensor ({new}) must match the existing size ({old}) at {place}"
             )
     return apply(s.broadcast_to, (input, full))
-
-
-def _as(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The method that does what a function does, to the shape of another tensor."""
-
-    def like(input: Tensor, other: Tensor) -> Tensor:
-        return function(input, other.array.shape)
-
-    name = function.__name__
-    return method(free=False)(named(like, f"{name}_as", f"``{name}`` to the shape of another tensor."))
-
-
-view_as, reshape_as, expand_as = _as(view), _as(reshape), _as(expand)
-
-
-@method
-def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
-    """``expand`` by its name in torch."""
-    return expand(input, *size)
 
 
 @function
@@ -482,7 +462,6 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
 
 
 def _two_axes(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
-    """Two different axes, as numbers from 0."""
     first, second = axis(dim1, ndim), axis(dim2, ndim)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
@@ -555,6 +534,7 @@ globals().update(
         method,
         {
             "ravel": (lambda input: reshape(input, -1), "All elements along one axis."),
+            "broadcast_to": (lambda input, size: expand(input, *size), "``expand`` by its name in torch."),
             "fliplr": (lambda input: flip(input, 1), "The order along axis 1 reversed."),
             "diagflat": (
                 lambda input, offset=0: diag(reshape(input, -1), offset),
@@ -592,7 +572,15 @@ globals().update(
             "mH": (lambda input: mT(input).conj(), "The last two axes exchanged, and conjugated."),
         },
     )
-    | brief(method(free=False), {"adjoint": (lambda input: mT(input).conj(), "``mH`` as a method.")})
+    | brief(
+        method(free=False),
+        {
+            "adjoint": (lambda input: mT(input).conj(), "``mH`` as a method."),
+            "expand_as": (lambda input, other: expand(input, other.shape), "``expand`` to a tensor's shape."),
+            "reshape_as": (lambda input, other: reshape(input, other.shape), "``reshape`` to a tensor's shape."),
+            "view_as": (lambda input, other: view(input, other.shape), "``view`` to a tensor's shape."),
+        },
+    )
 )
 
 

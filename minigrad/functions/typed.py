@@ -50,7 +50,6 @@ _NAMES |= {d.name.capitalize().replace("Uint", "UInt"): d for d in dt.STORED if 
 
 @cache
 def _types(device_type: str) -> dict[str, Any]:
-    """The types of a kind of device, by their names."""
     module = "torch" if device_type == "cpu" else f"torch.{device_type}"
     types = {}
     for name, dtype in _NAMES.items():

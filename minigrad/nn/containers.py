@@ -58,7 +58,6 @@ class _List(Module):
         return getattr(self, self._name(index))
 
     def _part(self, named: dict[str, Any]) -> Any:
-        """A container of the same class around a slice."""
         return type(self)(named.values())
 
     def __setitem__(self, index: int, value: Any) -> None:

@@ -57,16 +57,12 @@ class _WeightedLoss(_Loss):
 
 
 class _UsualLoss(_Loss, fields=True):
-    """The fields that most losses begin with."""
-
     size_average: Flag = None
     reduce: Flag = None
     reduction: str = "mean"
 
 
 class _UsualWeightedLoss(_WeightedLoss, fields=True):
-    """The fields that most losses with weights begin with."""
-
     weight: Tensor | None = None
     size_average: Flag = None
     reduce: Flag = None
@@ -74,8 +70,6 @@ class _UsualWeightedLoss(_WeightedLoss, fields=True):
 
 
 class _ClassLoss(_WeightedLoss, fields=True):
-    """The fields that losses of classes begin with."""
-
     weight: Tensor | None = None
     size_average: Flag = None
     ignore_index: int = -100

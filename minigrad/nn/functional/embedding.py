@@ -151,7 +151,6 @@ def embedding_bag(
 
 @rounded_once
 def _total(rows: Tensor, factors: Tensor | None, bag: Tensor, bags: int, mode: str) -> Tensor:
-    """The sum or the mean of each bag's rows, (bags, D)."""
     total: Tensor = apply(ops.scatter_add_rows, (rows if factors is None else rows * factors.unsqueeze(-1), bag, bags))
     if mode == "sum":
         return total
