@@ -84,7 +84,7 @@ torch.nn.attention | compat. | flex_attention
 torch.nn torch.nn.modules | compat.nn. | padding
 torch.nn.modules | compat. | adaptive lazy
 torch.nn.modules | (compat.types) | utils
-torch.nn.modules | (nn. nn) | activation batchnorm=normalization container=containers conv=convolution distance=loss
+torch.nn.modules | (nn. nn) | activation batchnorm=normalization container=containers conv=linear distance=loss
     dropout=activation flatten=shaping fold=shaping instancenorm=normalization linear loss normalization
     pixelshuffle=shaping pooling=shaping rnn=recurrent sparse=embedding transformer upsampling=shaping
 torch.nn.modules | (nn.module nn.hooks nn.state nn) | module

@@ -6,9 +6,7 @@ from ...autograd.tracebacks import border_functions as _border_functions
 from .activation import *
 from .attention import *
 from .classification import *
-from .convolution import *
 from .embedding import *
-from .interpolation import *
 from .linear import *
 from .normalization import *
 from .padding import *
