@@ -122,15 +122,11 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, a
 
 @function
 def einsum(equation: Any, *operands: Any) -> Tensor:
-    """Einstein's sum: "bhid,bhjd->bhij". Letters that the result leaves out are summed over.
-
-    Args:
-        equation: letters for the axes of each operand, an ellipsis for those that broadcast, "->" and the
-            result's letters (by default those that stand once, in alphabetical order).
-        operands: the tensors, separate or in one list; contracted from left to right. In place of an equation, each
-            tensor may be followed by the numbers of its axes; the result's come last: ``einsum(a, [0, 1], [1, 0])``.
-
-    Raises RuntimeError: the equation does not fit the operands.
+    """Einstein's sum: "bhid,bhjd->bhij". An equation has letters for the axes of each operand, an ellipsis for those
+    that broadcast, "->" and the result's letters (by default those that stand once, in alphabetical order); letters
+    that the result leaves out are summed over. The tensors, separate or in one list, are contracted from left to right.
+    In place of an equation, each tensor may be followed by the numbers of its axes; the result's come last: ``einsum(a,
+    [0, 1], [1, 0])``. Raises RuntimeError: the equation does not fit the operands.
 
     >>> q, k = mg.ones(2, 4, 8), mg.ones(2, 5, 8)
     >>> mg.einsum("btd,bsd->bts", q, k).shape
@@ -140,9 +136,18 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         equation, operands = _from_numbers((equation, *operands))
     tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
     terms, result = _parse(equation, tensors)
-    _broadcast(equation, terms, tensors)
+    lengths: dict[str, int] = {}  # of each letter: axes of length 1 are repeated to that of the other operands
+    for letter, n in (
+        (c, n) for term, x in zip(terms, tensors, strict=True) for c, n in zip(term, x.shape, strict=True)
+    ):
+        known = lengths.setdefault(letter, n)
+        if 1 not in (known, n) and known != n:
+            raise RuntimeError(f"einsum(): in {equation!r} the subscript {letter!r} has length {known} and {n}")
+        lengths[letter] = n if known == 1 else known
     for n, term in enumerate(terms):
-        tensors[n], terms[n] = _without_repeats(tensors[n], term)
+        shape = tuple(lengths[c] for c in term)
+        tensor = tensors[n] if tensors[n].array.shape == shape else tensors[n].expand(shape)
+        tensors[n], terms[n] = _without_repeats(tensor, term)
     left, letters = tensors[0], terms[0]
     for n in range(1, len(tensors)):
         later = "".join(terms[n + 1 :]) + result
@@ -182,20 +187,6 @@ def _parse(equation: str, tensors: list[Tensor]) -> tuple[list[str], str]:
     if unknown or len(set(result)) < len(result):
         raise RuntimeError(f"einsum(): the result of {equation!r} repeats a subscript or names one no operand has")
     return terms, result
-
-
-def _broadcast(equation: str, terms: list[str], tensors: list[Tensor]) -> None:
-    """Give every letter one length: axes of length 1 are repeated to that of the other operands."""
-    pairs = [(c, n) for term, x in zip(terms, tensors, strict=True) for c, n in zip(term, x.array.shape, strict=True)]
-    lengths: dict[str, int] = {}
-    for letter, n in pairs:
-        known = lengths.setdefault(letter, n)
-        if 1 not in (known, n) and known != n:
-            raise RuntimeError(f"einsum(): in {equation!r} the subscript {letter!r} has length {known} and {n}")
-        lengths[letter] = n if known == 1 else known
-    for i, (term, tensor) in enumerate(zip(terms, tensors, strict=True)):
-        shape = tuple(lengths[c] for c in term)
-        tensors[i] = tensor if tensor.array.shape == shape else tensor.expand(shape)
 
 
 def _from_numbers(operands: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:

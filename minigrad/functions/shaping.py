@@ -611,14 +611,9 @@ def diff(
 @function
 @rounded_once
 def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
-    """Slopes along each axis by central differences, at the ends by one-sided ones of order ``edge_order``.
-
-    Args:
-        spacing: the distance of neighbours, 1 if None; one for each axis; or for each axis their places.
-        dim: an axis, or several; all by default.
-
-    Raises RuntimeError: an axis of ``edge_order`` elements or fewer, another order, or spacings for other axes.
-    """
+    """Slopes along axes (all by default) by central differences, at the ends by one-sided ones of order ``edge_order``.
+    ``spacing``: the distance of neighbours, 1 if None; one for each axis; or for each axis their places. Raises
+    RuntimeError: an axis of ``edge_order`` elements or fewer, another order, or spacings for other axes."""
     n = input.array.ndim
     places = [axis(d, n) for d in (range(n) if dim is None else sizes((dim,)))]
     if len(set(places)) < len(places):

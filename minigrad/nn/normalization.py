@@ -296,12 +296,10 @@ class _InstanceNorm(_NormBase):
         momentum: float = 0.1,
         affine: bool = False,
         track_running_stats: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
+        *factory: Any,
+        **options: Any,
     ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, *factory, **options)
 
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)

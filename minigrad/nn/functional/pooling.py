@@ -105,10 +105,8 @@ def _avg_pool(
     """The mean of each window: (N, C, *lengths) or (C, *lengths) -> (N, C, *places) or (C, *places); of int64 without
     its fraction.
 
-    Args: as for ``max_pool2d``, but the padding is of zeros, and
-        count_include_pad: whether the mean counts the padding.
-        divisor_override: divides each sum, instead of the number of elements.
-    """
+    Args: as for ``max_pool2d``, but the padding is of zeros. ``count_include_pad``: whether the mean counts it.
+    ``divisor_override`` divides each sum, instead of the number of elements."""
     if divisor_override == 0:
         raise RuntimeError(f"{axes.name}: divisor must be not zero")
     is_float = kind_of(input.array) in "fc"
@@ -149,24 +147,17 @@ def _window(
         problem = f"padding should be at most half of kernel size, but got padding={pads}"
         raise RuntimeError(f"{axes.name}: {problem} and kernel_size={window.kernel}")
     if ceil_mode:
-        window = _overhanging(window, lengths)
+        kernel, padding = list(window.kernel), []
+        for axis, (n, p, span, step) in enumerate(zip(lengths, pads, window.span(), window.stride, strict=True)):
+            places = -((n + 2 * p - span) // -step) + 1
+            if (places - 1) * step >= n + p:  # the last window begins beyond the input and the padding before it
+                places -= 1
+            if places == 1 and window.dilation[axis] == 1:  # a kernel that covers the axis is cut to it
+                span = kernel[axis] = min(span, n + 2 * p)
+            padding.append((p, max(p, (places - 1) * step + span - n - p)))
+        window = window._replace(kernel=tuple(kernel), padding=tuple(padding))
     axes.check_fits(window, lengths)
     return window
-
-
-def _overhanging(window: Window, lengths: Ints) -> Window:
-    """With the padding that admits a last window beyond the end, if it begins in the input or in the padding before it.
-    A kernel that alone covers an axis is cut to it, however long it is."""
-    kernel, padding = list(window.kernel), []
-    axes = zip(lengths, window.padding, window.span(), window.stride, strict=True)
-    for axis, (n, (p, _), span, step) in enumerate(axes):
-        places = -((n + 2 * p - span) // -step) + 1
-        if (places - 1) * step >= n + p:
-            places -= 1
-        if places == 1 and window.dilation[axis] == 1:
-            span = kernel[axis] = min(span, n + 2 * p)
-        padding.append((p, max(p, (places - 1) * step + span - n - p)))
-    return window._replace(kernel=tuple(kernel), padding=tuple(padding))
 
 
 # Adaptive pooling: bin i of P on an axis of length L goes from floor(i L / P) to ceil((i + 1) L / P) ------------------

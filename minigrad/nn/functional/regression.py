@@ -150,12 +150,9 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """t (ln t - input): the Kullback-Leibler divergence, ``input`` being log-probabilities.
-
-    Args:
-        target: probabilities, or log-probabilities if ``log_target``.
-        reduction: also "batchmean": the sum over the length of the first axis, which is the divergence.
-    """
+    """t (ln t - input): the Kullback-Leibler divergence, ``input`` being log-probabilities, and ``target``
+    probabilities, or log-probabilities if ``log_target``. The reduction "batchmean", the sum over the length of the
+    first axis, is the divergence."""
     batchmean = reduction == "batchmean"
     if log_target:
         losses = target.exp() * (target - input)
@@ -175,12 +172,8 @@ def poisson_nll_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log-likelihood of Poisson counts: λ - t ln λ, where ln λ is the input.
-
-    Args:
-        log_input: whether the input is ln λ, or else λ, whose logarithm ``eps`` keeps finite.
-        full: add Stirling's approximation of ln t! where t > 1.
-    """
+    """The negative log-likelihood of Poisson counts: λ - t ln λ, where ln λ is the input. ``log_input``: whether it is,
+    or else λ, whose logarithm ``eps`` keeps finite. ``full``: add Stirling's approximation of ln t! where t > 1."""
     losses = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         rest = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
@@ -192,12 +185,9 @@ def poisson_nll_loss(
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
-    """The negative log-likelihood of a normal distribution: (ln v + (input - target)² / v) / 2.
-
-    Args:
-        input: the mean. var: the variance v, a number or a tensor of the shape of ``input``, of which one axis may
-            be 1, or the last one absent. It is clamped to at least ``eps``, which gradients ignore.
-        full: add ln 2π / 2.
+    """The negative log-likelihood of a normal distribution: (ln v + (input - target)² / v) / 2, plus ln 2π / 2 if
+    ``full``. ``var``: the variance v, a number or a tensor of the shape of ``input``, of which one axis may be 1, or
+    the last one absent. It is clamped to at least ``eps``, which gradients ignore.
 
     Raises ValueError: the variance is negative, or of another shape; the reduction is unknown.
     """
