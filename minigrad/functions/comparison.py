@@ -61,7 +61,7 @@ _ANSWERS = {
     "is_inference": (lambda input: False, "Whether inference mode made the tensor: never, its tensors are ordinary."),
     "is_same_size": (lambda input, other: input.shape == other.shape, "Whether two tensors have the same shape."),
 }
-_ON_DEVICE = {
+_DEVICES = {
     "is_cpu": (lambda input: input.device.type == "cpu", "Whether the array is in main memory."),
     "is_cuda": (lambda input: input.device.type == "cuda", "Whether the array is on a GPU."),
 }
@@ -82,14 +82,10 @@ _ELEMENTS = (
     lambda input: TypedStorage(wrap_storage=UntypedStorage.behind(input.array), dtype=input.dtype),
     "The memory that the tensor shows, as elements of its dtype.",
 )
-globals().update(
-    brief(method, _ANSWERS, "bool")
-    | brief(attribute, _ON_DEVICE, "bool")
-    | brief(attribute, _SIZES, "int")
-    | brief(method(free=False), _NUMBERS, "int")
-    | brief(method(free=False), {"untyped_storage": _BYTES}, "UntypedStorage")
-    | brief(method(free=False), {"storage": _ELEMENTS}, "TypedStorage")
-)
+_of_tensors = method(free=False)
+globals().update(brief(method, _ANSWERS, "bool") | brief(attribute, _DEVICES, "bool") | brief(attribute, _SIZES, "int"))
+globals().update(brief(_of_tensors, _NUMBERS, "int") | brief(_of_tensors, {"storage": _ELEMENTS}, "TypedStorage"))
+globals().update(brief(_of_tensors, {"untyped_storage": _BYTES}, "UntypedStorage"))
 
 
 @method

@@ -68,20 +68,18 @@ def conj(input: Tensor) -> Tensor:
     return apply(c.conj, (input,)) if input.is_complex() else input
 
 
+_METHODS = {
+    "resolve_conj": (lambda input: input, "The tensor itself: conjugation happens at once."),
+    "resolve_neg": (lambda input: input, "The tensor itself: negation happens at once."),
+    "isreal": (
+        lambda input: input.imag == 0 if input.is_complex() else input.eq(input) | True,
+        "Whether each element has no imaginary part.",
+    ),
+}
+_QUESTION = {"is_conj": (lambda input: False, "Whether conjugation is still to happen: never.")}
+_IN_PLACE_TOO = {"conj_physical": (lambda input: conj(input), "``conj``, computed at once.")}
 globals().update(
-    brief(
-        method,
-        {
-            "resolve_conj": (lambda input: input, "The tensor itself: conjugation happens at once."),
-            "resolve_neg": (lambda input: input, "The tensor itself: negation happens at once."),
-            "isreal": (
-                lambda input: input.imag == 0 if input.is_complex() else input.eq(input) | True,
-                "Whether each element has no imaginary part.",
-            ),
-        },
-    )
-    | brief(method, {"is_conj": (lambda input: False, "Whether conjugation is still to happen: never.")}, "bool")
-    | brief(method(in_place=True), {"conj_physical": (lambda input: conj(input), "``conj``, computed at once.")})
+    brief(method, _METHODS) | brief(method, _QUESTION, "bool") | brief(method(in_place=True), _IN_PLACE_TOO)
 )
 
 

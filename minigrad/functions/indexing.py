@@ -474,18 +474,14 @@ def unique(
     return (wrap(values), *extra) if extra else wrap(values)
 
 
-globals().update(
-    brief(
-        method,
-        {
-            "argwhere": (lambda input: nonzero(input), "The indices of the elements that are not 0, (N, axes)."),
-            "take": (
-                lambda input, index: getitem(input.reshape(-1), (index_tensor(index, input.array, "take"),)),
-                "The elements at places in the flattened tensor.",
-            ),
-        },
-    )
-)
+_METHODS = {
+    "argwhere": (lambda input: nonzero(input), "The indices of the elements that are not 0, (N, axes)."),
+    "take": (
+        lambda input, index: getitem(input.reshape(-1), (index_tensor(index, input.array, "take"),)),
+        "The elements at places in the flattened tensor.",
+    ),
+}
+globals().update(brief(method, _METHODS))
 
 
 @method(in_place=True)

@@ -135,19 +135,12 @@ def __neg__(self: Tensor) -> Tensor:
         raise
 
 
-globals().update(
-    brief(
-        attached,
-        {
-            "__pos__": (lambda self: self, "The tensor itself."),
-            "__abs__": (lambda self: apply(e.abs, (self,)), "|x|"),
-            "__reversed__": (
-                lambda self: self.flip(0) if self.array.ndim else self,
-                "The order of the first axis reversed.",
-            ),
-        },
-    )
-)
+_METHODS = {
+    "__pos__": (lambda self: self, "The tensor itself."),
+    "__abs__": (lambda self: apply(e.abs, (self,)), "|x|"),
+    "__reversed__": (lambda self: self.flip(0) if self.array.ndim else self, "The order of the first axis reversed."),
+}
+globals().update(brief(attached, _METHODS))
 
 
 @attached
