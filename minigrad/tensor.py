@@ -165,10 +165,9 @@ class Tensor(Methods["Tensor"]):
         tensor(6.)
         """
         if self._grad is None and not self.is_leaf and not self.retains_grad:
-            warn(
-                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed: backward() fills .grad "
-                "of leaves alone. Call .retain_grad() on it before backward(), or look at the leaf it was computed from"
-            )
+            problem = "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed"
+            remedy = "Call .retain_grad() on it before backward(), or look at the leaf it was computed from"
+            warn(f"{problem}: backward() fills .grad of leaves alone. {remedy}")
         return self._grad
 
     @grad.setter

@@ -303,7 +303,7 @@ class Methods(Viewing, Generic[Tensor]):
     def bool(self, memory_format: Any = None) -> Tensor:
         """As bool."""
 
-    def broadcast_to(self, size: Sequence[builtins.int]) -> Tensor:
+    def broadcast_to(self, size: Any) -> Tensor:
         """``expand`` by its name in torch."""
 
     def byte(self, memory_format: Any = None) -> Tensor:

@@ -176,16 +176,10 @@ def to_dense(input: Tensor, dtype: Any = None, *, masked_grad: bool | None = Non
     return input if dtype is None else input.to(dtype=dtype)
 
 
-@method(free=False)
-def is_pinned(input: Tensor, device: Any = None) -> bool:
-    """False: memory here is neither page-locked nor shared with other processes, which get copies."""
-    return False
-
-
-@method(free=False)
-def pin_memory(input: Tensor, device: Any = None) -> Tensor:
-    """The tensor itself. See ``is_pinned``."""
-    return input
-
-
-is_shared, share_memory_ = is_pinned, pin_memory
+_UNSHARED = "False: memory here is neither page-locked nor shared with other processes, which get copies."
+_pinned = brief(_of_tensors, {"is_pinned": (lambda input, device=None: False, _UNSHARED)}, "bool")
+_pinned |= brief(
+    _of_tensors, {"pin_memory": (lambda input, device=None: input, "The tensor itself. See ``is_pinned``.")}
+)
+globals().update(_pinned)
+is_shared, share_memory_ = _pinned["is_pinned"], _pinned["pin_memory"]

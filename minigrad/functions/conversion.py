@@ -12,7 +12,7 @@ from ..backend.order import prefers_channels_last
 from ..ops.elementwise import cast, moved
 from ..tensor import Tensor, apply
 from .creation import alike, empty, empty_strided, full, ones, tensor, zeros
-from .define import attached, method, named
+from .define import attached, brief, method, named
 
 
 def target_of(args: tuple[Any, ...], dtype: Any = None, device: Any = None, copy: bool = False) -> tuple[Any, ...]:
@@ -115,36 +115,30 @@ def type(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     return input.to(dtype=dtype)
 
 
-@method(free=False)
-def type_as(input: Tensor, other: Tensor) -> Tensor:
-    """In the dtype and on the device of another tensor."""
-    return input.to(other)
-
-
-@method(free=False)
-def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
-    """In main memory."""
-    return input.to(device="cpu")
-
-
-@method(free=False)
-def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
-    """On a GPU."""
-    return input.to(device="cuda" if device is None else Device(device))
-
-
-@method(free=False)
-@alike
-def new_tensor(input: Tensor, data: Any, *, dtype: Any, device: Any) -> Tensor:
-    """A tensor from data, by default with this one's dtype and device."""
-    return tensor(data, dtype=dtype, device=device)
-
-
-@method(free=False)
-@alike
-def new_full(input: Tensor, size: Any, fill_value: Any, *, dtype: Any, device: Any) -> Tensor:
-    """One number in a shape, by default with this tensor's dtype and device."""
-    return full(size, fill_value, dtype=dtype, device=device)
+_METHODS = {
+    "type_as": (lambda input, other: input.to(other), "In the dtype and on the device of another tensor."),
+    "cpu": (lambda input, memory_format=None: input.to(device="cpu"), "In main memory."),
+    "cuda": (
+        lambda input, device=None, non_blocking=False: input.to(device="cuda" if device is None else Device(device)),
+        "On a GPU.",
+    ),
+}
+_NEW = {
+    "new_tensor": (
+        lambda input, data, *, dtype, device: tensor(data, dtype=dtype, device=device),
+        "A tensor from data, by default with this one's dtype and device.",
+    ),
+    "new_full": (
+        lambda input, size, fill_value, *, dtype, device: full(size, fill_value, dtype=dtype, device=device),
+        "One number in a shape, by default with this tensor's dtype and device.",
+    ),
+    "new_empty_strided": (
+        lambda input, size, stride, *, dtype, device: empty_strided(size, stride, dtype=dtype, device=device),
+        "Unset elements laid out with these steps (in elements), by default with this tensor's dtype and device.",
+    ),
+}
+_of_tensors = method(free=False)
+globals().update(brief(_of_tensors, _METHODS) | brief(lambda new: _of_tensors(alike(new)), _NEW))
 
 
 def _new(make: Callable[..., Tensor], name: str, doc: str) -> Callable[..., Tensor]:
@@ -156,13 +150,6 @@ def _new(make: Callable[..., Tensor], name: str, doc: str) -> Callable[..., Tens
 
 new_zeros, new_ones = _new(zeros, "new_zeros", "Zeros"), _new(ones, "new_ones", "Ones")
 new_empty = _new(empty, "new_empty", "Unset elements")
-
-
-@method(free=False)
-@alike
-def new_empty_strided(input: Tensor, size: Any, stride: Any, *, dtype: Any, device: Any) -> Tensor:
-    """Unset elements laid out with these steps (in elements), by default with this tensor's dtype and device."""
-    return empty_strided(size, stride, dtype=dtype, device=device)
 
 
 @method(free=False)

@@ -171,7 +171,11 @@ def _change(in_place: bool | Change, usual: Change) -> Change | None:
 
 # The types of parameters of these names.
 _NOT_TENSORS = dict.fromkeys(("dim", "dim1", "dim2", "length", "offset", "start"), "int")
-_NOT_TENSORS |= {"min": "Scalar", "max": "Scalar", "tensors": "Sequence[Tensor]", "size": "Sequence[int]"}
+_NOT_TENSORS |= dict.fromkeys(
+    ("data", "device", "fill_value", "indices", "memory_format", "size", "stride", "value"), "Any"
+)
+_NOT_TENSORS |= {"accumulate": "bool", "non_blocking": "bool", "min": "Scalar", "max": "Scalar"}
+_NOT_TENSORS |= {"tensors": "Sequence[Tensor]"}
 
 
 def brief(place: Callable[[Any], Any], rows: dict[str, tuple[Any, str]], returns: str = "Tensor") -> dict[str, Any]:

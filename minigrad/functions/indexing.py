@@ -480,6 +480,10 @@ _METHODS = {
         lambda input, index: getitem(input.reshape(-1), (index_tensor(index, input.array, "take"),)),
         "The elements at places in the flattened tensor.",
     ),
+    "index_put": (
+        lambda input, indices, values, accumulate=False: index_put_(input.clone(), indices, values, accumulate),
+        "A copy with out[indices] = values; with ``accumulate`` the values are added, repeats adding up.",
+    ),
 }
 globals().update(brief(method, _METHODS))
 
@@ -487,7 +491,7 @@ globals().update(brief(method, _METHODS))
 @method(in_place=True)
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy whose elements at places in the flattened tensor are (or grow by) those of ``source``."""
-    flat = index_put(input.reshape(-1), (index.reshape(-1),), source.reshape(-1), accumulate)
+    flat = index_put_(input.reshape(-1).clone(), (index.reshape(-1),), source.reshape(-1), accumulate)
     return flat.reshape(input.array.shape)
 
 
@@ -509,12 +513,6 @@ def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = F
     values = values if is_one or values.array.shape == shape else values.expand(shape)
     added = apply(i.put_back, (values, input.array.shape, index))
     return input if at_once(input, e.add, (added,)) else mutate(input, e.add, (input, added))
-
-
-@method
-def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with out[indices] = values; with ``accumulate`` the values are added, repeats adding up."""
-    return index_put_(input.clone(), indices, values, accumulate)
 
 
 @method(in_place=True)

@@ -18,7 +18,7 @@ from ..ops.op import Op
 from ..tensor import Tensor
 from .arguments import operand, sizes
 from .creation import tensor
-from .define import function, method, named
+from .define import brief, function, method, named
 from .spelling import factors_first
 
 
@@ -48,13 +48,6 @@ def fill_(input: Tensor, value: Any) -> Tensor:
     if value.__class__ not in NUMBERS or not overwritten(input, value):
         input[...] = value
     return input
-
-
-@function
-def fill(input: Tensor, value: Any) -> Tensor:
-    """A tensor of the input's shape and dtype, every element ``value``, whose gradient is the sum of all. Raises
-    RuntimeError: a tensor with axes."""
-    return fill_(input.clone(), value)
 
 
 @method(free=False)
@@ -126,12 +119,6 @@ def resize_(input: Tensor, *lengths: Any, size: Any = None, memory_format: Any =
 
 
 @method(free=False)
-def resize_as_(input: Tensor, other: Tensor, memory_format: Any = None) -> Tensor:
-    """In place: the shape of another tensor."""
-    return resize_(input, other.array.shape)
-
-
-@method(free=False)
 def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
     """In place: show the memory of another tensor, or of a storage, from now on; nothing without one.
     ``storage_offset``: the place of the first element in that memory. ``size``: the shape; for a storage by default all
@@ -147,3 +134,12 @@ def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any =
         input._changes = source._changes if isinstance(source, Variable) else [0, None]
     input._parent = None
     return input
+
+
+_FILL = "A tensor of the input's shape and dtype, every element ``value``, whose gradient is the sum of all."
+_RESIZE_AS = (
+    lambda input, other, memory_format=None: resize_(input, other.shape),
+    "In place: the shape of another tensor.",
+)
+globals().update(brief(function, {"fill": (lambda input, value: fill_(input.clone(), value), _FILL)}))
+globals().update(brief(method(free=False), {"resize_as_": _RESIZE_AS}))

@@ -93,7 +93,6 @@ from minigrad.functions.indexing import gather as gather
 from minigrad.functions.indexing import index_add as index_add
 from minigrad.functions.indexing import index_copy as index_copy
 from minigrad.functions.indexing import index_fill as index_fill
-from minigrad.functions.indexing import index_put as index_put
 from minigrad.functions.indexing import index_reduce as index_reduce
 from minigrad.functions.indexing import index_select as index_select
 from minigrad.functions.indexing import masked_fill as masked_fill
@@ -110,7 +109,6 @@ from minigrad.functions.indexing import take_along_dim as take_along_dim
 from minigrad.functions.indexing import topk as topk
 from minigrad.functions.indexing import unique as unique
 from minigrad.functions.indexing import unravel_index as unravel_index
-from minigrad.functions.inplace import fill as fill
 from minigrad.functions.linalg import addbmm as addbmm
 from minigrad.functions.linalg import addmm as addmm
 from minigrad.functions.linalg import addmv as addmv
@@ -151,11 +149,9 @@ from minigrad.functions.pointwise import subtract as subtract
 from minigrad.functions.pointwise import where as where
 from minigrad.functions.random import bernoulli as bernoulli
 from minigrad.functions.random import get_rng_state as get_rng_state
-from minigrad.functions.random import initial_seed as initial_seed
 from minigrad.functions.random import multinomial as multinomial
 from minigrad.functions.random import normal as normal
 from minigrad.functions.random import poisson as poisson
-from minigrad.functions.random import seed as seed
 from minigrad.functions.random import set_rng_state as set_rng_state
 from minigrad.functions.reduction import count_nonzero as count_nonzero
 from minigrad.functions.reduction import cumprod as cumprod
@@ -1024,7 +1020,7 @@ def blackman_window(
 ) -> Tensor:
     """0.42 - 0.5 cos 2πt + 0.08 cos 4πt, (window_length,)."""
 
-def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
+def broadcast_to(input: Tensor, size: Any) -> Tensor:
     """``expand`` by its name in torch."""
 
 def ceil(input: Tensor) -> Tensor:
@@ -1137,6 +1133,9 @@ def eye(
     requires_grad: bool = False,
 ) -> Tensor:
     """Ones on the diagonal of an n by m matrix."""
+
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor of the input's shape and dtype, every element ``value``, whose gradient is the sum of all."""
 
 def fix(input: Tensor) -> Tensor:
     """x without its fraction, elementwise."""
@@ -1258,6 +1257,12 @@ def igamma(input: Tensor, other: Tensor | Scalar) -> Tensor:
 
 def igammac(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x on, elementwise; the operands broadcast."""
+
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with out[indices] = values; with ``accumulate`` the values are added, repeats adding up."""
+
+def initial_seed() -> int:
+    """The seed that the default generator began with."""
 
 def is_complex(input: Tensor) -> bool:
     """Whether the dtype is complex."""
@@ -1574,6 +1579,9 @@ def scalar_tensor(
     requires_grad: bool = False,
 ) -> Tensor:
     """A number as a tensor without axes, by default of the default dtype."""
+
+def seed() -> int:
+    """Seed the default generator from the operating system; return the seed."""
 
 def select_copy(input: Tensor, dim: int, index: int) -> Tensor:
     """A copy of ``select``."""

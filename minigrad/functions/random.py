@@ -22,7 +22,7 @@ from ..backend.random import Generator, default_generator
 from ..tensor import Tensor
 from .arguments import Maybe, common_shape, raw
 from .creation import NoDraw, alike, creating, empty, empty_like, float_dtype, int_dtype, shape_of, sized, tensor_on
-from .define import function, method, named
+from .define import brief, function, method, named
 
 Draw = Callable[[Generator, tuple[int, ...], bool], Any]  # a generator, a shape, whether it is contiguous
 
@@ -393,16 +393,14 @@ def set_rng_state(new_state: Tensor) -> None:
     default_generator.set_state(new_state)
 
 
-@function
-def seed() -> int:
-    """Seed the default generator from the operating system, and return the seed."""
-    return default_generator.seed()
-
-
-@function
-def initial_seed() -> int:
-    """The seed that the default generator began with."""
-    return default_generator.initial_seed()
+_SEEDS = {
+    "seed": (
+        lambda: default_generator.seed(),
+        "Seed the default generator from the operating system; return the seed.",
+    ),
+    "initial_seed": (lambda: default_generator.initial_seed(), "The seed that the default generator began with."),
+}
+globals().update(brief(function, _SEEDS, "int"))
 
 
 @contextmanager

@@ -123,13 +123,6 @@ class TransformerEncoderLayer(_Block):
         x = self._residual(src, self.norm1, lambda x: self._sa_block(x, *masks))
         return self._residual(x, self.norm2, self._ff_block)
 
-    def _nests(self) -> bool:
-        """Whether PyTorch has a form of this block for rows of different lengths."""
-        attention = self.self_attn
-        plain = attention.batch_first and attention.in_proj_bias is not None and attention._qkv_same_embed_dim
-        fits = attention.num_heads % 2 == 0 and self.norm1.eps == self.norm2.eps
-        return bool(plain and fits and self.activation_relu_or_gelu and not self.norm_first)
-
 
 class TransformerDecoderLayer(_Block):
     """Self-attention, attention to the encoder's result, and feed-forward: see TransformerEncoderLayer.
@@ -197,8 +190,13 @@ class TransformerEncoder(Module):
         self.layers = _get_clones(encoder_layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
         self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
-        nests = isinstance(encoder_layer, TransformerEncoderLayer) and encoder_layer._nests()
-        self.use_nested_tensor = enable_nested_tensor and nests
+        self.use_nested_tensor = False
+        if enable_nested_tensor and isinstance(encoder_layer, TransformerEncoderLayer):
+            # PyTorch has a form of such a block for rows of different lengths
+            layer, attention = encoder_layer, encoder_layer.self_attn
+            plain = attention.batch_first and attention.in_proj_bias is not None and attention._qkv_same_embed_dim
+            fits = attention.num_heads % 2 == 0 and layer.norm1.eps == layer.norm2.eps
+            self.use_nested_tensor = bool(plain and fits and layer.activation_relu_or_gelu and not layer.norm_first)
 
     def forward(
         self, src: Tensor, mask: Mask = None, src_key_padding_mask: Mask = None, is_causal: bool | None = None
