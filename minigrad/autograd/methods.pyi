@@ -1814,18 +1814,18 @@ class Methods(Viewing, Generic[Tensor]):
     ) -> return_types.triangular_solve[Tensor]:
         """(X, A) of A X = input, or of Aᴴ X = input if ``transpose``, for a triangle of A."""
 
-    def tril(self, diagonal: builtins.int = 0) -> Tensor:
+    def tril(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
         """The lower triangle of the last two axes, with the diagonals up to number ``diagonal``, 0 being the main
         one."""
 
-    def tril_(self, diagonal: builtins.int = 0) -> Tensor:
+    def tril_(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
         """In place: The lower triangle of the last two axes, with the diagonals up to number ``diagonal``, 0 being
         the main one."""
 
-    def triu(self, diagonal: builtins.int = 0) -> Tensor:
+    def triu(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
         """The upper triangle of the last two axes, with the diagonals from number ``diagonal`` on."""
 
-    def triu_(self, diagonal: builtins.int = 0) -> Tensor:
+    def triu_(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
         """In place: The upper triangle of the last two axes, with the diagonals from number ``diagonal`` on."""
 
     def true_divide(self, other: Tensor | Scalar) -> Tensor:

@@ -123,7 +123,7 @@ _METHODS = {
         "On a GPU.",
     ),
 }
-_NEW = {
+_NEW: dict[str, tuple[Any, str]] = {
     "new_tensor": (
         lambda input, data, *, dtype, device: tensor(data, dtype=dtype, device=device),
         "A tensor from data, by default with this one's dtype and device.",

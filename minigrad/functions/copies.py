@@ -29,7 +29,7 @@ def alias(input: Tensor) -> Tensor:
     return input
 
 
-_VIEWS = (alias, conversion.detach, complex.view_as_complex, complex.view_as_real)
+_VIEWS: tuple[Any, ...] = (alias, conversion.detach, complex.view_as_complex, complex.view_as_real)
 _VIEWS += (shaping.as_strided, shaping.diagonal, shaping.expand, shaping.permute, shaping.select, shaping.split)
 _VIEWS += (
     shaping.squeeze,

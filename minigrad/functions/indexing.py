@@ -474,20 +474,6 @@ def unique(
     return (wrap(values), *extra) if extra else wrap(values)
 
 
-_METHODS = {
-    "argwhere": (lambda input: nonzero(input), "The indices of the elements that are not 0, (N, axes)."),
-    "take": (
-        lambda input, index: getitem(input.reshape(-1), (index_tensor(index, input.array, "take"),)),
-        "The elements at places in the flattened tensor.",
-    ),
-    "index_put": (
-        lambda input, indices, values, accumulate=False: index_put_(input.clone(), indices, values, accumulate),
-        "A copy with out[indices] = values; with ``accumulate`` the values are added, repeats adding up.",
-    ),
-}
-globals().update(brief(method, _METHODS))
-
-
 @method(in_place=True)
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy whose elements at places in the flattened tensor are (or grow by) those of ``source``."""
@@ -603,3 +589,17 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         places.append(indices % length)
         indices = indices // length
     return tuple(reversed(places))
+
+
+_METHODS = {
+    "argwhere": (lambda input: nonzero(input), "The indices of the elements that are not 0, (N, axes)."),
+    "take": (
+        lambda input, index: getitem(input.reshape(-1), (index_tensor(index, input.array, "take"),)),
+        "The elements at places in the flattened tensor.",
+    ),
+    "index_put": (
+        lambda input, indices, values, accumulate=False: index_put_(input.clone(), indices, values, accumulate),
+        "A copy with out[indices] = values; with ``accumulate`` the values are added, repeats adding up.",
+    ),
+}
+globals().update(brief(method, _METHODS))

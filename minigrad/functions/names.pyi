@@ -1638,7 +1638,7 @@ def tanh(input: Tensor) -> Tensor:
 def transpose_copy(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """A copy of ``transpose``."""
 
-def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The lower triangle of the last two axes, with the diagonals up to number ``diagonal``, 0 being the main one."""
 
 def tril_indices(
@@ -1654,7 +1654,7 @@ def tril_indices(
 ) -> Tensor:
     """The indices (2, N) of the lower triangle of a matrix of row by col elements."""
 
-def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The upper triangle of the last two axes, with the diagonals from number ``diagonal`` on."""
 
 def triu_indices(

@@ -469,7 +469,7 @@ def _two_axes(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
 
 
 def _triangle(op: Op, doc: str) -> Callable[..., Tensor]:
-    def triangle(input: Tensor, diagonal: int = 0) -> Tensor:
+    def triangle(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
         if input.array.ndim < 2:
             raise RuntimeError(f"{op.name}: input tensor must have at least 2 dimensions, it has {input.array.ndim}")
         return apply(op, (input, diagonal))
@@ -529,39 +529,6 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
 moveaxis = movedim
 split_with_sizes = unsafe_split = unsafe_split_with_sizes = split
 unsafe_chunk = chunk
-_METHODS = {
-    "ravel": (lambda input: reshape(input, -1), "All elements along one axis."),
-    "broadcast_to": (lambda input, size: expand(input, *size), "``expand`` by its name in torch."),
-    "fliplr": (lambda input: flip(input, 1), "The order along axis 1 reversed."),
-    "diagflat": (lambda input, offset=0: diag(reshape(input, -1), offset), "All elements as the diagonal of a matrix."),
-    "narrow_copy": (
-        lambda input, dim, start, length: narrow(input, dim, start, length).clone(),
-        "A copy of ``narrow``.",
-    ),
-    "diagonal_scatter": (
-        lambda input, src, offset=0, dim1=0, dim2=1: _with(input, src, lambda x: diagonal(x, offset, dim1, dim2)),
-        "A copy whose diagonal is ``src``.",
-    ),
-}
-_OF_SEVERAL = {
-    "dstack": (lambda tensors: cat([*atleast_3d(tensors)], 2), "``cat`` along axis 2, after ``atleast_3d``."),
-    "column_stack": (
-        lambda tensors: cat([t if t.array.ndim > 1 else reshape(t, -1, 1) for t in tensors], 1),
-        "``cat`` along axis 1, vectors as columns.",
-    ),
-}
-_PROPERTIES = {
-    "T": (lambda input: permute(input, tuple(range(input.array.ndim))[::-1]), "The axes in reverse order."),
-    "mH": (lambda input: mT(input).conj(), "The last two axes exchanged, and conjugated."),
-}
-_OF_TENSORS = {
-    "adjoint": (lambda input: mT(input).conj(), "``mH`` as a method."),
-    "expand_as": (lambda input, other: expand(input, other.shape), "``expand`` to a tensor's shape."),
-    "reshape_as": (lambda input, other: reshape(input, other.shape), "``reshape`` to a tensor's shape."),
-    "view_as": (lambda input, other: view(input, other.shape), "``view`` to a tensor's shape."),
-}
-globals().update(brief(method, _METHODS) | brief(function, _OF_SEVERAL))
-globals().update(brief(attribute, _PROPERTIES) | brief(method(free=False), _OF_TENSORS))
 
 
 @method
@@ -903,3 +870,38 @@ def H(input: Tensor) -> Tensor:
     if input.array.ndim not in (0, 2):
         raise RuntimeError(f"tensor.H is only supported on matrices. Got {input.ndim}-D tensor.")
     return mT(input).conj() if input.array.ndim else input.conj()
+
+
+_METHODS = {
+    "ravel": (lambda input: reshape(input, -1), "All elements along one axis."),
+    "broadcast_to": (lambda input, size: expand(input, *size), "``expand`` by its name in torch."),
+    "fliplr": (lambda input: flip(input, 1), "The order along axis 1 reversed."),
+    "diagflat": (lambda input, offset=0: diag(reshape(input, -1), offset), "All elements as the diagonal of a matrix."),
+    "narrow_copy": (
+        lambda input, dim, start, length: narrow(input, dim, start, length).clone(),
+        "A copy of ``narrow``.",
+    ),
+    "diagonal_scatter": (
+        lambda input, src, offset=0, dim1=0, dim2=1: _with(input, src, lambda x: diagonal(x, offset, dim1, dim2)),
+        "A copy whose diagonal is ``src``.",
+    ),
+}
+_OF_SEVERAL = {
+    "dstack": (lambda tensors: cat([*atleast_3d(tensors)], 2), "``cat`` along axis 2, after ``atleast_3d``."),
+    "column_stack": (
+        lambda tensors: cat([t if t.array.ndim > 1 else reshape(t, -1, 1) for t in tensors], 1),
+        "``cat`` along axis 1, vectors as columns.",
+    ),
+}
+_PROPERTIES = {
+    "T": (lambda input: permute(input, tuple(range(input.array.ndim))[::-1]), "The axes in reverse order."),
+    "mH": (lambda input: mT(input).conj(), "The last two axes exchanged, and conjugated."),
+}
+_OF_TENSORS = {
+    "adjoint": (lambda input: mT(input).conj(), "``mH`` as a method."),
+    "expand_as": (lambda input, other: expand(input, other.shape), "``expand`` to a tensor's shape."),
+    "reshape_as": (lambda input, other: reshape(input, other.shape), "``reshape`` to a tensor's shape."),
+    "view_as": (lambda input, other: view(input, other.shape), "``view`` to a tensor's shape."),
+}
+globals().update(brief(method, _METHODS) | brief(function, _OF_SEVERAL))
+globals().update(brief(attribute, _PROPERTIES) | brief(method(free=False), _OF_TENSORS))

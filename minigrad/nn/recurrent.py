@@ -291,7 +291,7 @@ def _of_mode(
 ) -> Callable[Concatenate[Any, Options], None]:
     """The constructor of a layer of that mode."""
 
-    def __init__(self: Any, *args: Options.args, **kwargs: Options.kwargs) -> None:
+    def __init__(self: Any, /, *args: Options.args, **kwargs: Options.kwargs) -> None:
         init(self, mode, *args, **kwargs)
 
     first, _, *others = signature(init).parameters.values()

@@ -147,15 +147,15 @@ def _window(
         problem = f"padding should be at most half of kernel size, but got padding={pads}"
         raise RuntimeError(f"{axes.name}: {problem} and kernel_size={window.kernel}")
     if ceil_mode:
-        kernel, padding = list(window.kernel), []
+        kernel, beyond = list(window.kernel), []
         for axis, (n, p, span, step) in enumerate(zip(lengths, pads, window.span(), window.stride, strict=True)):
             places = -((n + 2 * p - span) // -step) + 1
             if (places - 1) * step >= n + p:  # the last window begins beyond the input and the padding before it
                 places -= 1
             if places == 1 and window.dilation[axis] == 1:  # a kernel that covers the axis is cut to it
                 span = kernel[axis] = min(span, n + 2 * p)
-            padding.append((p, max(p, (places - 1) * step + span - n - p)))
-        window = window._replace(kernel=tuple(kernel), padding=tuple(padding))
+            beyond.append((p, max(p, (places - 1) * step + span - n - p)))
+        window = window._replace(kernel=tuple(kernel), padding=tuple(beyond))
     axes.check_fits(window, lengths)
     return window
 
