@@ -115,7 +115,7 @@ def type(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     return input.to(dtype=dtype)
 
 
-_METHODS = {
+_METHODS: dict[str, tuple[Any, str]] = {
     "type_as": (lambda input, other: input.to(other), "In the dtype and on the device of another tensor."),
     "cpu": (lambda input, memory_format=None: input.to(device="cpu"), "In main memory."),
     "cuda": (
