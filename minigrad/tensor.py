@@ -107,28 +107,8 @@ class Tensor(Methods["Tensor"]):
         """
         return of(self.array).device_of(self.array)
 
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return int(self.array.ndim)
-
-    @property
-    def is_meta(self) -> bool:
-        """Whether it is on the device "meta", and has no elements."""
-        return of(self.array).device_type == "meta"
-
     is_sparse = is_quantized = is_mps = is_nested = is_xla = is_mkldnn = is_xpu = False
     layout = dt.strided
-
-    def dim(self) -> int:
-        """The number of axes."""
-        return int(self.array.ndim)
-
-    ndimension = dim
-
-    def nelement(self) -> Int:
-        """The number of elements."""
-        return int(self.array.size)
 
     # Gradients ----------------------------------------------------------------------------------------------
 
@@ -144,8 +124,7 @@ class Tensor(Methods["Tensor"]):
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Set ``requires_grad``. Raises RuntimeError: True for integers or bools, False for the result of a recorded
-        op."""
+        """Set ``requires_grad``. Raises RuntimeError: True for integers or bools, False for a result of an op."""
         if requires_grad and dt.kind_of(self.array) not in "fc":
             kinds = "only Tensors of floating point and complex dtype"
             raise RuntimeError(f"{kinds} can require gradients, not {self.dtype}: convert with .float()")
@@ -156,8 +135,7 @@ class Tensor(Methods["Tensor"]):
 
     @property
     def grad(self) -> Tensor | None:
-        """The sum of the gradients of every ``backward()``. Asking a tensor that is no leaf warns: it has none, unless
-        ``retain_grad()`` was called.
+        """The sum of the gradients of every ``backward()``; a tensor that is no leaf has one after ``retain_grad()``.
 
         >>> x = mg.tensor(3.0, requires_grad=True)
         >>> (x**2).backward()
@@ -197,11 +175,6 @@ class Tensor(Methods["Tensor"]):
         node = self._source()[0]
         return None if node is None else graph.shown(node)
 
-    @property
-    def is_leaf(self) -> bool:
-        """Whether the tensor is not the result of a recorded op."""
-        return self._source()[0] is None
-
     def _is_view(self) -> bool:
         return self._base is not None
 
@@ -216,11 +189,6 @@ class Tensor(Methods["Tensor"]):
     @property
     def _version(self) -> int:
         return self._changes[0]
-
-    @property
-    def output_nr(self) -> int:
-        """Its index among the results of its op."""
-        return self._source()[1]
 
     def backward(
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None

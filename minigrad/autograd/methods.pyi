@@ -189,8 +189,8 @@ class Methods(Viewing, Generic[Tensor]):
         """Elements of the memory that the tensor shows, or shows a part of, by sizes and steps, in elements: on the
         CPU a view of a tensor that shows all of its memory, in order, and else a copy. The gradient is that of the
         elements that are the tensor's; changed in place it has none. ``storage_offset``: where to begin in that
-        memory; by default where the tensor does. Raises RuntimeError: the elements would lie outside of the memory,
-        or some of the tensor's share a place."""
+        memory; by default where the tensor does. Raises RuntimeError: elements would lie outside of the memory, or
+        the tensor's share a place."""
 
     def as_strided_(
         self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None
@@ -198,8 +198,8 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: Elements of the memory that the tensor shows, or shows a part of, by sizes and steps, in
         elements: on the CPU a view of a tensor that shows all of its memory, in order, and else a copy. The gradient
         is that of the elements that are the tensor's; changed in place it has none. ``storage_offset``: where to
-        begin in that memory; by default where the tensor does. Raises RuntimeError: the elements would lie outside
-        of the memory, or some of the tensor's share a place."""
+        begin in that memory; by default where the tensor does. Raises RuntimeError: elements would lie outside of
+        the memory, or the tensor's share a place."""
 
     def as_strided_scatter(
         self,
@@ -492,6 +492,9 @@ class Methods(Viewing, Generic[Tensor]):
     def digamma_(self) -> Tensor:
         """In place: The slope of ln Γ(x), elementwise."""
 
+    def dim(self) -> builtins.int:
+        """The number of axes."""
+
     def dist(self, other: Tensor, p: builtins.float = 2) -> Tensor:
         """The p-norm of the difference."""
 
@@ -589,8 +592,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The axes from ``start_dim`` to ``end_dim`` as one."""
 
     def flip(self, *places: Any, dims: Any = None) -> Tensor:
-        """The order of elements reversed along ``dims`` (numbers, or one sequence of them). Raises RuntimeError: an
-        axis is there twice."""
+        """The order reversed along ``dims`` (numbers, or one sequence of them). Raises RuntimeError: an axis twice."""
 
     def fliplr(self) -> Tensor:
         """The order along axis 1 reversed."""
@@ -809,6 +811,14 @@ class Methods(Viewing, Generic[Tensor]):
 
     def is_inference(self) -> builtins.bool:
         """Whether inference mode made the tensor: never, its tensors are ordinary."""
+
+    @property
+    def is_leaf(self) -> builtins.bool:
+        """Whether the tensor is not the result of a recorded op."""
+
+    @property
+    def is_meta(self) -> builtins.bool:
+        """Whether it is on the device ``meta``, without elements."""
 
     def is_nonzero(self) -> builtins.bool:
         """Whether the one element is not 0."""
@@ -1059,23 +1069,19 @@ class Methods(Viewing, Generic[Tensor]):
 
     @overload
     def max(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
-        elementwise maximum."""
+        """The largest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``maximum``."""
 
     @overload
     def max(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.max[Tensor]:
-        """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
-        elementwise maximum."""
+        """The largest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``maximum``."""
 
     @overload
     def max(self, dim: Tensor) -> Tensor:
-        """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
-        elementwise maximum."""
+        """The largest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``maximum``."""
 
     @overload
     def max(self, *, other: Tensor) -> Tensor:
-        """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
-        elementwise maximum."""
+        """The largest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``maximum``."""
 
     def maximum(self, other: Tensor | Scalar) -> Tensor:
         """max(a, b); equal operands share the gradient, elementwise; the operands broadcast."""
@@ -1093,23 +1099,19 @@ class Methods(Viewing, Generic[Tensor]):
 
     @overload
     def min(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The smallest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
-        elementwise minimum."""
+        """The smallest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``minimum``."""
 
     @overload
     def min(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.min[Tensor]:
-        """The smallest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
-        elementwise minimum."""
+        """The smallest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``minimum``."""
 
     @overload
     def min(self, dim: Tensor) -> Tensor:
-        """The smallest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
-        elementwise minimum."""
+        """The smallest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``minimum``."""
 
     @overload
     def min(self, *, other: Tensor) -> Tensor:
-        """The smallest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
-        elementwise minimum."""
+        """The smallest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``minimum``."""
 
     def minimum(self, other: Tensor | Scalar) -> Tensor:
         """min(a, b); equal operands share the gradient, elementwise; the operands broadcast."""
@@ -1121,12 +1123,10 @@ class Methods(Viewing, Generic[Tensor]):
         """The commonest along ``dim``, the smallest of equally common ones: (values, indices, of its last)."""
 
     def moveaxis(self, source: Any, destination: Any) -> Tensor:
-        """Axes moved to other places, the rest in order. Raises RuntimeError: an axis is named twice, or their
-        numbers differ."""
+        """Axes moved to other places, the rest in order. Raises RuntimeError: an axis twice, or numbers that differ."""
 
     def movedim(self, source: Any, destination: Any) -> Tensor:
-        """Axes moved to other places, the rest in order. Raises RuntimeError: an axis is named twice, or their
-        numbers differ."""
+        """Axes moved to other places, the rest in order. Raises RuntimeError: an axis twice, or numbers that differ."""
 
     def msort(self) -> Tensor:
         """Sorted along the first axis."""
@@ -1204,6 +1204,13 @@ class Methods(Viewing, Generic[Tensor]):
     def nbytes(self) -> builtins.int:
         """Bytes of all elements."""
 
+    @property
+    def ndim(self) -> builtins.int:
+        """The number of axes."""
+
+    def ndimension(self) -> builtins.int:
+        """The number of axes."""
+
     def ne(self, other: Tensor | Scalar) -> Tensor:
         """a ≠ b, elementwise; the operands broadcast."""
 
@@ -1221,6 +1228,9 @@ class Methods(Viewing, Generic[Tensor]):
 
     def negative_(self) -> Tensor:
         """In place: -x, elementwise. Raises RuntimeError: a bool tensor."""
+
+    def nelement(self) -> builtins.int:
+        """The number of elements."""
 
     def new(self, *data: Any, device: Any = None) -> Tensor:
         """A tensor of this one's type: of sizes, or of a sequence of values (PyTorch's older spelling)."""
@@ -1325,8 +1335,8 @@ class Methods(Viewing, Generic[Tensor]):
     def norm(
         self, p: builtins.float | str = "fro", dim: Dims = None, keepdim: builtins.bool = False, dtype: Any = None
     ) -> Tensor:
-        """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|; "nuc" is the sum of the
-        singular values of matrices."""
+        """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf the largest |x|; "nuc" the sum of singular
+        values."""
 
     def normal_(
         self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: Generator | None = None
@@ -1353,6 +1363,10 @@ class Methods(Viewing, Generic[Tensor]):
 
     def outer(self, vec2: Tensor) -> Tensor:
         """aᵢ bⱼ of two vectors."""
+
+    @property
+    def output_nr(self) -> builtins.int:
+        """Its index among the results of its op."""
 
     def permute(self, *order: Any, dims: Any = None) -> Tensor:
         """The axes in the order ``dims`` (numbers, or one sequence of them)."""
@@ -1445,8 +1459,7 @@ class Methods(Viewing, Generic[Tensor]):
     def repeat_interleave(
         self, repeats: Any = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None
     ) -> Tensor:
-        """Each element of an axis several times in a row; flattened if ``dim`` is None. Of counts alone, each index
-        that many times."""
+        """Each element of an axis, or of all, several times in a row; of counts alone, each index that many times."""
 
     def reshape(self, *lengths: Any, shape: Any = None) -> Tensor:
         """The same elements in another shape, in the same memory if possible; one length may be -1, for the rest."""
@@ -1468,8 +1481,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The tensor itself: negation happens at once."""
 
     def roll(self, shifts: Any, dims: Any = None) -> Tensor:
-        """Elements moved along ``dims``; those that fall off come in at the other end. Raises RuntimeError: shifts
-        and axes are not equally many."""
+        """Elements moved along ``dims``, around the ends. Raises RuntimeError: shifts and axes are not equally many."""
 
     def rot90(self, k: builtins.int = 1, dims: Sequence[builtins.int] = (0, 1)) -> Tensor:
         """Turned ``k`` times by 90 degrees, from the first of the axes towards the second."""
@@ -1785,8 +1797,7 @@ class Methods(Viewing, Generic[Tensor]):
         memory_format: Any = None,
         tensor: Tensor | None = None,
     ) -> Tensor:
-        """The tensor in another dtype, on another device, or like another tensor; the tensor itself where nothing
-        changes."""
+        """The tensor in another dtype, on another device, or like another tensor; itself where nothing changes."""
 
     def to_dense(self, dtype: Any = None, *, masked_grad: builtins.bool | None = None) -> Tensor:
         """The tensor itself, which is dense, in another dtype where one is given."""

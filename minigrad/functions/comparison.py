@@ -61,13 +61,25 @@ _ANSWERS = {
     "is_inference": (lambda input: False, "Whether inference mode made the tensor: never, its tensors are ordinary."),
     "is_same_size": (lambda input, other: input.shape == other.shape, "Whether two tensors have the same shape."),
 }
-_DEVICES = {
+_PROPERTIES = {
+    "is_leaf": (lambda input: input._source()[0] is None, "Whether the tensor is not the result of a recorded op."),
+    "is_meta": (
+        lambda input: of(input.array).device_type == "meta",
+        "Whether it is on the device ``meta``, without elements.",
+    ),
     "is_cpu": (lambda input: input.device.type == "cpu", "Whether the array is in main memory."),
     "is_cuda": (lambda input: input.device.type == "cuda", "Whether the array is on a GPU."),
 }
 _SIZES = {
+    "ndim": (lambda input: int(input.array.ndim), "The number of axes."),
+    "output_nr": (lambda input: input._source()[1], "Its index among the results of its op."),
     "itemsize": (lambda input: int(input.array.itemsize), "Bytes an element."),
     "nbytes": (lambda input: int(input.array.nbytes), "Bytes of all elements."),
+}
+_LENGTHS = {
+    "dim": (lambda input: int(input.array.ndim), "The number of axes."),
+    "ndimension": (lambda input: int(input.array.ndim), "The number of axes."),
+    "nelement": (lambda input: int(input.array.size), "The number of elements."),
 }
 _NUMBERS = {
     "element_size": (lambda input: input.itemsize, "Bytes an element."),
@@ -83,8 +95,11 @@ _ELEMENTS = (
     "The memory that the tensor shows, as elements of its dtype.",
 )
 _of_tensors = method(free=False)
-globals().update(brief(method, _ANSWERS, "bool") | brief(attribute, _DEVICES, "bool") | brief(attribute, _SIZES, "int"))
-globals().update(brief(_of_tensors, _NUMBERS, "int") | brief(_of_tensors, {"storage": _ELEMENTS}, "TypedStorage"))
+globals().update(
+    brief(method, _ANSWERS, "bool") | brief(attribute, _PROPERTIES, "bool") | brief(attribute, _SIZES, "int")
+)
+globals().update(brief(attached, _LENGTHS, "int") | brief(_of_tensors, _NUMBERS, "int"))
+globals().update(brief(_of_tensors, {"storage": _ELEMENTS}, "TypedStorage"))
 globals().update(brief(_of_tensors, {"untyped_storage": _BYTES}, "UntypedStorage"))
 
 

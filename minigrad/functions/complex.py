@@ -14,8 +14,7 @@ from .pointwise import where
 
 @function
 def complex(real: Tensor, imag: Tensor) -> Tensor:
-    """real + i imag: complex64 from float32, complex128 from float64. Raises RuntimeError: dtypes that differ, or are
-    neither of these."""
+    """real + i imag: complex64 from float32, complex128 from float64. Raises RuntimeError: other or several dtypes."""
     kinds = {real.array.dtype.name, imag.array.dtype.name}
     if len(kinds) > 1 or kinds - {"float32", "float64"}:
         raise RuntimeError(f"complex: expected two float32 or two float64 tensors, got {real.dtype} and {imag.dtype}")

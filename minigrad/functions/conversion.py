@@ -42,8 +42,7 @@ def to(
     memory_format: Any = None,
     tensor: Tensor | None = None,
 ) -> Tensor:
-    """The tensor in another dtype, on another device, or like another tensor; the tensor itself where nothing
-    changes.
+    """The tensor in another dtype, on another device, or like another tensor; itself where nothing changes.
 
     >>> mg.tensor([1, 2]).to(mg.float32)
     tensor([1., 2.])

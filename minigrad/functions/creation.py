@@ -208,8 +208,7 @@ def asarray(
 
 @function
 def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
-    """A tensor in the memory of a NumPy array. Raises TypeError: not a NumPy array, or of a dtype that tensors do not
-    have.
+    """A tensor in the memory of a NumPy array. Raises TypeError: no NumPy array, or a dtype that tensors lack.
 
     >>> import numpy as np
     >>> mg.from_numpy(np.array([5.0, 2.0]))

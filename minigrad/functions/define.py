@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from types import ModuleType
-from typing import Any, TypeVar, overload
+from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 
@@ -37,13 +37,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Change = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-class Places:
+class Places(NamedTuple):
     """Where the name of a function appears; ``in_place`` builds ``Tensor.name_`` from it."""
 
-    def __init__(
-        self, free: bool = True, method: bool = False, attribute: bool = False, in_place: Change | None = None
-    ) -> None:
-        self.free, self.method, self.attribute, self.in_place = free, method, attribute, in_place
+    free: bool = True
+    method: bool = False
+    attribute: bool = False
+    in_place: Change | None = None
 
 
 def function(definition: Function) -> Function:

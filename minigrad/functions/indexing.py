@@ -578,8 +578,7 @@ def index_reduce(
 
 @function
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """The place along each axis of elements numbered in the order of memory, for a tensor of a shape. Raises TypeError:
-    the numbers are no integers."""
+    """The place along each axis of elements that are numbered in order. Raises TypeError: they are no integers."""
     if indices.array.dtype.kind not in "iu":
         raise TypeError(f"unravel_index: expected 'indices' to be integer dtype, but got {indices.dtype}")
     lengths = (shape,) if isinstance(shape, int) else tuple(shape)

@@ -1,5 +1,4 @@
-"""Random tensors, by PyTorch's names, drawn on the CPU: the same for a seed on every device, except those of
-``multinomial``."""
+"""Random tensors, by PyTorch's names: the same for a seed on every device, except those of ``multinomial``."""
 
 from __future__ import annotations
 
@@ -36,8 +35,7 @@ _state = _State()
 
 @contextmanager
 def undrawn() -> Iterator[None]:
-    """Within it, in this thread, functions that fill tensors with random numbers leave them as they are: to make a
-    module whose parameters come from a file."""
+    """Within it, in this thread, nothing is drawn: to make a module whose parameters come from a file."""
     with at_end(setattr, _state, "drawing", _state.drawing) as end, end:
         _state.drawing = False
         yield

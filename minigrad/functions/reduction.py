@@ -161,8 +161,7 @@ def max(input: Tensor, *, other: Tensor) -> Tensor: ...
 
 @method
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor,
-    the elementwise maximum.
+    """The largest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``maximum``.
 
     >>> mg.tensor([[1, 5], [7, 2]]).max()
     tensor(7)
@@ -184,8 +183,7 @@ def min(input: Tensor, *, other: Tensor) -> Tensor: ...
 
 @method
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    """The smallest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor,
-    the elementwise minimum.
+    """The smallest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``minimum``.
 
     >>> mg.tensor([3, 1, 2]).min()
     tensor(1)
@@ -218,8 +216,7 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
 
 @method
 def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
-    """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|; "nuc" is the sum of the singular
-    values of matrices.
+    """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf the largest |x|; "nuc" the sum of singular values.
 
     >>> mg.tensor([3.0, 4.0]).norm()
     tensor(5.)

@@ -128,8 +128,7 @@ def t(input: Tensor) -> Tensor:
 
 @method
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """Axes moved to other places, the rest in order. Raises RuntimeError: an axis is named twice, or their numbers
-    differ.
+    """Axes moved to other places, the rest in order. Raises RuntimeError: an axis twice, or numbers that differ.
 
     >>> mg.zeros(2, 3, 4).movedim(0, -1).shape
     minigrad.Size([3, 4, 2])
@@ -264,8 +263,7 @@ def tile(input: Tensor, *repeats: Any, dims: Any = None) -> Tensor:
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Each element of an axis several times in a row; flattened if ``dim`` is None. Of counts alone, each
-    index that many times.
+    """Each element of an axis, or of all, several times in a row; of counts alone, each index that many times.
 
     >>> mg.tensor([1, 2]).repeat_interleave(3)
     tensor([1, 1, 1, 2, 2, 2])
@@ -281,8 +279,7 @@ def repeat_interleave(
 
 @method
 def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
-    """The order of elements reversed along ``dims`` (numbers, or one sequence of them). Raises RuntimeError: an axis is
-    there twice.
+    """The order reversed along ``dims`` (numbers, or one sequence of them). Raises RuntimeError: an axis twice.
 
     >>> mg.tensor([1, 2, 3]).flip(0)
     tensor([3, 2, 1])
@@ -295,8 +292,7 @@ def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
 
 @method
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
-    """Elements moved along ``dims``; those that fall off come in at the other end. Raises RuntimeError: shifts and axes
-    are not equally many.
+    """Elements moved along ``dims``, around the ends. Raises RuntimeError: shifts and axes are not equally many.
 
     >>> mg.arange(5).roll(2)
     tensor([3, 4, 0, 1, 2])
@@ -772,8 +768,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     """Elements of the memory that the tensor shows, or shows a part of, by sizes and steps, in elements: on the CPU a
     view of a tensor that shows all of its memory, in order, and else a copy. The gradient is that of the elements that
     are the tensor's; changed in place it has none. ``storage_offset``: where to begin in that memory; by default where
-    the tensor does. Raises RuntimeError: the elements would lie outside of the memory, or some of the tensor's share a
-    place."""
+    the tensor does. Raises RuntimeError: elements would lie outside of the memory, or the tensor's share a place."""
     place = _in_memory(input, size, stride, storage_offset)
     return apply(joining_ops.as_strided, (input, *place))
 

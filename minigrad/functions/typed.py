@@ -89,8 +89,7 @@ def typename(obj: Any) -> str:
 
 @function
 def set_default_tensor_type(t: Any) -> None:
-    """Make a floating-point type the default of new tensors, by itself or by its name. Raises TypeError: there is no
-    such type, or it is of integers."""
+    """Make a floating-point type, or that of a name, the default of new tensors. Raises TypeError: any other."""
     kind = find(t)
     if kind is None:
         raise TypeError(f"invalid type object: {t!r} is no tensor type")

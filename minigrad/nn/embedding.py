@@ -1,5 +1,4 @@
-"""Tables of vectors, looked up one by one or added up by bags; and positions: vectors added to embeddings, or angles by
-which queries and keys turn."""
+"""Tables of vectors, looked up one by one or added up by bags, and positions: vectors added, or angles to turn by."""
 
 from __future__ import annotations
 
@@ -29,8 +28,7 @@ class _Table(Layer):
 
     @classmethod
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, *options: Any, **named: Any) -> Self:
-        """A layer that shares the memory of a table (V, D), and learns unless ``freeze``. ``options``: those of the
-        constructor, after the sizes."""
+        """A layer that shares the memory of a table (V, D), and learns unless ``freeze``."""
         if embeddings.ndim != 2:
             raise AssertionError(f"Embeddings parameter is expected to be 2-dimensional, not {tuple(embeddings.shape)}")
         layer = cls(*embeddings.shape, *options, _weight=embeddings, **named)
@@ -52,9 +50,6 @@ class _Table(Layer):
     def reset_parameters(self) -> None:
         """Draw new values."""
         init.normal_(self.weight)
-        self._fill_padding_idx_with_zero()
-
-    def _fill_padding_idx_with_zero(self) -> None:
         if self.padding_idx is not None:
             init.zeros_(self.weight.data[self.padding_idx])
 

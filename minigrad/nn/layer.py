@@ -75,9 +75,8 @@ class UniformLayer(Layer):
 
 @dataclass_transform(eq_default=False)
 class FunctionLayer(Layer):
-    """The base of these layers. A subclass that names neither a ``function``, which ``forward`` calls, nor
-    ``fields=True`` is an ordinary one; one without a docstring gets the beginning of the function's. ``kw_only``:
-    whether the fields are keyword-only."""
+    """The base of these layers. A subclass that names neither a ``function`` to call nor ``fields=True`` is an ordinary
+    one; one without a docstring gets the beginning of the function's. ``kw_only``: the fields are keyword-only."""
 
     _function: ClassVar[Callable[..., Any]]
     _settings: ClassVar[tuple[str, ...]] = ()  # the attributes that the function takes

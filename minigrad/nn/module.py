@@ -223,13 +223,11 @@ class Module(Stateful):
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
         """Call ``hook(module, args, result)`` after forward; what it returns, unless None, replaces the result.
-        ``with_kwargs``: call ``hook(module, args, kwargs, result)``. ``always_call``: also if forward raises an error;
-        the result is then None."""
+        ``with_kwargs``: call ``hook(module, args, kwargs, result)``. ``always_call``: also after an error."""
         return hooks.register(self._forward_hooks, hooks.entry(hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(module, grad_output)`` with the tuple of the results' gradients when they have arrived; what
-        it returns, unless None, replaces them."""
+        """Call ``hook(module, grad_output)`` with the results' gradients; its result, unless None, replaces them."""
         return hooks.register(self._backward_pre_hooks, hook, prepend)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
@@ -335,8 +333,7 @@ class Module(Stateful):
         return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Replace the submodule of a full name, or add one unless ``strict``. Raises ValueError: no name, or no module;
-        AttributeError: see ``get_submodule``."""
+        """Replace the submodule of a full name, or add one unless ``strict``. Raises ValueError, AttributeError."""
         if not target:
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Module):

@@ -237,8 +237,7 @@ class BatchNorm3d(_BatchNorm, dims=(5,)):
 class SyncBatchNorm(_BatchNorm):
     """Batch norm of (N, C, ...) with the statistics of the batches of all ranks together, or of those of
     ``process_group``. In a world of one, and in evaluation, it is batch norm. Args and attributes: as of
-    ``BatchNorm1d``. Raises ValueError: the input has less than two axes, or, in training, one value a channel on all
-    ranks together."""
+    ``BatchNorm1d``. Raises ValueError: less than two axes, or, in training, one value a channel on all ranks."""
 
     def __init__(self, num_features: int, *options: Any, process_group: Any = None, **named: Any) -> None:
         super().__init__(num_features, *options, **named)
@@ -321,9 +320,8 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm, dims=(2, 3)):
-    """(x - mean) / √(variance + eps) · weight + bias for each channel of each sample (Ulyanov et al. 2016). (N, C, L)
-    or (C, L) -> the same. Args and attributes: as of ``BatchNorm1d``, but by default there are no parameters and no
-    running statistics."""
+    """(x - mean) / √(variance + eps) · weight + bias for each channel of each sample (Ulyanov et al. 2016): (N, C, L),
+    (C, L). Args: as of ``BatchNorm1d``, but by default there are no parameters and no running statistics."""
 
 
 class InstanceNorm2d(_InstanceNorm, dims=(3, 4)):

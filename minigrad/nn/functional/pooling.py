@@ -102,8 +102,7 @@ def _avg_pool(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The mean of each window: (N, C, *lengths) or (C, *lengths) -> (N, C, *places) or (C, *places); of int64 without
-    its fraction.
+    """The mean of each window: (N, C, *lengths) or (C, *lengths) -> (N, C, *places) or (C, *places).
 
     Args: as for ``max_pool2d``, but the padding is of zeros. ``count_include_pad``: whether the mean counts it.
     ``divisor_override`` divides each sum, instead of the number of elements."""

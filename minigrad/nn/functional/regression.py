@@ -124,8 +124,7 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
 ) -> Tensor:
     """``binary_cross_entropy(sigmoid(input), target)`` in a numerically stable form. ``pos_weight``: a factor for the
-    part of the loss where the target is 1. Raises ValueError: input and target differ in shape; RuntimeError: the
-    target is not floating-point."""
+    part of the loss where the target is 1. Raises ValueError: shapes differ; RuntimeError: the target is no float."""
     _check_same_shape("binary_cross_entropy_with_logits", input, target)
     if not target.is_floating_point():
         problem = f"result type {input.dtype} can't be cast to the target's dtype {target.dtype}: use target.float()"
@@ -151,8 +150,7 @@ def kl_div(
     log_target: bool = False,
 ) -> Tensor:
     """t (ln t - input): the Kullback-Leibler divergence, ``input`` being log-probabilities, and ``target``
-    probabilities, or log-probabilities if ``log_target``. The reduction "batchmean", the sum over the length of the
-    first axis, is the divergence."""
+    probabilities, or log-probabilities if ``log_target``. "batchmean" divides the sum by the batch size."""
     batchmean = reduction == "batchmean"
     if log_target:
         losses = target.exp() * (target - input)

@@ -110,8 +110,7 @@ def pack_padded_sequence(
 ) -> PackedSequence:
     """Remove the padding: input (T, B, ...), or (B, T, ...) -> data (sum of lengths, ...). ``lengths``: of each
     sequence, B integers: a list, or a tensor on the CPU. ``enforce_sorted``: require the longest sequence first; if
-    False, they are sorted here. Raises RuntimeError: the lengths are not sorted, not positive, longer than T, or not
-    B."""
+    False, they are sorted here. Raises RuntimeError: lengths are not sorted, not positive, longer than T, or not B."""
     if input.ndim < 2:
         raise IndexError(f"pack_padded_sequence: expected (T, B, ...) or (B, T, ...), but got {tuple(input.shape)}")
     time, batch = (input.shape[1], input.shape[0]) if batch_first else input.shape[:2]
