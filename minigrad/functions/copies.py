@@ -8,7 +8,7 @@ from inspect import signature
 from typing import Any
 
 from ..tensor import Tensor
-from . import complex, conversion, shaping
+from . import conversion, shaping
 from .define import function, named
 
 
@@ -29,7 +29,7 @@ def alias(input: Tensor) -> Tensor:
     return input
 
 
-_VIEWS: tuple[Any, ...] = (alias, conversion.detach, complex.view_as_complex, complex.view_as_real)
+_VIEWS: tuple[Any, ...] = (alias, conversion.detach, conversion.view_as_complex, conversion.view_as_real)
 _VIEWS += (shaping.as_strided, shaping.diagonal, shaping.expand, shaping.permute, shaping.select, shaping.split)
 _VIEWS += (
     shaping.squeeze,

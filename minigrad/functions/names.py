@@ -12,12 +12,10 @@ from types import ModuleType
 from .. import extension
 from . import (  # noqa: F401 (all these are gathered below)
     comparison,
-    complex,
     conversion,
     creation,
     dtypes,
     indexing,
-    inplace,
     linalg,
     operators,
     pointwise,
