@@ -200,6 +200,9 @@ class _Dict(Module, MutableMapping[str, Any]):
     def __reversed__(self) -> Iterator[str]:
         return reversed(self._names())
 
+    def __contains__(self, key: object) -> bool:
+        return key in self._names()
+
 
 class ModuleDict(_Dict):
     """A dict of modules that are registered.
