@@ -1,9 +1,12 @@
-"""Other dtypes, other devices, new tensors like a tensor, and complex tensors and their parts."""
+"""Other dtypes, other devices, new tensors like a tensor, complex tensors and their parts, and copies of views."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import wraps
+from inspect import signature
+from types import SimpleNamespace
 from typing import Any, overload
 
 from ..autograd.tape import Variable, wrap
@@ -15,6 +18,7 @@ from ..ops.elementwise import cast, moved
 from ..ops.elementwise import cos as _cos
 from ..ops.elementwise import sin as _sin
 from ..tensor import Tensor, apply
+from . import shaping
 from .creation import alike, empty, empty_strided, full, ones, tensor, zeros
 from .define import attached, attribute, brief, function, method, named
 from .pointwise import where
@@ -248,3 +252,39 @@ def _complex(input: Tensor, name: str) -> Tensor:
     if not input.is_complex():
         raise RuntimeError(f"{name} is only supported for complex tensors, not {input.dtype}")
     return input
+
+
+def _copying(view: Callable[..., Any], name: str = "") -> Callable[..., Any]:
+    name = name or view.__name__
+
+    @wraps(view)
+    def copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        result = view(input, *args, **kwargs)
+        return tuple(part.clone() for part in result) if isinstance(result, tuple) else result.clone()
+
+    vars(copy)["__signature__"] = signature(view)
+    return function(named(copy, f"{name}_copy", f"A copy of ``{name}``."))
+
+
+def alias(input: Tensor) -> Tensor:
+    """The same elements."""
+    return input
+
+
+_VIEWS: tuple[Any, ...] = (alias, detach, view_as_complex, view_as_real, shaping.as_strided, shaping.diagonal)
+_VIEWS += (shaping.expand, shaping.permute, shaping.select, shaping.split, shaping.squeeze, shaping.t)
+_VIEWS += (shaping.transpose, shaping.unbind, shaping.unfold, shaping.unsqueeze, shaping.view)
+globals().update({f"{view.__name__}_copy": _copying(view) for view in _VIEWS})
+split_with_sizes_copy = _copying(shaping.split, "split_with_sizes")
+
+
+def _to(dtype: Any, name: str) -> Callable[..., Tensor]:
+    def conversion(input: Tensor, memory_format: Any = None) -> Tensor:
+        return input.to(dtype=dtype, memory_format=memory_format)
+
+    return method(free=False)(named(conversion, name, f"As {dtype.name}."))
+
+
+# ``x.float()`` and its like, apart from the rest since their names hide Python's types.
+_NAMED = {**dt._ALIASES, "bfloat16": dt.bfloat16, "bool": dt.bool_}
+to_dtypes = SimpleNamespace(__name__=__name__, **{name: _to(dtype, name) for name, dtype in _NAMED.items()})

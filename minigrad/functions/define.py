@@ -15,7 +15,6 @@ checkers (``names.pyi``, ``methods.pyi``).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from types import ModuleType
 from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
@@ -85,7 +84,7 @@ def _placed(definition: Function, places: Places) -> Function:
     return public
 
 
-def public(module: ModuleType) -> Iterator[tuple[str, Any, Places]]:
+def public(module: Any) -> Iterator[tuple[str, Any, Places]]:
     """The public functions and types of a module: name, value and places of each."""
     for name, value in vars(module).items():
         places = getattr(value, "places", None) if callable(value) else None
@@ -93,7 +92,7 @@ def public(module: ModuleType) -> Iterator[tuple[str, Any, Places]]:
             yield name, value, places
 
 
-def collect(families: Iterable[ModuleType], beside: Collection[str] = ()) -> dict[str, Any]:
+def collect(families: Iterable[Any], beside: Collection[str] = ()) -> dict[str, Any]:
     """The free functions of modules, but for names that others define (``beside``); methods go into Methods."""
     free = {}
     for family in families:
