@@ -18,7 +18,7 @@ from ..ops.elementwise import cast, moved
 from ..ops.elementwise import cos as _cos
 from ..ops.elementwise import sin as _sin
 from ..tensor import Tensor, apply
-from . import shaping
+from . import shaping, typed
 from .creation import alike, empty, empty_strided, full, ones, tensor, zeros
 from .define import attached, attribute, brief, function, method, named
 from .pointwise import where
@@ -114,8 +114,6 @@ def type(input: Tensor, dtype: Any, non_blocking: bool = False) -> Tensor: ...
 @method(free=False)
 def type(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """As another dtype or type (``torch.FloatTensor``); without one, the name of this one's type."""
-    from . import typed  # here, as few programs need it
-
     if dtype is None:
         return typed.typename(input)
     if (kind := typed.find(dtype)) is not None:
@@ -163,9 +161,7 @@ new_empty = _new(empty, "new_empty", "Unset elements")
 @method(free=False)
 def new(input: Tensor, *data: Any, device: Any = None) -> Tensor:
     """A tensor of this one's type: of sizes, or of a sequence of values (PyTorch's older spelling)."""
-    from .typed import type_of
-
-    return type_of(input)(*data)
+    return typed.type_of(input)(*data)
 
 
 @function

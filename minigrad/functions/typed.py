@@ -43,8 +43,9 @@ class TensorType(type):
         return f"{cls.__module__}.{cls.__name__}"
 
 
-_NAMES = {name.capitalize(): dtype for name, dtype in dt._ALIASES.items() if not dtype.is_complex}
-_NAMES |= {"Bool": dt.bool_, "BFloat16": dt.bfloat16, "ComplexFloat": dt.complex64, "ComplexDouble": dt.complex128}
+_PUBLIC = {name.capitalize(): dtype for name, dtype in dt._ALIASES.items() if not dtype.is_complex}
+_PUBLIC |= {"Bool": dt.bool_, "BFloat16": dt.bfloat16}
+_NAMES = {**_PUBLIC, "ComplexFloat": dt.complex64, "ComplexDouble": dt.complex128}
 _NAMES |= {d.name.capitalize().replace("Uint", "UInt"): d for d in dt.STORED if d is not dt.bfloat16}
 
 
@@ -59,7 +60,7 @@ def _types(device_type: str) -> dict[str, Any]:
     return types
 
 
-globals().update(_types("cpu"))
+globals().update({f"{name}Tensor": _types("cpu")[f"{name}Tensor"] for name in _PUBLIC})
 cuda = SimpleNamespace(**_types("cuda"))  # for the table of other spellings
 
 
