@@ -10,9 +10,8 @@ from ..ops import linear as ops
 from ..tensor import Tensor, apply
 from .arguments import products_rounded_once, rounded_once, scaled
 from .creation import zeros_like
-from .define import function, method
+from .define import factors_first, function, method
 from .pointwise import level
-from .spelling import factors_first
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"  # of einsum, in order
 

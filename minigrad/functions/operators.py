@@ -24,8 +24,7 @@ from ..tensor import Tensor, apply
 from . import indexing, linalg, pointwise
 from .arguments import Operand, operand, sizes
 from .creation import tensor
-from .define import attached, brief, function, method, named
-from .spelling import factors_first
+from .define import attached, brief, factors_first, function, method, named
 
 Operator = Callable[[Tensor, Tensor | Operand], Tensor]
 # NumPy's functions that are operators of a tensor; most have PyTorch's names.

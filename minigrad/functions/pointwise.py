@@ -16,8 +16,7 @@ from ..ops.op import Op
 from ..tensor import Tensor, apply, wrap
 from . import return_types
 from .arguments import Scalar, as_tensor_like, axis, operand, raw, rounded_once, scaled
-from .define import binary, brief, by, changing, function, method, pair, unary
-from .spelling import factors_first, spelled
+from .define import binary, brief, by, changing, factors_first, function, method, pair, spelled, unary
 
 abs, square, sqrt, rsqrt = unary(e.abs), unary(e.square), unary(e.sqrt), unary(e.rsqrt)
 reciprocal, exp, exp2, expm1 = unary(e.reciprocal), unary(e.exp), unary(e.exp2), unary(e.expm1)

@@ -12,9 +12,8 @@ from ...autograd.tape import wrap
 from ...backend.dtype import Array
 from ...functions.arguments import common_shape, rounded_once
 from ...functions.creation import empty, eye
-from ...functions.define import function, method
+from ...functions.define import function, method, spelled
 from ...functions.pointwise import level
-from ...functions.spelling import spelled
 from ...tensor import Tensor
 from ..ops import decompositions as ops
 from ..ops import indefinite

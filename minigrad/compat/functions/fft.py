@@ -10,8 +10,8 @@ import numpy as np
 from ...autograd.calls import apply
 from ...backend import dtype as dt
 from ...functions.arguments import axis
+from ...functions.define import spelled
 from ...functions.names import cat, conj, flip, real, roll, tensor
-from ...functions.spelling import spelled
 from ...ops.op import Op
 from ...tensor import Tensor
 from ..ops import fourier

@@ -8,9 +8,8 @@ from typing import Any, Protocol
 
 from ...backend import dtype as dt
 from ...functions.arguments import raw
-from ...functions.define import named
+from ...functions.define import named, spelled
 from ...functions.names import broadcast_tensors, isfinite, tensor, trunc, where
-from ...functions.spelling import spelled
 from ...tensor import Tensor
 
 __all__ = ["chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v", "chebyshev_polynomial_w"]

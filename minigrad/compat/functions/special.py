@@ -7,8 +7,7 @@ from functools import partial
 
 from ...autograd.calls import apply
 from ...autograd.mode import state
-from ...functions.define import Unary, binary, function, method, named, unary
-from ...functions.spelling import spelled
+from ...functions.define import Unary, binary, function, method, named, spelled, unary
 from ...tensor import Tensor
 from ..ops import special as s
 

@@ -13,9 +13,8 @@ from ...autograd.tracebacks import warn
 from ...backend import of, random
 from ...functions import pointwise
 from ...functions.arguments import axis, rounded_once
-from ...functions.define import in_place
+from ...functions.define import in_place, spelled
 from ...functions.random import rand
-from ...functions.spelling import spelled
 from ...ops import activation as a
 from ...ops import elementwise as e
 from ...ops.activation import dropout as op
