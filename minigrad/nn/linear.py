@@ -208,26 +208,23 @@ class _ConvTransposeNd(_ConvNd):
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         """(N, C, *lengths) -> (N, O, *P); ``output_size`` chooses P where the stride leaves several possible."""
-        extra = self.output_padding if output_size is None else self._extra(input, tuple(output_size))
+        extra = self.output_padding
+        if output_size is not None:
+            n, ndim, size = self._axes, input.array.ndim, tuple(output_size)
+            lengths = input.array.shape[-n:]
+            size = size[-n:] if len(size) == ndim else size
+            if len(size) != n:
+                expected = f"for {ndim}D input, output_size must have {n} or {ndim} elements"
+                raise ValueError(f"{self._get_name()}: {expected} (got {len(size)})")
+            axes = zip(lengths, self.stride, self.padding, self.dilation, self.kernel_size, strict=True)
+            least = [(length - 1) * s - 2 * p + d * (k - 1) + 1 for length, s, p, d, k in axes]
+            most = [length + s - 1 for length, s in zip(least, self.stride, strict=True)]
+            if any(not low <= n <= high for low, n, high in zip(least, size, most, strict=True)):
+                valid = f"valid sizes range from {least} to {most} (for an input of {list(lengths)})"
+                raise ValueError(f"requested an output size of {size}, but {valid}")
+            extra = tuple(length - low for length, low in zip(size, least, strict=True))
         options = (self.stride, self.padding, extra, self.groups, self.dilation)
         return self._function(input, self.weight, self.bias, *options)
-
-    def _extra(self, input: Tensor, output_size: tuple[int, ...]) -> tuple[int, ...]:
-        """The ``output_padding`` that leads to ``output_size``."""
-        n, ndim = self._axes, input.array.ndim
-        lengths = input.array.shape[-n:]
-        if len(output_size) == ndim:
-            output_size = output_size[-n:]
-        if len(output_size) != n:
-            expected = f"for {ndim}D input, output_size must have {n} or {ndim} elements"
-            raise ValueError(f"{self._get_name()}: {expected} (got {len(output_size)})")
-        axes = zip(lengths, self.stride, self.padding, self.dilation, self.kernel_size, strict=True)
-        least = [(size - 1) * s - 2 * p + d * (k - 1) + 1 for size, s, p, d, k in axes]
-        most = [size + s - 1 for size, s in zip(least, self.stride, strict=True)]
-        if any(not low <= size <= high for low, size, high in zip(least, output_size, most, strict=True)):
-            valid = f"valid sizes range from {least} to {most} (for an input of {list(lengths)})"
-            raise ValueError(f"requested an output size of {output_size}, but {valid}")
-        return tuple(size - low for size, low in zip(output_size, least, strict=True))
 
 
 class ConvTranspose1d(_ConvTransposeNd, axes=1, function=F.conv_transpose1d):

@@ -59,9 +59,16 @@ def scaled_dot_product_attention(
     lead, *others = (t.array.shape[:-2] for t in (query, key, value))
     lead = lead if lead == others[0] == others[1] else common_shape(lead, *others)
     if attn_mask is not None:
-        _check_mask(attn_mask, (*lead, query.array.shape[-2], key.array.shape[-2]))
+        shape, scores = tuple(attn_mask.array.shape), (*lead, query.array.shape[-2], key.array.shape[-2])
+        if len(shape) > len(scores) or any(n not in (1, m) for n, m in zip(shape[::-1], scores[::-1], strict=False)):
+            fits = f"the scores (..., T, S), {scores}: {scores[-2:]} fits"
+            problem = f"attn_mask of shape {shape} does not broadcast to {fits}"
+            raise RuntimeError(f"scaled_dot_product_attention: {problem}")
+        if len(lead) != 2 and len(shape) > min(3, len(lead) + 1):  # (..., H, T, S) -> (B, H, T, S)
+            wide = attn_mask.expand(*lead[:-1], *((1,) * (len(scores) - len(shape)) + shape)[-3:])
+            attn_mask = wide.reshape(math.prod(lead[:-1]), *wide.shape[-3:])
     q, k, v = (_folded(t, lead) for t in (query, key, value))
-    out = attend(q, k, v, _folded_mask(attn_mask, lead), dropout_p, is_causal, scale)
+    out = attend(q, k, v, attn_mask, dropout_p, is_causal, scale)
     return out if len(lead) == 2 else out.reshape(*lead, *out.shape[-2:])  # (B, H, T, Dv) -> (..., T, Dv)
 
 
@@ -96,14 +103,6 @@ def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | N
         raise RuntimeError(f"{name}: {problem}: a mask of 0 and 1 becomes bool with .bool()")
 
 
-def _check_mask(mask: Tensor, scores: tuple[int, ...]) -> None:
-    shape = mask.array.shape
-    if len(shape) > len(scores) or any(n not in (1, m) for n, m in zip(shape[::-1], scores[::-1], strict=False)):
-        fits = f"the scores (..., T, S), {scores}: {scores[-2:]} fits"
-        problem = f"attn_mask of shape {tuple(shape)} does not broadcast to {fits}"
-        raise RuntimeError(f"scaled_dot_product_attention: {problem}")
-
-
 def _shared_heads(query: Tensor, few: Tensor) -> Tensor:
     """Each head of key or value repeated for the queries that share it: (..., Hk, S, D) -> (..., H, S, D)."""
     heads, shared = query.shape[-3], few.shape[-3]
@@ -117,15 +116,6 @@ def _folded(x: Tensor, lead: tuple[int, ...]) -> Tensor:
     """(..., T, D), its leading axes broadcast to ``lead``, -> (B, H, T, D)."""
     x = x if x.array.shape[:-2] == lead else x.expand(*lead, *x.shape[-2:])
     return x if len(lead) == 2 else x.reshape(math.prod(lead[:-1]), lead[-1] if lead else 1, *x.shape[-2:])
-
-
-def _folded_mask(mask: Tensor | None, lead: tuple[int, ...]) -> Tensor | None:
-    """A mask that broadcasts to (*lead, T, S) as one that broadcasts to (B, H, T, S)."""
-    if mask is None or len(lead) == 2 or mask.array.ndim <= min(3, len(lead) + 1):
-        return mask
-    shape = tuple(mask.array.shape)
-    wide = mask.expand(*lead[:-1], *((1,) * (len(lead) + 2 - len(shape)) + shape)[-3:])
-    return wide.reshape(math.prod(lead[:-1]), *wide.shape[-3:])  # (..., H, T, S) -> (B, H, T, S)
 
 
 Mask = Tensor | None

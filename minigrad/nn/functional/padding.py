@@ -138,7 +138,13 @@ def interpolate(
         if scale_factor is None:
             raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
         factors = (None,) * len(sizes)
-    _check_mode(ndim, mode, antialias)
+    if mode not in _MODES or ndim not in (3, 4, 5):
+        supported = f"Only 3D, 4D and 5D input Tensors supported (got {ndim}D) for the modes: {' | '.join(_MODES)}"
+        raise NotImplementedError(f"Input Error: {supported} (got {mode})")
+    if (needed := _LINEAR.get(mode, 4 if mode == "bicubic" else ndim)) != ndim:
+        raise NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {needed}D input")
+    if antialias and mode not in ("bilinear", "bicubic"):
+        raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor")
     if mode == "area":
         return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[ndim - 3](input, sizes)
     if not 0 < min(sizes) <= max(sizes) < 2**31:
@@ -180,16 +186,6 @@ def _sizes(lengths: tuple[int, ...], size: Any, scale_factor: Any) -> tuple[tupl
     return tuple(math.floor(n * float(f)) for n, f in zip(lengths, values, strict=True)), values
 
 
-def _check_mode(ndim: int, mode: str, antialias: bool) -> None:
-    if mode not in _MODES or ndim not in (3, 4, 5):
-        supported = f"Only 3D, 4D and 5D input Tensors supported (got {ndim}D) for the modes: {' | '.join(_MODES)}"
-        raise NotImplementedError(f"Input Error: {supported} (got {mode})")
-    if (needed := _LINEAR.get(mode, 4 if mode == "bicubic" else ndim)) != ndim:
-        raise NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {needed}D input")
-    if antialias and mode not in ("bilinear", "bicubic"):
-        raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor")
-
-
 def _taps(mode: str, length: int, new: int, factor: float | None, align_corners: bool) -> Taps:
     """The old elements, with weights, of which each new element of an axis is the sum."""
     place = np.arange(new)
@@ -199,7 +195,17 @@ def _taps(mode: str, length: int, new: int, factor: float | None, align_corners:
         return Taps(np.minimum(np.floor(shifted * step), length - 1)[None], None, length)
     if mode.startswith("antialiased"):
         scale = (length - 1) / (new - 1 or 1) if align_corners else length / new if factor is None else 1.0 / factor
-        return _averaging_taps(place, length, scale * (new > 1 or not align_corners), mode.endswith("cubic"))
+        scale, cubic = scale * (new > 1 or not align_corners), mode.endswith("cubic")
+        wide = max(scale, 1.0)  # all elements under a triangle, or a cubic, that is wider where the result is smaller
+        reach, centre = (2 if cubic else 1) * wide, (place + 0.5) * scale
+        first = np.maximum((centre - reach + 0.5).astype(np.int64), 0)
+        last = np.minimum((centre + reach + 0.5).astype(np.int64), length) - 1
+        indices = first[:, None] + np.arange(int((last - first).max(initial=0)) + 1)
+        distance = (indices - centre[:, None] + 0.5) / wide
+        weights = _cubic(distance, -0.5) if cubic else np.maximum(1 - np.abs(distance), 0)
+        weights = np.where(indices <= last[:, None], weights, 0)
+        weights = weights / weights.sum(1, keepdims=True)
+        return Taps(np.minimum(indices, length - 1).T, weights.T, length)
     if align_corners:
         at = place * ((length - 1) / (new - 1) if new > 1 else 0.0)
     else:
@@ -218,20 +224,6 @@ def _cubic(distance: Any, a: float) -> Any:
     d = np.minimum(np.abs(distance), 2)
     near = (a + 2) * d**3 - (a + 3) * d**2 + 1
     return np.where(d <= 1, near, a * (d**3 - 5 * d**2 + 8 * d - 4))
-
-
-def _averaging_taps(place: Any, length: int, scale: float, cubic: bool) -> Taps:
-    """All elements under a triangle, or a cubic with a = -1/2, ``scale`` times as wide where this is above 1."""
-    wide = max(scale, 1.0)
-    reach, centre = (2 if cubic else 1) * wide, (place + 0.5) * scale
-    first = np.maximum((centre - reach + 0.5).astype(np.int64), 0)
-    last = np.minimum((centre + reach + 0.5).astype(np.int64), length) - 1
-    indices = first[:, None] + np.arange(int((last - first).max(initial=0)) + 1)
-    distance = (indices - centre[:, None] + 0.5) / wide
-    weights = _cubic(distance, -0.5) if cubic else np.maximum(1 - np.abs(distance), 0)
-    weights = np.where(indices <= last[:, None], weights, 0)
-    weights = weights / weights.sum(1, keepdims=True)
-    return Taps(np.minimum(indices, length - 1).T, weights.T, length)
 
 
 def upsample(
