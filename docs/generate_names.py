@@ -40,7 +40,7 @@ from minigrad.backend.random import Generator
 from minigrad.backend.size import Size
 from minigrad.backend.storage import TypedStorage, UntypedStorage
 from minigrad.compat.functions import return_types
-from minigrad.functions.arguments import Dims, Maybe, Operand, Scalar
+from minigrad.functions.arguments import Axis, Dims, Maybe, Operand, Scalar
 
 Tensor = TypeVar("Tensor")
 

@@ -83,7 +83,6 @@ _METHODS = """
 _helpers = {"TYPE_CHECKING", "Any", "ModuleType", "annotations"}
 if not TYPE_CHECKING:  # checkers see the names above, and those of names.pyi
     _extension.later(__name__, {"serialization": "save load", "profiler.summary": "summary"})
-    _extension.later(__name__, {f"functions.{file}": names for file, names in _names.LATER.items()})
     _public = {n for n, v in globals().items() if n[0] != "_" and not isinstance(v, ModuleType)}
     __all__ = list(_public - _helpers | {*_extension.names_later(__name__), "autograd", "cuda", "nn", "optim"})
 

@@ -135,7 +135,6 @@ def _families() -> dict[str, str]:
     define: Any = import_module("minigrad.functions.define")
     modules: list[Any] = [import_module(name) for name in ("minigrad.compat.functions", "minigrad.functions.names")]
     families = [family for module in modules for family in module._families]
-    families += [import_module(f"minigrad.functions.{file}") for file in modules[-1].LATER]
     return {name: family.__name__ for family in families for name, _, _ in define.public(family)}
 
 

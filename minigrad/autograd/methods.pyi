@@ -9,7 +9,7 @@ from minigrad.backend.random import Generator
 from minigrad.backend.size import Size
 from minigrad.backend.storage import TypedStorage, UntypedStorage
 from minigrad.compat.functions import return_types
-from minigrad.functions.arguments import Dims, Maybe, Operand, Scalar
+from minigrad.functions.arguments import Axis, Dims, Maybe, Operand, Scalar
 
 Tensor = TypeVar("Tensor")
 
@@ -189,8 +189,8 @@ class Methods(Viewing, Generic[Tensor]):
         """Elements of the memory that the tensor shows, or shows a part of, by sizes and steps, in elements: on the
         CPU a view of a tensor that shows all of its memory, in order, and else a copy. The gradient is that of the
         elements that are the tensor's; changed in place it has none. ``storage_offset``: where to begin in that
-        memory; by default where the tensor does. Raises RuntimeError: the elements would lie outside of the memory,
-        or some of the tensor's share a place."""
+        memory; by default where the tensor does. Raises RuntimeError: elements would lie outside of the memory, or
+        the tensor's share a place."""
 
     def as_strided_(
         self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None
@@ -198,8 +198,8 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: Elements of the memory that the tensor shows, or shows a part of, by sizes and steps, in
         elements: on the CPU a view of a tensor that shows all of its memory, in order, and else a copy. The gradient
         is that of the elements that are the tensor's; changed in place it has none. ``storage_offset``: where to
-        begin in that memory; by default where the tensor does. Raises RuntimeError: the elements would lie outside
-        of the memory, or some of the tensor's share a place."""
+        begin in that memory; by default where the tensor does. Raises RuntimeError: elements would lie outside of
+        the memory, or the tensor's share a place."""
 
     def as_strided_scatter(
         self,
@@ -303,7 +303,7 @@ class Methods(Viewing, Generic[Tensor]):
     def bool(self, memory_format: Any = None) -> Tensor:
         """As bool."""
 
-    def broadcast_to(self, size: Sequence[builtins.int]) -> Tensor:
+    def broadcast_to(self, size: Any) -> Tensor:
         """``expand`` by its name in torch."""
 
     def byte(self, memory_format: Any = None) -> Tensor:
@@ -374,10 +374,10 @@ class Methods(Viewing, Generic[Tensor]):
         """a - bi of a + bi; a real tensor is itself."""
 
     def conj_physical(self) -> Tensor:
-        """``conj``, which is computed at once here in any case."""
+        """``conj``, computed at once."""
 
     def conj_physical_(self) -> Tensor:
-        """In place: ``conj``, which is computed at once here in any case."""
+        """In place: ``conj``, computed at once."""
 
     def contiguous(self, memory_format: Any = None) -> Tensor:
         """The tensor itself where its memory is in order, or in that of a memory format, else a copy in order."""
@@ -492,6 +492,9 @@ class Methods(Viewing, Generic[Tensor]):
     def digamma_(self) -> Tensor:
         """In place: The slope of ln Γ(x), elementwise."""
 
+    def dim(self) -> builtins.int:
+        """The number of axes."""
+
     def dist(self, other: Tensor, p: builtins.float = 2) -> Tensor:
         """The p-norm of the difference."""
 
@@ -562,7 +565,7 @@ class Methods(Viewing, Generic[Tensor]):
         """Axes of length 1 repeated without a copy; -1 keeps a length."""
 
     def expand_as(self, other: Tensor) -> Tensor:
-        """``expand`` to the shape of another tensor."""
+        """``expand`` to a tensor's shape."""
 
     def expm1(self) -> Tensor:
         """eˣ - 1, exact near 0, elementwise."""
@@ -589,8 +592,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The axes from ``start_dim`` to ``end_dim`` as one."""
 
     def flip(self, *places: Any, dims: Any = None) -> Tensor:
-        """The order of elements reversed along ``dims`` (numbers, or one sequence of them). Raises RuntimeError: an
-        axis is there twice."""
+        """The order reversed along ``dims`` (numbers, or one sequence of them). Raises RuntimeError: an axis twice."""
 
     def fliplr(self) -> Tensor:
         """The order along axis 1 reversed."""
@@ -808,7 +810,15 @@ class Methods(Viewing, Generic[Tensor]):
         """Whether the dtype is a floating-point one."""
 
     def is_inference(self) -> builtins.bool:
-        """Whether inference mode made the tensor: always False, as its tensors are ordinary ones."""
+        """Whether inference mode made the tensor: never, its tensors are ordinary."""
+
+    @property
+    def is_leaf(self) -> builtins.bool:
+        """Whether the tensor is not the result of a recorded op."""
+
+    @property
+    def is_meta(self) -> builtins.bool:
+        """Whether it is on the device ``meta``, without elements."""
 
     def is_nonzero(self) -> builtins.bool:
         """Whether the one element is not 0."""
@@ -1059,23 +1069,19 @@ class Methods(Viewing, Generic[Tensor]):
 
     @overload
     def max(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
-        elementwise maximum."""
+        """The largest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``maximum``."""
 
     @overload
     def max(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.max[Tensor]:
-        """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
-        elementwise maximum."""
+        """The largest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``maximum``."""
 
     @overload
     def max(self, dim: Tensor) -> Tensor:
-        """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
-        elementwise maximum."""
+        """The largest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``maximum``."""
 
     @overload
     def max(self, *, other: Tensor) -> Tensor:
-        """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
-        elementwise maximum."""
+        """The largest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``maximum``."""
 
     def maximum(self, other: Tensor | Scalar) -> Tensor:
         """max(a, b); equal operands share the gradient, elementwise; the operands broadcast."""
@@ -1093,23 +1099,19 @@ class Methods(Viewing, Generic[Tensor]):
 
     @overload
     def min(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The smallest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
-        elementwise minimum."""
+        """The smallest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``minimum``."""
 
     @overload
     def min(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.min[Tensor]:
-        """The smallest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
-        elementwise minimum."""
+        """The smallest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``minimum``."""
 
     @overload
     def min(self, dim: Tensor) -> Tensor:
-        """The smallest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
-        elementwise minimum."""
+        """The smallest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``minimum``."""
 
     @overload
     def min(self, *, other: Tensor) -> Tensor:
-        """The smallest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
-        elementwise minimum."""
+        """The smallest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``minimum``."""
 
     def minimum(self, other: Tensor | Scalar) -> Tensor:
         """min(a, b); equal operands share the gradient, elementwise; the operands broadcast."""
@@ -1121,12 +1123,10 @@ class Methods(Viewing, Generic[Tensor]):
         """The commonest along ``dim``, the smallest of equally common ones: (values, indices, of its last)."""
 
     def moveaxis(self, source: Any, destination: Any) -> Tensor:
-        """Axes moved to other places, the rest in order. Raises RuntimeError: an axis is named twice, or their
-        numbers differ."""
+        """Axes moved to other places, the rest in order. Raises RuntimeError: an axis twice, or numbers that differ."""
 
     def movedim(self, source: Any, destination: Any) -> Tensor:
-        """Axes moved to other places, the rest in order. Raises RuntimeError: an axis is named twice, or their
-        numbers differ."""
+        """Axes moved to other places, the rest in order. Raises RuntimeError: an axis twice, or numbers that differ."""
 
     def msort(self) -> Tensor:
         """Sorted along the first axis."""
@@ -1140,14 +1140,10 @@ class Methods(Viewing, Generic[Tensor]):
     def multinomial(
         self, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Generator | None = None
     ) -> Tensor:
-        """Indices drawn with the weights in each row, (..., num_samples) int64.
-
-        One sample a row, or several without replacement, by PyTorch's race of exponentials: the largest of
-        p / Exp(1). Several with replacement by inverting the running sums.
-
-        A GPU inverts them for one sample a row, too: one random number a row, not one for each weight, so that the
-        indices differ from the CPU's. It does not check the weights, since the program would have to wait: the index
-        of an invalid row has no meaning.
+        """Indices drawn with the weights in each row, (..., num_samples) int64: one a row, or several without
+        replacement, by PyTorch's race of exponentials, the largest of p / Exp(1); several with replacement by
+        inverting the running sums. A GPU inverts them for one sample a row, too, so that the indices differ from the
+        CPU's, and does not check the weights, since the program would have to wait.
 
         Raises RuntimeError: weights that are negative, not finite or all 0 (on the CPU); more samples than weights;
         more than 2²⁴ weights, as running sums in float32 tell no more apart.
@@ -1208,6 +1204,13 @@ class Methods(Viewing, Generic[Tensor]):
     def nbytes(self) -> builtins.int:
         """Bytes of all elements."""
 
+    @property
+    def ndim(self) -> builtins.int:
+        """The number of axes."""
+
+    def ndimension(self) -> builtins.int:
+        """The number of axes."""
+
     def ne(self, other: Tensor | Scalar) -> Tensor:
         """a ≠ b, elementwise; the operands broadcast."""
 
@@ -1225,6 +1228,9 @@ class Methods(Viewing, Generic[Tensor]):
 
     def negative_(self) -> Tensor:
         """In place: -x, elementwise. Raises RuntimeError: a bool tensor."""
+
+    def nelement(self) -> builtins.int:
+        """The number of elements."""
 
     def new(self, *data: Any, device: Any = None) -> Tensor:
         """A tensor of this one's type: of sizes, or of a sequence of values (PyTorch's older spelling)."""
@@ -1329,8 +1335,8 @@ class Methods(Viewing, Generic[Tensor]):
     def norm(
         self, p: builtins.float | str = "fro", dim: Dims = None, keepdim: builtins.bool = False, dtype: Any = None
     ) -> Tensor:
-        """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|; "nuc" is the sum of the
-        singular values of matrices."""
+        """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf the largest |x|; "nuc" the sum of singular
+        values."""
 
     def normal_(
         self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: Generator | None = None
@@ -1357,6 +1363,10 @@ class Methods(Viewing, Generic[Tensor]):
 
     def outer(self, vec2: Tensor) -> Tensor:
         """aᵢ bⱼ of two vectors."""
+
+    @property
+    def output_nr(self) -> builtins.int:
+        """Its index among the results of its op."""
 
     def permute(self, *order: Any, dims: Any = None) -> Tensor:
         """The axes in the order ``dims`` (numbers, or one sequence of them)."""
@@ -1449,14 +1459,13 @@ class Methods(Viewing, Generic[Tensor]):
     def repeat_interleave(
         self, repeats: Any = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None
     ) -> Tensor:
-        """Each element of an axis several times in a row; flattened if ``dim`` is None. Of counts alone, each index
-        that many times."""
+        """Each element of an axis, or of all, several times in a row; of counts alone, each index that many times."""
 
     def reshape(self, *lengths: Any, shape: Any = None) -> Tensor:
         """The same elements in another shape, in the same memory if possible; one length may be -1, for the rest."""
 
     def reshape_as(self, other: Tensor) -> Tensor:
-        """``reshape`` to the shape of another tensor."""
+        """``reshape`` to a tensor's shape."""
 
     def resize_(self, *lengths: Any, size: Any = None, memory_format: Any = None) -> Tensor:
         """In place: another shape of the same memory; elements that fit stay, in its order, new ones are unset.
@@ -1472,8 +1481,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The tensor itself: negation happens at once."""
 
     def roll(self, shifts: Any, dims: Any = None) -> Tensor:
-        """Elements moved along ``dims``; those that fall off come in at the other end. Raises RuntimeError: shifts
-        and axes are not equally many."""
+        """Elements moved along ``dims``, around the ends. Raises RuntimeError: shifts and axes are not equally many."""
 
     def rot90(self, k: builtins.int = 1, dims: Sequence[builtins.int] = (0, 1)) -> Tensor:
         """Turned ``k`` times by 90 degrees, from the first of the axes towards the second."""
@@ -1542,15 +1550,9 @@ class Methods(Viewing, Generic[Tensor]):
         self, source: Any = None, storage_offset: builtins.int = 0, size: Any = None, stride: Any = None
     ) -> Tensor:
         """In place: show the memory of another tensor, or of a storage, from now on; nothing without one.
-
-        Args:
-            source: a tensor or a storage.
-            storage_offset: the place of the first element in that memory.
-            size: the shape; for a storage by default all of it.
-            stride: steps in elements, by default those of a dense tensor.
-
-        Raises RuntimeError: that reaches beyond the memory's end, or the storage has elements of another dtype.
-        """
+        ``storage_offset``: the place of the first element in that memory. ``size``: the shape; for a storage by
+        default all of it. ``stride``: steps in elements, by default those of a dense tensor. Raises RuntimeError:
+        that reaches beyond the memory's end, or the storage has elements of another dtype."""
 
     def setitem(self, key: Any, value: Any) -> None:
         """input[key] = value, in place; gradients flow to the value and to the rest of the tensor."""
@@ -1663,7 +1665,7 @@ class Methods(Viewing, Generic[Tensor]):
         unbiased: builtins.bool = True,
         keepdim: builtins.bool = False,
         *,
-        correction: builtins.float | None = None,
+        correction: Any = None,
     ) -> Tensor:
         """The standard deviation over ``dim``: the root of ``var``."""
 
@@ -1760,7 +1762,7 @@ class Methods(Viewing, Generic[Tensor]):
     def take(self, index: Tensor) -> Tensor:
         """The elements at places in the flattened tensor."""
 
-    def take_along_dim(self, indices: Tensor, dim: builtins.int | None = None) -> Tensor:
+    def take_along_dim(self, indices: Tensor, dim: Axis = None) -> Tensor:
         """``gather`` whose index and input broadcast to each other on the other axes; without ``dim`` of the
         flattened input. Raises RuntimeError: indices that are no integers, other numbers of axes, or shapes that do
         not broadcast."""
@@ -1793,8 +1795,7 @@ class Methods(Viewing, Generic[Tensor]):
         memory_format: Any = None,
         tensor: Tensor | None = None,
     ) -> Tensor:
-        """The tensor in another dtype, on another device, or like another tensor; the tensor itself where nothing
-        changes."""
+        """The tensor in another dtype, on another device, or like another tensor; itself where nothing changes."""
 
     def to_dense(self, dtype: Any = None, *, masked_grad: builtins.bool | None = None) -> Tensor:
         """The tensor itself, which is dense, in another dtype where one is given."""
@@ -1823,16 +1824,18 @@ class Methods(Viewing, Generic[Tensor]):
         """(X, A) of A X = input, or of Aᴴ X = input if ``transpose``, for a triangle of A."""
 
     def tril(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-        """The lower triangle of the last two axes."""
+        """The lower triangle of the last two axes, with the diagonals up to number ``diagonal``, 0 being the main
+        one."""
 
     def tril_(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-        """In place: The lower triangle of the last two axes."""
+        """In place: The lower triangle of the last two axes, with the diagonals up to number ``diagonal``, 0 being
+        the main one."""
 
     def triu(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-        """The upper triangle of the last two axes."""
+        """The upper triangle of the last two axes, with the diagonals from number ``diagonal`` on."""
 
     def triu_(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-        """In place: The upper triangle of the last two axes."""
+        """In place: The upper triangle of the last two axes, with the diagonals from number ``diagonal`` on."""
 
     def true_divide(self, other: Tensor | Scalar) -> Tensor:
         """a / b, elementwise; the operands broadcast."""
@@ -1872,7 +1875,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: uniform random numbers in [low, high), by PyTorch's keywords ``from`` and ``to``."""
 
     @overload
-    def unique(self, sorted: builtins.bool = True, *, dim: builtins.int | None = None) -> Tensor:
+    def unique(self, sorted: builtins.bool = True, *, dim: Axis = None) -> Tensor:
         """The different values in ascending order; also, on request, the place of each element's value, and counts."""
 
     @overload
@@ -1881,7 +1884,7 @@ class Methods(Viewing, Generic[Tensor]):
         sorted: builtins.bool = True,
         return_inverse: builtins.bool = False,
         return_counts: builtins.bool = False,
-        dim: builtins.int | None = None,
+        dim: Axis = None,
     ) -> Any:
         """The different values in ascending order; also, on request, the place of each element's value, and counts."""
 
@@ -1926,7 +1929,7 @@ class Methods(Viewing, Generic[Tensor]):
         unbiased: builtins.bool = True,
         keepdim: builtins.bool = False,
         *,
-        correction: builtins.float | None = None,
+        correction: Any = None,
     ) -> Tensor:
         """The variance over ``dim``; its divisor is n - correction, by default n - 1."""
 
@@ -1938,7 +1941,7 @@ class Methods(Viewing, Generic[Tensor]):
         Raises RuntimeError: the memory's order does not allow it; use ``reshape``."""
 
     def view_as(self, other: Tensor) -> Tensor:
-        """``view`` to the shape of another tensor."""
+        """``view`` to a tensor's shape."""
 
     def vsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """``tensor_split`` along axis 0."""

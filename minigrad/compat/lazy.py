@@ -11,9 +11,8 @@ import inspect
 from typing import Any, ClassVar
 
 from ..functions.creation import empty
-from ..nn.convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from ..nn.layer import Layer
-from ..nn.linear import Linear
+from ..nn.linear import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Linear
 from ..nn.module import Module
 from ..nn.normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
 from ..nn.parameter import Buffer, Parameter, is_lazy

@@ -7,10 +7,10 @@ from typing import Any
 
 from ..functions.arguments import Dims
 from ..functions.creation import arange
+from ..functions.define import spelled
 from ..functions.linalg import matmul as matmul
 from ..functions.reduction import amax, amin, sum
 from ..functions.reduction import norm as _norm
-from ..functions.spelling import spelled
 from ..tensor import Tensor
 from .functions import decompositions as factors
 from .functions import equations, products, return_types

@@ -75,9 +75,9 @@ torch.nn.attention | compat. | flex_attention
 torch.nn torch.nn.modules | compat.nn.spatial | padding
 torch.nn.modules | compat. | adaptive lazy
 torch.nn.modules | (compat.types) | utils
-torch.nn.modules | (nn. nn) | activation batchnorm=normalization container=containers conv=convolution distance=loss
-    dropout flatten=shaping fold=shaping instancenorm=normalization linear loss normalization
-    pixelshuffle=shaping pooling rnn=recurrent sparse=embedding transformer upsampling=shaping
+torch.nn.modules | (nn. nn) | activation batchnorm=normalization container=containers conv=linear distance=loss
+    dropout=activation flatten=shaping fold=shaping instancenorm=normalization linear loss normalization
+    pixelshuffle=shaping pooling=shaping rnn=recurrent sparse=embedding transformer upsampling=shaping
 torch.nn.modules | (nn.module nn.hooks nn.state nn) | module
 torch.nn.parallel | compat.ddp | distributed
 torch.nn.parallel | compat. | one_device

@@ -18,6 +18,7 @@ from ..ops.half_precision import is_half
 from ..ops.op import bare
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Axis = int | None
 Dims = int | tuple[int, ...] | list[int] | None
 Scalar = bool | int | float
 Operand = Scalar | complex | np.generic | np.ndarray[Any, Any]  # beside a tensor
@@ -141,8 +142,13 @@ def _from_python(data: Any, dtype: Any) -> Any:
         data = list(data)
     try:
         array = np.array(data, dtype=None if dtype is None else dt.as_dtype(dtype).numpy)
-    except OverflowError:
-        array = _wrapped(data, dt.as_dtype(dtype).numpy)
+    except OverflowError:  # negative numbers become unsigned modulo 2ⁿ
+        kind, array = dt.as_dtype(dtype).numpy, np.array(data, dtype=object)
+        limits = np.iinfo(kind)
+        for number in array.flat:
+            if not (-limits.max if limits.min == 0 else limits.min) <= number <= limits.max:
+                raise RuntimeError(f"value {number} cannot be converted to type {kind} without overflow") from None
+        array = (array % (int(limits.max) + 1)).astype(kind)
     except ValueError as error:
         if "cannot convert float" in str(error):
             raise RuntimeError(f"cannot make a tensor of {dtype}: {error}") from None
@@ -161,16 +167,6 @@ def _from_python(data: Any, dtype: Any) -> Any:
     if dtype is None and array.dtype.kind == "c" and not _holds_numpy(data):
         array = array.astype(dt.get_default_dtype().to_complex().numpy)
     return array
-
-
-def _wrapped(data: Any, kind: Any) -> Any:
-    """Integers beyond their dtype's range: negative ones become unsigned modulo 2ⁿ; RuntimeError for others."""
-    limits = np.iinfo(kind)
-    array = np.array(data, dtype=object)
-    for number in array.flat:
-        if not (-limits.max if limits.min == 0 else limits.min) <= number <= limits.max:
-            raise RuntimeError(f"value {number} cannot be converted to type {kind} without overflow")
-    return (array % (int(limits.max) + 1)).astype(kind)
 
 
 _NUMBERS = frozenset((bool, int, float, complex))
@@ -199,10 +195,8 @@ def ordered(function: Function) -> Function:
     def checked(*args: Any, **kwargs: Any) -> Any:
         for a in args:
             if isinstance(a, Variable) and a.array.dtype.kind == "c":
-                raise NotImplementedError(
-                    f"{function.__name__} is not implemented for complex tensors, which have no order: take .abs(), "
-                    f".real or .imag"
-                )
+                problem = "is not implemented for complex tensors, which have no order"
+                raise NotImplementedError(f"{function.__name__} {problem}: take .abs(), .real or .imag")
         return function(*args, **kwargs)
 
     return checked  # type: ignore[return-value]
@@ -229,7 +223,6 @@ def _vector(value: Any) -> Any:
 
 
 def _scalar(result: Any) -> Any:
-    """Results of one element without axes."""
     if isinstance(result, tuple):
         return type(result)(*map(_scalar, result))
     return result.reshape(()) if result.array.size == 1 else result
@@ -248,14 +241,9 @@ def index_tensor(index: Any, like: Any, name: str) -> Any:
 def same_device(array: Any, like: Any, name: str) -> Any:
     """The array, after a check that it lives where ``like`` does."""
     if not isinstance(array, of(like).array_type):
-        raise RuntimeError(
-            f"{name}: expected all tensors to be on the same device, but found {of(like).device_of(like)} "
-            f"and {of(array).device_of(array)}; move one with .to(device)"
-        )
+        devices = f"{of(like).device_of(like)} and {of(array).device_of(array)}; move one with .to(device)"
+        raise RuntimeError(f"{name}: expected all tensors to be on the same device, but found {devices}")
     return array
-
-
-# Half precision ---------------------------------------------------------------------------------------------
 
 
 def rounded_once(function: Function) -> Function:
@@ -276,9 +264,7 @@ _ONE_NODE |= {"renorm", "smooth_l1_loss", "soft_margin_loss"}
 
 def _named(function: Any) -> Any:
     """A function of several ops whose last node has the name of one."""
-    name = "".join(map(str.capitalize, function.__name__.split("_"))) + "Generator" * (
-        function.__name__ == "affine_grid"
-    )
+    name = "".join(map(str.capitalize, function.__name__.split("_"))).replace("Grid", "GridGenerator")
     return wrapping(lambda *args, **kwargs: as_one(function(*args, **kwargs), f"{name}Backward0"), function)
 
 
@@ -301,7 +287,6 @@ def _rounding(function: Any, of_products: bool) -> Any:
 
 
 def _as(kind: Any, result: Any) -> Any:
-    """A result in float32 in another dtype."""
     return result.to(kind) if hasattr(result, "array") and result.dtype is dt.float32 else result
 
 

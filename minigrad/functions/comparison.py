@@ -14,7 +14,7 @@ from ..backend.registry import address
 from ..backend.storage import TypedStorage, UntypedStorage, owner
 from ..tensor import Size, Tensor
 from .arguments import axis, raw
-from .define import attached, attribute, function, method
+from .define import attached, attribute, brief, function, method
 
 
 @method
@@ -25,12 +25,6 @@ def equal(input: Tensor, other: Tensor) -> bool:
     True
     """
     return input.shape == other.shape and bool(input.eq(other).array.all())
-
-
-@method
-def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same shape."""
-    return bool(input.array.shape == other.array.shape)
 
 
 @method
@@ -59,7 +53,54 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8
     return near | (input.isnan() & other.isnan()) if equal_nan else near
 
 
-# Questions about a tensor -----------------------------------------------------------------------------------
+_ANSWERS = {
+    "is_floating_point": (lambda input: dt.kind_of(input.array) == "f", "Whether the dtype is a floating-point one."),
+    "is_complex": (lambda input: input.array.dtype.kind == "c", "Whether the dtype is complex."),
+    "is_signed": (lambda input: dt.of(input.array).is_signed, "Whether the dtype has negative numbers."),
+    "is_nonzero": (lambda input: bool(input), "Whether the one element is not 0."),
+    "is_inference": (lambda input: False, "Whether inference mode made the tensor: never, its tensors are ordinary."),
+    "is_same_size": (lambda input, other: input.shape == other.shape, "Whether two tensors have the same shape."),
+}
+_PROPERTIES = {
+    "is_leaf": (lambda input: input._source()[0] is None, "Whether the tensor is not the result of a recorded op."),
+    "is_meta": (
+        lambda input: of(input.array).device_type == "meta",
+        "Whether it is on the device ``meta``, without elements.",
+    ),
+    "is_cpu": (lambda input: input.device.type == "cpu", "Whether the array is in main memory."),
+    "is_cuda": (lambda input: input.device.type == "cuda", "Whether the array is on a GPU."),
+}
+_SIZES = {
+    "ndim": (lambda input: int(input.array.ndim), "The number of axes."),
+    "output_nr": (lambda input: input._source()[1], "Its index among the results of its op."),
+    "itemsize": (lambda input: int(input.array.itemsize), "Bytes an element."),
+    "nbytes": (lambda input: int(input.array.nbytes), "Bytes of all elements."),
+}
+_LENGTHS = {
+    "dim": (lambda input: int(input.array.ndim), "The number of axes."),
+    "ndimension": (lambda input: int(input.array.ndim), "The number of axes."),
+    "nelement": (lambda input: int(input.array.size), "The number of elements."),
+}
+_NUMBERS = {
+    "element_size": (lambda input: input.itemsize, "Bytes an element."),
+    "data_ptr": (lambda input: address(input.array), "The address of the first element."),
+    "storage_offset": (
+        lambda input: (address(input.array) - address(owner(input.array))) // input.itemsize,
+        "The number of elements of its memory before the first one.",
+    ),
+}
+_BYTES = (lambda input: UntypedStorage.behind(input.array), "The memory that the tensor shows, as bytes.")
+_ELEMENTS = (
+    lambda input: TypedStorage(wrap_storage=UntypedStorage.behind(input.array), dtype=input.dtype),
+    "The memory that the tensor shows, as elements of its dtype.",
+)
+_of_tensors = method(free=False)
+globals().update(
+    brief(method, _ANSWERS, "bool") | brief(attribute, _PROPERTIES, "bool") | brief(attribute, _SIZES, "int")
+)
+globals().update(brief(attached, _LENGTHS, "int") | brief(_of_tensors, _NUMBERS, "int"))
+globals().update(brief(_of_tensors, {"storage": _ELEMENTS}, "TypedStorage"))
+globals().update(brief(_of_tensors, {"untyped_storage": _BYTES}, "UntypedStorage"))
 
 
 @method
@@ -70,48 +111,6 @@ def numel(input: Tensor) -> int:
     6
     """
     return int(input.array.size)
-
-
-@attribute
-def is_cpu(input: Tensor) -> bool:
-    """Whether the array is in main memory."""
-    return input.device.type == "cpu"
-
-
-@attribute
-def is_cuda(input: Tensor) -> bool:
-    """Whether the array is on a GPU."""
-    return input.device.type == "cuda"
-
-
-@method
-def is_floating_point(input: Tensor) -> bool:
-    """Whether the dtype is a floating-point one."""
-    return bool(dt.kind_of(input.array) == "f")
-
-
-@method
-def is_complex(input: Tensor) -> bool:
-    """Whether the dtype is complex."""
-    return bool(input.array.dtype.kind == "c")
-
-
-@method
-def is_signed(input: Tensor) -> bool:
-    """Whether the dtype has negative numbers."""
-    return dt.of(input.array).is_signed
-
-
-@method
-def is_nonzero(input: Tensor) -> bool:
-    """Whether the one element is not 0."""
-    return bool(input)
-
-
-@method
-def is_inference(input: Tensor) -> bool:
-    """Whether inference mode made the tensor: always False, as its tensors are ordinary ones."""
-    return False
 
 
 @method
@@ -125,8 +124,8 @@ def get_device(input: Tensor) -> int:
 def is_tensor(obj: Any) -> bool:
     """Whether an object is a Tensor.
 
-    >>> mg.is_tensor(mg.zeros(1)), mg.is_tensor([0.0])
-    (True, False)
+    >>> mg.is_tensor([0.0])
+    False
     """
     return isinstance(obj, Variable)
 
@@ -141,33 +140,6 @@ def is_storage(obj: Any) -> bool:
 def result_type(tensor: Any, other: Any) -> Any:
     """The dtype of an elementwise result of two tensors or numbers."""
     return dt.result_type(raw(tensor), raw(other))
-
-
-# Its memory: layout, address, owner -------------------------------------------------------------------------
-
-
-@method(free=False)
-def untyped_storage(input: Tensor) -> UntypedStorage:
-    """The memory that the tensor shows, as bytes."""
-    return UntypedStorage.behind(input.array)
-
-
-@method(free=False)
-def storage(input: Tensor) -> TypedStorage:
-    """The memory that the tensor shows, as elements of its dtype."""
-    return TypedStorage(wrap_storage=UntypedStorage.behind(input.array), dtype=input.dtype)
-
-
-@method(free=False)
-def data_ptr(input: Tensor) -> int:
-    """The address of the first element."""
-    return address(input.array)
-
-
-@method(free=False)
-def storage_offset(input: Tensor) -> int:
-    """The number of elements of its memory before the first one."""
-    return (address(input.array) - address(owner(input.array))) // input.itemsize
 
 
 @overload
@@ -204,24 +176,6 @@ def size(input: Tensor, dim: int | None = None) -> Any:
     return input.shape if dim is None else input.array.shape[axis(dim, input.array.ndim)]
 
 
-@attribute
-def itemsize(input: Tensor) -> int:
-    """Bytes an element."""
-    return int(input.array.itemsize)
-
-
-@attribute
-def nbytes(input: Tensor) -> int:
-    """Bytes of all elements."""
-    return int(input.array.nbytes)
-
-
-@method(free=False)
-def element_size(input: Tensor) -> int:
-    """Bytes an element."""
-    return input.itemsize
-
-
 @method(free=False)
 def is_contiguous(input: Tensor, memory_format: Any = None) -> bool:
     """Whether the elements lie in memory in the order of their indices, or in that of a memory format."""
@@ -237,16 +191,10 @@ def to_dense(input: Tensor, dtype: Any = None, *, masked_grad: bool | None = Non
     return input if dtype is None else input.to(dtype=dtype)
 
 
-@method(free=False)
-def is_pinned(input: Tensor, device: Any = None) -> bool:
-    """False: memory here is neither page-locked nor shared with other processes, which get copies."""
-    return False
-
-
-@method(free=False)
-def pin_memory(input: Tensor, device: Any = None) -> Tensor:
-    """The tensor itself. See ``is_pinned``."""
-    return input
-
-
-is_shared, share_memory_ = is_pinned, pin_memory
+_UNSHARED = "False: memory here is neither page-locked nor shared with other processes, which get copies."
+_pinned = brief(_of_tensors, {"is_pinned": (lambda input, device=None: False, _UNSHARED)}, "bool")
+_pinned |= brief(
+    _of_tensors, {"pin_memory": (lambda input, device=None: input, "The tensor itself. See ``is_pinned``.")}
+)
+globals().update(_pinned)
+is_shared, share_memory_ = _pinned["is_pinned"], _pinned["pin_memory"]

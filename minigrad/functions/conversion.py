@@ -1,18 +1,27 @@
-"""Other dtypes, other devices, and new tensors like a tensor: methods of Tensor alone."""
+"""Other dtypes, other devices, new tensors like a tensor, complex tensors and their parts, and copies of views."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from functools import wraps
+from inspect import signature
+from types import SimpleNamespace
 from typing import Any, overload
 
 from ..autograd.tape import Variable, wrap
 from ..backend import Device, of
 from ..backend import dtype as dt
 from ..backend.order import prefers_channels_last
+from ..ops import complex as c
 from ..ops.elementwise import cast, moved
+from ..ops.elementwise import cos as _cos
+from ..ops.elementwise import sin as _sin
 from ..tensor import Tensor, apply
+from . import shaping, typed
 from .creation import alike, empty, empty_strided, full, ones, tensor, zeros
-from .define import attached, method, named
+from .define import attached, attribute, brief, function, method, named
+from .pointwise import where
 
 
 def target_of(args: tuple[Any, ...], dtype: Any = None, device: Any = None, copy: bool = False) -> tuple[Any, ...]:
@@ -42,8 +51,7 @@ def to(
     memory_format: Any = None,
     tensor: Tensor | None = None,
 ) -> Tensor:
-    """The tensor in another dtype, on another device, or like another tensor; the tensor itself where nothing
-    changes.
+    """The tensor in another dtype, on another device, or like another tensor; itself where nothing changes.
 
     >>> mg.tensor([1, 2]).to(mg.float32)
     tensor([1., 2.])
@@ -89,7 +97,7 @@ def detach(input: Tensor) -> Tensor:
     """The same memory without history; changes in place are still noticed.
 
     >>> x = mg.tensor([1.0], requires_grad=True)
-    >>> (x * 2).detach().requires_grad
+    >>> x.detach().requires_grad
     False
     """
     view: Tensor = wrap(input.array)
@@ -106,8 +114,6 @@ def type(input: Tensor, dtype: Any, non_blocking: bool = False) -> Tensor: ...
 @method(free=False)
 def type(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """As another dtype or type (``torch.FloatTensor``); without one, the name of this one's type."""
-    from . import typed  # here, as few programs need it
-
     if dtype is None:
         return typed.typename(input)
     if (kind := typed.find(dtype)) is not None:
@@ -115,43 +121,30 @@ def type(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     return input.to(dtype=dtype)
 
 
-@method(free=False)
-def type_as(input: Tensor, other: Tensor) -> Tensor:
-    """In the dtype and on the device of another tensor.
-
-    >>> mg.tensor([1, 2]).type_as(mg.tensor([0.5]))
-    tensor([1., 2.])
-    """
-    return input.to(other)
-
-
-@method(free=False)
-def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
-    """In main memory."""
-    return input.to(device="cpu")
-
-
-@method(free=False)
-def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
-    """On a GPU."""
-    return input.to(device="cuda" if device is None else Device(device))
-
-
-# New tensors like a tensor ----------------------------------------------------------------------------------
-
-
-@method(free=False)
-@alike
-def new_tensor(input: Tensor, data: Any, *, dtype: Any, device: Any) -> Tensor:
-    """A tensor from data, by default with this one's dtype and device."""
-    return tensor(data, dtype=dtype, device=device)
-
-
-@method(free=False)
-@alike
-def new_full(input: Tensor, size: Any, fill_value: Any, *, dtype: Any, device: Any) -> Tensor:
-    """One number in a shape, by default with this tensor's dtype and device."""
-    return full(size, fill_value, dtype=dtype, device=device)
+_METHODS: dict[str, tuple[Any, str]] = {
+    "type_as": (lambda input, other: input.to(other), "In the dtype and on the device of another tensor."),
+    "cpu": (lambda input, memory_format=None: input.to(device="cpu"), "In main memory."),
+    "cuda": (
+        lambda input, device=None, non_blocking=False: input.to(device="cuda" if device is None else Device(device)),
+        "On a GPU.",
+    ),
+}
+_NEW: dict[str, tuple[Any, str]] = {
+    "new_tensor": (
+        lambda input, data, *, dtype, device: tensor(data, dtype=dtype, device=device),
+        "A tensor from data, by default with this one's dtype and device.",
+    ),
+    "new_full": (
+        lambda input, size, fill_value, *, dtype, device: full(size, fill_value, dtype=dtype, device=device),
+        "One number in a shape, by default with this tensor's dtype and device.",
+    ),
+    "new_empty_strided": (
+        lambda input, size, stride, *, dtype, device: empty_strided(size, stride, dtype=dtype, device=device),
+        "Unset elements laid out with these steps (in elements), by default with this tensor's dtype and device.",
+    ),
+}
+_of_tensors = method(free=False)
+globals().update(brief(_of_tensors, _METHODS) | brief(lambda new: _of_tensors(alike(new)), _NEW))
 
 
 def _new(make: Callable[..., Tensor], name: str, doc: str) -> Callable[..., Tensor]:
@@ -166,15 +159,128 @@ new_empty = _new(empty, "new_empty", "Unset elements")
 
 
 @method(free=False)
-@alike
-def new_empty_strided(input: Tensor, size: Any, stride: Any, *, dtype: Any, device: Any) -> Tensor:
-    """Unset elements laid out with these steps (in elements), by default with this tensor's dtype and device."""
-    return empty_strided(size, stride, dtype=dtype, device=device)
-
-
-@method(free=False)
 def new(input: Tensor, *data: Any, device: Any = None) -> Tensor:
     """A tensor of this one's type: of sizes, or of a sequence of values (PyTorch's older spelling)."""
-    from .typed import type_of
+    return typed.type_of(input)(*data)
 
-    return type_of(input)(*data)
+
+@function
+def complex(real: Tensor, imag: Tensor) -> Tensor:
+    """real + i imag: complex64 from float32, complex128 from float64. Raises RuntimeError: other or several dtypes."""
+    kinds = {real.array.dtype.name, imag.array.dtype.name}
+    if len(kinds) > 1 or kinds - {"float32", "float64"}:
+        raise RuntimeError(f"complex: expected two float32 or two float64 tensors, got {real.dtype} and {imag.dtype}")
+    return apply(c.complex, (real, imag))
+
+
+@function
+def polar(abs: Tensor, angle: Tensor) -> Tensor:
+    """abs · e^(i angle)."""
+    return complex(abs * apply(_cos, (angle,)), abs * apply(_sin, (angle,)))
+
+
+@function
+def view_as_complex(input: Tensor) -> Tensor:
+    """(..., 2) real -> (...) complex in the same memory: the last axis holds real and imaginary part. Raises
+    RuntimeError: the last axis is not of length 2, or its elements do not lie side by side."""
+    array = input.array
+    if array.dtype.name not in ("float32", "float64"):
+        raise RuntimeError(f"view_as_complex is only supported for float32 and float64, not {input.dtype}")
+    if not array.ndim or array.shape[-1] != 2:
+        raise RuntimeError(f"Tensor must have a last dimension of size 2, not shape {tuple(array.shape)}")
+    if array.strides[-1] != array.itemsize or any(s % (2 * array.itemsize) for s in array.strides[:-1]):
+        raise RuntimeError("Tensor must have a last dimension with stride 1, other strides even: use x.contiguous()")
+    return apply(c.view_as_complex, (input,))
+
+
+@function
+def view_as_real(input: Tensor) -> Tensor:
+    """(...) complex -> (..., 2) real in the same memory. Raises RuntimeError for a real tensor."""
+    return apply(c.view_as_real, (_complex(input, "view_as_real"),))
+
+
+@attribute
+@function
+def real(input: Tensor) -> Tensor:
+    """The real part, in the same memory; a real tensor is itself. It can be assigned to: ``x.real = y``."""
+    return apply(c.real, (input,)) if input.is_complex() else input
+
+
+@attribute
+@function
+def imag(input: Tensor) -> Tensor:
+    """The imaginary part, in the same memory; it can be assigned to. Raises RuntimeError for a real tensor."""
+    return apply(c.imag, (_complex(input, "imag"),))
+
+
+@method
+def conj(input: Tensor) -> Tensor:
+    """a - bi of a + bi; a real tensor is itself."""
+    return apply(c.conj, (input,)) if input.is_complex() else input
+
+
+_OF_COMPLEX = {
+    "resolve_conj": (lambda input: input, "The tensor itself: conjugation happens at once."),
+    "resolve_neg": (lambda input: input, "The tensor itself: negation happens at once."),
+    "isreal": (
+        lambda input: input.imag == 0 if input.is_complex() else input.eq(input) | True,
+        "Whether each element has no imaginary part.",
+    ),
+}
+_QUESTION = {"is_conj": (lambda input: False, "Whether conjugation is still to happen: never.")}
+_IN_PLACE_TOO = {"conj_physical": (lambda input: conj(input), "``conj``, computed at once.")}
+globals().update(
+    brief(method, _OF_COMPLEX) | brief(method, _QUESTION, "bool") | brief(method(in_place=True), _IN_PLACE_TOO)
+)
+
+
+@method
+def angle(input: Tensor) -> Tensor:
+    """The angle to the real axis in (-π, π]; of a real tensor 0 or π."""
+    if input.is_complex():
+        return apply(c.angle, (input,))
+    as_float = input if input.is_floating_point() else input.float()
+    zeros = where(as_float.isnan(), as_float, 0.0)
+    return where(as_float < 0, math.pi, zeros).to(as_float.dtype)
+
+
+def _complex(input: Tensor, name: str) -> Tensor:
+    if not input.is_complex():
+        raise RuntimeError(f"{name} is only supported for complex tensors, not {input.dtype}")
+    return input
+
+
+def _copying(view: Callable[..., Any], name: str = "") -> Callable[..., Any]:
+    name = name or view.__name__
+
+    @wraps(view)
+    def copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        result = view(input, *args, **kwargs)
+        return tuple(part.clone() for part in result) if isinstance(result, tuple) else result.clone()
+
+    vars(copy)["__signature__"] = signature(view)
+    return function(named(copy, f"{name}_copy", f"A copy of ``{name}``."))
+
+
+def alias(input: Tensor) -> Tensor:
+    """The same elements."""
+    return input
+
+
+_VIEWS: tuple[Any, ...] = (alias, detach, view_as_complex, view_as_real, shaping.as_strided, shaping.diagonal)
+_VIEWS += (shaping.expand, shaping.permute, shaping.select, shaping.split, shaping.squeeze, shaping.t)
+_VIEWS += (shaping.transpose, shaping.unbind, shaping.unfold, shaping.unsqueeze, shaping.view)
+globals().update({f"{view.__name__}_copy": _copying(view) for view in _VIEWS})
+split_with_sizes_copy = _copying(shaping.split, "split_with_sizes")
+
+
+def _to(dtype: Any, name: str) -> Callable[..., Tensor]:
+    def conversion(input: Tensor, memory_format: Any = None) -> Tensor:
+        return input.to(dtype=dtype, memory_format=memory_format)
+
+    return method(free=False)(named(conversion, name, f"As {dtype.name}."))
+
+
+# ``x.float()`` and its like, apart from the rest since their names hide Python's types.
+_NAMED = {**dt._ALIASES, "bfloat16": dt.bfloat16, "bool": dt.bool_}
+to_dtypes = SimpleNamespace(__name__=__name__, **{name: _to(dtype, name) for name, dtype in _NAMED.items()})

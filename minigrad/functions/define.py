@@ -9,14 +9,16 @@
 
 ``unary`` and ``binary`` define the function of an op that needs no more than its name. An alias is an assignment
 (``multiply = mul``). ``minigrad/names.py`` gathers the names; ``python tasks.py index`` writes them down for type
-checkers (``names.pyi``, ``methods.pyi``).
+checkers (``names.pyi``, ``methods.pyi``). Each takes other spellings of its arguments (``spelled``), as PyTorch does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from types import ModuleType
-from typing import Any, TypeVar, overload
+from functools import cache
+from inspect import signature, unwrap
+from types import FunctionType
+from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 
@@ -24,26 +26,26 @@ from ..autograd.inplace import as_it_was, at_once, bump, check_fits, check_mutab
 from ..autograd.methods import Methods
 from ..autograd.mode import set_grad_enabled, state
 from ..autograd.tape import Variable, wrap
-from ..autograd.tracebacks import shorten
+from ..autograd.tracebacks import border, shorten, wrapping
 from ..autograd.views import Viewing
 from ..backend import dtype as dt
+from ..backend import xp
 from ..ops import elementwise as e
 from ..ops.op import Op
 from ..tensor import Tensor, apply, everything
 from .arguments import Scalar, operand
-from .spelling import spelled
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Change = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-class Places:
+class Places(NamedTuple):
     """Where the name of a function appears; ``in_place`` builds ``Tensor.name_`` from it."""
 
-    def __init__(
-        self, free: bool = True, method: bool = False, attribute: bool = False, in_place: Change | None = None
-    ) -> None:
-        self.free, self.method, self.attribute, self.in_place = free, method, attribute, in_place
+    free: bool = True
+    method: bool = False
+    attribute: bool = False
+    in_place: Change | None = None
 
 
 def function(definition: Function) -> Function:
@@ -85,7 +87,7 @@ def _placed(definition: Function, places: Places) -> Function:
     return public
 
 
-def public(module: ModuleType) -> Iterator[tuple[str, Any, Places]]:
+def public(module: Any) -> Iterator[tuple[str, Any, Places]]:
     """The public functions and types of a module: name, value and places of each."""
     for name, value in vars(module).items():
         places = getattr(value, "places", None) if callable(value) else None
@@ -93,7 +95,7 @@ def public(module: ModuleType) -> Iterator[tuple[str, Any, Places]]:
             yield name, value, places
 
 
-def collect(families: Iterable[ModuleType], beside: Collection[str] = ()) -> dict[str, Any]:
+def collect(families: Iterable[Any], beside: Collection[str] = ()) -> dict[str, Any]:
     """The free functions of modules, but for names that others define (``beside``); methods go into Methods."""
     free = {}
     for family in families:
@@ -166,8 +168,27 @@ def binary(op: Op, *, name: str = "", free: bool = True, method: bool = True, in
 
 
 def _change(in_place: bool | Change, usual: Change) -> Change | None:
-    """The function that builds ``name_``, if any."""
     return usual if in_place is True else in_place or None
+
+
+# The types of parameters of these names.
+_NOT_TENSORS = dict.fromkeys(("dim", "dim1", "dim2", "length", "offset", "start"), "int")
+_NOT_TENSORS |= dict.fromkeys(
+    ("data", "device", "fill_value", "indices", "memory_format", "size", "stride", "value"), "Any"
+)
+_NOT_TENSORS |= {"accumulate": "bool", "non_blocking": "bool", "min": "Scalar", "max": "Scalar"}
+_NOT_TENSORS |= {"tensors": "Sequence[Tensor]"}
+
+
+def brief(place: Callable[[Any], Any], rows: dict[str, tuple[Any, str]], returns: str = "Tensor") -> dict[str, Any]:
+    """Functions that are one expression each, by their names, from lambdas and docstrings."""
+    functions = {}
+    for name, (function, doc) in rows.items():
+        code = function.__code__
+        kinds = {p: _NOT_TENSORS.get(p, "Tensor") for p in code.co_varnames[: code.co_argcount]}
+        function.__annotations__ = {**kinds, "return": returns}
+        functions[name] = place(named(function, name, doc))
+    return functions
 
 
 def named(function: Function, name: str, doc: str) -> Function:
@@ -208,8 +229,13 @@ def changing(function: Callable[..., Any]) -> Callable[..., Any]:
             check_mutable(self, name)
             values = (self, *args, *kwargs.values())
             is_recorded = state.grad and any(isinstance(v, Variable) and v._wanted() for v in values)
-            source = as_it_was(self) if is_recorded else self
-            return _become(self, function(source, *args, **kwargs), name)
+            result = function(as_it_was(self) if is_recorded else self, *args, **kwargs)
+            check_fits(self, result.array, name)
+            self.array[...] = result.array
+            bump(self, name)
+            if state.grad:
+                rebase(self, result if result.array.dtype == self.array.dtype else result.to(self.dtype))
+            return self
         except Exception as error:
             shorten(error)
             raise
@@ -269,11 +295,100 @@ def in_place(method: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
-def _become(self: Any, result: Any, name: str) -> Any:
-    """Take the values and the history of a result."""
-    check_fits(self, result.array, name)
-    self.array[...] = result.array
-    bump(self, name)
-    if state.grad:
-        rebase(self, result if result.array.dtype == self.array.dtype else result.to(self.dtype))
-    return self
+_SPELLINGS = {
+    other: name
+    for name, others in {
+        "dim": ("axis",),
+        "keepdim": ("keepdims",),
+        "input": ("x", "self", "x1", "tensor"),
+        "other": ("x2", "exponent", "the_template", "src"),
+        "low": ("from",),
+        "high": ("to",),
+        "dim0": ("axis0",),
+        "dim1": ("axis1",),
+        "split_size_or_sections": ("split_size", "split_sizes"),
+        "indices_or_sections": ("sections", "indices", "tensor_indices_or_sections"),
+        "elements": ("element",),
+        "test_elements": ("test_element",),
+        "A": ("input",),  # of functions that stand in linalg as well
+    }.items()
+    for other in others
+}
+_SPECIAL = {*_SPELLINGS, "out"}
+
+
+def spelled(function: Function) -> Function:
+    """Let a function take NumPy's names of arguments (``axis``, ``keepdims``), and ``out=``, tensors for results."""
+    return border(function, _call)
+
+
+def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if _SPECIAL.isdisjoint(kwargs) or function.__class__ is not FunctionType:  # it asks (compat/overrides.py)
+        return function(*args, **kwargs)
+    named = {_name(k, function) if k in _SPELLINGS else k: v for k, v in kwargs.items() if k != "out"}
+    result = function(*args, **named)
+    return _written(result, kwargs["out"], [*args, *named.values()]) if kwargs.get("out") is not None else result
+
+
+def _name(keyword: str, function: Callable[..., Any]) -> str:
+    """The parameter that a keyword is another spelling of, or the keyword: "x" may be "input", and that "A"."""
+    name, known = keyword, _parameters(function)
+    while name not in known and name in _SPELLINGS:
+        name = _SPELLINGS[name]
+    return name if name in known else keyword
+
+
+@cache
+def _parameters(function: Callable[..., Any]) -> Collection[str]:
+    return signature(function).parameters
+
+
+def _written(result: Any, out: Any, arguments: list[Any]) -> Any:
+    """Write results to the tensors of ``out=``, which take the results' shapes; RuntimeError where they cannot."""
+    if isinstance(result, tuple):
+        parts = [_written(r, o, arguments) for r, o in zip(result, out, strict=True)]
+        return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
+    if any(step == 0 and n > 1 for step, n in zip(out.array.strides, out.array.shape, strict=True)):
+        problem = "more than one element of the written-to tensor refers to a single memory location"
+        raise RuntimeError(
+            f"unsupported operation: {problem}. Please clone() the tensor before performing the operation."
+        )
+    if out.requires_grad or result.requires_grad:
+        raise RuntimeError("functions with out=... arguments don't support automatic differentiation")
+    if not dt.can_cast(dt.of(result.array), dt.of(out.array)):
+        raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {out.dtype}")
+    if out.array.shape != result.array.shape:
+        if _is_among(out, arguments):
+            out_is = f"out= of shape {list(out.array.shape)} is an argument as well, or a view of one"
+            remedy = f"the result's shape is {list(result.array.shape)}: write it to another tensor"
+            raise RuntimeError(f"unsupported operation: {out_is}, and {remedy}")
+        out.resize_(result.array.shape)
+    out.copy_(result)
+    return out
+
+
+def _is_among(out: Any, arguments: Any) -> bool:
+    """Whether a tensor may share memory with one of the arguments, lists of tensors included."""
+    if isinstance(arguments, (list, tuple)):
+        return any(_is_among(out, argument) for argument in arguments)
+    if arguments is out:
+        return True
+    return isinstance(arguments, Variable) and bool(xp(out.array).may_share_memory(out.array, arguments.array))
+
+
+def factors_first(function: Function) -> Function:
+    """Let a function take its factors before the tensors they scale, as in old programs: ``add(x, alpha, y)``."""
+    code = unwrap(function).__code__
+    count = code.co_argcount
+    factors = code.co_varnames[count : count + code.co_kwonlyargcount]
+
+    def with_factors(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > count and hasattr(args[-1], "array"):
+            numbers = [a for a in args if isinstance(a, (int, float))]
+            tensors = [a for a in args if hasattr(a, "array")]
+            if len(numbers) <= len(factors) and len(numbers) + len(tensors) == len(args):
+                kwargs.update(zip(factors, numbers, strict=False))
+                return function(*tensors, **kwargs)
+        return function(*args, **kwargs)
+
+    return wrapping(with_factors, function)

@@ -17,6 +17,7 @@ from ..ops import indexing as i
 from ..tensor import Tensor, apply
 from . import return_types
 from .arguments import (
+    Axis,
     Scalar,
     as_tensor_like,
     axis,
@@ -29,26 +30,22 @@ from .arguments import (
     scalars_as_vectors,
     scaled,
 )
-from .define import function, method
+from .define import brief, function, method
 
 
 def index_of(input: Tensor, key: Any) -> tuple[Any, ...]:
     """The index between the brackets as a tuple, with tensors, lists and ranges as arrays of the tensor's backend."""
     if key.__class__ in _PLAIN:
         return (key,)
-    parts = key if isinstance(key, tuple) or _stands_for_a_tuple(key) else (key,)
+    is_old = isinstance(key, list) and any(  # a list of one index for each axis, as in x[[slice(2), 0]]
+        p is None or p is Ellipsis or isinstance(p, (slice, Variable, list, tuple, range)) for p in key
+    )
+    parts = key if isinstance(key, tuple) or is_old else (key,)
     return tuple(p if p.__class__ in _PLAIN else _part(p, input.array) for p in parts)
 
 
 _INT64 = np.dtype(np.int64)
 _PLAIN = frozenset({int, slice, type(None), type(Ellipsis)})
-
-
-def _stands_for_a_tuple(key: Any) -> bool:
-    """Whether a list is one index for each axis, as NumPy once took it: ``x[[slice(2), 0]]``."""
-    return isinstance(key, list) and any(
-        p is None or p is Ellipsis or isinstance(p, (slice, Variable, list, tuple, range)) for p in key
-    )
 
 
 def _part(part: Any, like: Any) -> Any:
@@ -76,10 +73,8 @@ def _part(part: Any, like: Any) -> Any:
         return of(like).asarray(array, of(like).device_of(like))
     if hasattr(part, "__index__"):
         return part.__index__()
-    raise IndexError(
-        f"only integers, slices (`:`), ellipsis (`...`), None and integer or bool tensors are valid indices "
-        f"(got {type(part).__name__})"
-    )
+    valid = "integers, slices (`:`), ellipsis (`...`), None and integer or bool tensors"
+    raise IndexError(f"only {valid} are valid indices (got {type(part).__name__})")
 
 
 def _check(input: Tensor, index: tuple[Any, ...]) -> None:
@@ -107,10 +102,9 @@ def _check(input: Tensor, index: tuple[Any, ...]) -> None:
         if _is_mask(part) and part.shape != input.array.shape[place : place + part.ndim]:
             lengths = zip(part.shape, input.array.shape[place:], strict=False)
             i = next(i for i, (a, b) in enumerate(lengths) if a != b)
-            raise IndexError(
-                f"getitem: The shape of the mask {list(part.shape)} at index {i} does not match the shape of the "
-                f"indexed tensor {list(input.array.shape)} at index {place + i}"
-            )
+            tensor = f"the shape of the indexed tensor {list(input.array.shape)} at index {place + i}"
+            mask = f"The shape of the mask {list(part.shape)} at index {i}"
+            raise IndexError(f"getitem: {mask} does not match {tensor}")
         if isinstance(part, slice) and part.step is not None and part.step <= 0:
             raise ValueError("step must be greater than zero: reverse an axis with .flip()")
         step = part.ndim if _is_mask(part) else 1
@@ -174,16 +168,21 @@ def setitem(input: Tensor, key: Any, value: Any) -> None:
     is_wanted = input._wanted() or getattr(source, "_needs", False)
     if is_wanted and written is not None and _PLAIN.issuperset(map(type, index)):
         return setitem(apply(i.getitem, (input, index)), Ellipsis, source)
+    stored = raw(source)  # an array on the tensor's device, or a number
+    if hasattr(stored, "dtype") and stored.ndim:
+        same_device(stored, input.array, "setitem")
+    elif hasattr(stored, "dtype"):
+        same = type(stored) is type(input.array)
+        stored = stored.astype(input.array.dtype) if same else stored.item()
     try:
-        input.array[index] = _to_store(raw(source), input)
+        input.array[index] = stored
     except (ValueError, TypeError) as error:
         extra = getattr(source, "ndim", 0) - input.array[index].ndim
         if extra > 0 and source.shape[:extra] == (1,) * extra:  # a value of more axes, the first of them of length 1
             return setitem(input, key, source.reshape(source.shape[extra:]))
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(getattr(raw(source), 'shape', []))} cannot be "
-            f"broadcast to indexing result of shape {list(input.array[index].shape)}"
-        ) from error
+        value_is = f"value tensor of shape {list(getattr(raw(source), 'shape', []))}"
+        goal = f"indexing result of shape {list(input.array[index].shape)}"
+        raise RuntimeError(f"shape mismatch: {value_is} cannot be broadcast to {goal}") from error
     except IndexError as error:
         raise IndexError(f"setitem: {error} (of a tensor of shape {tuple(input.array.shape)})") from error
     if is_wanted:
@@ -202,15 +201,6 @@ def _written(array: Any, index: tuple[Any, ...]) -> Any:
         return None
 
 
-def _to_store(source: Any, input: Tensor) -> Any:
-    """A value to assign to the array: an array on its device, or a number."""
-    if not hasattr(source, "dtype"):
-        return source
-    if not source.ndim:
-        return source.astype(input.array.dtype) if type(source) is type(input.array) else source.item()
-    return same_device(source, input.array, "setitem")
-
-
 def _along(input: Tensor, dim: int, index: Any, name: str) -> tuple[int, Any]:
     """An axis, and the index tensor along it, checked."""
     place, index = axis(dim, input.array.ndim), index_tensor(index, input.array, name)
@@ -225,10 +215,8 @@ def _along(input: Tensor, dim: int, index: Any, name: str) -> tuple[int, Any]:
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """out[i, j] = input[index[i, j], j] for dim 0, and so on.
 
-    >>> logits = mg.tensor([[0.1, 0.9], [0.8, 0.2]])
-    >>> logits.gather(1, mg.tensor([[1], [0]]))
-    tensor([[0.9000],
-            [0.8000]])
+    >>> mg.tensor([[1, 9], [8, 2]]).gather(1, mg.tensor([[1], [0]])).tolist()
+    [[9], [8]]
     """
     place, index = _along(input, dim, index, "gather")
     if not index.array.size:
@@ -240,7 +228,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 
 @method
 @scalars_as_vectors
-def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+def take_along_dim(input: Tensor, indices: Tensor, dim: Axis = None) -> Tensor:
     """``gather`` whose index and input broadcast to each other on the other axes; without ``dim`` of the flattened
     input. Raises RuntimeError: indices that are no integers, other numbers of axes, or shapes that do not broadcast."""
     if indices.array.dtype.kind not in "iu":
@@ -249,9 +237,9 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         return gather(input.reshape(-1), 0, indices.reshape(-1))
     place = axis(dim, input.array.ndim)
     if input.array.ndim != indices.array.ndim:
+        counts = f"{input.array.ndim} and {indices.array.ndim}"
         raise RuntimeError(
-            f"take_along_dim(): input and indices should have the same number of dimensions, but got "
-            f"{input.array.ndim} and {indices.array.ndim}"
+            f"take_along_dim(): input and indices should have the same number of dimensions, but got {counts}"
         )
     shape = common_shape(*((*t.array.shape[:place], 1, *t.array.shape[place + 1 :]) for t in (input, indices)))
     input, indices = (t.expand((*shape[:place], t.array.shape[place], *shape[place + 1 :])) for t in (input, indices))
@@ -272,9 +260,8 @@ def scatter(
     """A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on; src may be a number. With ``reduce``
     "add" or "multiply" they combine with the elements there.
 
-    >>> mg.zeros(2, 3).scatter(1, mg.tensor([[2], [0]]), 1.0)
-    tensor([[0., 0., 1.],
-            [1., 0., 0.]])
+    >>> mg.zeros(2, 3).scatter(1, mg.tensor([[2], [0]]), 1.0).tolist()
+    [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
     """
     args = scatter_arguments(input, dim, index, value if src is None else src)
     if reduce is None:
@@ -311,9 +298,8 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of an axis that a vector of indices names.
 
-    >>> mg.tensor([[1, 2], [3, 4], [5, 6]]).index_select(0, mg.tensor([2, 0]))
-    tensor([[5, 6],
-            [1, 2]])
+    >>> mg.tensor([[1, 2], [3, 4]]).index_select(0, mg.tensor([1])).tolist()
+    [[3, 4]]
     """
     place, index = _along(input, dim, index, "index_select")
     return apply(i.index_select, (input, place, index.reshape(-1)))
@@ -371,9 +357,8 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """The tensor with ``value`` (a number or a tensor without axes) where the bool mask is True.
 
-    >>> x = mg.tensor([1.0, 2.0, 3.0])
-    >>> x.masked_fill(x > 1.5, 0.0)
-    tensor([1., 0., 0.])
+    >>> mg.ones(2).masked_fill(mg.tensor([True, False]), 0.0)
+    tensor([0., 1.])
     """
     _check_mask(mask, input, "masked_fill")
     if isinstance(value, Variable):
@@ -400,12 +385,7 @@ def _check_mask(mask: Tensor, like: Tensor, name: str) -> None:
 
 @method
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """The elements where the bool mask (broadcast) is True, as a vector.
-
-    >>> x = mg.tensor([1, 2, 3])
-    >>> x.masked_select(x > 1)
-    tensor([2, 3])
-    """
+    """The elements where the bool mask (broadcast) is True, as a vector."""
     _check_mask(mask, input, "masked_select")
     shape = common_shape(input.array.shape, mask.array.shape)
     where = xp(mask.array).broadcast_to(mask.array, shape).copy()
@@ -422,9 +402,8 @@ def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ..
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements other than 0: (N, axes), or a tuple with a vector for each axis.
 
-    >>> mg.tensor([0, 3, 0, 5]).nonzero()
-    tensor([[1],
-            [3]])
+    >>> mg.tensor([0, 3, 0, 5]).nonzero().tolist()
+    [[1], [3]]
     """
     places = apply(i.nonzero, (input if input.array.ndim else input.reshape(1),))
     if as_tuple:
@@ -437,8 +416,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> return_types.topk[Tensor]:
     """The k largest (or smallest) along ``dim``, in order: (values, indices).
 
-    >>> values, indices = mg.tensor([1.0, 5.0, 3.0]).topk(2)
-    >>> values, indices
+    >>> tuple(mg.tensor([1.0, 5.0, 3.0]).topk(2))
     (tensor([5., 3.]), tensor([1, 2]))
     """
     return return_types.topk(*apply(i.topk, (input, int(k), axis(dim, input.array.ndim), largest)))
@@ -449,8 +427,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> return_types.sort[Tensor]:
     """The elements in order along ``dim``: (values, indices); equal ones keep their order.
 
-    >>> values, indices = mg.tensor([3, 1, 2]).sort()
-    >>> values, indices
+    >>> tuple(mg.tensor([3, 1, 2]).sort())
     (tensor([1, 2, 3]), tensor([1, 2, 0]))
     """
     return return_types.sort(*apply(i.sort, (input, axis(dim, input.array.ndim), descending)))
@@ -468,25 +445,17 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
 
 
 @overload
-def unique(input: Tensor, sorted: bool = True, *, dim: int | None = None) -> Tensor: ...
+def unique(input: Tensor, sorted: bool = True, *, dim: Axis = None) -> Tensor: ...
 @overload
 def unique(
-    input: Tensor,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    dim: int | None = None,
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Axis = None
 ) -> Any: ...
 
 
 @method
 @ordered
 def unique(
-    input: Tensor,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    dim: int | None = None,
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Axis = None
 ) -> Any:
     """The different values in ascending order; also, on request, the place of each element's value, and counts.
 
@@ -505,22 +474,10 @@ def unique(
     return (wrap(values), *extra) if extra else wrap(values)
 
 
-@method
-def argwhere(input: Tensor) -> Tensor:
-    """The indices of the elements that are not 0, (N, axes)."""
-    return nonzero(input)
-
-
-@method
-def take(input: Tensor, index: Tensor) -> Tensor:
-    """The elements at places in the flattened tensor."""
-    return getitem(input.reshape(-1), (index_tensor(index, input.array, "take"),))
-
-
 @method(in_place=True)
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy whose elements at places in the flattened tensor are (or grow by) those of ``source``."""
-    flat = index_put(input.reshape(-1), (index.reshape(-1),), source.reshape(-1), accumulate)
+    flat = index_put_(input.reshape(-1).clone(), (index.reshape(-1),), source.reshape(-1), accumulate)
     return flat.reshape(input.array.shape)
 
 
@@ -542,12 +499,6 @@ def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = F
     values = values if is_one or values.array.shape == shape else values.expand(shape)
     added = apply(i.put_back, (values, input.array.shape, index))
     return input if at_once(input, e.add, (added,)) else mutate(input, e.add, (input, added))
-
-
-@method
-def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with out[indices] = values; with ``accumulate`` the values are added, repeats adding up."""
-    return index_put_(input.clone(), indices, values, accumulate)
 
 
 @method(in_place=True)
@@ -627,8 +578,7 @@ def index_reduce(
 
 @function
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """The place along each axis of elements numbered in the order of memory, for a tensor of a shape. Raises TypeError:
-    the numbers are no integers."""
+    """The place along each axis of elements that are numbered in order. Raises TypeError: they are no integers."""
     if indices.array.dtype.kind not in "iu":
         raise TypeError(f"unravel_index: expected 'indices' to be integer dtype, but got {indices.dtype}")
     lengths = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -638,3 +588,17 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         places.append(indices % length)
         indices = indices // length
     return tuple(reversed(places))
+
+
+_METHODS = {
+    "argwhere": (lambda input: nonzero(input), "The indices of the elements that are not 0, (N, axes)."),
+    "take": (
+        lambda input, index: getitem(input.reshape(-1), (index_tensor(index, input.array, "take"),)),
+        "The elements at places in the flattened tensor.",
+    ),
+    "index_put": (
+        lambda input, indices, values, accumulate=False: index_put_(input.clone(), indices, values, accumulate),
+        "A copy with out[indices] = values; with ``accumulate`` the values are added, repeats adding up.",
+    ),
+}
+globals().update(brief(method, _METHODS))

@@ -10,9 +10,8 @@ from ..ops import linear as ops
 from ..tensor import Tensor, apply
 from .arguments import products_rounded_once, rounded_once, scaled
 from .creation import zeros_like
-from .define import function, method
+from .define import factors_first, function, method
 from .pointwise import level
-from .spelling import factors_first
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"  # of einsum, in order
 
@@ -33,10 +32,8 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 def check_floats_agree(a: Tensor, b: Tensor, name: str) -> None:
     """Products do not promote: a float32 and a float64 operand are a mistake more often than a wish."""
     if a.array.dtype is not b.array.dtype and a.array.dtype != b.array.dtype:
-        raise RuntimeError(
-            f"{name}: expected both operands to have the same dtype, but got: {a.dtype} and {b.dtype}. "
-            f"Convert one with .to(dtype)"
-        )
+        dtypes = f"but got: {a.dtype} and {b.dtype}. Convert one with .to(dtype)"
+        raise RuntimeError(f"{name}: expected both operands to have the same dtype, {dtypes}")
 
 
 @method
@@ -55,8 +52,8 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The products of two stacks of matrices, (B, N, M) and (B, M, P) -> (B, N, P).
 
-    >>> mg.bmm(mg.ones(2, 1, 3), mg.ones(2, 3, 1)).flatten()
-    tensor([3., 3.])
+    >>> mg.bmm(mg.ones(2, 1, 3), mg.ones(2, 3, 1)).tolist()
+    [[[3.0]], [[3.0]]]
     """
     _check_axes(input, 3, "bmm")
     _check_axes(mat2, 3, "bmm")
@@ -95,9 +92,8 @@ def _check_axes(x: Tensor, n: int, name: str) -> None:
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """aᵢ bⱼ of two vectors.
 
-    >>> mg.outer(mg.tensor([1, 2]), mg.tensor([3, 4]))
-    tensor([[3, 4],
-            [6, 8]])
+    >>> mg.outer(mg.tensor([1, 2]), mg.tensor([3, 4])).tolist()
+    [[3, 4], [6, 8]]
     """
     _check_axes(input, 1, "outer")
     _check_axes(vec2, 1, "outer")
@@ -125,15 +121,11 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, a
 
 @function
 def einsum(equation: Any, *operands: Any) -> Tensor:
-    """Einstein's sum: "bhid,bhjd->bhij". Letters that the result leaves out are summed over.
-
-    Args:
-        equation: letters for the axes of each operand, an ellipsis for those that broadcast, "->" and the
-            result's letters (by default those that stand once, in alphabetical order).
-        operands: the tensors, separate or in one list; contracted from left to right. In place of an equation, each
-            tensor may be followed by the numbers of its axes; the result's come last: ``einsum(a, [0, 1], [1, 0])``.
-
-    Raises RuntimeError: the equation does not fit the operands.
+    """Einstein's sum: "bhid,bhjd->bhij". An equation has letters for the axes of each operand, an ellipsis for those
+    that broadcast, "->" and the result's letters (by default those that stand once, in alphabetical order); letters
+    that the result leaves out are summed over. The tensors, separate or in one list, are contracted from left to right.
+    In place of an equation, each tensor may be followed by the numbers of its axes; the result's come last: ``einsum(a,
+    [0, 1], [1, 0])``. Raises RuntimeError: the equation does not fit the operands.
 
     >>> q, k = mg.ones(2, 4, 8), mg.ones(2, 5, 8)
     >>> mg.einsum("btd,bsd->bts", q, k).shape
@@ -143,16 +135,28 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         equation, operands = _from_numbers((equation, *operands))
     tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
     terms, result = _parse(equation, tensors)
-    _broadcast(equation, terms, tensors)
+    lengths: dict[str, int] = {}  # of each letter: axes of length 1 are repeated to that of the other operands
+    for letter, n in (
+        (c, n) for term, x in zip(terms, tensors, strict=True) for c, n in zip(term, x.shape, strict=True)
+    ):
+        known = lengths.setdefault(letter, n)
+        if 1 not in (known, n) and known != n:
+            raise RuntimeError(f"einsum(): in {equation!r} the subscript {letter!r} has length {known} and {n}")
+        lengths[letter] = n if known == 1 else known
     for n, term in enumerate(terms):
-        tensors[n], terms[n] = _without_repeats(tensors[n], term)
+        shape = tuple(lengths[c] for c in term)
+        tensor = tensors[n] if tensors[n].array.shape == shape else tensors[n].expand(shape)
+        tensors[n], terms[n] = _without_repeats(tensor, term)
     left, letters = tensors[0], terms[0]
     for n in range(1, len(tensors)):
         later = "".join(terms[n + 1 :]) + result
         kept = "".join(dict.fromkeys(c for c in letters + terms[n] if c in later))
         left = apply(ops.einsum_pair, (left, tensors[n], (letters, terms[n], kept)))
         letters = kept
-    return _arranged(left, letters, result)
+    lonely = tuple(i for i, c in enumerate(letters) if c not in result)
+    if lonely:
+        left, letters = left.sum(lonely), "".join(c for c in letters if c in result)
+    return left if letters == result else left.permute([letters.index(c) for c in result])
 
 
 def _parse(equation: str, tensors: list[Tensor]) -> tuple[list[str], str]:
@@ -169,9 +173,8 @@ def _parse(equation: str, tensors: list[Tensor]) -> tuple[list[str], str]:
             raise RuntimeError(f"einsum(): the subscripts {term!r} have more than one ellipsis")
         hidden = tensors[n].array.ndim - len(term.replace("...", ""))
         if hidden < 0 or (hidden and "..." not in term):
-            raise RuntimeError(
-                f"einsum(): the subscripts {term!r} do not match operand {n} of {tensors[n].array.ndim} dimensions"
-            )
+            operand = f"operand {n} of {tensors[n].array.ndim} dimensions"
+            raise RuntimeError(f"einsum(): the subscripts {term!r} do not match {operand}")
         terms[n] = term.replace("...", "".join(reversed(spare[:hidden])))
         most = max(most, hidden if "..." in term else 0)
     ellipsis = "".join(reversed(spare[:most]))
@@ -183,20 +186,6 @@ def _parse(equation: str, tensors: list[Tensor]) -> tuple[list[str], str]:
     if unknown or len(set(result)) < len(result):
         raise RuntimeError(f"einsum(): the result of {equation!r} repeats a subscript or names one no operand has")
     return terms, result
-
-
-def _broadcast(equation: str, terms: list[str], tensors: list[Tensor]) -> None:
-    """Give every letter one length: axes of length 1 are repeated to that of the other operands."""
-    pairs = [(c, n) for term, x in zip(terms, tensors, strict=True) for c, n in zip(term, x.array.shape, strict=True)]
-    lengths: dict[str, int] = {}
-    for letter, n in pairs:
-        known = lengths.setdefault(letter, n)
-        if 1 not in (known, n) and known != n:
-            raise RuntimeError(f"einsum(): in {equation!r} the subscript {letter!r} has length {known} and {n}")
-        lengths[letter] = n if known == 1 else known
-    for i, (term, tensor) in enumerate(zip(terms, tensors, strict=True)):
-        shape = tuple(lengths[c] for c in term)
-        tensors[i] = tensor if tensor.array.shape == shape else tensor.expand(shape)
 
 
 def _from_numbers(operands: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
@@ -218,15 +207,6 @@ def _without_repeats(tensor: Tensor, term: str) -> tuple[Tensor, str]:
             tensor = tensor.diagonal(0, first, second)
             term = "".join(c for i, c in enumerate(term) if i not in (first, second)) + letter
     return tensor, term
-
-
-def _arranged(tensor: Tensor, letters: str, result: str) -> Tensor:
-    """Summed over the letters the result lacks, and in its order."""
-    lonely = tuple(i for i, c in enumerate(letters) if c not in result)
-    if lonely:
-        tensor = tensor.sum(lonely)
-        letters = "".join(c for c in letters if c in result)
-    return tensor if letters == result else tensor.permute([letters.index(c) for c in result])
 
 
 @method(in_place=True)

@@ -9,15 +9,11 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from .. import extension
 from . import (  # noqa: F401 (all these are gathered below)
     comparison,
-    complex,
     conversion,
     creation,
-    dtypes,
     indexing,
-    inplace,
     linalg,
     operators,
     pointwise,
@@ -25,24 +21,11 @@ from . import (  # noqa: F401 (all these are gathered below)
     random,
     reduction,
     shaping,
+    typed,
 )
 from .define import collect
 
-# Families that few programs need, by file: each is imported when one of its names is first asked for.
-LATER = {
-    "copies": """
-        alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy select_copy split_copy
-        split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy unsqueeze_copy
-        view_as_complex_copy view_as_real_copy view_copy
-    """,
-    "typed": """
-        BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor
-        ShortTensor set_default_tensor_type typename
-    """,
-}
-
-_families = [value for value in globals().values() if isinstance(value, ModuleType)]
+_families = [conversion.to_dtypes, *(value for value in globals().values() if isinstance(value, ModuleType))]
 FREE = collect(_families)
 globals().update(FREE)
-extension.later(__name__, LATER)
-__all__ = list(FREE | dict.fromkeys(extension.names_later(__name__)))
+__all__ = list(FREE)

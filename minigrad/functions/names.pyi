@@ -68,31 +68,20 @@ from minigrad.functions.arguments import Dims, Maybe, Scalar
 from minigrad.functions.comparison import allclose as allclose
 from minigrad.functions.comparison import equal as equal
 from minigrad.functions.comparison import get_device as get_device
-from minigrad.functions.comparison import is_complex as is_complex
-from minigrad.functions.comparison import is_floating_point as is_floating_point
-from minigrad.functions.comparison import is_inference as is_inference
-from minigrad.functions.comparison import is_nonzero as is_nonzero
-from minigrad.functions.comparison import is_same_size as is_same_size
-from minigrad.functions.comparison import is_signed as is_signed
 from minigrad.functions.comparison import is_storage as is_storage
 from minigrad.functions.comparison import is_tensor as is_tensor
 from minigrad.functions.comparison import isclose as isclose
 from minigrad.functions.comparison import numel as numel
 from minigrad.functions.comparison import result_type as result_type
-from minigrad.functions.complex import angle as angle
-from minigrad.functions.complex import complex as complex
-from minigrad.functions.complex import conj as conj
-from minigrad.functions.complex import conj_physical as conj_physical
-from minigrad.functions.complex import imag as imag
-from minigrad.functions.complex import is_conj as is_conj
-from minigrad.functions.complex import isreal as isreal
-from minigrad.functions.complex import polar as polar
-from minigrad.functions.complex import real as real
-from minigrad.functions.complex import resolve_conj as resolve_conj
-from minigrad.functions.complex import resolve_neg as resolve_neg
-from minigrad.functions.complex import view_as_complex as view_as_complex
-from minigrad.functions.complex import view_as_real as view_as_real
+from minigrad.functions.conversion import angle as angle
+from minigrad.functions.conversion import complex as complex
+from minigrad.functions.conversion import conj as conj
 from minigrad.functions.conversion import detach as detach
+from minigrad.functions.conversion import imag as imag
+from minigrad.functions.conversion import polar as polar
+from minigrad.functions.conversion import real as real
+from minigrad.functions.conversion import view_as_complex as view_as_complex
+from minigrad.functions.conversion import view_as_real as view_as_real
 from minigrad.functions.creation import as_tensor as as_tensor
 from minigrad.functions.creation import asarray as asarray
 from minigrad.functions.creation import empty_permuted as empty_permuted
@@ -100,12 +89,10 @@ from minigrad.functions.creation import from_numpy as from_numpy
 from minigrad.functions.creation import frombuffer as frombuffer
 from minigrad.functions.creation import tensor as tensor
 from minigrad.functions.indexing import argsort as argsort
-from minigrad.functions.indexing import argwhere as argwhere
 from minigrad.functions.indexing import gather as gather
 from minigrad.functions.indexing import index_add as index_add
 from minigrad.functions.indexing import index_copy as index_copy
 from minigrad.functions.indexing import index_fill as index_fill
-from minigrad.functions.indexing import index_put as index_put
 from minigrad.functions.indexing import index_reduce as index_reduce
 from minigrad.functions.indexing import index_select as index_select
 from minigrad.functions.indexing import masked_fill as masked_fill
@@ -118,12 +105,10 @@ from minigrad.functions.indexing import scatter as scatter
 from minigrad.functions.indexing import scatter_add as scatter_add
 from minigrad.functions.indexing import scatter_reduce as scatter_reduce
 from minigrad.functions.indexing import sort as sort
-from minigrad.functions.indexing import take as take
 from minigrad.functions.indexing import take_along_dim as take_along_dim
 from minigrad.functions.indexing import topk as topk
 from minigrad.functions.indexing import unique as unique
 from minigrad.functions.indexing import unravel_index as unravel_index
-from minigrad.functions.inplace import fill as fill
 from minigrad.functions.linalg import addbmm as addbmm
 from minigrad.functions.linalg import addmm as addmm
 from minigrad.functions.linalg import addmv as addmv
@@ -141,22 +126,12 @@ from minigrad.functions.pointwise import add as add
 from minigrad.functions.pointwise import addcdiv as addcdiv
 from minigrad.functions.pointwise import addcmul as addcmul
 from minigrad.functions.pointwise import clamp as clamp
-from minigrad.functions.pointwise import clamp_max as clamp_max
-from minigrad.functions.pointwise import clamp_min as clamp_min
 from minigrad.functions.pointwise import clip as clip
 from minigrad.functions.pointwise import clone as clone
-from minigrad.functions.pointwise import deg2rad as deg2rad
 from minigrad.functions.pointwise import div as div
 from minigrad.functions.pointwise import divide as divide
 from minigrad.functions.pointwise import float_power as float_power
-from minigrad.functions.pointwise import fmax as fmax
-from minigrad.functions.pointwise import fmin as fmin
-from minigrad.functions.pointwise import frac as frac
 from minigrad.functions.pointwise import frexp as frexp
-from minigrad.functions.pointwise import heaviside as heaviside
-from minigrad.functions.pointwise import isneginf as isneginf
-from minigrad.functions.pointwise import isposinf as isposinf
-from minigrad.functions.pointwise import ldexp as ldexp
 from minigrad.functions.pointwise import lerp as lerp
 from minigrad.functions.pointwise import log_softmax as log_softmax
 from minigrad.functions.pointwise import logaddexp2 as logaddexp2
@@ -164,24 +139,19 @@ from minigrad.functions.pointwise import logit as logit
 from minigrad.functions.pointwise import nan_to_num as nan_to_num
 from minigrad.functions.pointwise import neg as neg
 from minigrad.functions.pointwise import negative as negative
-from minigrad.functions.pointwise import positive as positive
-from minigrad.functions.pointwise import rad2deg as rad2deg
 from minigrad.functions.pointwise import round as round
 from minigrad.functions.pointwise import rsub as rsub
 from minigrad.functions.pointwise import sgn as sgn
 from minigrad.functions.pointwise import sign as sign
-from minigrad.functions.pointwise import signbit as signbit
 from minigrad.functions.pointwise import softmax as softmax
 from minigrad.functions.pointwise import sub as sub
 from minigrad.functions.pointwise import subtract as subtract
 from minigrad.functions.pointwise import where as where
 from minigrad.functions.random import bernoulli as bernoulli
 from minigrad.functions.random import get_rng_state as get_rng_state
-from minigrad.functions.random import initial_seed as initial_seed
 from minigrad.functions.random import multinomial as multinomial
 from minigrad.functions.random import normal as normal
 from minigrad.functions.random import poisson as poisson
-from minigrad.functions.random import seed as seed
 from minigrad.functions.random import set_rng_state as set_rng_state
 from minigrad.functions.reduction import count_nonzero as count_nonzero
 from minigrad.functions.reduction import cumprod as cumprod
@@ -198,30 +168,21 @@ from minigrad.functions.reduction import sum as sum
 from minigrad.functions.reduction import trapezoid as trapezoid
 from minigrad.functions.shaping import as_strided as as_strided
 from minigrad.functions.shaping import as_strided_scatter as as_strided_scatter
-from minigrad.functions.shaping import atleast_1d as atleast_1d
-from minigrad.functions.shaping import atleast_2d as atleast_2d
-from minigrad.functions.shaping import atleast_3d as atleast_3d
 from minigrad.functions.shaping import block_diag as block_diag
 from minigrad.functions.shaping import broadcast_shapes as broadcast_shapes
 from minigrad.functions.shaping import broadcast_tensors as broadcast_tensors
-from minigrad.functions.shaping import broadcast_to as broadcast_to
 from minigrad.functions.shaping import cartesian_prod as cartesian_prod
 from minigrad.functions.shaping import cat as cat
 from minigrad.functions.shaping import chunk as chunk
-from minigrad.functions.shaping import column_stack as column_stack
 from minigrad.functions.shaping import combinations as combinations
 from minigrad.functions.shaping import concat as concat
 from minigrad.functions.shaping import concatenate as concatenate
 from minigrad.functions.shaping import diag as diag
 from minigrad.functions.shaping import diag_embed as diag_embed
-from minigrad.functions.shaping import diagflat as diagflat
 from minigrad.functions.shaping import diagonal as diagonal
-from minigrad.functions.shaping import diagonal_scatter as diagonal_scatter
 from minigrad.functions.shaping import diff as diff
-from minigrad.functions.shaping import dstack as dstack
 from minigrad.functions.shaping import flatten as flatten
 from minigrad.functions.shaping import flip as flip
-from minigrad.functions.shaping import fliplr as fliplr
 from minigrad.functions.shaping import flipud as flipud
 from minigrad.functions.shaping import gradient as gradient
 from minigrad.functions.shaping import hstack as hstack
@@ -229,9 +190,7 @@ from minigrad.functions.shaping import meshgrid as meshgrid
 from minigrad.functions.shaping import moveaxis as moveaxis
 from minigrad.functions.shaping import movedim as movedim
 from minigrad.functions.shaping import narrow as narrow
-from minigrad.functions.shaping import narrow_copy as narrow_copy
 from minigrad.functions.shaping import permute as permute
-from minigrad.functions.shaping import ravel as ravel
 from minigrad.functions.shaping import repeat_interleave as repeat_interleave
 from minigrad.functions.shaping import reshape as reshape
 from minigrad.functions.shaping import roll as roll
@@ -251,8 +210,6 @@ from minigrad.functions.shaping import tensor_split as tensor_split
 from minigrad.functions.shaping import tile as tile
 from minigrad.functions.shaping import trace as trace
 from minigrad.functions.shaping import transpose as transpose
-from minigrad.functions.shaping import tril as tril
-from minigrad.functions.shaping import triu as triu
 from minigrad.functions.shaping import unbind as unbind
 from minigrad.functions.shaping import unflatten as unflatten
 from minigrad.functions.shaping import unsafe_chunk as unsafe_chunk
@@ -991,6 +948,9 @@ def argmax(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
 def argmin(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """The index of the smallest along ``dim`` (of the flattened tensor if None), int64."""
 
+def argwhere(input: Tensor) -> Tensor:
+    """The indices of the elements that are not 0, (N, axes)."""
+
 def as_strided_copy(
     input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
@@ -1010,6 +970,15 @@ def atan2(input: Tensor, other: Tensor | Scalar) -> Tensor:
 
 def atanh(input: Tensor) -> Tensor:
     """artanh x, elementwise."""
+
+def atleast_1d(*tensors: Any) -> Any:
+    """Tensors without axes as vectors."""
+
+def atleast_2d(*tensors: Any) -> Any:
+    """Tensors of fewer than two axes with axes of length 1 in front."""
+
+def atleast_3d(*tensors: Any) -> Any:
+    """Tensors of fewer than three axes: a vector becomes (1, N, 1), a matrix (M, N, 1)."""
 
 def bartlett_window(
     window_length: int,
@@ -1053,8 +1022,23 @@ def blackman_window(
 ) -> Tensor:
     """0.42 - 0.5 cos 2πt + 0.08 cos 4πt, (window_length,)."""
 
+def broadcast_to(input: Tensor, size: Any) -> Tensor:
+    """``expand`` by its name in torch."""
+
 def ceil(input: Tensor) -> Tensor:
     """⌈x⌉, elementwise."""
+
+def clamp_max(input: Tensor, max: Scalar) -> Tensor:
+    """input, at most ``max``."""
+
+def clamp_min(input: Tensor, min: Scalar) -> Tensor:
+    """input, at least ``min``."""
+
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
+    """``cat`` along axis 1, vectors as columns."""
+
+def conj_physical(input: Tensor) -> Tensor:
+    """``conj``, computed at once."""
 
 def copysign(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """|a| with the sign of b, which -0.0 has too, elementwise; the operands broadcast."""
@@ -1065,17 +1049,29 @@ def cos(input: Tensor) -> Tensor:
 def cosh(input: Tensor) -> Tensor:
     """cosh x, elementwise."""
 
+def deg2rad(input: Tensor) -> Tensor:
+    """Degrees as radians."""
+
 def detach_copy(input: Tensor) -> Tensor:
     """A copy of ``detach``."""
 
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """All elements as the diagonal of a matrix."""
+
 def diagonal_copy(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A copy of ``diagonal``."""
+
+def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A copy whose diagonal is ``src``."""
 
 def digamma(input: Tensor) -> Tensor:
     """The slope of ln Γ(x), elementwise."""
 
 def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """``tensor_split`` along axis 2."""
+
+def dstack(tensors: Sequence[Tensor]) -> Tensor:
+    """``cat`` along axis 2, after ``atleast_3d``."""
 
 def empty(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
     """A tensor of a shape whose elements are unset."""
@@ -1140,8 +1136,14 @@ def eye(
 ) -> Tensor:
     """Ones on the diagonal of an n by m matrix."""
 
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor of the input's shape and dtype, every element ``value``, whose gradient is the sum of all."""
+
 def fix(input: Tensor) -> Tensor:
     """x without its fraction, elementwise."""
+
+def fliplr(input: Tensor) -> Tensor:
+    """The order along axis 1 reversed."""
 
 def floor(input: Tensor) -> Tensor:
     """⌊x⌋, elementwise."""
@@ -1149,8 +1151,17 @@ def floor(input: Tensor) -> Tensor:
 def floor_divide(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """⌊a / b⌋, constant almost everywhere, elementwise; the operands broadcast."""
 
+def fmax(input: Tensor, other: Tensor) -> Tensor:
+    """The larger of two; of a NaN and a number, the number."""
+
+def fmin(input: Tensor, other: Tensor) -> Tensor:
+    """The smaller of two; of a NaN and a number, the number."""
+
 def fmod(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a - trunc(a / b) b, with the sign of a, elementwise; the operands broadcast."""
+
+def frac(input: Tensor) -> Tensor:
+    """The fraction: input - trunc(input)."""
 
 def from_file(
     filename: Any,
@@ -1231,6 +1242,9 @@ def hann_window(
 ) -> Tensor:
     """(1 - cos 2πt) / 2, (window_length,)."""
 
+def heaviside(input: Tensor, values: Tensor) -> Tensor:
+    """0 below 0, 1 above, and at 0 ``values``; 0 of NaN, as in PyTorch."""
+
 def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """``tensor_split`` along axis 1, of vectors along axis 0."""
 
@@ -1246,6 +1260,33 @@ def igamma(input: Tensor, other: Tensor | Scalar) -> Tensor:
 def igammac(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x on, elementwise; the operands broadcast."""
 
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with out[indices] = values; with ``accumulate`` the values are added, repeats adding up."""
+
+def initial_seed() -> int:
+    """The seed that the default generator began with."""
+
+def is_complex(input: Tensor) -> bool:
+    """Whether the dtype is complex."""
+
+def is_conj(input: Tensor) -> bool:
+    """Whether conjugation is still to happen: never."""
+
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype is a floating-point one."""
+
+def is_inference(input: Tensor) -> bool:
+    """Whether inference mode made the tensor: never, its tensors are ordinary."""
+
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the one element is not 0."""
+
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same shape."""
+
+def is_signed(input: Tensor) -> bool:
+    """Whether the dtype has negative numbers."""
+
 def isfinite(input: Tensor) -> Tensor:
     """x is neither NaN nor infinite, elementwise."""
 
@@ -1254,6 +1295,15 @@ def isinf(input: Tensor) -> Tensor:
 
 def isnan(input: Tensor) -> Tensor:
     """x is NaN, elementwise."""
+
+def isneginf(input: Tensor) -> Tensor:
+    """Whether it is -inf."""
+
+def isposinf(input: Tensor) -> Tensor:
+    """Whether it is +inf."""
+
+def isreal(input: Tensor) -> Tensor:
+    """Whether each element has no imaginary part."""
 
 def kaiser_window(
     window_length: int,
@@ -1270,6 +1320,9 @@ def kaiser_window(
 
 def lcm(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """The least common multiple of integers, elementwise; the operands broadcast."""
+
+def ldexp(input: Tensor, other: Tensor) -> Tensor:
+    """input · 2ᵒᵗʰᵉʳ."""
 
 def le(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a ≤ b, elementwise; the operands broadcast."""
@@ -1353,6 +1406,9 @@ def mul(input: Tensor, other: Tensor | Scalar) -> Tensor:
 def multiply(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a b, elementwise; the operands broadcast."""
 
+def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """A copy of ``narrow``."""
+
 def ne(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a ≠ b, elementwise; the operands broadcast."""
 
@@ -1380,8 +1436,14 @@ def ones_like(
 def permute_copy(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """A copy of ``permute``."""
 
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself."""
+
 def pow(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """aᵇ, elementwise; the operands broadcast."""
+
+def rad2deg(input: Tensor) -> Tensor:
+    """Radians as degrees."""
 
 def rand(
     *size: Any,
@@ -1413,7 +1475,7 @@ def randint(
     low: Any = None,
     high: Any = None,
     size: Any = None,
-    generator: Generator | None = None,
+    generator: Any = None,
     dtype: Maybe = None,
     layout: Any = None,
     device: Maybe = None,
@@ -1488,6 +1550,9 @@ def range(
 ) -> Tensor:
     """Numbers from ``start`` to ``end``, which is included; floats. PyTorch's forerunner of ``arange``."""
 
+def ravel(input: Tensor) -> Tensor:
+    """All elements along one axis."""
+
 def reciprocal(input: Tensor) -> Tensor:
     """1 / x, elementwise."""
 
@@ -1496,6 +1561,12 @@ def relu(input: Tensor) -> Tensor:
 
 def remainder(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a - ⌊a / b⌋ b, with the sign of b, elementwise; the operands broadcast."""
+
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself: conjugation happens at once."""
+
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself: negation happens at once."""
 
 def rsqrt(input: Tensor) -> Tensor:
     """1 / √x, elementwise."""
@@ -1511,11 +1582,17 @@ def scalar_tensor(
 ) -> Tensor:
     """A number as a tensor without axes, by default of the default dtype."""
 
+def seed() -> int:
+    """Seed the default generator from the operating system; return the seed."""
+
 def select_copy(input: Tensor, dim: int, index: int) -> Tensor:
     """A copy of ``select``."""
 
 def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + e⁻ˣ), which is eˣ far below 0, where e⁻ˣ overflows, elementwise."""
+
+def signbit(input: Tensor) -> Tensor:
+    """Whether the sign is minus, also of -0.0."""
 
 def sin(input: Tensor) -> Tensor:
     """sin x, elementwise."""
@@ -1544,12 +1621,15 @@ def squeeze_copy(input: Tensor, dim: Any = None, *dims: int) -> Tensor:
     """A copy of ``squeeze``."""
 
 def std(
-    input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
+    input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
 ) -> Tensor:
     """The standard deviation over ``dim``: the root of ``var``."""
 
 def t_copy(input: Tensor) -> Tensor:
     """A copy of ``t``."""
+
+def take(input: Tensor, index: Tensor) -> Tensor:
+    """The elements at places in the flattened tensor."""
 
 def tan(input: Tensor) -> Tensor:
     """tan x, elementwise."""
@@ -1559,6 +1639,9 @@ def tanh(input: Tensor) -> Tensor:
 
 def transpose_copy(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """A copy of ``transpose``."""
+
+def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The lower triangle of the last two axes, with the diagonals up to number ``diagonal``, 0 being the main one."""
 
 def tril_indices(
     row: int,
@@ -1572,6 +1655,9 @@ def tril_indices(
     requires_grad: bool = False,
 ) -> Tensor:
     """The indices (2, N) of the lower triangle of a matrix of row by col elements."""
+
+def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The upper triangle of the last two axes, with the diagonals from number ``diagonal`` on."""
 
 def triu_indices(
     row: int,
@@ -1602,7 +1688,7 @@ def unsqueeze_copy(input: Tensor, dim: int) -> Tensor:
     """A copy of ``unsqueeze``."""
 
 def var(
-    input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
+    input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
 ) -> Tensor:
     """The variance over ``dim``; its divisor is n - correction, by default n - 1."""
 

@@ -1,24 +1,30 @@
-"""Python's operators: each calls its op, with PyTorch's operands. NumPy's functions call them.
-
-Beside them, methods whose arguments stand in another order than their function's.
-"""
+"""Python's operators: each calls its op, with PyTorch's operands, and NumPy's functions call them. Beside them, methods
+whose arguments stand in another order than their function's, and changes in place that no function out of place
+stands behind; ``define.py`` makes the others."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
-from ..autograd.inplace import at_once, mutate
+from ..autograd.inplace import at_once, mutate, overwritten
+from ..autograd.mode import state
 from ..autograd.tape import Variable, wrap
 from ..autograd.tracebacks import border, met, shorten
+from ..backend import xp
+from ..backend.dtype import NUMBERS
+from ..backend.storage import UntypedStorage, owner
 from ..extension import layer
 from ..ops import elementwise as e
 from ..ops import linear
+from ..ops.joining import place_in_memory
 from ..ops.op import Op
 from ..tensor import Tensor, apply
 from . import indexing, linalg, pointwise
-from .arguments import Operand, operand
-from .define import attached, method
+from .arguments import Operand, operand, sizes
+from .creation import tensor
+from .define import attached, brief, factors_first, function, method, named
 
 Operator = Callable[[Tensor, Tensor | Operand], Tensor]
 # NumPy's functions that are operators of a tensor; most have PyTorch's names.
@@ -104,25 +110,26 @@ def _without_bools(usual: Operator) -> Operator:
     return attached(operator)
 
 
-__add__, __radd__, __iadd__ = _operator(e.add), _swapped(e.add), _in_place(e.add)
 __sub__, __rsub__ = _without_bools(_operator(e.sub)), _without_bools(_swapped(e.sub))
 __isub__ = _in_place(e.sub)
-__mul__, __rmul__, __imul__ = _operator(e.mul), _swapped(e.mul), _in_place(e.mul)
-__truediv__, __rtruediv__, __itruediv__ = _operator(e.div), _swapped(e.div), _in_place(e.div)
-__div__, __rdiv__, __idiv__ = __truediv__, __rtruediv__, __itruediv__  # Python 2's names, which PyTorch has still
-__floordiv__, __rfloordiv__ = _operator(e.floor_divide), _swapped(e.floor_divide)
-__ifloordiv__ = _in_place(e.floor_divide)
-__mod__, __rmod__, __imod__ = _operator(e.remainder), _swapped(e.remainder), _in_place(e.remainder)
-__pow__, __rpow__, __ipow__ = _operator(e.pow), _swapped(e.pow), _in_place(e.pow)
-__and__, __rand__, __iand__ = _operator(e.bitwise_and), _swapped(e.bitwise_and), _in_place(e.bitwise_and)
-__or__, __ror__, __ior__ = _operator(e.bitwise_or), _swapped(e.bitwise_or), _in_place(e.bitwise_or)
-__xor__, __rxor__, __ixor__ = _operator(e.bitwise_xor), _swapped(e.bitwise_xor), _in_place(e.bitwise_xor)
-__lshift__, __rlshift__ = _operator(e.bitwise_left_shift), _swapped(e.bitwise_left_shift)
-__ilshift__ = _in_place(e.bitwise_left_shift)
-__rshift__, __rrshift__ = _operator(e.bitwise_right_shift), _swapped(e.bitwise_right_shift)
-__irshift__ = _in_place(e.bitwise_right_shift)
-__eq__, __ne__, __lt__ = _operator(e.eq), _operator(e.ne), _operator(e.lt)
-__le__, __gt__, __ge__ = _operator(e.le), _operator(e.gt), _operator(e.ge)
+for _name, _op in {
+    "add": e.add,
+    "mul": e.mul,
+    "truediv": e.div,
+    "div": e.div,  # Python 2's name, which PyTorch has still
+    "floordiv": e.floor_divide,
+    "mod": e.remainder,
+    "pow": e.pow,
+    "and": e.bitwise_and,
+    "or": e.bitwise_or,
+    "xor": e.bitwise_xor,
+    "lshift": e.bitwise_left_shift,
+    "rshift": e.bitwise_right_shift,
+}.items():
+    for _prefix, _make in (("", _operator), ("r", _swapped), ("i", _in_place)):
+        globals()[f"__{_prefix}{_name}__"] = _make(_op)
+for _op in (e.eq, e.ne, e.lt, e.le, e.gt, e.ge):
+    globals()[f"__{_op.name}__"] = _operator(_op)
 
 
 @attached
@@ -134,14 +141,12 @@ def __neg__(self: Tensor) -> Tensor:
         raise
 
 
-@attached
-def __pos__(self: Tensor) -> Tensor:
-    return self
-
-
-@attached
-def __abs__(self: Tensor) -> Tensor:
-    return apply(e.abs, (self,))
+_METHODS = {
+    "__pos__": (lambda self: self, "The tensor itself."),
+    "__abs__": (lambda self: apply(e.abs, (self,)), "|x|"),
+    "__reversed__": (lambda self: self.flip(0) if self.array.ndim else self, "The order of the first axis reversed."),
+}
+globals().update(brief(attached, _METHODS))
 
 
 @attached
@@ -171,11 +176,6 @@ def __rmatmul__(self: Tensor, other: Tensor | Operand) -> Tensor:
     return linalg.matmul(factor, self) if hasattr(factor, "array") else _declined(__rmatmul__, self, other)
 
 
-@attached
-def __reversed__(self: Tensor) -> Tensor:
-    return self.flip(0) if self.array.ndim else self
-
-
 __getitem__, __setitem__ = attached(indexing.getitem), attached(indexing.setitem)
 
 
@@ -194,3 +194,126 @@ def __array_ufunc__(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwarg
 def where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     """This tensor where the condition holds, ``other`` elsewhere."""
     return pointwise.where(condition, self, other)
+
+
+def _with_factor(op: Op, doc: str) -> Callable[..., Tensor]:
+    def change(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
+        if at_once(input, op, (other,), alpha):
+            return input
+        return mutate(input, op, (input, operand(other if alpha == 1 else other * alpha, input)))
+
+    return method(free=False)(factors_first(named(change, f"{op.name}_", doc)))
+
+
+add_ = _with_factor(e.add, "In place: input + alpha · other.")
+sub_ = _with_factor(e.sub, "In place: input - alpha · other.")
+subtract_ = sub_
+
+
+@method(free=False)
+def fill_(input: Tensor, value: Any) -> Tensor:
+    """In place: every element ``value``, a number or a tensor without axes.
+
+    >>> mg.zeros(3).fill_(2)
+    tensor([2., 2., 2.])
+    """
+    if isinstance(value, Tensor) and value.array.ndim:
+        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+    if value.__class__ not in NUMBERS or not overwritten(input, value):
+        input[...] = value
+    return input
+
+
+@method(free=False)
+def zero_(input: Tensor) -> Tensor:
+    """In place: every element 0.
+
+    >>> mg.ones(3).zero_()
+    tensor([0., 0., 0.])
+    """
+    return input if overwritten(input, 0) else fill_(input, 0)
+
+
+@method(free=False)
+def copy_(input: Tensor, other: Tensor, non_blocking: bool = False) -> Tensor:
+    """In place: the elements of another tensor (broadcast, in this one's dtype, from any device).
+
+    >>> mg.zeros(2).copy_(mg.tensor([1, 2]))
+    tensor([1., 2.])
+    """
+    new, old, recorded = other.array, input.array, state.grad and other._wanted()
+    if recorded or new.dtype is not old.dtype or type(new) is not type(old) or not overwritten(input, new):
+        input[...] = other.to(dtype=input.dtype, device=input.device)
+    return input
+
+
+@method(free=False)
+def fill_diagonal_(input: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
+    """In place: the main diagonal ``fill_value``; with ``wrap`` it begins again below a tall matrix."""
+    n, columns = input.array.ndim, input.array.shape[-1] if input.array.ndim else 0
+    if n < 2 or (n > 2 and len(set(input.array.shape)) > 1):
+        raise RuntimeError("fill_diagonal_: a matrix, or a tensor whose axes have one length, is needed")
+    if wrap and n == 2:
+        places = range(0, input.array.size, columns + 1)
+        input[[i // columns for i in places], [i % columns for i in places]] = fill_value
+    else:
+        input[(list(range(min(input.array.shape))),) * n] = fill_value
+    return input
+
+
+@method(free=False)
+def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """In place: a Python function of each element (slow; CPU)."""
+    values = [callable(v) for v in input.detach().reshape(-1).tolist()]
+    return copy_(input, tensor(values, dtype=input.dtype).reshape(input.shape))
+
+
+@method(free=False)
+def map_(input: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """In place: a Python function of each pair of elements (slow; CPU)."""
+    pairs = zip(input.reshape(-1).tolist(), other.expand(input.shape).reshape(-1).tolist(), strict=True)
+    return copy_(input, tensor([callable(a, b) for a, b in pairs], dtype=input.dtype).reshape(input.shape))
+
+
+@method(free=False)
+def resize_(input: Tensor, *lengths: Any, size: Any = None, memory_format: Any = None) -> Tensor:
+    """In place: another shape of the same memory; elements that fit stay, in its order, new ones are unset. Raises
+    RuntimeError: the tensor requires a gradient."""
+    if input._wanted():
+        raise RuntimeError("cannot resize variables that require grad")
+    shape, old = sizes(lengths if size is None else size), input.array
+    if shape != old.shape:
+        memory, count = owner(old).ravel(order="K").view(old.dtype)[place_in_memory(old)[0] :], prod(shape)
+        if count > memory.size:
+            new = xp(old).empty(count, old.dtype)
+            new[: memory.size] = memory
+            memory, input._changes = new, [input._changes[0] + 1, None]
+        input.array, input._parent = memory[:count].reshape(shape), None
+    return input
+
+
+@method(free=False)
+def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
+    """In place: show the memory of another tensor, or of a storage, from now on; nothing without one.
+    ``storage_offset``: the place of the first element in that memory. ``size``: the shape; for a storage by default all
+    of it. ``stride``: steps in elements, by default those of a dense tensor. Raises RuntimeError: that reaches beyond
+    the memory's end, or the storage has elements of another dtype."""
+    if getattr(source, "dtype", input.dtype) is not input.dtype:
+        raise RuntimeError(f"set_: expected a storage of dtype {input.dtype}, not {source.dtype}")
+    if isinstance(source, Variable) and size is None:
+        input.array, input._changes = source.array, source._changes
+    else:
+        memory = UntypedStorage() if source is None else getattr(source, "untyped_storage", lambda: source)()
+        input.array = memory.untyped().shown(input.dtype, storage_offset, size, stride)
+        input._changes = source._changes if isinstance(source, Variable) else [0, None]
+    input._parent = None
+    return input
+
+
+_FILL = "A tensor of the input's shape and dtype, every element ``value``, whose gradient is the sum of all."
+_RESIZE_AS = (
+    lambda input, other, memory_format=None: resize_(input, other.shape),
+    "In place: the shape of another tensor.",
+)
+globals().update(brief(function, {"fill": (lambda input, value: fill_(input.clone(), value), _FILL)}))
+globals().update(brief(method(free=False), {"resize_as_": _RESIZE_AS}))

@@ -16,8 +16,7 @@ from ..ops.op import Op
 from ..tensor import Tensor, apply, wrap
 from . import return_types
 from .arguments import Scalar, as_tensor_like, axis, operand, raw, rounded_once, scaled
-from .define import binary, by, changing, function, method, pair, unary
-from .spelling import factors_first, spelled
+from .define import binary, brief, by, changing, factors_first, function, method, pair, spelled, unary
 
 abs, square, sqrt, rsqrt = unary(e.abs), unary(e.square), unary(e.sqrt), unary(e.rsqrt)
 reciprocal, exp, exp2, expm1 = unary(e.reciprocal), unary(e.exp), unary(e.exp2), unary(e.expm1)
@@ -49,6 +48,7 @@ bitwise_left_shift, bitwise_right_shift = binary(e.bitwise_left_shift), binary(e
 absolute, fix, multiply, arctan2 = abs, trunc, mul, atan2
 arcsin, arccos, arctan, arcsinh, arccosh, arctanh = asin, acos, atan, asinh, acosh, atanh
 greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, ne
+_TO_INVERT = "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
 
 
 @method(in_place=by(e.sign))
@@ -69,10 +69,7 @@ def sign(input: Tensor) -> Tensor:
 def neg(input: Tensor) -> Tensor:
     """-x, elementwise. Raises RuntimeError: a bool tensor."""
     if input.array.dtype.kind == "b":
-        raise RuntimeError(
-            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
-            "mask, use the `~` or `logical_not()` operator instead."
-        )
+        raise RuntimeError(f"Negation, the `-` operator, on a bool tensor is not supported. {_TO_INVERT}")
     return apply(e.neg, (input,))
 
 
@@ -104,7 +101,6 @@ def _weighted_sum(op: Op, left: Any, right: Any, alpha: Scalar) -> Tensor:
 
 
 def _is_inexact(operand: Any) -> bool:
-    """Whether an operand is of floating-point or complex numbers."""
     return kind_of(operand.array) in "fc" if hasattr(operand, "array") else isinstance(operand, (float, complex))
 
 
@@ -124,10 +120,7 @@ def sub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
     """input - alpha · other, elementwise; the operands broadcast. Raises RuntimeError: one of them is bool."""
     left, right = pair(e.sub, input, other)
     if _is_bool(left) or _is_bool(right):
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert "
-            "a mask, use the `~` or `logical_not()` operator instead."
-        )
+        raise RuntimeError(f"Subtraction, the `-` operator, with a bool tensor is not supported. {_TO_INVERT}")
     return _sum(e.sub, left, right, alpha)
 
 
@@ -185,18 +178,6 @@ def clamp(input: Tensor, min: Tensor | Scalar | None = None, max: Tensor | Scala
 clip = clamp
 
 
-@method(in_place=True)
-def clamp_min(input: Tensor, min: Scalar) -> Tensor:
-    """input, at least ``min``."""
-    return clamp(input, min)
-
-
-@method(in_place=True)
-def clamp_max(input: Tensor, max: Scalar) -> Tensor:
-    """input, at most ``max``."""
-    return clamp(input, None, max)
-
-
 @overload
 def where(condition: Tensor) -> tuple[Tensor, ...]: ...
 @overload
@@ -207,9 +188,8 @@ def where(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar) -> 
 def where(condition: Tensor, input: Tensor | Scalar | None = None, other: Tensor | Scalar | None = None) -> Any:
     """input where the condition holds and other elsewhere; with one argument, the indices where it holds.
 
-    >>> x = mg.tensor([-1.0, 2.0])
-    >>> mg.where(x > 0, x, 0.0)
-    tensor([0., 2.])
+    >>> mg.where(mg.tensor([True, False]), mg.tensor([1.0, 2.0]), 0.0)
+    tensor([1., 0.])
     """
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
@@ -258,7 +238,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` (that of the input if None).
 
-    >>> mg.tensor([0.0, 0.0, 0.0, 0.0]).softmax(dim=0)
+    >>> mg.zeros(4).softmax(dim=0)
     tensor([0.2500, 0.2500, 0.2500, 0.2500])
     """
     input = input if dtype is None else input.to(dtype)
@@ -276,11 +256,8 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy, through which gradients flow, with its axes in memory as the tensor's, or in a memory format's order.
 
-    >>> x = mg.tensor([1.0])
-    >>> y = x.clone()
-    >>> y[0] = 2
-    >>> x, y
-    (tensor([1.]), tensor([2.]))
+    >>> mg.tensor([1.0, 2.0]).clone()
+    tensor([1., 2.])
     """
     order = None if memory_format is None else memory_format.order(input.array.ndim)
     return apply(e.clone, (input,) if order is None else (input, order))
@@ -309,28 +286,41 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 
     return apply(e.addcdiv, (input, tensor1, tensor2, value))
 
 
-@method
-def positive(input: Tensor) -> Tensor:
-    """The tensor itself."""
-    return input
+_IN_PLACE_TOO = {
+    "clamp_min": (lambda input, min: clamp(input, min), "input, at least ``min``."),
+    "clamp_max": (lambda input, max: clamp(input, None, max), "input, at most ``max``."),
+    "frac": (lambda input: input - trunc(input), "The fraction: input - trunc(input)."),
+    "deg2rad": (lambda input: input * (math.pi / 180), "Degrees as radians."),
+    "rad2deg": (lambda input: input * (180 / math.pi), "Radians as degrees."),
+    "ldexp": (lambda input, other: input * exp2(other), "input · 2ᵒᵗʰᵉʳ."),
+    "heaviside": (
+        lambda input, values: where(input == 0, values, (input > 0).to(input.dtype)),
+        "0 below 0, 1 above, and at 0 ``values``; 0 of NaN, as in PyTorch.",
+    ),
+}
+_NEW = {
+    "positive": (lambda input: input, "The tensor itself."),
+    "isposinf": (lambda input: input == math.inf, "Whether it is +inf."),
+    "isneginf": (lambda input: input == -math.inf, "Whether it is -inf."),
+    "signbit": (
+        lambda input: wrap(xp(input.array).signbit(input.array)) if input.is_floating_point() else input < 0,
+        "Whether the sign is minus, also of -0.0.",
+    ),
+    "fmax": (
+        lambda input, other: _unless_nan(e.ge, *_promoted(input, other)),
+        "The larger of two; of a NaN and a number, the number.",
+    ),
+    "fmin": (
+        lambda input, other: _unless_nan(e.le, *_promoted(input, other)),
+        "The smaller of two; of a NaN and a number, the number.",
+    ),
+}
+globals().update(brief(method(in_place=True), _IN_PLACE_TOO) | brief(method, _NEW))
 
 
-@method(in_place=True)
-def frac(input: Tensor) -> Tensor:
-    """The fraction: input - trunc(input)."""
-    return input - trunc(input)
-
-
-@method(in_place=True)
-def deg2rad(input: Tensor) -> Tensor:
-    """Degrees as radians."""
-    return input * (math.pi / 180)
-
-
-@method(in_place=True)
-def rad2deg(input: Tensor) -> Tensor:
-    """Radians as degrees."""
-    return input * (180 / math.pi)
+def _unless_nan(comparison: Op, a: Tensor, b: Tensor) -> Tensor:
+    """The one of two that compares so with the other, which may be NaN."""
+    return where(apply(comparison, (a, b)) | isnan(b), a, b)
 
 
 @method(in_place=True)
@@ -342,12 +332,6 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     return apply(e.logit, (p,))
 
 
-@method(in_place=True)
-def heaviside(input: Tensor, values: Tensor) -> Tensor:
-    """0 below 0, 1 above, and at 0 ``values``; 0 of NaN, as in PyTorch."""
-    return where(input == 0, values, (input > 0).to(input.dtype))
-
-
 @method
 @rounded_once
 def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
@@ -357,23 +341,8 @@ def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _promoted(input: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
-    """Two tensors in one dtype."""
     common = result_type(input.array, other.array)
     return input.to(common), other.to(common)
-
-
-@method
-def fmax(input: Tensor, other: Tensor) -> Tensor:
-    """The larger of two; of a NaN and a number, the number."""
-    input, other = _promoted(input, other)
-    return where((input >= other) | isnan(other), input, other)
-
-
-@method
-def fmin(input: Tensor, other: Tensor) -> Tensor:
-    """The smaller of two; of a NaN and a number, the number."""
-    input, other = _promoted(input, other)
-    return where((input <= other) | isnan(other), input, other)
 
 
 @method(in_place=True)
@@ -381,30 +350,6 @@ def float_power(input: Any, exponent: Any) -> Tensor:
     """input to the power of ``exponent``, in float64, or complex128 where one of them is complex."""
     pair = (input, exponent)
     return pow(*(v.to(complex128 if v.is_complex() else float64) if hasattr(v, "array") else v for v in pair))
-
-
-@method(in_place=True)
-def ldexp(input: Tensor, other: Tensor) -> Tensor:
-    """input · 2ᵒᵗʰᵉʳ."""
-    return input * exp2(other)
-
-
-@method
-def signbit(input: Tensor) -> Tensor:
-    """Whether the sign is minus, also of -0.0."""
-    return wrap(xp(input.array).signbit(input.array)) if input.is_floating_point() else input < 0
-
-
-@method
-def isposinf(input: Tensor) -> Tensor:
-    """Whether it is +inf."""
-    return input == math.inf
-
-
-@method
-def isneginf(input: Tensor) -> Tensor:
-    """Whether it is -inf."""
-    return input == -math.inf
 
 
 @method

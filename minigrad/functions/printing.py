@@ -66,7 +66,14 @@ def __repr__(tensor: Tensor) -> str:
         suffixes.append(f"grad_fn=<{type(tensor.grad_fn).__name__}>")
     elif tensor.requires_grad:
         suffixes.append("requires_grad=True")
-    return _with_suffixes(prefix + body, suffixes, len(prefix)) + ")"
+    text = prefix + body
+    length = len(text) - text.rfind("\n") + 1  # two more than the last line has, as in PyTorch
+    for suffix in suffixes:  # dtype and the like, on a new line where they do not fit (the first of them beside ")")
+        if length + len(suffix) + 2 > options.linewidth:
+            text, length = f"{text},\n{' ' * len(prefix)}{suffix}", len(prefix) + len(suffix)
+        else:
+            text, length = f"{text}, {suffix}", length + len(suffix) + 2
+    return text + ")"
 
 
 def values_text(tensor: Tensor, indent: int) -> str:
@@ -76,17 +83,6 @@ def values_text(tensor: Tensor, indent: int) -> str:
     if values.size == 0:
         return "[]"
     return _lines(values, *_formatter(_shown(values)), indent, values.size > options.threshold)
-
-
-def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
-    """The values, then dtype and the like, on a new line where they do not fit (the first of them beside ")")."""
-    length = len(text) - text.rfind("\n") + 1  # two more than the last line has, as in PyTorch
-    for suffix in suffixes:
-        if length + len(suffix) + 2 > options.linewidth:
-            text, length = f"{text},\n{' ' * indent}{suffix}", indent + len(suffix)
-        else:
-            text, length = f"{text}, {suffix}", length + len(suffix) + 2
-    return text
 
 
 def _shown(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -108,19 +104,16 @@ def _formatter(values: np.ndarray[Any, Any]) -> tuple[Any, int]:
         width = max(len(str(v)) for v in values.tolist())
         return lambda v: str(v).rjust(width), width
     finite = values[np.isfinite(values) & (values != 0)].astype(np.float64)
-    text = _float_text(np.abs(finite))
+    size = np.abs(finite)  # PyTorch's choice between "1.", "1.5000" and "1.5000e+10" depends on the range of the values
+    top, bottom = float(size.max(initial=0)), float(size.min(initial=math.inf))
+    whole, wide = bool((size == np.ceil(size)).all()), top / bottom > 1000 or top > 1e8
+    scientific = wide or (bottom < 1e-4 and not whole) if options.sci_mode is None else options.sci_mode
+    if whole and (not size.size or (not scientific and options.sci_mode is None)):
+        text: Any = lambda v: f"{v:.0f}." if math.isfinite(v) else str(v)
+    else:
+        text = lambda v: f"{v:.{options.precision}{'e' if scientific else 'f'}}"
     width = max((len(text(v)) for v in finite.tolist()), default=1)  # zeros and infinities do not count, as in PyTorch
     return lambda v: text(v).rjust(width), width
-
-
-def _float_text(finite: np.ndarray[Any, Any]) -> Any:
-    """PyTorch's choice between "1.", "1.5000" and "1.5000e+10", by the range of the values."""
-    top, bottom = float(finite.max(initial=0)), float(finite.min(initial=math.inf))
-    whole, wide = bool((finite == np.ceil(finite)).all()), top / bottom > 1000 or top > 1e8
-    scientific = wide or (bottom < 1e-4 and not whole) if options.sci_mode is None else options.sci_mode
-    if whole and (not finite.size or (not scientific and options.sci_mode is None)):
-        return lambda v: f"{v:.0f}." if math.isfinite(v) else str(v)
-    return lambda v: f"{v:.{options.precision}{'e' if scientific else 'f'}}"
 
 
 def _lines(values: np.ndarray[Any, Any], text: Any, width: int, indent: int, summarise: bool) -> str:

@@ -1,5 +1,4 @@
-"""Random tensors, by PyTorch's names, drawn on the CPU: the same for a seed on every device, except those of
-``multinomial``."""
+"""Random tensors, by PyTorch's names: the same for a seed on every device, except those of ``multinomial``."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ from ..backend.random import Generator, default_generator
 from ..tensor import Tensor
 from .arguments import Maybe, common_shape, raw
 from .creation import NoDraw, alike, creating, empty, empty_like, float_dtype, int_dtype, shape_of, sized, tensor_on
-from .define import function, method, named
+from .define import brief, function, method, named
 
 Draw = Callable[[Generator, tuple[int, ...], bool], Any]  # a generator, a shape, whether it is contiguous
 
@@ -36,8 +35,7 @@ _state = _State()
 
 @contextmanager
 def undrawn() -> Iterator[None]:
-    """Within it, in this thread, functions that fill tensors with random numbers leave them as they are: to make a
-    module whose parameters come from a file."""
+    """Within it, in this thread, nothing is drawn: to make a module whose parameters come from a file."""
     with at_end(setattr, _state, "drawing", _state.drawing) as end, end:
         _state.drawing = False
         yield
@@ -65,9 +63,6 @@ def _from_uniform(input: Tensor, of: Callable[[Any], Any], generator: Generator 
 def _one_by_one(source: Generator, shape: tuple[int, ...]) -> Any:
     """Normal numbers as PyTorch draws them singly, float64."""
     return source.few_normals(int(np.prod(shape, dtype=np.int64))).reshape(shape)
-
-
-# In place ---------------------------------------------------------------------------------------------------
 
 
 @method(free=False)
@@ -161,23 +156,19 @@ def random_(
     name = input.dtype.name
     most = _LARGEST[name] if name in _LARGEST else int(np.iinfo(input.array.dtype).max)
     if low is _UNSET:
-        return fill(input, lambda source, shape, _: _whole_numbers(source, shape, most), generator, "random")
+
+        def draw(source: Generator, shape: tuple[int, ...], contiguous: bool) -> Any:
+            count = int(np.prod(shape, dtype=np.int64))
+            words = source.words64(count) if most >> 32 else source.words(count)  # 32 bits each, or 64
+            return (words % np.uint64(most + 1)).reshape(shape)
+
+        return fill(input, draw, generator, "random")
     if high is _UNSET:
         low, high = 0, low
     bounds = (int(low), most + 1 if high is None else int(high))
     if bounds[0] >= bounds[1]:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     return fill(input, lambda source, shape, _: source.integers(*bounds, shape), generator, "random")
-
-
-def _whole_numbers(source: Generator, shape: tuple[int, ...], most: int) -> Any:
-    """From 0 to ``most``: one word each, two where that is beyond 32 bits."""
-    count = int(np.prod(shape, dtype=np.int64))
-    words = source.words64(count) if most >> 32 else source.words(count)
-    return (words % np.uint64(most + 1)).reshape(shape)
-
-
-# New tensors ------------------------------------------------------------------------------------------------
 
 
 def _of_shape(name: str, doc: str, stream: str, scale: float) -> Callable[..., Tensor]:
@@ -208,13 +199,7 @@ def _pairs(draw: Callable[..., Any], shape: tuple[int, ...], kind: Any) -> Any:
 @announced
 @creating
 def randint(
-    *bounds: Any,
-    low: Any = None,
-    high: Any = None,
-    size: Any = None,
-    generator: Generator | None = None,
-    dtype: Maybe,
-    **ignored: Any,
+    *bounds: Any, low: Any = None, high: Any = None, size: Any = None, generator: Any = None, dtype: Any, **ignored: Any
 ) -> Any:
     """Integers in [low, high): ``randint(low, high, size)``; ``randint(high, size)`` counts from 0.
 
@@ -244,12 +229,7 @@ def randint(
 @announced
 @creating
 def randperm(n: int, *, generator: Generator | None = None, dtype: Maybe) -> Any:
-    """The numbers 0 .. n-1 in random order.
-
-    >>> _ = mg.manual_seed(0)
-    >>> mg.randperm(5)
-    tensor([4, 0, 1, 3, 2])
-    """
+    """The numbers 0 .. n-1 in random order."""
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
     return (generator or default_generator).permutation(n).astype(int_dtype(dtype), copy=False)
@@ -301,12 +281,7 @@ def normal(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Normal numbers of a mean and standard deviation (numbers with a ``size``, or tensors).
-
-    >>> _ = mg.manual_seed(0)
-    >>> mg.normal(0.0, 1.0, (3,))
-    tensor([ 1.5410, -0.2934, -2.1788])
-    """
+    """Normal numbers of a mean and standard deviation (numbers with a ``size``, or tensors)."""
     if size is not None:
         drawn = normal_(empty(size, dtype=dtype, device=device), mean, std, generator=generator)
         return drawn.requires_grad_() if requires_grad else drawn
@@ -324,12 +299,7 @@ def normal(
 @announced
 @method
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
-    """1 with the probability in each element (or with probability ``p``), else 0.
-
-    >>> _ = mg.manual_seed(0)
-    >>> mg.bernoulli(mg.full((4,), 0.5))
-    tensor([1., 0., 1., 1.])
-    """
+    """1 with the probability in each element (or with probability ``p``), else 0."""
     if p is not None:
         like = {"dtype": input.dtype, "device": input.device}
         return bernoulli_(empty(input.array.shape, **like), p, generator=generator)
@@ -348,14 +318,10 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor:
-    """Indices drawn with the weights in each row, (..., num_samples) int64.
-
-    One sample a row, or several without replacement, by PyTorch's race of exponentials: the largest of
-    p / Exp(1). Several with replacement by inverting the running sums.
-
-    A GPU inverts them for one sample a row, too: one random number a row, not one for each weight, so that the
-    indices differ from the CPU's. It does not check the weights, since the program would have to wait: the index
-    of an invalid row has no meaning.
+    """Indices drawn with the weights in each row, (..., num_samples) int64: one a row, or several without replacement,
+    by PyTorch's race of exponentials, the largest of p / Exp(1); several with replacement by inverting the running
+    sums. A GPU inverts them for one sample a row, too, so that the indices differ from the CPU's, and does not check
+    the weights, since the program would have to wait.
 
     Raises RuntimeError: weights that are negative, not finite or all 0 (on the CPU); more samples than weights;
     more than 2²⁴ weights, as running sums in float32 tell no more apart.
@@ -374,10 +340,9 @@ def multinomial(
         raise RuntimeError(f"multinomial: the number of categories cannot exceed 2^24, got {weights.shape[-1]:,}")
     valid = np.isfinite(weights).all() and (weights >= 0).all() and (weights.sum(-1) > 0).all() if is_host else True
     if not valid:
-        raise RuntimeError(
-            "probability tensor contains either `inf`, `nan` or element < 0, or a row that sums to 0: "
-            "multinomial: the weights must be finite, not negative, and not all 0 in a row"
-        )
+        rule = "multinomial: the weights must be finite, not negative, and not all 0 in a row"
+        problem = "probability tensor contains either `inf`, `nan` or element < 0, or a row that sums to 0"
+        raise RuntimeError(f"{problem}: {rule}")
     if num_samples < 1 or (not replacement and num_samples > weights.shape[-1]):
         raise RuntimeError(f"multinomial: cannot draw {num_samples} samples without replacement from these weights")
     source = NoDraw() if input.is_meta else generator or default_generator
@@ -413,9 +378,6 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     return tensor_on(drawn, input.device)
 
 
-# The default stream -----------------------------------------------------------------------------------------
-
-
 @function
 def get_rng_state() -> Tensor:
     """The default generator's position, a tensor of bytes."""
@@ -429,16 +391,14 @@ def set_rng_state(new_state: Tensor) -> None:
     default_generator.set_state(new_state)
 
 
-@function
-def seed() -> int:
-    """Seed the default generator from the operating system, and return the seed."""
-    return default_generator.seed()
-
-
-@function
-def initial_seed() -> int:
-    """The seed that the default generator began with."""
-    return default_generator.initial_seed()
+_SEEDS = {
+    "seed": (
+        lambda: default_generator.seed(),
+        "Seed the default generator from the operating system; return the seed.",
+    ),
+    "initial_seed": (lambda: default_generator.initial_seed(), "The seed that the default generator began with."),
+}
+globals().update(brief(function, _SEEDS, "int"))
 
 
 @contextmanager

@@ -29,10 +29,8 @@ def _check_not_empty(input: Tensor, dim: Dims, name: str) -> None:
 def _check_float(input: Tensor, name: str) -> None:
     """Means and variances of integers are a mistake more often than a wish."""
     if kind_of(input.array) not in "fc":
-        raise RuntimeError(
-            f"{name}(): could not infer output dtype: the input must be of a floating-point dtype, not "
-            f"{input.dtype}. Convert it with .float()"
-        )
+        problem = f"the input must be of a floating-point dtype, not {input.dtype}. Convert it with .float()"
+        raise RuntimeError(f"{name}(): could not infer output dtype: {problem}")
 
 
 def _listed(dim: Any) -> tuple[int, ...]:
@@ -69,15 +67,8 @@ def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any =
 
 
 def _spread(op: Op, doc: str) -> Callable[..., Tensor]:
-    """``var`` and ``std``."""
-
     def spread(
-        input: Tensor,
-        dim: Dims = None,
-        unbiased: bool = True,
-        keepdim: bool = False,
-        *,
-        correction: float | None = None,
+        input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
     ) -> Tensor:
         _check_float(input, op.name)
         dim, unbiased = (None, dim) if isinstance(dim, bool) else (dim, unbiased)
@@ -170,14 +161,11 @@ def max(input: Tensor, *, other: Tensor) -> Tensor: ...
 
 @method
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor,
-    the elementwise maximum.
+    """The largest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``maximum``.
 
-    >>> x = mg.tensor([[1, 5], [7, 2]])
-    >>> x.max()
+    >>> mg.tensor([[1, 5], [7, 2]]).max()
     tensor(7)
-    >>> values, indices = x.max(dim=1)
-    >>> values, indices
+    >>> tuple(mg.tensor([[1, 5], [7, 2]]).max(dim=1))
     (tensor([5, 7]), tensor([1, 0]))
     """
     return _extreme(input, dim if other is None else other, keepdim, "max")
@@ -195,8 +183,7 @@ def min(input: Tensor, *, other: Tensor) -> Tensor: ...
 
 @method
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    """The smallest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor,
-    the elementwise minimum.
+    """The smallest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``minimum``.
 
     >>> mg.tensor([3, 1, 2]).min()
     tensor(1)
@@ -229,8 +216,7 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
 
 @method
 def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
-    """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|; "nuc" is the sum of the singular
-    values of matrices.
+    """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf the largest |x|; "nuc" the sum of singular values.
 
     >>> mg.tensor([3.0, 4.0]).norm()
     tensor(5.)
@@ -240,8 +226,16 @@ def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool 
 
 @rounded_once
 def _norm(input: Tensor, p: float | str, dim: Dims, keepdim: bool) -> Tensor:
-    if p == "nuc":
-        return _nuclear(input, dim, keepdim)
+    if p == "nuc":  # the sum of the singular values of the matrices in two axes, of a matrix by default
+        places = _listed((0, 1) if dim is None and input.array.ndim == 2 else () if dim is None else dim)
+        if len(places) != 2:
+            matrices = f"that of two axes, but got dim={dim} of {input.array.ndim} axes"
+            raise RuntimeError(f"norm: the nuclear norm is {matrices}")
+        first, second = (axis(d, input.array.ndim) for d in places)
+        total = sum(look_up("minigrad", "linalg").svdvals(input.movedim((first, second), (-2, -1))), -1)
+        for place in sorted((first, second)) if keepdim else ():
+            total = total.unsqueeze(place)
+        return total
     p = 2.0 if p == "fro" else float(p)
     input = input.abs() if input.is_complex() else input
     if math.isinf(p):
@@ -252,21 +246,6 @@ def _norm(input: Tensor, p: float | str, dim: Dims, keepdim: bool) -> Tensor:
     if p == 1:
         return sum(input.abs(), dim, keepdim)
     return apply(r.norm, (input, p, axes(dim, input.array.ndim), keepdim))
-
-
-def _nuclear(input: Tensor, dim: Any, keepdim: bool) -> Tensor:
-    """The sum of the singular values of the matrices in two axes, of a matrix by default."""
-    places = _listed((0, 1) if dim is None and input.array.ndim == 2 else () if dim is None else dim)
-    if len(places) != 2:
-        raise RuntimeError(f"norm: the nuclear norm is that of two axes, but got dim={dim} of {input.array.ndim} axes")
-    first, second = (axis(d, input.array.ndim) for d in places)
-    total: Tensor = sum(look_up("minigrad", "linalg").svdvals(input.movedim((first, second), (-2, -1))), -1)
-    for place in sorted((first, second)) if keepdim else ():
-        total = total.unsqueeze(place)
-    return total
-
-
-# Areas and lengths ------------------------------------------------------------------------------------------
 
 
 @function

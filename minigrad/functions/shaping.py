@@ -15,21 +15,19 @@ from ..backend.dtype import DType, as_dtype, contiguous_format, get_default_dtyp
 from ..ops import indexing as indexing_ops
 from ..ops import joining as joining_ops
 from ..ops import shape as s
+from ..ops.op import Op
 from ..ops.reduction import sum_to
 from ..tensor import Tensor, apply, wrap
 from .arguments import axis, common_shape, raw, rounded_once, sizes
-from .define import attribute, function, method, named, reshaping
+from .define import attribute, brief, function, method, named, reshaping
 
 
 @method
 def reshape(input: Tensor, *lengths: Any, shape: Any = None) -> Tensor:
     """The same elements in another shape, in the same memory if possible; one length may be -1, for the rest.
 
-    >>> mg.arange(6).reshape(2, 3)
-    tensor([[0, 1, 2],
-            [3, 4, 5]])
-    >>> mg.arange(6).reshape(3, -1).shape
-    minigrad.Size([3, 2])
+    >>> mg.arange(6).reshape(2, -1).tolist()
+    [[0, 1, 2], [3, 4, 5]]
     """
     return apply(s.reshape, (input, _resolved(input, sizes(lengths if shape is None else shape))))
 
@@ -51,10 +49,8 @@ def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Ten
     """``reshape`` that never copies; with a dtype, the same bytes read as that dtype, which has no gradient. Raises
     RuntimeError: the memory's order does not allow it; use ``reshape``.
 
-    >>> x = mg.zeros(4)
-    >>> x.view(2, 2)[0, 0] = 1
-    >>> x
-    tensor([1., 0., 0., 0.])
+    >>> mg.arange(6).view(2, -1).tolist()
+    [[0, 1, 2], [3, 4, 5]]
     """
     if size is not None or dtype is not None:
         shape = (dtype if size is None else size,)
@@ -62,10 +58,9 @@ def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Ten
         return _bytes_read_as(input, as_dtype(shape[0]))
     out: Tensor = apply(s.reshape, (input, _resolved(input, sizes(shape))))
     if out._changes is not input._changes and input.array.size:
-        raise RuntimeError(
-            "view size is not compatible with input tensor's size and stride (at least one dimension spans "
-            "across two contiguous subspaces). Use .reshape(...) instead."
-        )
+        problem = "at least one dimension spans across two contiguous subspaces"
+        sizes_are = f"view size is not compatible with input tensor's size and stride ({problem})"
+        raise RuntimeError(f"{sizes_are}. Use .reshape(...) instead.")
     return out
 
 
@@ -108,10 +103,8 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Two axes exchanged.
 
-    >>> mg.tensor([[1, 2, 3], [4, 5, 6]]).transpose(0, 1)
-    tensor([[1, 4],
-            [2, 5],
-            [3, 6]])
+    >>> mg.tensor([[1, 2, 3], [4, 5, 6]]).transpose(0, 1).tolist()
+    [[1, 4], [2, 5], [3, 6]]
     """
     n = input.array.ndim
     first, second = axis(dim0, n), axis(dim1, n)
@@ -125,9 +118,8 @@ swapaxes = swapdims = transpose
 def t(input: Tensor) -> Tensor:
     """A matrix with its axes exchanged; vectors and scalars as they are.
 
-    >>> mg.tensor([[1, 2], [3, 4]]).t()
-    tensor([[1, 3],
-            [2, 4]])
+    >>> mg.tensor([[1, 2], [3, 4]]).t().tolist()
+    [[1, 3], [2, 4]]
     """
     if input.array.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.array.ndim}D")
@@ -136,8 +128,7 @@ def t(input: Tensor) -> Tensor:
 
 @method
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """Axes moved to other places, the rest in order. Raises RuntimeError: an axis is named twice, or their numbers
-    differ.
+    """Axes moved to other places, the rest in order. Raises RuntimeError: an axis twice, or numbers that differ.
 
     >>> mg.zeros(2, 3, 4).movedim(0, -1).shape
     minigrad.Size([3, 4, 2])
@@ -172,10 +163,8 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 def squeeze(input: Tensor, dim: Any = None, *dims: int) -> Tensor:
     """Without axes of length 1: all of them, or those that are given, as numbers or in one sequence.
 
-    >>> mg.zeros(1, 3, 1).squeeze().shape
-    minigrad.Size([3])
-    >>> mg.zeros(1, 3, 1).squeeze(0).shape
-    minigrad.Size([3, 1])
+    >>> mg.zeros(1, 3, 1).squeeze().shape, mg.zeros(1, 3, 1).squeeze(0).shape
+    (minigrad.Size([3]), minigrad.Size([3, 1]))
     """
     if dim is not None:
         dim = (dim, *dims) if isinstance(dim, int) else dim
@@ -222,55 +211,25 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 def expand(input: Tensor, *shape: Any, size: Any = None, implicit: bool = False) -> Tensor:
     """Axes of length 1 repeated without a copy; -1 keeps a length.
 
-    >>> mg.tensor([[1], [2]]).expand(-1, 3)
-    tensor([[1, 1, 1],
-            [2, 2, 2]])
+    >>> mg.tensor([[1], [2]]).expand(-1, 3).tolist()
+    [[1, 1, 1], [2, 2, 2]]
     """
     target, source = sizes(shape if size is None else size), input.array.shape
     if len(target) < len(source):
-        raise RuntimeError(
-            f"expand: the number of sizes provided ({len(target)}) must be greater or equal to the number of "
-            f"dimensions in the tensor ({len(source)})"
-        )
+        least = f"greater or equal to the number of dimensions in the tensor ({len(source)})"
+        raise RuntimeError(f"expand: the number of sizes provided ({len(target)}) must be {least}")
     if any(n < 0 for n in target[: len(target) - len(source)]):
-        raise RuntimeError(
-            f"expand: -1 leaves an axis as it is, but the first of {list(target)} are new: the tensor has "
-            f"shape {list(source)}"
-        )
+        problem = f"but the first of {list(target)} are new: the tensor has shape {list(source)}"
+        raise RuntimeError(f"expand: -1 leaves an axis as it is, {problem}")
     padded = (1,) * (len(target) - len(source)) + tuple(source)
     full = tuple(old if new == -1 else new for new, old in zip(target, padded, strict=True))
     for i, (new, old) in enumerate(zip(full, padded, strict=True)):
         if old not in (1, new):
+            place = f"non-singleton dimension {i}. Target sizes: {list(target)}. Tensor sizes: {list(source)}"
             raise RuntimeError(
-                f"The expanded size of the tensor ({new}) must match the existing size ({old}) at non-singleton "
-                f"dimension {i}. Target sizes: {list(target)}. Tensor sizes: {list(source)}"
+                f"The expanded size of the tensor ({new}) must match the existing size ({old}) at {place}"
             )
     return apply(s.broadcast_to, (input, full))
-
-
-def _as(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The method that does what a function does, to the shape of another tensor."""
-
-    def like(input: Tensor, other: Tensor) -> Tensor:
-        return function(input, other.array.shape)
-
-    name = function.__name__
-    return method(free=False)(named(like, f"{name}_as", f"``{name}`` to the shape of another tensor."))
-
-
-view_as, reshape_as, expand_as = _as(view), _as(reshape), _as(expand)
-
-
-@method
-def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
-    """``expand`` by its name in torch.
-
-    >>> mg.broadcast_to(mg.tensor([1, 2]), (3, 2))
-    tensor([[1, 2],
-            [1, 2],
-            [1, 2]])
-    """
-    return expand(input, *size)
 
 
 @function
@@ -284,9 +243,8 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
 def repeat(input: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
     """Copies laid out ``repeats`` times along each axis; more numbers than axes make new ones in front.
 
-    >>> mg.tensor([1, 2]).repeat(2, 2)
-    tensor([[1, 2, 1, 2],
-            [1, 2, 1, 2]])
+    >>> mg.tensor([1, 2]).repeat(2, 2).tolist()
+    [[1, 2, 1, 2], [1, 2, 1, 2]]
     """
     counts = sizes(counts if repeats is None else repeats)
     if len(counts) < input.array.ndim:
@@ -305,8 +263,7 @@ def tile(input: Tensor, *repeats: Any, dims: Any = None) -> Tensor:
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Each element of an axis several times in a row; flattened if ``dim`` is None. Of counts alone, each
-    index that many times.
+    """Each element of an axis, or of all, several times in a row; of counts alone, each index that many times.
 
     >>> mg.tensor([1, 2]).repeat_interleave(3)
     tensor([1, 1, 1, 2, 2, 2])
@@ -322,8 +279,7 @@ def repeat_interleave(
 
 @method
 def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
-    """The order of elements reversed along ``dims`` (numbers, or one sequence of them). Raises RuntimeError: an axis is
-    there twice.
+    """The order reversed along ``dims`` (numbers, or one sequence of them). Raises RuntimeError: an axis twice.
 
     >>> mg.tensor([1, 2, 3]).flip(0)
     tensor([3, 2, 1])
@@ -336,8 +292,7 @@ def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
 
 @method
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
-    """Elements moved along ``dims``; those that fall off come in at the other end. Raises RuntimeError: shifts and axes
-    are not equally many.
+    """Elements moved along ``dims``, around the ends. Raises RuntimeError: shifts and axes are not equally many.
 
     >>> mg.arange(5).roll(2)
     tensor([3, 4, 0, 1, 2])
@@ -369,10 +324,8 @@ def _together(tensors: Sequence[Tensor], name: str) -> tuple[Tensor, ...]:
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors one after another along an axis that they have; their other axes are equal.
 
-    >>> mg.cat([mg.zeros(1, 2), mg.ones(2, 2)])
-    tensor([[0., 0.],
-            [1., 1.],
-            [1., 1.]])
+    >>> mg.cat([mg.zeros(1, 2), mg.ones(2, 2)]).tolist()
+    [[0.0, 0.0], [1.0, 1.0], [1.0, 1.0]]
     """
     if isinstance(tensors, Tensor):
         raise TypeError("cat(): argument 'tensors' must be tuple of Tensors, not Tensor")
@@ -384,32 +337,26 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     for n, other in enumerate(listed):
         shape, first = other.array.shape, listed[0].array.shape
         if len(shape) != len(first) or shape[:place] + shape[place + 1 :] != first[:place] + first[place + 1 :]:
-            raise RuntimeError(
-                f"cat: sizes of tensors must match except in dimension {place}: tensor 0 has shape "
-                f"{tuple(first)}, tensor {n} has shape {tuple(shape)}"
-            )
+            shapes = f"tensor 0 has shape {tuple(first)}, tensor {n} has shape {tuple(shape)}"
+            raise RuntimeError(f"cat: sizes of tensors must match except in dimension {place}: {shapes}")
     return apply(joining_ops.concatenate, (place, *listed))
 
 
-concat = cat
-concatenate = cat
+concat = concatenate = cat
 
 
 @function
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors of one shape side by side along a new axis.
 
-    >>> mg.stack([mg.tensor([1, 2]), mg.tensor([3, 4])])
-    tensor([[1, 2],
-            [3, 4]])
+    >>> mg.stack([mg.tensor([1, 2]), mg.tensor([3, 4])]).tolist()
+    [[1, 2], [3, 4]]
     """
     listed = _together(tensors, "stack")
     for n, other in enumerate(listed):
         if other.array.shape != listed[0].array.shape:
-            raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(listed[0].array.shape)} at "
-                f"entry 0 and {list(other.array.shape)} at entry {n}"
-            )
+            sizes = f"{list(listed[0].array.shape)} at entry 0 and {list(other.array.shape)} at entry {n}"
+            raise RuntimeError(f"stack expects each tensor to be equal size, but got {sizes}")
     return apply(joining_ops.stack, (axis(dim, listed[0].array.ndim + 1), *listed))
 
 
@@ -445,10 +392,8 @@ def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int =
     else:
         parts = tuple(split_size_or_sections)
         if sum(parts) != length:
-            raise RuntimeError(
-                f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at "
-                f"dimension {place}), but got split_sizes={list(parts)}"
-            )
+            total = f"{length} (input tensor's size at dimension {place}), but got split_sizes={list(parts)}"
+            raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {total}")
     return apply(joining_ops.split, (input, parts, place))
 
 
@@ -456,8 +401,8 @@ def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int =
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """About ``chunks`` pieces of equal length; of an empty axis so many empty ones.
 
-    >>> [part.tolist() for part in mg.arange(6).chunk(3)]
-    [[0, 1], [2, 3], [4, 5]]
+    >>> mg.arange(4).chunk(2)
+    (tensor([0, 1]), tensor([2, 3]))
     """
     if chunks < 1:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
@@ -469,9 +414,8 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along an axis.
 
-    >>> a, b = mg.tensor([[1, 2], [3, 4]]).unbind()
-    >>> b
-    tensor([3, 4])
+    >>> mg.tensor([[1, 2], [3, 4]]).unbind()
+    (tensor([1, 2]), tensor([3, 4]))
     """
     if input.array.ndim == 0:
         raise RuntimeError("unbind: a tensor without axes cannot be taken apart")
@@ -514,42 +458,30 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
 
 
 def _two_axes(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
-    """Two different axes, as numbers from 0."""
     first, second = axis(dim1, ndim), axis(dim2, ndim)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     return first, second
 
 
-@method(in_place=True)
-def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The lower triangle of the last two axes.
+def _triangle(op: Op, doc: str) -> Callable[..., Tensor]:
+    def triangle(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+        if input.array.ndim < 2:
+            raise RuntimeError(f"{op.name}: input tensor must have at least 2 dimensions, it has {input.array.ndim}")
+        return apply(op, (input, diagonal))
 
-    >>> mg.ones(3, 3).tril()
-    tensor([[1., 0., 0.],
-            [1., 1., 0.],
-            [1., 1., 1.]])
-    """
-    _check_matrix(input, "tril")
-    return apply(s.tril, (input, diagonal))
+    return method(in_place=True)(named(triangle, op.name, doc))
 
 
-@method(in_place=True)
-def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The upper triangle of the last two axes.
+tril = _triangle(
+    s.tril,
+    """The lower triangle of the last two axes, with the diagonals up to number ``diagonal``, 0 being the main one.
 
-    >>> mg.ones(3, 3).triu(diagonal=1)
-    tensor([[0., 1., 1.],
-            [0., 0., 1.],
-            [0., 0., 0.]])
-    """
-    _check_matrix(input, "triu")
-    return apply(s.triu, (input, diagonal))
-
-
-def _check_matrix(input: Tensor, name: str) -> None:
-    if input.array.ndim < 2:
-        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, it has {input.array.ndim}")
+    >>> mg.ones(3, 3).tril().tolist()
+    [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 1.0]]
+    """,
+)
+triu = _triangle(s.triu, "The upper triangle of the last two axes, with the diagonals from number ``diagonal`` on.")
 
 
 @function
@@ -557,10 +489,8 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     """Coordinate grids of vectors: grid i varies along axis i; with "xy" the first two axes are exchanged. Raises
     RuntimeError: no tensors, one of more than one axis, several dtypes, or another indexing.
 
-    >>> rows, columns = mg.meshgrid(mg.arange(2), mg.arange(3), indexing="ij")
-    >>> rows
-    tensor([[0, 0, 0],
-            [1, 1, 1]])
+    >>> [grid.tolist() for grid in mg.meshgrid(mg.arange(2), mg.arange(2), indexing="ij")]
+    [[[0, 0], [1, 1]], [[0, 1], [0, 1]]]
     """
     listed = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
     if not listed:
@@ -585,9 +515,8 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor itself where its memory is in order, or in that of a memory format, else a copy in order.
 
-    >>> x = mg.zeros(2, 3).t()
-    >>> x.is_contiguous(), x.contiguous().is_contiguous()
-    (False, True)
+    >>> mg.zeros(2, 3).t().contiguous().is_contiguous()
+    True
     """
     kind = memory_format or contiguous_format
     return input if input.is_contiguous(kind) else input.clone(memory_format=kind)
@@ -596,12 +525,6 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
 moveaxis = movedim
 split_with_sizes = unsafe_split = unsafe_split_with_sizes = split
 unsafe_chunk = chunk
-
-
-@method
-def ravel(input: Tensor) -> Tensor:
-    """All elements along one axis."""
-    return reshape(input, -1)
 
 
 @method
@@ -631,14 +554,9 @@ def diff(
 @function
 @rounded_once
 def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
-    """Slopes along each axis by central differences, at the ends by one-sided ones of order ``edge_order``.
-
-    Args:
-        spacing: the distance of neighbours, 1 if None; one for each axis; or for each axis their places.
-        dim: an axis, or several; all by default.
-
-    Raises RuntimeError: an axis of ``edge_order`` elements or fewer, another order, or spacings for other axes.
-    """
+    """Slopes along axes (all by default) by central differences, at the ends by one-sided ones of order ``edge_order``.
+    ``spacing``: the distance of neighbours, 1 if None; one for each axis; or for each axis their places. Raises
+    RuntimeError: an axis of ``edge_order`` elements or fewer, another order, or spacings for other axes."""
     n = input.array.ndim
     places = [axis(d, n) for d in (range(n) if dim is None else sizes((dim,)))]
     if len(set(places)) < len(places):
@@ -649,9 +567,8 @@ def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order:
     if edge_order not in (1, 2):
         raise RuntimeError("gradient only supports edge_order=1 and edge_order=2.")
     if short := [d for d in places if input.array.shape[d] <= edge_order]:
-        raise RuntimeError(
-            f"gradient expected each dimension size to be at least edge_order+1: axis {short[0]} of {list(input.shape)}"
-        )
+        least = f"at least edge_order+1: axis {short[0]} of {list(input.shape)}"
+        raise RuntimeError(f"gradient expected each dimension size to be {least}")
     return tuple(_slopes(input, d, step, edge_order) for d, step in zip(places, steps, strict=True))
 
 
@@ -696,9 +613,8 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A vector as the diagonal of a matrix; of a matrix its diagonal.
 
-    >>> mg.diag(mg.tensor([1, 2]))
-    tensor([[1, 0],
-            [0, 2]])
+    >>> mg.diag(mg.tensor([1, 2])).tolist()
+    [[1, 0], [0, 2]]
     """
     if input.array.ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.array.ndim}D")
@@ -708,23 +624,11 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 
 
 @method
-def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """All elements as the diagonal of a matrix."""
-    return diag(ravel(input), offset)
-
-
-@method
 def trace(input: Tensor) -> Tensor:
     """The sum of a matrix's diagonal."""
     if input.array.ndim != 2:
         raise RuntimeError("trace: expected a matrix")
     return diagonal(input).sum()
-
-
-@method
-def fliplr(input: Tensor) -> Tensor:
-    """The order along axis 1 reversed."""
-    return flip(input, 1)
 
 
 @method
@@ -792,43 +696,24 @@ hsplit = _split_along("hsplit", 1, 1, "axis 1, of vectors along axis 0")
 vsplit, dsplit = _split_along("vsplit", 0, 2, "axis 0"), _split_along("dsplit", 2, 3, "axis 2")
 
 
-def _each(make: Any, tensors: tuple[Any, ...]) -> Any:
-    """A function of one tensor applied to one, to several, or to those in a sequence."""
-    if len(tensors) == 1 and not isinstance(tensors[0], (tuple, list)):
-        return make(tensors[0])
-    return tuple(make(t) for t in (tensors[0] if len(tensors) == 1 else tensors))
+def _at_least(n: int, lift: Callable[[Tensor], Tensor], doc: str) -> Callable[..., Any]:
+    """A function of one tensor, of several, or of those in a sequence, that gives them ``n`` axes."""
+
+    def at_least(*tensors: Any) -> Any:
+        if len(tensors) == 1 and not isinstance(tensors[0], (tuple, list)):
+            return tensors[0] if tensors[0].array.ndim >= n else lift(tensors[0])
+        return tuple(at_least(t) for t in (tensors[0] if len(tensors) == 1 else tensors))
+
+    return function(named(at_least, f"atleast_{n}d", doc))
 
 
-@function
-def atleast_1d(*tensors: Any) -> Any:
-    """Tensors without axes as vectors."""
-    return _each(lambda t: t if t.array.ndim else reshape(t, 1), tensors)
-
-
-@function
-def atleast_2d(*tensors: Any) -> Any:
-    """Tensors of fewer than two axes with axes of length 1 in front."""
-    return _each(lambda t: t if t.array.ndim > 1 else reshape(t, 1, -1), tensors)
-
-
-@function
-def atleast_3d(*tensors: Any) -> Any:
-    """Tensors of fewer than three axes: a vector becomes (1, N, 1), a matrix (M, N, 1)."""
-    return _each(lambda t: t if t.array.ndim > 2 else unsqueeze(atleast_2d(t), -1), tensors)
-
-
-@function
-def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """``cat`` along axis 2, after ``atleast_3d``."""
-    return cat([atleast_3d(t) for t in tensors], 2)
-
-
-@function
-def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """``cat`` along axis 1, vectors as columns."""
-    return cat([t if t.array.ndim > 1 else reshape(t, -1, 1) for t in tensors], 1)
-
-
+atleast_1d = _at_least(1, lambda t: reshape(t, 1), "Tensors without axes as vectors.")
+atleast_2d = _at_least(2, lambda t: reshape(t, 1, -1), "Tensors of fewer than two axes with axes of length 1 in front.")
+atleast_3d = _at_least(
+    3,
+    lambda t: unsqueeze(atleast_2d(t), -1),
+    "Tensors of fewer than three axes: a vector becomes (1, N, 1), a matrix (M, N, 1).",
+)
 row_stack = vstack
 
 
@@ -849,7 +734,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All ways to take one element of each vector, a row each."""
     if len(tensors) == 1:
         return tensors[0]
-    return stack([ravel(grid) for grid in meshgrid(*tensors, indexing="ij")], 1)
+    return stack([reshape(grid, -1) for grid in meshgrid(*tensors, indexing="ij")], 1)
 
 
 @function
@@ -861,12 +746,6 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     places = np.empty((count, r), np.int64)  # before there are as many tuples, which would fill the memory bit by bit
     places[:] = np.array(list(choose(range(size), r)), np.int64).reshape(count, r)
     return input[wrap(places)]
-
-
-@method
-def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """A copy of ``narrow``."""
-    return narrow(input, dim, start, length).clone()
 
 
 @method(free=False)
@@ -889,8 +768,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     """Elements of the memory that the tensor shows, or shows a part of, by sizes and steps, in elements: on the CPU a
     view of a tensor that shows all of its memory, in order, and else a copy. The gradient is that of the elements that
     are the tensor's; changed in place it has none. ``storage_offset``: where to begin in that memory; by default where
-    the tensor does. Raises RuntimeError: the elements would lie outside of the memory, or some of the tensor's share a
-    place."""
+    the tensor does. Raises RuntimeError: elements would lie outside of the memory, or the tensor's share a place."""
     place = _in_memory(input, size, stride, storage_offset)
     return apply(joining_ops.as_strided, (input, *place))
 
@@ -902,18 +780,14 @@ def _in_memory(input: Tensor, size: Any, stride: Any, offset: int | None) -> tup
     start = start if offset is None else int(offset)
     if len(shape) != len(steps):
         raise RuntimeError(f"as_strided: mismatch in length of strides {list(steps)} and shape {list(shape)}")
+    numbers = f"as_strided: sizes {list(shape)}, strides {list(steps)} and offset {start}"
     if any(n < 0 for n in (*shape, *steps, start)):
-        raise RuntimeError(
-            f"as_strided: sizes {list(shape)}, strides {list(steps)} and offset {start} must not be negative"
-        )
+        raise RuntimeError(f"{numbers} must not be negative")
     if any(step == 0 and n > 1 for step, n in zip(input.array.strides, input.array.shape, strict=True)):
         raise RuntimeError("as_strided: elements of the tensor share memory (expand() makes such): clone() it first")
     last = start + sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
     if 0 not in shape and last >= length:
-        raise RuntimeError(
-            f"as_strided: sizes {list(shape)}, strides {list(steps)} and offset {start} reach beyond the "
-            f"{length} elements of the tensor's memory"
-        )
+        raise RuntimeError(f"{numbers} reach beyond the {length} elements of the tensor's memory")
     return shape, steps, start
 
 
@@ -927,10 +801,8 @@ def as_strided_scatter(
     if not input.array.flags.c_contiguous or joining_ops.place_in_memory(input.array)[1] != input.array.size:
         raise RuntimeError("as_strided_scatter: the tensor must fill its memory in order: call .clone() first")
     if src.array.shape != shape:
-        raise RuntimeError(
-            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
-            f"{list(shape)}"
-        )
+        sizes = f"src size = {list(src.shape)}, slice size = {list(shape)}"
+        raise RuntimeError(f"expected src to have a size equal to the slice of self. {sizes}")
     places = joining_ops.strided_places(xp(input.array), shape, steps, start)
     if np.unique(places).size < places.size:
         raise RuntimeError("as_strided_scatter: two elements of src would go to one place in memory")
@@ -973,25 +845,10 @@ def slice_scatter(
     return _with(input, src, lambda x: x[(*lead, slice(start, end, step))])
 
 
-@method
-def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A copy whose diagonal is ``src``."""
-    return _with(input, src, lambda x: diagonal(x, offset, dim1, dim2))
-
-
 def _with(input: Tensor, src: Tensor, view_of: Any) -> Tensor:
     out = input.clone()
     view_of(out).copy_(src)
     return out
-
-
-# Transposes -------------------------------------------------------------------------------------------------
-
-
-@attribute
-def T(input: Tensor) -> Tensor:
-    """The axes in reverse order."""
-    return permute(input, tuple(range(input.array.ndim))[::-1])
 
 
 @attribute
@@ -1003,12 +860,6 @@ def mT(input: Tensor) -> Tensor:
 
 
 @attribute
-def mH(input: Tensor) -> Tensor:
-    """The last two axes exchanged, and conjugated."""
-    return mT(input).conj()
-
-
-@attribute
 def H(input: Tensor) -> Tensor:
     """A matrix transposed and conjugated. Raises RuntimeError: it has neither 0 nor 2 axes."""
     if input.array.ndim not in (0, 2):
@@ -1016,7 +867,36 @@ def H(input: Tensor) -> Tensor:
     return mT(input).conj() if input.array.ndim else input.conj()
 
 
-@method(free=False)
-def adjoint(input: Tensor) -> Tensor:
-    """``mH`` as a method."""
-    return mT(input).conj()
+_METHODS = {
+    "ravel": (lambda input: reshape(input, -1), "All elements along one axis."),
+    "broadcast_to": (lambda input, size: expand(input, *size), "``expand`` by its name in torch."),
+    "fliplr": (lambda input: flip(input, 1), "The order along axis 1 reversed."),
+    "diagflat": (lambda input, offset=0: diag(reshape(input, -1), offset), "All elements as the diagonal of a matrix."),
+    "narrow_copy": (
+        lambda input, dim, start, length: narrow(input, dim, start, length).clone(),
+        "A copy of ``narrow``.",
+    ),
+    "diagonal_scatter": (
+        lambda input, src, offset=0, dim1=0, dim2=1: _with(input, src, lambda x: diagonal(x, offset, dim1, dim2)),
+        "A copy whose diagonal is ``src``.",
+    ),
+}
+_OF_SEVERAL = {
+    "dstack": (lambda tensors: cat([*atleast_3d(tensors)], 2), "``cat`` along axis 2, after ``atleast_3d``."),
+    "column_stack": (
+        lambda tensors: cat([t if t.array.ndim > 1 else reshape(t, -1, 1) for t in tensors], 1),
+        "``cat`` along axis 1, vectors as columns.",
+    ),
+}
+_PROPERTIES = {
+    "T": (lambda input: permute(input, tuple(range(input.array.ndim))[::-1]), "The axes in reverse order."),
+    "mH": (lambda input: mT(input).conj(), "The last two axes exchanged, and conjugated."),
+}
+_OF_TENSORS = {
+    "adjoint": (lambda input: mT(input).conj(), "``mH`` as a method."),
+    "expand_as": (lambda input, other: expand(input, other.shape), "``expand`` to a tensor's shape."),
+    "reshape_as": (lambda input, other: reshape(input, other.shape), "``reshape`` to a tensor's shape."),
+    "view_as": (lambda input, other: view(input, other.shape), "``view`` to a tensor's shape."),
+}
+globals().update(brief(method, _METHODS) | brief(function, _OF_SEVERAL))
+globals().update(brief(attribute, _PROPERTIES) | brief(method(free=False), _OF_TENSORS))

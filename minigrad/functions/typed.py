@@ -24,9 +24,8 @@ class TensorType(type):
     def __call__(cls, *data: Any, device: Any = None) -> Any:
         where = cls.device_type if device is None else Device(device)
         if isinstance(where, Device) and where.type != cls.device_type:
-            raise RuntimeError(
-                f"legacy constructor expects device type: {cls.device_type} but device type: {where.type} was passed"
-            )
+            passed = f"{cls.device_type} but device type: {where.type} was passed"
+            raise RuntimeError(f"legacy constructor expects device type: {passed}")
         if len(data) == 1 and not isinstance(data[0], (int, Size)):
             return tensor(data[0], dtype=cls.dtype, device=where)
         return empty(*(data or (0,)), dtype=cls.dtype, device=where)
@@ -44,48 +43,24 @@ class TensorType(type):
         return f"{cls.__module__}.{cls.__name__}"
 
 
-_NAMES = {
-    "Float": dt.float32,
-    "Double": dt.float64,
-    "Half": dt.float16,
-    "Long": dt.int64,
-    "Int": dt.int32,
-    "Short": dt.int16,
-    "Char": dt.int8,
-    "Byte": dt.uint8,
-    "Bool": dt.bool_,
-    "BFloat16": dt.bfloat16,
-    "ComplexFloat": dt.complex64,
-    "ComplexDouble": dt.complex128,
-    **{d.name.capitalize().replace("Uint", "UInt"): d for d in dt.STORED if d is not dt.bfloat16},
-}
+_PUBLIC = {name.capitalize(): dtype for name, dtype in dt._ALIASES.items() if not dtype.is_complex}
+_PUBLIC |= {"Bool": dt.bool_, "BFloat16": dt.bfloat16}
+_NAMES = {**_PUBLIC, "ComplexFloat": dt.complex64, "ComplexDouble": dt.complex128}
+_NAMES |= {d.name.capitalize().replace("Uint", "UInt"): d for d in dt.STORED if d is not dt.bfloat16}
 
 
 @cache
 def _types(device_type: str) -> dict[str, Any]:
-    """The types of a kind of device, by their names."""
     module = "torch" if device_type == "cpu" else f"torch.{device_type}"
-    return {
-        f"{name}Tensor": TensorType(
-            f"{name}Tensor",
-            (),
-            {
-                "dtype": dtype,
-                "device_type": device_type,
-                "places": Places(),
-                "__module__": module,
-                "__doc__": f"Tensors of {dtype.name} on the {device_type.upper()}: of sizes, or of values.",
-            },
-        )
-        for name, dtype in _NAMES.items()
-    }
+    types = {}
+    for name, dtype in _NAMES.items():
+        doc = f"Tensors of {dtype.name} on the {device_type.upper()}: of sizes, or of values."
+        attributes = {"dtype": dtype, "device_type": device_type, "places": Places(), "__doc__": doc}
+        types[f"{name}Tensor"] = TensorType(f"{name}Tensor", (), {**attributes, "__module__": module})
+    return types
 
 
-CPU = _types("cpu")
-FloatTensor, DoubleTensor, HalfTensor = CPU["FloatTensor"], CPU["DoubleTensor"], CPU["HalfTensor"]
-LongTensor, IntTensor, ShortTensor = CPU["LongTensor"], CPU["IntTensor"], CPU["ShortTensor"]
-CharTensor, ByteTensor, BoolTensor = CPU["CharTensor"], CPU["ByteTensor"], CPU["BoolTensor"]
-BFloat16Tensor = CPU["BFloat16Tensor"]
+globals().update({f"{name}Tensor": _types("cpu")[f"{name}Tensor"] for name in _PUBLIC})
 cuda = SimpleNamespace(**_types("cuda"))  # for the table of other spellings
 
 
@@ -115,8 +90,7 @@ def typename(obj: Any) -> str:
 
 @function
 def set_default_tensor_type(t: Any) -> None:
-    """Make a floating-point type the default of new tensors, by itself or by its name. Raises TypeError: there is no
-    such type, or it is of integers."""
+    """Make a floating-point type, or that of a name, the default of new tensors. Raises TypeError: any other."""
     kind = find(t)
     if kind is None:
         raise TypeError(f"invalid type object: {t!r} is no tensor type")

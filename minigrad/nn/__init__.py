@@ -8,16 +8,12 @@ from . import utils as utils
 from .activation import *
 from .attention import *
 from .containers import *
-from .convolution import *
-from .dropout import *
 from .embedding import *
 from .linear import *
 from .loss import *
 from .module import Module as Module
 from .normalization import *
 from .parameter import *
-from .pooling import *
-from .positional import *
 from .recurrent import *
 from .shaping import *
 from .transformer import *

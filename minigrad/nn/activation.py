@@ -1,4 +1,4 @@
-"""Activations as layers."""
+"""Activations and dropout as layers."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import Any
 from ..tensor import Tensor
 from . import functional as F
 from . import init as fillers
+from .functional._checks import probability
 from .layer import FunctionLayer, Layer
 from .module import Module
 from .parameter import Parameter
 
-__all__ = ["CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU"]
-__all__ += ["LogSigmoid", "LogSoftmax", "Mish", "PReLU", "ReLU", "ReLU6", "RReLU", "SELU", "Sigmoid", "SiLU"]
-__all__ += ["Softmax", "Softmax2d", "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink"]
-__all__ += ["Threshold"]
+__all__ = ["AlphaDropout", "CELU", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "ELU", "FeatureAlphaDropout"]
+__all__ += ["GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU", "LogSigmoid"]
+__all__ += ["LogSoftmax", "Mish", "PReLU", "ReLU", "ReLU6", "RReLU", "SELU", "Sigmoid", "SiLU", "Softmax", "Softmax2d"]
+__all__ += ["Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold"]
 
 
 class _InPlace(FunctionLayer, fields=True):
@@ -25,24 +26,13 @@ class _AlongAxis(FunctionLayer, fields=True):
     dim: int | None = None
 
 
-class ReLU(_InPlace, function=F.relu):
-    """max(x, 0).
-
-    >>> nn.ReLU()(mg.tensor([-1.0, 2.0]))
-    tensor([0., 2.])
-    """
+class ReLU(_InPlace, function=F.relu): ...
 
 
 class SiLU(_InPlace, function=F.silu): ...
 
 
 class GELU(FunctionLayer, function=F.gelu):
-    """x Φ(x) (Hendrycks and Gimpel 2016), exact ("none") or by its "tanh" formula.
-
-    >>> nn.GELU()(mg.tensor([-1.0, 0.0, 1.0]))
-    tensor([-0.1587,  0.0000,  0.8413])
-    """
-
     approximate: str = "none"
 
 
@@ -157,13 +147,7 @@ class GLU(FunctionLayer, function=F.glu):
     dim: int = -1
 
 
-class Softmax(_AlongAxis, function=F.softmax):
-    """eˣ / Σ eˣ along ``dim``.
-
-    >>> nn.Softmax(dim=-1)(mg.zeros(2, 2))
-    tensor([[0.5000, 0.5000],
-            [0.5000, 0.5000]])
-    """
+class Softmax(_AlongAxis, function=F.softmax): ...
 
 
 class LogSoftmax(_AlongAxis, function=F.log_softmax): ...
@@ -179,3 +163,43 @@ class Softmax2d(Module):
         if input.array.ndim not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.array.ndim}D instead")
         return F.softmax(input, -3)
+
+
+class _DropoutNd(FunctionLayer, fields=True):
+    p: float = 0.5
+    inplace: bool = False
+    _usual = {}
+
+    def __post_init__(self) -> None:
+        probability("dropout", self.p)
+
+
+class Dropout(_DropoutNd, function=F.dropout):
+    """In training, zero each element with probability ``p``, and scale the others. See ``functional.dropout``.
+
+    >>> sorted(set(nn.Dropout(0.5)(mg.ones(100)).tolist()))
+    [0.0, 2.0]
+    """
+
+
+class Dropout1d(_DropoutNd, function=F.dropout1d): ...
+
+
+class Dropout2d(_DropoutNd, function=F.dropout2d): ...
+
+
+class Dropout3d(_DropoutNd, function=F.dropout3d): ...
+
+
+class AlphaDropout(_DropoutNd):
+    """Dropout that keeps mean 0 and variance 1 through SELU (Klambauer et al. 2017)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.alpha_dropout(input, self.p, self.training)
+
+
+class FeatureAlphaDropout(_DropoutNd):
+    """``AlphaDropout`` of whole channels: (N, C, ...)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.feature_alpha_dropout(input, self.p, self.training)

@@ -10,7 +10,7 @@ from typing import Any
 from ..functions.creation import empty
 from ..tensor import Tensor
 from . import init
-from .functional.multihead import multi_head_attention_forward
+from .functional.attention import multi_head_attention_forward
 from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
 from .parameter import Parameter
@@ -19,19 +19,14 @@ __all__ = ["MultiheadAttention"]
 
 
 class MultiheadAttention(Module):
-    """Attention of several heads side by side (Vaswani et al. 2017, section 3.2.2).
-
-    concat(head₁, ..., headH) Woᵀ + bo, where headᵢ = softmax(qᵢ kᵢᵀ / √Dh + mask) vᵢ and q, k, v are
-    projections of the inputs. A query that may attend to nothing gets zeros for its heads, where PyTorch
-    gives NaN with ``need_weights``.
+    """Attention of several heads side by side (Vaswani et al. 2017, section 3.2.2): concat(head₁, ..., headH) Woᵀ + bo,
+    where headᵢ = softmax(qᵢ kᵢᵀ / √Dh + mask) vᵢ and q, k, v are projections of the inputs. A query that may attend to
+    nothing gets zeros for its heads, where PyTorch gives NaN with ``need_weights``.
 
     Args:
-        embed_dim: D, a multiple of ``num_heads``.
-        num_heads: H.
-        dropout: of the attention weights, in training.
-        bias: whether the projections have one.
+        embed_dim: D, a multiple of ``num_heads``. num_heads: H. kdim, vdim: widths of key and value, D if None.
+        dropout: of the attention weights, in training. bias: whether the projections have one.
         add_bias_kv: append a learned key and value. add_zero_attn: append a key and value of zeros.
-        kdim, vdim: widths of key and value, D if None.
         batch_first: inputs are (B, T, D) instead of (T, B, D).
 
     Raises ValueError, AssertionError: ``num_heads`` does not divide ``embed_dim``.
@@ -107,16 +102,13 @@ class MultiheadAttention(Module):
             query: (B, T, D) if batch_first, (T, B, D) if not, (T, D) without a batch.
             key, value: the same with S for T, and widths kdim and vdim.
             key_padding_mask: (B, S): True masks the key out; numbers are added to the scores.
-            need_weights: also return the weights; without them, attention is one fused op, and faster.
+            need_weights: also return the weights, their mean over the heads if ``average_attn_weights``; without
+                them, attention is one fused op, and faster.
             attn_mask: (T, S) or (B H, T, S): True masks the pair out; numbers are added to the scores.
-            average_attn_weights: return the mean of the heads' weights.
             is_causal: query i attends to the keys up to i; ``attn_mask``, if any, must be that mask.
 
-        Returns:
-            The result, shaped as the query, and the weights after dropout: (B, T, S), or (B, H, T, S) by head,
-            without B for inputs without a batch; None without ``need_weights``.
-
-        Raises AssertionError, RuntimeError: shapes or dtypes do not fit.
+        Returns the result, shaped as the query, and the weights after dropout: (B, T, S), or (B, H, T, S) by head,
+        without B for inputs without a batch; None without ``need_weights``. Raises AssertionError, RuntimeError.
         """
         inputs = (query, key, value, self.embed_dim, self.num_heads)
         projections = (self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v, self.add_zero_attn)

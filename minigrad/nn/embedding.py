@@ -1,18 +1,23 @@
-"""Tables of vectors: looked up one by one, or added up by bags."""
+"""Tables of vectors, looked up one by one or added up by bags, and positions: vectors added, or angles to turn by."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, ClassVar, Self
 
-from ..functions.creation import empty
-from ..tensor import Tensor
+from ..functions.creation import arange, empty
+from ..functions.shaping import stack
+from ..ops.attention import rotate
+from ..tensor import Tensor, apply
 from . import functional as F
 from . import init
+from .activation import Dropout
 from .functional.embedding import padding_row
 from .layer import Layer
 from .parameter import Parameter
 
-__all__ = ["Embedding", "EmbeddingBag"]
+__all__ = ["Embedding", "EmbeddingBag", "LearnedPositionalEncoding", "RotaryPositionalEncoding"]
+__all__ += ["SinusoidalPositionalEncoding"]
 
 
 class _Table(Layer):
@@ -20,6 +25,15 @@ class _Table(Layer):
 
     _unnamed = 2
     _usual = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "sparse": False}
+
+    @classmethod
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, *options: Any, **named: Any) -> Self:
+        """A layer that shares the memory of a table (V, D), and learns unless ``freeze``."""
+        if embeddings.ndim != 2:
+            raise AssertionError(f"Embeddings parameter is expected to be 2-dimensional, not {tuple(embeddings.shape)}")
+        layer = cls(*embeddings.shape, *options, _weight=embeddings, **named)
+        layer.weight.requires_grad_(not freeze)
+        return layer
 
     def _add_weight(
         self, shape: tuple[int, int], padding_idx: int | None, weight: Tensor | None, device: Any, dtype: Any
@@ -36,9 +50,6 @@ class _Table(Layer):
     def reset_parameters(self) -> None:
         """Draw new values."""
         init.normal_(self.weight)
-        self._fill_padding_idx_with_zero()
-
-    def _fill_padding_idx_with_zero(self) -> None:
         if self.padding_idx is not None:
             init.zeros_(self.weight.data[self.padding_idx])
 
@@ -80,23 +91,6 @@ class Embedding(_Table):
         self._add_weight((num_embeddings, embedding_dim), padding_idx, _weight, device, dtype)
         self.weight.requires_grad_(not _freeze)
 
-    @classmethod
-    def from_pretrained(
-        cls,
-        embeddings: Tensor,
-        freeze: bool = True,
-        padding_idx: int | None = None,
-        max_norm: float | None = None,
-        norm_type: float = 2.0,
-        scale_grad_by_freq: bool = False,
-        sparse: bool = False,
-    ) -> Embedding:
-        """An Embedding that shares the memory of a table (V, D), and learns unless ``freeze``."""
-        if embeddings.ndim != 2:
-            raise AssertionError(f"Embeddings parameter is expected to be 2-dimensional, not {tuple(embeddings.shape)}")
-        rows, width = embeddings.shape
-        return cls(rows, width, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze)
-
     def forward(self, input: Tensor) -> Tensor:
         return F.embedding(
             input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
@@ -129,28 +123,122 @@ class EmbeddingBag(_Table):
         self.mode, self.include_last_offset = mode, include_last_offset
         self._add_weight((num_embeddings, embedding_dim), padding_idx, _weight, device, dtype)
 
-    @classmethod
-    def from_pretrained(
-        cls,
-        embeddings: Tensor,
-        freeze: bool = True,
-        max_norm: float | None = None,
-        norm_type: float = 2.0,
-        scale_grad_by_freq: bool = False,
-        mode: str = "mean",
-        sparse: bool = False,
-        include_last_offset: bool = False,
-        padding_idx: int | None = None,
-    ) -> EmbeddingBag:
-        """An EmbeddingBag that shares the memory of a table (V, D), and learns unless ``freeze``."""
-        rows, width = embeddings.shape
-        options = (max_norm, norm_type, scale_grad_by_freq, mode, sparse)
-        bag = cls(rows, width, *options, embeddings, include_last_offset, padding_idx)
-        bag.weight.requires_grad_(not freeze)
-        return bag
-
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         """(B, L), or (M) with ``offsets`` (B), integers -> (B, embedding_dim)."""
         names = ("max_norm", "norm_type", "scale_grad_by_freq", "mode", "include_last_offset", "padding_idx")
         options = {name: getattr(self, name) for name in names}
         return F.embedding_bag(input, self.weight, offsets, per_sample_weights=per_sample_weights, **options)
+
+
+class _Positional(Layer):
+    max_len: int
+
+    def _rows(self, table: Tensor, offset: int, length: int) -> Tensor:
+        end = offset + length
+        if offset < 0 or end > self.max_len:
+            problem = f"positions {offset} .. {end - 1} are outside 0 .. max_len - 1 = {self.max_len - 1}"
+            raise RuntimeError(f"{self._get_name()}: {problem}: make it with a larger max_len")
+        return table[offset:end]
+
+
+class _Added(_Positional):
+    """Adds vectors of positions, and applies dropout."""
+
+    _table: ClassVar[str]  # the attribute that holds the vectors, (max_len, D)
+    _shown, _unnamed = ("d_model", "max_len", "batch_first"), 1
+
+    def __init__(
+        self,
+        d_model: int,
+        max_len: int = 5000,
+        dropout: float = 0.0,
+        batch_first: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.d_model, self.max_len, self.batch_first = d_model, max_len, batch_first
+        self.dropout = Dropout(dropout)
+        self._add_table(device, dtype)
+
+    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
+        """(B, T, D) -> the same; ``offset`` is the first token's position (when keys and values are cached)."""
+        shape = tuple(x.shape)
+        if len(shape) not in (2, 3) or shape[-1] != self.d_model:
+            layout = "(B, T, D)" if self.batch_first else "(T, B, D)"
+            expected = f"{layout} or (T, D) with D = d_model = {self.d_model}"
+            raise RuntimeError(f"{self._get_name()}: expected {expected}, but got {shape}")
+        rows = self._rows(getattr(self, self._table), offset, shape[1 if len(shape) == 3 and self.batch_first else 0])
+        if len(shape) == 3 and not self.batch_first:
+            rows = rows.unsqueeze(1)  # (T, D) -> (T, 1, D)
+        return self.dropout(x + rows)
+
+
+class SinusoidalPositionalEncoding(_Added):
+    """x + PE, where PE(t, 2i) = sin(t / 10000^(2i/D)) and PE(t, 2i+1) = cos(t / 10000^(2i/D)) (Vaswani et al. 2017,
+    section 3.5). It has no parameters, and is not in the state dict. ``d_model``: D. ``max_len``: the number of
+    positions. ``dropout``: of the sum, in training. ``batch_first``: inputs are (B, T, D) instead of (T, B, D)."""
+
+    _table = "pe"
+    pe: Tensor
+
+    def _add_table(self, device: Any, dtype: Any) -> None:
+        table = sinusoids(self.max_len, self.d_model, dtype).to(device=device)
+        self.register_buffer("pe", table, persistent=False)
+
+
+class LearnedPositionalEncoding(_Added):
+    """x + a learned vector for each position, initially normal with deviation 0.02, as in GPT-2 and BERT."""
+
+    _table = "weight"
+
+    def _add_table(self, device: Any, dtype: Any) -> None:
+        self._add_parameters(device, dtype, weight=(self.max_len, self.d_model))
+
+    def reset_parameters(self) -> None:
+        """Draw new values."""
+        init.normal_(self.weight, std=0.02)
+
+
+class RotaryPositionalEncoding(_Positional):
+    """RoPE (Su et al. 2021, arXiv 2104.09864, equation 15): rotates the pair of elements 2i and 2i+1 of a head's
+    query or key at position t by the angle t / base^(2i/Dh). The product of a query at t and a key at s then depends on
+    t - s only. It has no parameters, and is not in the state dict. ``head_dim``: Dh, the width of a head. ``max_len``:
+    the number of positions. ``base``: the slowest pair completes a turn in about 2π · base positions. Raises
+    ValueError: the width is odd."""
+
+    table: Tensor
+
+    def __init__(
+        self, head_dim: int, max_len: int = 5000, base: float = 10000.0, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        if head_dim % 2:
+            raise ValueError(f"rotary positions turn pairs of numbers: head_dim ({head_dim}) must be even")
+        self.head_dim, self.max_len, self.base = head_dim, max_len, base
+        angle = angles(max_len, head_dim, base)
+        table = stack([angle.cos(), angle.sin()], -1).to(dtype=dtype or "float32", device=device)  # (T, Dh/2, 2)
+        self.register_buffer("table", table, persistent=False)
+
+    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
+        """Queries or keys (..., T, Dh) -> the same; ``offset`` is the first token's position. Raises RuntimeError: the
+        width is not Dh, or there are more positions than ``max_len``."""
+        if x.ndim < 2 or x.shape[-1] != self.head_dim:
+            raise RuntimeError(f"{self._get_name()}: expected (..., T, {self.head_dim}), but got {tuple(x.shape)}")
+        return apply(rotate, (x, self._rows(self.table, offset, x.shape[-2]), False))
+
+    def extra_repr(self) -> str:
+        return f"{self.head_dim}, max_len={self.max_len}, base={self.base:g}"
+
+
+def sinusoids(max_len: int, d_model: int, dtype: Any = None) -> Tensor:
+    """The table PE (max_len, d_model), computed in float64. For an odd width it lacks the last cosine."""
+    angle = angles(max_len, d_model)
+    pairs = stack([angle.sin(), angle.cos()], -1).flatten(1)  # (T, D/2, 2) -> (T, D)
+    return F.pad(pairs, (0, d_model - pairs.shape[1])).to(dtype=dtype or "float32")
+
+
+def angles(max_len: int, width: int, base: float = 10000.0) -> Tensor:
+    """t / base^(2i/width) for each position t and pair i, (max_len, width/2), in float64."""
+    rate = (arange(0, width, 2, dtype="float64") * (-math.log(base) / width)).exp()
+    return arange(max_len, dtype="float64").unsqueeze(1) * rate  # (T, 1) (D/2) -> (T, D/2)

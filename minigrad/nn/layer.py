@@ -75,14 +75,8 @@ class UniformLayer(Layer):
 
 @dataclass_transform(eq_default=False)
 class FunctionLayer(Layer):
-    """The base of these layers. A subclass that names neither a function nor ``fields=True`` is an ordinary one; one
-    without a docstring gets the beginning of the function's.
-
-    Args:
-        function: what ``forward`` calls.
-        fields: whether the annotations are fields although there is no function (yet).
-        kw_only: whether the fields are keyword-only.
-    """
+    """The base of these layers. A subclass that names neither a ``function`` to call nor ``fields=True`` is an ordinary
+    one; one without a docstring gets the beginning of the function's. ``kw_only``: the fields are keyword-only."""
 
     _function: ClassVar[Callable[..., Any]]
     _settings: ClassVar[tuple[str, ...]] = ()  # the attributes that the function takes

@@ -57,16 +57,12 @@ class _WeightedLoss(_Loss):
 
 
 class _UsualLoss(_Loss, fields=True):
-    """The fields that most losses begin with."""
-
     size_average: Flag = None
     reduce: Flag = None
     reduction: str = "mean"
 
 
 class _UsualWeightedLoss(_WeightedLoss, fields=True):
-    """The fields that most losses with weights begin with."""
-
     weight: Tensor | None = None
     size_average: Flag = None
     reduce: Flag = None
@@ -74,8 +70,6 @@ class _UsualWeightedLoss(_WeightedLoss, fields=True):
 
 
 class _ClassLoss(_WeightedLoss, fields=True):
-    """The fields that losses of classes begin with."""
-
     weight: Tensor | None = None
     size_average: Flag = None
     ignore_index: int = -100
@@ -84,21 +78,10 @@ class _ClassLoss(_WeightedLoss, fields=True):
 
 
 class CrossEntropyLoss(_ClassLoss, function=F.cross_entropy):
-    """-ln softmax(input) at the target class. See ``functional.cross_entropy``.
-
-    >>> nn.CrossEntropyLoss()(mg.zeros(3, 4), mg.tensor([0, 1, 2]))
-    tensor(1.3863)
-    """
-
     label_smoothing: float = 0.0
 
 
-class NLLLoss(_ClassLoss, function=F.nll_loss):
-    """-input at the target class, input being log-probabilities. See ``functional.nll_loss``.
-
-    >>> nn.NLLLoss()(mg.zeros(3, 4).log_softmax(-1), mg.tensor([0, 1, 2]))
-    tensor(1.3863)
-    """
+class NLLLoss(_ClassLoss, function=F.nll_loss): ...
 
 
 class MSELoss(_UsualLoss, function=F.mse_loss): ...
@@ -129,11 +112,4 @@ class BCEWithLogitsLoss(_UsualWeightedLoss, function=F.binary_cross_entropy_with
 
 
 class KLDivLoss(_UsualLoss, function=F.kl_div):
-    """t (ln t - input); reduction "batchmean" is the divergence. See ``functional.kl_div``.
-
-    >>> same = mg.full((1, 4), 0.25)
-    >>> nn.KLDivLoss(reduction="batchmean")(same.log(), same)
-    tensor(0.)
-    """
-
     log_target: bool = False

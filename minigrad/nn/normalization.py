@@ -12,7 +12,7 @@ from ..functions.creation import tensor, zeros
 from ..tensor import Tensor
 from . import functional as F
 from . import init
-from .functional._spatial import tuple_of
+from .functional._checks import tuple_of
 from .functional.normalization import move, scaled
 from .layer import FunctionLayer, Layer
 from .module import Module
@@ -37,16 +37,14 @@ class LayerNorm(_Affine):
     """(x - mean) / √(variance + eps) · weight + bias over the last axes (Ba et al. 2016).
 
     Args:
-        normalized_shape: the length of the last axis, or the lengths of several last axes.
-        eps: added to the variance.
+        normalized_shape: the length of the last axis, or the lengths of several last axes. eps: added to the variance.
         elementwise_affine: whether there is a weight. bias: whether there is a bias, too.
 
     Attributes:
         weight: ``normalized_shape``, initially 1, or None. bias: the same shape, initially 0, or None.
 
-    >>> x = nn.LayerNorm(4)(mg.tensor([[1.0, 2.0, 3.0, 4.0]]))
-    >>> abs(x.mean().item()) < 1e-6
-    True
+    >>> nn.LayerNorm(2)(mg.tensor([[1.0, 2.0]])).detach()
+    tensor([[-1.0000,  1.0000]])
     """
 
     _shown, _unnamed = ("normalized_shape", "eps", "elementwise_affine", "bias"), 1
@@ -212,15 +210,12 @@ class _BatchNorm(_NormBase):
 
 
 class BatchNorm1d(_BatchNorm, dims=(2, 3)):
-    """(x - mean) / √(variance + eps) · weight + bias for each channel (Ioffe and Szegedy 2015).
-
-    (N, C) or (N, C, L) -> the same. In training, mean and variance are those of the batch; in evaluation, the
-    running ones, if there are any.
+    """(x - mean) / √(variance + eps) · weight + bias for each channel (Ioffe and Szegedy 2015): (N, C) or (N, C, L) ->
+    the same. In training, mean and variance are those of the batch; in evaluation, the running ones, if there are any.
 
     Args:
-        num_features: C. eps: added to the variance.
+        num_features: C. eps: added to the variance. affine: whether there is a weight. bias: and a bias, too.
         momentum: the weight of a new batch in the running statistics; None: they are the mean over all batches.
-        affine: whether there is a weight. bias: whether there is a bias, too.
         track_running_stats: whether there are running statistics.
 
     Attributes:
@@ -240,30 +235,12 @@ class BatchNorm3d(_BatchNorm, dims=(5,)):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch norm of (N, C, ...) with the statistics of the batches of all ranks together.
+    """Batch norm of (N, C, ...) with the statistics of the batches of all ranks together, or of those of
+    ``process_group``. In a world of one, and in evaluation, it is batch norm. Args and attributes: as of
+    ``BatchNorm1d``. Raises ValueError: less than two axes, or, in training, one value a channel on all ranks."""
 
-    In a world of one, and in evaluation, it is batch norm. Args and attributes: as of ``BatchNorm1d``.
-
-    Args:
-        process_group: the ranks; None for all.
-
-    Raises ValueError: the input has less than two axes, or, in training, one value a channel on all ranks together.
-    """
-
-    def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        process_group: Any = None,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+    def __init__(self, num_features: int, *options: Any, process_group: Any = None, **named: Any) -> None:
+        super().__init__(num_features, *options, **named)
         self.process_group = process_group
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -299,7 +276,7 @@ class SyncBatchNorm(_BatchNorm):
         converted = module
         if isinstance(module, _BatchNorm) and not isinstance(module, SyncBatchNorm):
             statistics = module.momentum, module.affine, module.track_running_stats
-            converted = cls(module.num_features, module.eps, *statistics, process_group)
+            converted = cls(module.num_features, module.eps, *statistics, process_group=process_group)
             for name in ("weight", "bias", "running_mean", "running_var", "num_batches_tracked"):
                 setattr(converted, name, getattr(module, name))
             converted.training = module.training
@@ -345,9 +322,8 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm, dims=(2, 3)):
-    """(x - mean) / √(variance + eps) · weight + bias for each channel of each sample (Ulyanov et al. 2016). (N, C, L)
-    or (C, L) -> the same. Args and attributes: as of ``BatchNorm1d``, but by default there are no parameters and no
-    running statistics."""
+    """(x - mean) / √(variance + eps) · weight + bias for each channel of each sample (Ulyanov et al. 2016): (N, C, L),
+    (C, L). Args: as of ``BatchNorm1d``, but by default there are no parameters and no running statistics."""
 
 
 class InstanceNorm2d(_InstanceNorm, dims=(3, 4)):

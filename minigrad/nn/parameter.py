@@ -23,12 +23,8 @@ class _Kind(type):
 
 class Parameter(Tensor, metaclass=_Kind):
     """A leaf tensor that requires a gradient, and that a Module registers when it is assigned as an attribute.
-
-    Args:
-        data: the values, whose memory the parameter shares. None stands for an empty tensor.
-        requires_grad: whether it requires a gradient.
-
-    Raises TypeError: ``data`` is not a tensor; RuntimeError: its dtype, of integers or bools, has no gradients.
+    ``data``: the values, whose memory the parameter shares; None stands for an empty tensor. Raises TypeError: ``data``
+    is not a tensor; RuntimeError: its dtype, of integers or bools, has no gradients.
 
     >>> nn.Parameter(mg.zeros(2)).requires_grad
     True

@@ -7,9 +7,10 @@ one, else H), D directions (1 or 2), L layers, N rows of all steps together.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from inspect import Signature, signature
 from numbers import Number
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 from ..autograd.tracebacks import warn
 from ..functions.creation import zeros
@@ -23,6 +24,7 @@ from .utils.rnn import PackedSequence
 
 __all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
 
+Options = ParamSpec("Options")
 Shape = tuple[int, ...]
 States = tuple[Tensor, ...]
 Weights = Sequence[Tensor | None]
@@ -66,8 +68,7 @@ class RNNBase(_Recurrent):
     """What RNN, LSTM and GRU share: parameters, checks, layers and directions.
 
     Args:
-        mode: "LSTM", "GRU", "RNN_TANH" or "RNN_RELU".
-        input_size, hidden_size: I and H.
+        mode: "LSTM", "GRU", "RNN_TANH" or "RNN_RELU". input_size, hidden_size: I and H.
         num_layers: L, each over the results of the one before.
         batch_first: input and output are (B, T, ...) instead of (T, B, ...); the hidden state never is.
         dropout: of the results of every layer but the last, in training.
@@ -135,49 +136,6 @@ class RNNBase(_Recurrent):
     def _flat_weights(self) -> list[Any]:
         return [weight for weights in self.all_weights for weight in weights]
 
-    def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
-        """Check an input (T, B, I), or packed (N, I). Raises ValueError: its dtype is not that of the weights;
-        RuntimeError: its width is not I, or it has no steps."""
-        weight = getattr(self, self._all_weights[0][0])
-        if input.dtype != weight.dtype:
-            problem = f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype})"
-            remedy = f"Convert input: input.to({weight.dtype}), or convert model: model.to({input.dtype})"
-            raise ValueError(f"{problem}. {remedy}")
-        expected = 3 if batch_sizes is None else 2
-        if input.dim() != expected:
-            raise RuntimeError(f"input must have {expected} dimensions, got {input.dim()}")
-        if input.size(-1) != self.input_size:
-            problem = f"input.size(-1) must be equal to input_size={self.input_size}, got {input.size(-1)}"
-            raise RuntimeError(f"{self._kind()}: {problem} (the input's shape is {tuple(input.array.shape)})")
-        if batch_sizes is None and input.size(1 if self.batch_first else 0) == 0:
-            raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
-
-    def get_expected_hidden_size(self, input: Tensor, batch_sizes: Tensor | None) -> Shape:
-        """(L·D, B, P): the shape of the hidden state for an input."""
-        batch = input.size(0 if self.batch_first else 1) if batch_sizes is None else int(batch_sizes[0])
-        layers = self.num_layers * (1 + self.bidirectional)
-        return layers, batch, self.proj_size or self.hidden_size
-
-    def check_hidden_size(
-        self, hx: Tensor, expected_hidden_size: Shape, msg: str = "Expected hidden size {}, got {}"
-    ) -> None:
-        """Check the shape of a hidden state. Raises RuntimeError with ``msg``."""
-        if tuple(hx.shape) != tuple(expected_hidden_size):
-            problem = msg.format(tuple(expected_hidden_size), list(hx.shape))
-            axes = "(layers · directions, batch, hidden size), whether batch_first or not"
-            raise RuntimeError(f"{problem}: {self._kind()} wants {axes}")
-
-    def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
-        """``check_input``, and ``check_hidden_size`` of the state or states."""
-        self.check_input(input, batch_sizes)
-        for i, shape in enumerate(self._state_shapes(input, batch_sizes)):
-            name = f"hidden[{i}]" if self.mode == "LSTM" else "hidden"
-            self.check_hidden_size(self._as_tuple(hidden)[i], shape, f"Expected {name} size {{}}, got {{}}")
-
-    def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """A hidden state, or an LSTM's pair, with the batch in another order."""
-        return self._returned(_permuted(self._as_tuple(hx), permutation))
-
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         """Run over sequences.
 
@@ -186,11 +144,8 @@ class RNNBase(_Recurrent):
             hx: the initial hidden state, (L·D, B, P), without B for one sequence; zeros if None. An LSTM takes
                 a pair of it and the cell state (L·D, B, H).
 
-        Returns:
-            The result of the last layer at each step, shaped as the input with D·P for I, and the last hidden
-            state, shaped as ``hx``.
-
-        Raises ValueError, RuntimeError: shapes or dtypes do not fit.
+        Returns the result of the last layer at each step, shaped as the input with D·P for I, and the last hidden
+        state, shaped as ``hx``. Raises ValueError, RuntimeError: shapes or dtypes do not fit.
         """
         if isinstance(input, PackedSequence):
             data, batch_sizes, order, back = input
@@ -241,31 +196,42 @@ class RNNBase(_Recurrent):
     def _kind(self) -> str:
         return self.mode.partition("_")[0]
 
-    def _as_tuple(self, hx: Any) -> States:
-        return tuple(hx) if self.mode == "LSTM" else (hx,)
-
     def _returned(self, states: States) -> Any:
         return states if self.mode == "LSTM" else states[0]
 
-    def _state_shapes(self, x: Tensor, batch_sizes: Tensor | None) -> list[Shape]:
-        hidden = self.get_expected_hidden_size(x, batch_sizes)
-        return [hidden, (*hidden[:2], self.hidden_size)] if self.mode == "LSTM" else [hidden]
-
-    def _initial_states(self, x: Tensor, hx: Any, batch_sizes: Tensor | None, batched: bool = True) -> States:
-        """The initial states with a batch axis, after a check of them and the input; zeros for None."""
+    def _initial_states(self, x: Tensor, hx: Any, sizes: Tensor | None, batched: bool = True) -> States:
+        """The initial states with a batch axis, zeros for None, after a check of them and of the input: (T, B, I), or
+        packed (N, I) with the number of rows of each step."""
+        weight = getattr(self, self._all_weights[0][0])
+        if x.dtype != weight.dtype:
+            problem = f"RNN input dtype ({x.dtype}) does not match weight dtype ({weight.dtype})"
+            remedy = f"Convert input: input.to({weight.dtype}), or convert model: model.to({x.dtype})"
+            raise ValueError(f"{problem}. {remedy}")
+        if x.size(-1) != self.input_size:
+            problem = f"input.size(-1) must be equal to input_size={self.input_size}, got {x.size(-1)}"
+            raise RuntimeError(f"{self._kind()}: {problem} (the input's shape is {tuple(x.array.shape)})")
+        if sizes is None and x.size(1 if self.batch_first else 0) == 0:
+            raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+        batch = x.size(0 if self.batch_first else 1) if sizes is None else int(sizes[0])
+        layers = self.num_layers * (1 + self.bidirectional)
+        widths = (self.proj_size or self.hidden_size, self.hidden_size)[: 2 if self.mode == "LSTM" else 1]
+        shapes = [(layers, batch, width) for width in widths]
         if hx is None:
-            self.check_input(x, batch_sizes)
-            return tuple(zeros(*s, dtype=x.dtype, device=x.device) for s in self._state_shapes(x, batch_sizes))
+            return tuple(zeros(*shape, dtype=x.dtype, device=x.device) for shape in shapes)
         if self.mode == "LSTM" and len(hx) != 2:
             raise RuntimeError(f"LSTM expects two hidden states: hx must be a pair (h_0, c_0), not {type(hx).__name__}")
         if self.mode != "LSTM" and not isinstance(hx, Tensor):
             raise TypeError(f"{self._kind()}: hx must be a Tensor, not {type(hx).__name__}")
-        states = self._as_tuple(hx)
+        states: States = tuple(hx) if self.mode == "LSTM" else (hx,)
         if any(state.dim() != 2 + batched for state in states):
             form, actual = "batched 3-D" if batched else "unbatched 2-D", ", ".join(f"{s.dim()}-D" for s in states)
             raise RuntimeError(f"For {form} input, hx (and cx) should also be {2 + batched}-D but got {actual} tensors")
         states = states if batched else tuple(state.unsqueeze(1) for state in states)
-        self.check_forward_args(x, self._returned(states), batch_sizes)
+        for i, (state, shape) in enumerate(zip(states, shapes, strict=True)):
+            if tuple(state.shape) != shape:
+                problem = f"Expected hidden{f'[{i}]' if len(states) > 1 else ''} size {shape}, got {list(state.shape)}"
+                axes = "(layers · directions, batch, hidden size), whether batch_first or not"
+                raise RuntimeError(f"{problem}: {self._kind()} wants {axes}")
         if any(state.dtype != x.dtype for state in states):
             dtypes = ", ".join(str(t.dtype) for t in (x, *states))
             raise RuntimeError(f"{self._kind()}: input and hx must have the same dtype, but got {dtypes}")
@@ -302,7 +268,8 @@ def _check_options(mode: str, input_size: int, hidden_size: int, num_layers: int
 
 
 class RNN(RNNBase):
-    """h ← tanh(W x + b + W' h + b'), or relu as ``nonlinearity`` (Elman 1990). Args and attributes: see RNNBase."""
+    """h ← tanh(W x + b + W' h + b'), or relu as ``nonlinearity`` (Elman 1990). ``options`` and
+    attributes: see RNNBase."""
 
     def __init__(
         self,
@@ -310,56 +277,38 @@ class RNN(RNNBase):
         hidden_size: int,
         num_layers: int = 1,
         nonlinearity: str = "tanh",
-        bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        proj_size: int = 0,
-        device: Any = None,
-        dtype: Any = None,
+        *options: Any,
+        **named: Any,
     ) -> None:
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
-        options = (num_layers, bias, batch_first, dropout, bidirectional, proj_size, device, dtype)
-        super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, *options)
+        super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, *options, **named)
         self.nonlinearity = nonlinearity
 
 
-class _Gated(RNNBase):
-    """A layer whose class has the mode."""
+def _of_mode(
+    mode: str, init: Callable[Concatenate[Any, str, Options], None]
+) -> Callable[Concatenate[Any, Options], None]:
+    """The constructor of a layer of that mode."""
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        proj_size: int = 0,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        options = (num_layers, bias, batch_first, dropout, bidirectional, proj_size, device, dtype)
-        super().__init__(self.mode, input_size, hidden_size, *options)
+    def __init__(self: Any, /, *args: Options.args, **kwargs: Options.kwargs) -> None:
+        init(self, mode, *args, **kwargs)
+
+    first, _, *others = signature(init).parameters.values()
+    vars(__init__)["__signature__"] = Signature([first, *others])
+    return __init__
 
 
-class GRU(_Gated):
+class GRU(RNNBase):
     """The gated recurrent unit over sequences (Cho et al. 2014): r, z = σ(W x + b + W' h + b'),
     n = tanh(W x + b + r (W' h + b')), h ← (1 - z) n + z h.
 
-    Args and attributes: see RNNBase; the weights' rows are those of r, z and n.
+    Args and attributes: see RNNBase; the weights' rows are those of r, z and n."""
 
-    >>> out, h = nn.GRU(4, 8, num_layers=2)(mg.zeros(5, 2, 4))
-    >>> out.shape, h.shape
-    (minigrad.Size([5, 2, 8]), minigrad.Size([2, 2, 8]))
-    """
-
-    mode = "GRU"
+    __init__ = _of_mode("GRU", RNNBase.__init__)
 
 
-class LSTM(_Gated):
+class LSTM(RNNBase):
     """Long short-term memory over sequences (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et
     al. 2000): i, f, o = σ(W x + b + W' h + b'), g = tanh(likewise), c ← f c + i g, h ← o tanh c.
 
@@ -371,14 +320,10 @@ class LSTM(_Gated):
     (minigrad.Size([2, 5, 8]), minigrad.Size([1, 2, 8]))
     """
 
-    mode = "LSTM"
+    __init__ = _of_mode("LSTM", RNNBase.__init__)
 
     if TYPE_CHECKING:
 
         def __call__(  # type: ignore[override]
             self, input: Sequences, hx: tuple[Tensor, Tensor] | None = None
         ) -> tuple[Sequences, tuple[Tensor, Tensor]]: ...
-
-    def get_expected_cell_size(self, input: Tensor, batch_sizes: Tensor | None) -> Shape:
-        """(L·D, B, H): the shape of the cell state for an input."""
-        return self._state_shapes(input, batch_sizes)[1]

@@ -15,12 +15,11 @@ from ..ops.op import watch
 from ..tensor import Tensor
 from . import functional as F
 from . import init
-from .activation import GELU, ReLU
+from .activation import GELU, Dropout, ReLU
 from .attention import MultiheadAttention
 from .containers import ModuleList
-from .dropout import Dropout
-from .functional.dropout import relu_dropout
-from .functional.multihead import causal_mask
+from .functional.activation import relu_dropout
+from .functional.attention import causal_mask
 from .linear import Linear
 from .module import Module
 from .normalization import LayerNorm
@@ -87,17 +86,14 @@ class _Block(Module):
 
     def _ff_block(self, x: Tensor) -> Tensor:
         """The feed-forward network, (..., D) -> (..., dim_feedforward) -> (..., D), and its dropout."""
-        out = self.linear2(self._activate(self.linear1(x)))
-        dropout = getattr(self, f"dropout{len(self._attentions) + 1}")  # the last part's
-        return dropout(out)
-
-    def _activate(self, x: Tensor) -> Tensor:
-        """The activation and its dropout, as one op where nobody looks between them."""
-        dropout = self.dropout
-        if type(dropout) is Dropout and self.activation is F.relu and not (dropout._has_hooks() or watch.observers):
-            drops = dropout.training and dropout.p and not dropout.inplace
-            return relu_dropout(x, dropout.p) if drops else dropout(F.relu(x))
-        return dropout(self.activation(x))
+        x, dropout = self.linear1(x), self.dropout
+        fuses = type(dropout) is Dropout and self.activation is F.relu and dropout.training and dropout.p
+        if fuses and not (dropout.inplace or dropout._has_hooks() or watch.observers):  # nobody looks between the two
+            hidden = relu_dropout(x, dropout.p)
+        else:
+            hidden = dropout(self.activation(x))
+        last: Module = getattr(self, f"dropout{len(self._attentions) + 1}")
+        return last(self.linear2(hidden))
 
 
 class TransformerEncoderLayer(_Block):
@@ -106,11 +102,9 @@ class TransformerEncoderLayer(_Block):
     Args:
         d_model: D. nhead: H. dim_feedforward: the hidden width of the feed-forward network.
         dropout: of attention weights, of hidden units, and of each part's result.
-        activation: "relu", "gelu" or a function.
-        layer_norm_eps: of the norms.
-        batch_first: inputs are (B, S, D) instead of (S, B, D).
+        activation: "relu", "gelu" or a function. layer_norm_eps: of the norms.
+        batch_first: inputs are (B, S, D) instead of (S, B, D). bias: whether linear maps and norms have one.
         norm_first: norms stand before the parts instead of after the sums.
-        bias: whether linear maps and norms have one.
 
     >>> nn.TransformerEncoderLayer(8, 2, batch_first=True)(mg.zeros(2, 5, 8)).shape
     minigrad.Size([2, 5, 8])
@@ -128,13 +122,6 @@ class TransformerEncoderLayer(_Block):
         masks = (src_mask, src_key_padding_mask, is_causal)
         x = self._residual(src, self.norm1, lambda x: self._sa_block(x, *masks))
         return self._residual(x, self.norm2, self._ff_block)
-
-    def _nests(self) -> bool:
-        """Whether PyTorch has a form of this block for rows of different lengths."""
-        attention = self.self_attn
-        plain = attention.batch_first and attention.in_proj_bias is not None and attention._qkv_same_embed_dim
-        fits = attention.num_heads % 2 == 0 and self.norm1.eps == self.norm2.eps
-        return bool(plain and fits and self.activation_relu_or_gelu and not self.norm_first)
 
 
 class TransformerDecoderLayer(_Block):
@@ -203,8 +190,13 @@ class TransformerEncoder(Module):
         self.layers = _get_clones(encoder_layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
         self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
-        nests = isinstance(encoder_layer, TransformerEncoderLayer) and encoder_layer._nests()
-        self.use_nested_tensor = enable_nested_tensor and nests
+        self.use_nested_tensor = False
+        if enable_nested_tensor and isinstance(encoder_layer, TransformerEncoderLayer):
+            # PyTorch has a form of such a block for rows of different lengths
+            layer, attention = encoder_layer, encoder_layer.self_attn
+            plain = attention.batch_first and attention.in_proj_bias is not None and attention._qkv_same_embed_dim
+            fits = attention.num_heads % 2 == 0 and layer.norm1.eps == layer.norm2.eps
+            self.use_nested_tensor = bool(plain and fits and layer.activation_relu_or_gelu and not layer.norm_first)
 
     def forward(
         self, src: Tensor, mask: Mask = None, src_key_padding_mask: Mask = None, is_causal: bool | None = None

@@ -12,7 +12,7 @@ from minigrad.autograd.calls import apply
 from minigrad.autograd.observer import Observer, observed
 from minigrad.backend import dtype as dt
 from minigrad.nn import functional as F
-from minigrad.nn.functional.dropout import relu_dropout
+from minigrad.nn.functional.activation import relu_dropout
 from minigrad.ops.attention import rotate, scaled_dot_product_attention
 from tests.support import cuda_emulator, strict
 from tests.support.cases import cases

@@ -16,7 +16,7 @@ import minigrad as mg
 from minigrad.autograd import grad
 from minigrad.compat.ops.registry import REGISTRY
 from minigrad.nn import functional as F
-from minigrad.nn.functional.dropout import relu_dropout
+from minigrad.nn.functional.activation import relu_dropout
 from minigrad.ops import recurrent
 from tests.ops.cases import CASES, Case
 from tests.ops.test_rules import floats, inputs, wanting

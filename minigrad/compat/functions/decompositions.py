@@ -10,9 +10,8 @@ from ...autograd.mode import state
 from ...backend.dtype import Array
 from ...functions.arguments import common_shape, rounded_once
 from ...functions.creation import eye
-from ...functions.define import function, method
+from ...functions.define import function, method, spelled
 from ...functions.pointwise import level
-from ...functions.spelling import spelled
 from ...tensor import Tensor, apply, wrap
 from ..ops import decompositions as ops
 from ..ops import indefinite

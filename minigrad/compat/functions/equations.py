@@ -14,9 +14,8 @@ from ...backend import dtype as dt
 from ...backend.dtype import Array
 from ...functions.arguments import common_shape
 from ...functions.creation import eye, zeros
-from ...functions.define import method
+from ...functions.define import method, spelled
 from ...functions.pointwise import level
-from ...functions.spelling import spelled
 from ...tensor import Tensor, apply, wrap
 from ..ops import decompositions as ops
 from ..ops import determinants

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...backend import dtype as dt
 from ...functions.arguments import axis
+from ...functions.define import spelled
 from ...functions.names import cat, conj, flip, real, roll, tensor
-from ...functions.spelling import spelled
 from ...ops.op import Op
 from ...tensor import Tensor, apply
 from ..ops import fourier

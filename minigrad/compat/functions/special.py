@@ -12,10 +12,9 @@ from typing import Any, Protocol
 from ...autograd.mode import state
 from ...backend import dtype as dt
 from ...functions.arguments import raw
-from ...functions.define import Unary, binary, function, method, named, unary
+from ...functions.define import Unary, binary, function, method, named, spelled, unary
 from ...functions.names import broadcast_tensors, isfinite, tensor, trunc, where
 from ...functions.pointwise import level
-from ...functions.spelling import spelled
 from ...tensor import Tensor, apply
 from ..ops import special as s
 

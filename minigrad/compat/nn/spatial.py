@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ...nn.functional import pad
-from ...nn.functional._spatial import Each, tuple_of
+from ...nn.functional._checks import Each, tuple_of
 from ...nn.layer import FunctionLayer
-from ...nn.pooling import _PoolNd
+from ...nn.shaping import _PoolNd
 from ...tensor import Tensor
 from . import functional as F
 

@@ -6,12 +6,8 @@ from ...autograd.tracebacks import border_functions as _border_functions
 from .activation import *
 from .attention import *
 from .classification import *
-from .convolution import *
-from .dropout import *
 from .embedding import *
-from .interpolation import *
 from .linear import *
-from .multihead import *
 from .normalization import *
 from .padding import *
 from .pooling import *

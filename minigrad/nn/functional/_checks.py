@@ -1,10 +1,17 @@
-"""What functions share: checks of arguments, changes in place, and the way from elements' losses to one number."""
+"""What functions share: checks of arguments, changes in place, the way from elements' losses to one number, and over
+spatial axes a number for each axis, a batch axis for one sample, a function for each number of axes."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import wraps
+from inspect import signature
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
 from ...autograd.inplace import mutate
+from ...backend.dtype import channels_last
+from ...backend.order import prefers_channels_last
+from ...backend.window import Window
 from ...ops.op import Op
 from ...tensor import Tensor, apply
 
@@ -54,3 +61,106 @@ def reduced(
     reduction = reduction_of(size_average, reduce, reduction)
     losses = losses if weight is None else losses * weight
     return losses.mean() if reduction == "mean" else losses.sum() if reduction == "sum" else losses
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Each = int | Sequence[int]
+Ints = tuple[int, ...]
+Pairs = tuple[tuple[int, int], ...]
+
+
+def tuple_of(value: Any, n: int) -> tuple[Any, ...]:
+    """``n`` numbers, as layers keep them: a sequence as it is, a number ``n`` times."""
+    return tuple(value) if isinstance(value, Sequence) else (value,) * n
+
+
+def same_padding(kernel: Ints, dilation: Ints) -> Pairs:
+    """The padding (before, after) each axis that keeps its length."""
+    totals = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
+    return tuple((t // 2, t - t // 2) for t in totals)
+
+
+class Axes(NamedTuple):
+    """The spatial axes of a function."""
+
+    name: str  # of the function, for errors
+    n: int  # the number of axes
+
+    def each(self, argument: str, value: Any) -> Ints:
+        """A number for each axis, from one for all or one for each. Raises RuntimeError: too many, or too few."""
+        if not isinstance(value, Sequence):
+            return (int(value),) * self.n
+        if len(value) not in (1, self.n):
+            raise RuntimeError(f"{self.name}: expected {argument} to be one integer or {self.n}, but got {list(value)}")
+        return tuple(map(int, value)) * (self.n if len(value) == 1 else 1)
+
+    def window(self, kernel_size: Each, stride: Each, padding: Each | str, dilation: Each) -> Window:
+        """The window of these numbers, or of the padding "valid" (none) or "same" (the length stays)."""
+        kernel, steps = self.each("kernel_size", kernel_size), self.each("stride", stride)
+        apart = self.each("dilation", dilation)
+        for argument, values in (("kernel_size", kernel), ("stride", steps), ("dilation", apart)):
+            if min(values) < 1:
+                problem = f"non-positive {argument} is not supported: {argument} must be greater than zero"
+                raise RuntimeError(f"{self.name}: {problem}, but got {values}")
+        if padding == "same":
+            if any(s != 1 for s in steps):
+                raise RuntimeError(f"{self.name}: padding='same' is not supported for strided convolutions")
+            return Window(kernel, steps, same_padding(kernel, apart), apart)
+        if isinstance(padding, str) and padding != "valid":
+            raise RuntimeError(f"{self.name}: Invalid padding string: {padding!r}: expected 'same' or 'valid'")
+        pads = self.each("padding", 0 if padding == "valid" else padding)
+        if min(pads) < 0:
+            raise RuntimeError(f"{self.name}: negative padding is not supported: it is {pads}")
+        return Window(kernel, steps, tuple((p, p) for p in pads), apart)
+
+    def check_fits(self, window: Window, lengths: Ints) -> None:
+        """Refuse a window that is longer than the padded input."""
+        if min(window.places(lengths)) < 1:
+            sizes = f"({by(window.padded(lengths))}). Kernel size: ({by(window.span())})"
+            rule = "Kernel size can't be greater than actual input size. Calculated output size:"
+            result = f"{window.places(lengths)}, but its components must be at least one"
+            raise RuntimeError(f"{self.name}: Calculated padded input size per channel: {sizes}. {rule} {result}")
+
+    def batched(self, input: Tensor, run: Callable[[Tensor], Any]) -> Any:
+        """``run`` on (N, C, *lengths); a batch axis is added to an input without one, and removed from the result.
+        Raises RuntimeError: the input has another number of axes."""
+        if input.array.ndim == self.n + 2:
+            return run(input)
+        if input.array.ndim != self.n + 1:
+            expected = f"{self.n + 1}D (unbatched) or {self.n + 2}D (batched) input to {self.name}"
+            remedy = "unsqueeze(0) adds an axis, for the batch or the channels"
+            raise RuntimeError(f"Expected {expected}, but got input of size: {list(input.array.shape)}: {remedy}")
+        out = run(input.unsqueeze(0))
+        return tuple(o.squeeze(0) for o in out) if isinstance(out, tuple) else out.squeeze(0)
+
+
+def check_not_empty(name: str, input: Tensor, n: int) -> None:
+    """Refuse an input (N, C, ...) or (C, ...) with ``n`` spatial axes that is empty, unless N is 0."""
+    if 0 in input.array.shape[-n - 1 :]:
+        raise RuntimeError(f"{name}: Expected {n + 1}D or {n + 2}D input, not empty, but got {list(input.array.shape)}")
+
+
+def laid_as(input: Tensor, out: Tensor) -> Tensor:
+    """Images with their channels last in memory if those of the input are."""
+    return out.contiguous(channels_last) if input.ndim == 4 and prefers_channels_last(input.array) else out
+
+
+def by(numbers: Ints) -> str:
+    """ "2 x 3" """
+    return " x ".join(map(str, numbers))
+
+
+def over(n: int, function: Callable[Concatenate[Axes, P], R]) -> Callable[P, R]:
+    """The function of ``n`` axes, ``max_pool2d``, from one that takes them before a batch, ``_max_pool``."""
+    axes = Axes(f"{function.__name__.strip('_')}{n}d", n)
+    call: Callable[..., R] = function
+    whole = signature(function)
+
+    def of_n_axes(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return axes.batched(input, lambda x: call(axes, x, *args, **kwargs))
+
+    public: Any = wraps(function)(of_n_axes)
+    public.__name__ = public.__qualname__ = axes.name
+    public.__signature__ = whole.replace(parameters=list(whole.parameters.values())[1:])
+    return cast(Callable[P, R], public)

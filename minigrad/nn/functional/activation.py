@@ -1,32 +1,35 @@
-"""Activations, and softmax with its relatives."""
+"""Activations, softmax with its relatives, and dropout."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ...autograd.observer import announced
 from ...autograd.tracebacks import warn
-from ...backend import of
-from ...backend.random import default_generator
+from ...backend import of, random
 from ...functions import pointwise
 from ...functions.arguments import axis, rounded_once
-from ...functions.define import in_place
+from ...functions.define import in_place, spelled
 from ...functions.random import rand
-from ...functions.spelling import spelled
 from ...ops import activation as a
 from ...ops import elementwise as e
+from ...ops.activation import dropout as op
+from ...ops.activation import relu_dropout as relu_op
+from ...ops.op import Op
 from ...tensor import Tensor, apply, wrap
-from ._checks import applied, same_dtype
+from ._checks import applied, probability, same_dtype
 
-__all__ = ["celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish"]
-__all__ += ["hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu"]
-__all__ += ["relu", "relu6", "relu_", "rrelu", "rrelu_", "selu", "selu_", "sigmoid", "silu", "softmax", "softmin"]
-__all__ += ["softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_"]
+__all__ = ["alpha_dropout", "celu", "celu_", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "elu_"]
+__all__ += ["feature_alpha_dropout", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish"]
+__all__ += ["hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu", "relu"]
+__all__ += ["relu6", "relu_", "rrelu", "rrelu_", "selu", "selu_", "sigmoid", "silu", "softmax", "softmin", "softplus"]
+__all__ += ["softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_"]
 
 tanh, sigmoid, gelu = pointwise.tanh, pointwise.sigmoid, pointwise.gelu
-_SELU = (1.6732632423543772, 1.0507009873554805, 1.0)  # they keep mean 0 and variance 1 (Klambauer et al. 2017)
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -47,6 +50,30 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     return applied(e.silu, input, True) if inplace else apply(e.silu, (input,))
 
 
+def _of_op(name: str, op: Op, doc: str, *attributes: float) -> Callable[..., Tensor]:
+    """An activation that is an op and takes nothing but ``inplace``."""
+
+    def activation(input: Tensor, inplace: bool = False) -> Tensor:
+        return applied(op, input, inplace, *attributes)
+
+    activation.__name__ = activation.__qualname__ = name
+    activation.__doc__ = f"{doc}."
+    return activation
+
+
+# SELU's constants keep mean 0 and variance 1.
+_SELU = (1.6732632423543772, 1.0507009873554805, 1.0)
+selu = _of_op(
+    "selu", a.scaled_elu, "1.0507 · (x for x > 0, else 1.6733 (eˣ - 1)), elementwise (Klambauer et al. 2017)", *_SELU
+)
+mish = _of_op("mish", a.mish, "x tanh ln(1 + eˣ), elementwise (Misra 2019)")
+relu6 = _of_op("relu6", a.hardtanh, "x clamped to [0, 6], elementwise (Krizhevsky 2010)", 0, 6)
+hardsigmoid = _of_op(
+    "hardsigmoid", a.hardsigmoid, "x / 6 + 1 / 2 clamped to [0, 1], elementwise (Courbariaux et al. 2015)"
+)
+hardswish = _of_op("hardswish", a.hardswish, "x hardsigmoid(x), elementwise (Howard et al. 2019)")
+
+
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x for x > 0, else α (eˣ - 1), elementwise (Clevert et al. 2015)."""
     return applied(e.elu, input, inplace, alpha)
@@ -57,21 +84,11 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     return applied(e.leaky_relu, input, inplace, negative_slope)
 
 
-def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """1.0507 · (x for x > 0, else 1.6733 (eˣ - 1)), elementwise (Klambauer et al. 2017)."""
-    return applied(a.scaled_elu, input, inplace, *_SELU)
-
-
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x for x > 0, else α (exp(x / α) - 1), elementwise (Barron 2017). α must not be 0."""
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return applied(a.scaled_elu, input, inplace, alpha, 1.0, 1 / alpha)
-
-
-def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """x tanh ln(1 + eˣ), elementwise (Misra 2019)."""
-    return applied(a.mish, input, inplace)
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
@@ -85,21 +102,6 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     if kind in "iu":
         min_val, max_val = int(min_val), int(max_val)
     return applied(a.hardtanh, input, inplace, min_val, max_val)
-
-
-def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """x clamped to [0, 6], elementwise (Krizhevsky 2010)."""
-    return applied(a.hardtanh, input, inplace, 0, 6)
-
-
-def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """x / 6 + 1 / 2 clamped to [0, 1], elementwise (Courbariaux et al. 2015)."""
-    return applied(a.hardsigmoid, input, inplace)
-
-
-def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """x hardsigmoid(x), elementwise (Howard et al. 2019)."""
-    return applied(a.hardswish, input, inplace)
 
 
 @spelled
@@ -161,7 +163,7 @@ def rrelu(
     backend = of(input.array)
     negative = backend.to_numpy(input.array) <= 0
     slopes = np.ones(negative.shape, input.array.dtype)
-    uniform = default_generator.uniform((int(negative.sum()),), np.float64)
+    uniform = random.default_generator.uniform((int(negative.sum()),), np.float64)
     slopes[negative] = uniform * (upper - lower) + lower
     return applied(e.mul, input, inplace, wrap(backend.asarray(slopes, backend.device_of(input.array))))
 
@@ -208,9 +210,8 @@ def _softmax_axis(name: str, ndim: int, dim: int | None) -> int:
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` if one is given; an axis all of -inf gives zeros.
 
-    >>> F.softmax(mg.zeros(2, 2), dim=-1)
-    tensor([[0.5000, 0.5000],
-            [0.5000, 0.5000]])
+    >>> F.softmax(mg.zeros(2, 2), dim=-1).tolist()
+    [[0.5, 0.5], [0.5, 0.5]]
     """
     return pointwise.softmax(input, _softmax_axis("softmax", input.array.ndim, dim), dtype)
 
@@ -241,3 +242,110 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     index = soft.detach().argmax(dim, keepdim=True)
     sample = soft.detach().mul(0.0).scatter(dim, index, 1.0)
     return sample - soft.detach() + soft
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """In training, zero each element with probability ``p`` and scale the others by 1 / (1 - p) (Srivastava et al.
+    2014). Raises ValueError: ``p`` is not a probability."""
+    probability("dropout", p)
+    if not training or p == 0.0:
+        return input
+    return applied(op, input, inplace, keep_mask(input, None, p), _scale(input, p))
+
+
+def relu_dropout(input: Tensor, p: float) -> Tensor:
+    """``dropout(relu(input), p)`` in training: one pass, of which the backward pass needs the result alone."""
+    return apply(relu_op, (input, keep_mask(input, None, p), _scale(input, p)))
+
+
+def _scale(input: Tensor, p: float) -> float:
+    """1 / (1 - p), or 0: as PyTorch's CPU kernel multiplies by it, in the input's dtype if that has 16 bits."""
+    array, scale = input.array, 0.0 if p == 1 else 1 / (1 - p)
+    rounds = array.itemsize == 2 and random.follows_pytorch(input.device)
+    return float(array.dtype.type(np.float32(scale))) if rounds else scale
+
+
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """``dropout`` of whole channels (Tompson et al. 2015): input (N, C, L) or (C, L). Raises ValueError: ``p`` is not a
+    probability; RuntimeError: the input has another number of axes."""
+    ndim = input.array.ndim
+    if ndim not in (2, 3):
+        problem = f"Expected 2D or 3D input, but received a {ndim}D input: it takes (N, C, L) or (C, L)"
+        raise RuntimeError(f"dropout1d: {problem}")
+    return channels(input, p, training, inplace, batched=ndim == 3)
+
+
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """``dropout`` of whole channels: input (N, C, H, W); three axes are taken as (N, C, L)."""
+    _warn_of_axes("dropout2d", input, (3, 4))
+    if input.array.ndim == 3:
+        remedy = "To drop channels of (C, H, W), add an axis for the batch; for (N, C, L) there is dropout1d."
+        warn(f"dropout2d: Received a 3D input, which is interpreted as (N, C, L), as PyTorch does. {remedy}")
+    return channels(input, p, training, inplace)
+
+
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """``dropout`` of whole channels: input (N, C, D, H, W) or (C, D, H, W)."""
+    _warn_of_axes("dropout3d", input, (4, 5))
+    return channels(input, p, training, inplace, batched=input.array.ndim != 4)
+
+
+def _warn_of_axes(name: str, input: Tensor, usual: tuple[int, int]) -> None:
+    ndim = input.array.ndim
+    if ndim not in usual:
+        rule = f"{name} is for inputs of {usual[0]} or {usual[1]} axes. To drop elements use dropout."
+        warn(f"{name}: Received a {ndim}-D input, which PyTorch deprecates: {rule}")
+
+
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Dropout that keeps mean 0 and variance 1, for SELU: dropped elements become SELU's least value, and a linear map
+    follows (Klambauer et al. 2017). Raises ValueError: ``p`` is not a probability."""
+    return _alpha(input, p, training, inplace)
+
+
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """``alpha_dropout`` of whole channels: input (N, C, ...)."""
+    return _alpha(input, p, training, inplace, lead=2)
+
+
+def channels(input: Tensor, p: float, training: bool, inplace: bool, batched: bool = True) -> Tensor:
+    """``dropout`` of whole channels of each sample."""
+    keep = _mask(input, p, training, lead=2 if batched else 1)
+    return input if keep is None else applied(op, input, inplace, keep, _scale(input, p))
+
+
+def _mask(input: Tensor, p: float, training: bool, lead: int | None = None) -> Any:
+    """A bool for each element or, with ``lead``, for each of the first axes; None if nothing is dropped."""
+    probability("dropout", p)
+    if not training or p == 0.0 or not input.array.size:
+        return None
+    if lead is None:
+        keep = keep_mask(input, None, p)
+    elif input.array.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    else:
+        keep = keep_mask(input, (*input.array.shape[:lead], *(1,) * (input.array.ndim - lead)), p)
+    return keep.array() if isinstance(keep, random.Draw) else keep
+
+
+def _alpha(input: Tensor, p: float, training: bool, inplace: bool, lead: int | None = None) -> Tensor:
+    keep = _mask(input, p, training, lead)
+    if keep is None:
+        return input
+    least = 1.7580993408473766  # SELU's infimum is minus this: scale times alpha
+    slope = 0.0 if p == 1 else 1 / math.sqrt((least * least * p + 1) * (1 - p))
+    dropped = wrap(~keep * input.array.dtype.type(-least * slope))
+    return applied(op, input, inplace, keep, slope).add_(dropped + least * slope * p)
+
+
+@announced
+def keep_mask(like: Tensor, shape: tuple[int, ...] | None, p: float) -> Any:
+    """A dropout mask on the device of a tensor: a bool array, False with probability ``p``. ``shape``: the tensor's if
+    None. PyTorch then draws in the order of its memory, not of indices."""
+    array, backend = like.array, of(like.array)
+    where = backend.device_of(array)
+    in_order = shape is not None or array.flags.c_contiguous
+    shape = array.shape if shape is None else shape
+    if random.follows_pytorch(where):
+        return backend.asarray(random.pytorch_keep_mask(shape, p, None if in_order else array), where)
+    return backend.keep_mask(shape, p, where)

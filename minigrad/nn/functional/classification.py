@@ -187,10 +187,9 @@ def linear_cross_entropy(
         input: (N, D) or (D); in the chunked case also (..., D), with a target (...).
         linear_weight: (C, D), or (C, d1, ..., D) for a target (N, d1, ...). linear_bias: the same without D.
         target, weight, reduction, label_smoothing: as for ``cross_entropy``.
-        ignore_index: a target that is left out; None stands for -100.
-        options: ignored: the kernel chooses its chunks.
+        ignore_index: a target that is left out; None stands for -100. options: ignored.
 
-    Raises As ``cross_entropy``; RuntimeError also for an ``ignore_index`` with probabilities as target.
+    Raises as ``cross_entropy``; RuntimeError also for an ``ignore_index`` with probabilities as target.
     """
     reduction = reduction_of(None, None, reduction)
     shape, widths = tuple(input.array.shape), tuple(linear_weight.array.shape)

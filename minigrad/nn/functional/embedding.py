@@ -9,7 +9,7 @@ from ...backend import check_indices, xp
 from ...backend.dtype import counted, float32
 from ...functions.arguments import rounded_once
 from ...functions.creation import arange
-from ...functions.indexing import unique
+from ...functions.indexing import scatter_reduce, unique
 from ...functions.pointwise import where
 from ...functions.reduction import norm
 from ...ops import indexing as ops
@@ -143,16 +143,21 @@ def embedding_bag(
         flat, bag = flat[is_kept], bag[is_kept]
         factors = None if factors is None else factors[is_kept]
     rows = embedding(flat, weight, None, max_norm, norm_type, scale_grad_by_freq)
-    if mode == "max":
-        return _largest(rows, bag, bags)
+    if mode == "max":  # an empty bag keeps its zeros
+        places, start = bag.unsqueeze(-1).expand(rows.shape), rows.new_zeros(bags, rows.array.shape[1])
+        return scatter_reduce(start, 0, places, rows, "amax", include_self=False)
     return _total(rows, factors, bag, bags, mode)
 
 
 @rounded_once
 def _total(rows: Tensor, factors: Tensor | None, bag: Tensor, bags: int, mode: str) -> Tensor:
-    """The sum or the mean of each bag's rows, (bags, D)."""
     total: Tensor = apply(ops.scatter_add_rows, (rows if factors is None else rows * factors.unsqueeze(-1), bag, bags))
-    return total if mode == "sum" else total / _counts(rows, bag, bags).clamp_min(1)
+    if mode == "sum":
+        return total
+    counts: Tensor = apply(
+        ops.scatter_add_rows, (rows.detach().new_ones(rows.array.shape[0], 1, dtype=float32), bag, bags)
+    )
+    return total / counts.clamp_min(1)
 
 
 def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> tuple[Tensor, int]:
@@ -175,22 +180,3 @@ def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> t
         raise RuntimeError(f"{expected}, but got {int(starts[0])} and {int(starts[-1])}")
     places: Any = xp(starts).arange(input.array.size)
     return wrap(counted(xp(starts).searchsorted(starts, places, side="right")) - 1), starts.shape[0]
-
-
-def _counts(rows: Tensor, bag: Tensor, bags: int) -> Tensor:
-    """The number of rows of each bag, (bags, 1)."""
-    return apply(ops.scatter_add_rows, (rows.detach().new_ones(rows.array.shape[0], 1, dtype=float32), bag, bags))
-
-
-def _largest(rows: Tensor, bag: Tensor, bags: int) -> Tensor:
-    """The largest of each column in each bag, from a grid (bags, longest bag) of row numbers."""
-    number = bag.array.shape[0]
-    if not number:
-        return _total(rows, None, bag, bags, "sum")
-    counts = _counts(rows, bag, bags).long()
-    ends = counts.cumsum(0)
-    grid = arange(int(counts.max().item()), device=rows.device)
-    exists = (grid < counts).unsqueeze(-1)  # (bags, longest, 1)
-    taken = rows[(ends - counts + grid).clamp(max=number - 1)]
-    largest = taken.masked_fill(~exists, float("-inf")).max(1).values
-    return largest.masked_fill(counts == 0, 0.0)

@@ -51,13 +51,9 @@ def _has_wide(input: Tensor, weight: Affine) -> bool:
 def layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Affine = None, bias: Affine = None, eps: float = 1e-5
 ) -> Tensor:
-    """(x - mean) / √(variance + eps) · weight + bias over the last axes (Ba et al. 2016).
-
-    (..., *normalized_shape) -> the same; weight, bias: ``normalized_shape``.
-
-    Raises:
-        RuntimeError: the last axes are not ``normalized_shape``, or dtypes differ (16 bits may meet float32 weights).
-    """
+    """(x - mean) / √(variance + eps) · weight + bias over the last axes (Ba et al. 2016): (..., *normalized_shape) ->
+    the same; weight, bias: ``normalized_shape``. Raises RuntimeError: the last axes are not ``normalized_shape``, or
+    dtypes differ (16 bits may meet float32 weights)."""
     if _has_wide(input, weight):
         return layer_norm(input.float(), normalized_shape, weight, bias, eps).to(input.dtype)
     out: Tensor = apply(ops.layer_norm, (*_flat("layer_norm", input, normalized_shape, weight, bias), float(eps)))
@@ -151,13 +147,8 @@ def _check_several(values: int, input: Tensor) -> None:
 
 
 def group_norm(input: Tensor, num_groups: int, weight: Affine = None, bias: Affine = None, eps: float = 1e-5) -> Tensor:
-    """(x - mean) / √(variance + eps) · weight + bias, over each group of channels (Wu and He 2018).
-
-    Args:
-        input: (N, C, ...). num_groups: the number of groups, which divides C. weight, bias: (C), or None.
-
-    Raises ValueError: groups of one value.
-    """
+    """(x - mean) / √(variance + eps) · weight + bias, over each group of channels (Wu and He 2018): (N, C, ...) -> the
+    same. ``num_groups`` divides C. ``weight``, ``bias``: (C), or None. Raises ValueError: groups of one value."""
     if _has_wide(input, weight):
         return group_norm(input.float(), num_groups, weight, bias, eps).to(input.dtype)
     shape = input.array.shape
@@ -182,11 +173,9 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """(x - mean) / √(variance + eps) · weight + bias for each channel of each sample (Ulyanov et al. 2016).
-
-    Args: as in ``batch_norm``; the running statistics are means over the samples, and stay without any.
-        use_input_stats: use the input's mean and variance instead of the running ones.
-    """
+    """(x - mean) / √(variance + eps) · weight + bias for each channel of each sample (Ulyanov et al. 2016). Args: as in
+    ``batch_norm``; the running statistics are means over the samples, and stay without any. ``use_input_stats``: use
+    the input's mean and variance instead of the running ones."""
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, max(eps, 5e-324))
     shape = input.array.shape

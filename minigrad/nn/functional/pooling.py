@@ -13,7 +13,7 @@ from ...functions.creation import as_tensor
 from ...functions.shaping import stack
 from ...ops import pooling as ops
 from ...tensor import Tensor, apply
-from ._spatial import Axes, Each, Ints, laid_as, over, tuple_of
+from ._checks import Axes, Each, Ints, laid_as, over, tuple_of
 
 __all__ = ["adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d"]
 __all__ += ["adaptive_max_pool2d", "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "max_pool1d"]
@@ -102,13 +102,10 @@ def _avg_pool(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The mean of each window: (N, C, *lengths) or (C, *lengths) -> (N, C, *places) or (C, *places); of int64 without
-    its fraction.
+    """The mean of each window: (N, C, *lengths) or (C, *lengths) -> (N, C, *places) or (C, *places).
 
-    Args: as for ``max_pool2d``, but the padding is of zeros, and
-        count_include_pad: whether the mean counts the padding.
-        divisor_override: divides each sum, instead of the number of elements.
-    """
+    Args: as for ``max_pool2d``, but the padding is of zeros. ``count_include_pad``: whether the mean counts it.
+    ``divisor_override`` divides each sum, instead of the number of elements."""
     if divisor_override == 0:
         raise RuntimeError(f"{axes.name}: divisor must be not zero")
     is_float = kind_of(input.array) in "fc"
@@ -120,25 +117,19 @@ def _avg_pool(
     rounding = None if is_float else "trunc"
     if divisor_override is not None:
         return total.div(divisor_override, rounding_mode=rounding)
-    counts = _counts(window, lengths, axes.each("padding", padding), count_include_pad)
+    counts: Any = np.ones((), np.int64)  # the number of elements in each window, (*places)
+    known = zip(
+        window.places(lengths), window.stride, window.kernel, lengths, axes.each("padding", padding), strict=True
+    )
+    for count, step, kernel, n, pad in known:
+        start, more = np.arange(count) * step - pad, pad if count_include_pad else 0
+        counts = counts[..., None] * (np.minimum(start + kernel, n + more) - np.maximum(start, -more))
     if counts.min() == counts.max():
         return total.div(int(counts.max()), rounding_mode=rounding)
     return total.div(as_tensor(counts, dtype=input.dtype, device=input.device), rounding_mode=rounding)
 
 
 avg_pool1d, avg_pool2d, avg_pool3d = over(1, _avg_pool), over(2, _avg_pool), over(3, _avg_pool)
-
-
-def _counts(window: Window, lengths: Ints, pads: Ints, include: bool) -> Any:
-    """The number of elements in each window, (*places)."""
-    counts: Any = np.ones((), np.int64)
-    places = window.places(lengths)
-    for count, step, kernel, n, p in zip(places, window.stride, window.kernel, lengths, pads, strict=True):
-        start = np.arange(count) * step - p
-        more = p if include else 0
-        along = np.minimum(start + kernel, n + more) - np.maximum(start, -more)
-        counts = counts[..., None] * along
-    return counts
 
 
 def _window(
@@ -155,24 +146,17 @@ def _window(
         problem = f"padding should be at most half of kernel size, but got padding={pads}"
         raise RuntimeError(f"{axes.name}: {problem} and kernel_size={window.kernel}")
     if ceil_mode:
-        window = _overhanging(window, lengths)
+        kernel, beyond = list(window.kernel), []
+        for axis, (n, p, span, step) in enumerate(zip(lengths, pads, window.span(), window.stride, strict=True)):
+            places = -((n + 2 * p - span) // -step) + 1
+            if (places - 1) * step >= n + p:  # the last window begins beyond the input and the padding before it
+                places -= 1
+            if places == 1 and window.dilation[axis] == 1:  # a kernel that covers the axis is cut to it
+                span = kernel[axis] = min(span, n + 2 * p)
+            beyond.append((p, max(p, (places - 1) * step + span - n - p)))
+        window = window._replace(kernel=tuple(kernel), padding=tuple(beyond))
     axes.check_fits(window, lengths)
     return window
-
-
-def _overhanging(window: Window, lengths: Ints) -> Window:
-    """With the padding that admits a last window beyond the end, if it begins in the input or in the padding before it.
-    A kernel that alone covers an axis is cut to it, however long it is."""
-    kernel, padding = list(window.kernel), []
-    axes = zip(lengths, window.padding, window.span(), window.stride, strict=True)
-    for axis, (n, (p, _), span, step) in enumerate(axes):
-        places = -((n + 2 * p - span) // -step) + 1
-        if (places - 1) * step >= n + p:
-            places -= 1
-        if places == 1 and window.dilation[axis] == 1:
-            span = kernel[axis] = min(span, n + 2 * p)
-        padding.append((p, max(p, (places - 1) * step + span - n - p)))
-    return window._replace(kernel=tuple(kernel), padding=tuple(padding))
 
 
 # Adaptive pooling: bin i of P on an axis of length L goes from floor(i L / P) to ceil((i + 1) L / P) ------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from ...autograd import no_grad
 from ...autograd.graph import as_one
@@ -30,41 +31,30 @@ def _difference(name: str, input: Tensor, target: Tensor) -> Tensor:
     return input.to(common) - target.to(common)
 
 
-def _weighted_mean(
-    losses: Tensor, weight: Tensor | None, reduction: str, size_average: Flag = None, reduce: Flag = None
-) -> Tensor:
-    """``reduced``, but the mean divides by the sum of the weights."""
-    reduction = reduction_of(size_average, reduce, reduction)
-    if weight is None or reduction != "mean":
-        return reduced(losses, reduction, weight=weight)
-    return (losses * weight).sum() / weight.expand(losses.shape).sum()
+def _of_difference(name: str, loss: Callable[[Tensor], Tensor], doc: str) -> Callable[..., Tensor]:
+    """A loss that is a function of the difference."""
+
+    def of_difference(
+        input: Tensor,
+        target: Tensor,
+        size_average: Flag = None,
+        reduce: Flag = None,
+        reduction: str = "mean",
+        weight: Tensor | None = None,
+    ) -> Tensor:
+        """{}; the mean divides by the sum of the weights, if there are any."""
+        losses, reduction = loss(_difference(name, input, target)), reduction_of(size_average, reduce, reduction)
+        if weight is None or reduction != "mean":
+            return reduced(losses, reduction, weight=weight)
+        return (losses * weight).sum() / weight.expand(losses.shape).sum()
+
+    of_difference.__name__ = of_difference.__qualname__ = name
+    of_difference.__doc__ = (of_difference.__doc__ or "").format(doc)
+    return rounded_once(of_difference)
 
 
-@rounded_once
-def mse_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: Flag = None,
-    reduce: Flag = None,
-    reduction: str = "mean",
-    weight: Tensor | None = None,
-) -> Tensor:
-    """(input - target)²; the mean divides by the sum of the weights, if there are any."""
-    squares = _difference("mse_loss", input, target).square()
-    return _weighted_mean(squares, weight, reduction, size_average, reduce)
-
-
-@rounded_once
-def l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: Flag = None,
-    reduce: Flag = None,
-    reduction: str = "mean",
-    weight: Tensor | None = None,
-) -> Tensor:
-    """|input - target|; the mean divides by the sum of the weights, if there are any."""
-    return _weighted_mean(_difference("l1_loss", input, target).abs(), weight, reduction, size_average, reduce)
+mse_loss = _of_difference("mse_loss", lambda d: d.square(), "(input - target)²")
+l1_loss = _of_difference("l1_loss", lambda d: d.abs(), "|input - target|")
 
 
 @rounded_once
@@ -134,8 +124,7 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
 ) -> Tensor:
     """``binary_cross_entropy(sigmoid(input), target)`` in a numerically stable form. ``pos_weight``: a factor for the
-    part of the loss where the target is 1. Raises ValueError: input and target differ in shape; RuntimeError: the
-    target is not floating-point."""
+    part of the loss where the target is 1. Raises ValueError: shapes differ; RuntimeError: the target is no float."""
     _check_same_shape("binary_cross_entropy_with_logits", input, target)
     if not target.is_floating_point():
         problem = f"result type {input.dtype} can't be cast to the target's dtype {target.dtype}: use target.float()"
@@ -160,12 +149,8 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """t (ln t - input): the Kullback-Leibler divergence, ``input`` being log-probabilities.
-
-    Args:
-        target: probabilities, or log-probabilities if ``log_target``.
-        reduction: also "batchmean": the sum over the length of the first axis, which is the divergence.
-    """
+    """t (ln t - input): the Kullback-Leibler divergence, ``input`` being log-probabilities, and ``target``
+    probabilities, or log-probabilities if ``log_target``. "batchmean" divides the sum by the batch size."""
     batchmean = reduction == "batchmean"
     if log_target:
         losses = target.exp() * (target - input)
@@ -185,12 +170,8 @@ def poisson_nll_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log-likelihood of Poisson counts: λ - t ln λ, where ln λ is the input.
-
-    Args:
-        log_input: whether the input is ln λ, or else λ, whose logarithm ``eps`` keeps finite.
-        full: add Stirling's approximation of ln t! where t > 1.
-    """
+    """The negative log-likelihood of Poisson counts: λ - t ln λ, where ln λ is the input. ``log_input``: whether it is,
+    or else λ, whose logarithm ``eps`` keeps finite. ``full``: add Stirling's approximation of ln t! where t > 1."""
     losses = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         rest = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
@@ -202,12 +183,9 @@ def poisson_nll_loss(
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
-    """The negative log-likelihood of a normal distribution: (ln v + (input - target)² / v) / 2.
-
-    Args:
-        input: the mean. var: the variance v, a number or a tensor of the shape of ``input``, of which one axis may
-            be 1, or the last one absent. It is clamped to at least ``eps``, which gradients ignore.
-        full: add ln 2π / 2.
+    """The negative log-likelihood of a normal distribution: (ln v + (input - target)² / v) / 2, plus ln 2π / 2 if
+    ``full``. ``var``: the variance v, a number or a tensor of the shape of ``input``, of which one axis may be 1, or
+    the last one absent. It is clamped to at least ``eps``, which gradients ignore.
 
     Raises ValueError: the variance is negative, or of another shape; the reduction is unknown.
     """

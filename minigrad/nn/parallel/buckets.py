@@ -22,11 +22,8 @@ MiB = 2**20
 
 
 class GradBucket:
-    """The gradients of some parameters of one dtype on one device; what a communication hook gets.
-
-    Attributes:
-        numbers: of the parameters. flat: all gradients. views: each, in its parameter's shape.
-    """
+    """The gradients of some parameters (``numbers``) of one dtype on one device: all in ``flat``, each in ``views``, in
+    its parameter's shape. A communication hook gets it."""
 
     def __init__(self, place: int, count: int, numbers: list[int], parameters: Sequence[Tensor]) -> None:
         self._place, self._count, self.numbers = place, count, numbers
@@ -66,21 +63,15 @@ class GradBucket:
 
 
 class Buckets:
-    """The buckets of a model.
-
-    Args:
-        parameters: all that are reduced, in the model's order.
-        group: of the ranks that share them.
-        first_bytes, most_bytes: of the first bucket, whose reduction can so begin early, and of the others.
-    """
+    """The buckets of all parameters that a group of ranks reduces, in the model's order. ``first_bytes``: of the first
+    bucket, whose reduction can so begin early. ``most_bytes``: of the others."""
 
     def __init__(
         self, parameters: Sequence[Tensor], group: ProcessGroup, first_bytes: float = MiB, most_bytes: float = 25 * MiB
     ) -> None:
         self.parameters, self.group, self._sizes = list(parameters), group, (first_bytes, most_bytes)
-        self.reduce: Callable[[GradBucket], Work | None] = lambda b: collectives.all_reduce(
-            b.flat, group=group, async_op=True
-        )
+        self.reduce: Callable[[GradBucket], Work | None]
+        self.reduce = lambda bucket: collectives.all_reduce(bucket.flat, group=group, async_op=True)
         self._written: set[int] = set()
         self._next = 0
         self._make()
@@ -91,17 +82,13 @@ class Buckets:
         places = ((number, bucket, i) for bucket in self.buckets for i, number in enumerate(bucket.numbers))
         self._places = {number: (bucket, i) for number, bucket, i in places}
 
-    def _fits(self, number: int) -> bool:
-        """Whether a parameter's bucket is of its dtype and shape, and on its device."""
-        view, array = self.view(number), self.parameters[number].array
-        if type(view) is not type(array) or view.dtype != array.dtype or view.shape != array.shape:
-            return False
-        return of(view).device_of(view) == of(array).device_of(array)
-
     def begin(self) -> None:
         """Nothing is there. Buckets of parameters that were moved or converted meanwhile are made anew."""
-        if not all(map(self._fits, range(len(self.parameters)))):
-            self._make()
+        for number, parameter in enumerate(self.parameters):
+            kinds = [(x.dtype, x.shape, of(x).device_of(x)) for x in (self.view(number), parameter.array)]
+            if kinds[0] != kinds[1]:
+                self._make()
+                break
         self._written, self._next = set(), 0
         for bucket in self.buckets:
             bucket.waiting, bucket.work = len(bucket.numbers), None

@@ -41,10 +41,8 @@ class PackedSequence(PackedSequence_):
     """Sequences without padding, step by step. ``pack_padded_sequence`` and ``pack_sequence`` return it.
 
     Attributes:
-        data: (N, ...), N being the sum of all lengths.
-        batch_sizes: the number of sequences that reach each step, int64 (T), on the CPU.
-        sorted_indices, unsorted_indices: the order of the batch by length, and its inverse; None if the caller
-            sorted the batch.
+        data: (N, ...), N being the sum of all lengths. batch_sizes: int64 (T), on the CPU: how many reach each step.
+        sorted_indices, unsorted_indices: the order of the batch by length, and its inverse; None: the caller sorted it.
     """
 
     __slots__ = ()
@@ -110,30 +108,12 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 def pack_padded_sequence(
     input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Remove the padding: input (T, B, ...), or (B, T, ...) -> data (sum of lengths, ...).
-
-    Args:
-        lengths: of each sequence, B integers: a list, or a tensor on the CPU.
-        enforce_sorted: require the longest sequence first; if False, they are sorted here.
-
-    Raises RuntimeError: the lengths are not sorted, not positive, longer than T, or not B.
-    """
+    """Remove the padding: input (T, B, ...), or (B, T, ...) -> data (sum of lengths, ...). ``lengths``: of each
+    sequence, B integers: a list, or a tensor on the CPU. ``enforce_sorted``: require the longest sequence first; if
+    False, they are sorted here. Raises RuntimeError: lengths are not sorted, not positive, longer than T, or not B."""
     if input.ndim < 2:
         raise IndexError(f"pack_padded_sequence: expected (T, B, ...) or (B, T, ...), but got {tuple(input.shape)}")
     time, batch = (input.shape[1], input.shape[0]) if batch_first else input.shape[:2]
-    checked = _checked_lengths(lengths, time, batch)
-    order = None if enforce_sorted else np.argsort(-checked, kind="stable").astype(np.int64)
-    if order is None and (checked[1:] > checked[:-1]).any():
-        problem = f"the lengths must be sorted in decreasing order, not {checked.tolist()}"
-        raise RuntimeError(f"pack_padded_sequence: {problem}: pass enforce_sorted=False to have the sequences sorted")
-    # The sequences that have each step, (T)
-    sizes = (np.arange(int(checked.max()))[:, None] < checked).sum(axis=1, dtype=np.int64)
-    index = _packed_rows(sizes, order, time, batch, batch_first)
-    data = input.reshape(time * batch, *input.shape[2:])[index]
-    return PackedSequence(data, tensor(sizes), None if order is None else tensor(order, device=input.device))
-
-
-def _checked_lengths(lengths: Any, time: int, batch: int) -> Array:
     if isinstance(lengths, Tensor):
         if lengths.device.type != "cpu" or lengths.ndim != 1:
             actual = f"{lengths.ndim}D {lengths.device.type} {lengths.dtype} tensor"
@@ -146,7 +126,15 @@ def _checked_lengths(lengths: Any, time: int, batch: int) -> Array:
         raise RuntimeError(f"pack_padded_sequence: all lengths must be greater than 0, not {checked.min()}")
     if checked.max() > time:
         raise RuntimeError(f"pack_padded_sequence: a length of {checked.max()}, but the input has {time} steps")
-    return checked
+    order = None if enforce_sorted else np.argsort(-checked, kind="stable").astype(np.int64)
+    if order is None and (checked[1:] > checked[:-1]).any():
+        problem = f"the lengths must be sorted in decreasing order, not {checked.tolist()}"
+        raise RuntimeError(f"pack_padded_sequence: {problem}: pass enforce_sorted=False to have the sequences sorted")
+    # The sequences that have each step, (T)
+    sizes = (np.arange(int(checked.max()))[:, None] < checked).sum(axis=1, dtype=np.int64)
+    index = _packed_rows(sizes, order, time, batch, batch_first)
+    data = input.reshape(time * batch, *input.shape[2:])[index]
+    return PackedSequence(data, tensor(sizes), None if order is None else tensor(order, device=input.device))
 
 
 def _packed_rows(sizes: Array, order: Array | None, time: int, batch: int, batch_first: bool) -> Array:
@@ -191,9 +179,8 @@ def pad_sequence(
     """Tensors (L, ...) of different L as one (T, B, ...), or (B, T, ...), T being the largest L. Raises RuntimeError:
     the side is unknown, there are no sequences, or axes after the first differ.
 
-    >>> nn.utils.rnn.pad_sequence([mg.tensor([1, 2, 3]), mg.tensor([4])], batch_first=True)
-    tensor([[1, 2, 3],
-            [4, 0, 0]])
+    >>> nn.utils.rnn.pad_sequence([mg.tensor([1, 2, 3]), mg.tensor([4])], batch_first=True).tolist()
+    [[1, 2, 3], [4, 0, 0]]
     """
     if padding_side not in ("left", "right"):
         raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")

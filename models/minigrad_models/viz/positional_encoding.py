@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.nn.positional import sinusoids
+from minigrad.nn.embedding import sinusoids
 from minigrad.viz.numbers import Array, cell_means, coded, equal_parts
 from minigrad.viz.page import Page
 from minigrad.viz.palette import rgb

@@ -20,8 +20,7 @@ from ....backend.dtype import bool_, kind_of
 from ....functions.arguments import rounded_once
 from ....functions.names import linspace, stack, where
 from ....functions.random import rand
-from ....nn.functional._checks import same_dtype
-from ....nn.functional._spatial import Axes, Each, over, tuple_of
+from ....nn.functional._checks import Axes, Each, over, same_dtype, tuple_of
 from ....nn.functional.activation import hardtanh
 from ....nn.functional.pooling import Step, _avg_pool, _picked
 from ....ops import pooling as ops
