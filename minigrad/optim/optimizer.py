@@ -73,7 +73,10 @@ def _with_hooks(step: Step) -> Step:
         self._opt_called = True  # a schedule asks for it
         try:
             for hook in self._hooks["step_pre"].values():
-                args, kwargs = _changed(hook(self, args, kwargs)) or (args, kwargs)
+                changed = hook(self, args, kwargs)
+                if changed is not None and not (isinstance(changed, tuple) and len(changed) == 2):
+                    raise RuntimeError(f"a step hook must return None or (new_args, new_kwargs), but got {changed}.")
+                args, kwargs = changed or (args, kwargs)
             with span(f"{type(self).__name__}.step", "step", self):
                 result = step(*args, **kwargs)
             for hook in self._hooks["step_post"].values():
@@ -84,13 +87,6 @@ def _with_hooks(step: Step) -> Step:
             raise
 
     return wrapped  # type: ignore[return-value]
-
-
-def _changed(arguments: Any) -> Any:
-    """What a hook before a step has returned, checked."""
-    if arguments is not None and not (isinstance(arguments, tuple) and len(arguments) == 2):
-        raise RuntimeError(f"a step hook must return None or (new_args, new_kwargs), but got {arguments}.")
-    return arguments
 
 
 class Optimizer:
@@ -321,22 +317,18 @@ class Optimizer:
         return values
 
     def _begun(self, p: Tensor, options: Values) -> State:
-        state = self.state[p]
-        if not state:
-            state.update(self._start(p, options))
-        return state
+        if not self.state[p]:
+            self.state[p].update(self._start(p, options))
+        return self.state[p]
 
     def _start(self, p: Tensor, options: Values) -> State:
-        starts = {name: self._state[name] for name in self._names(options)}
-        return {name: zeros_like(p) if isinstance(start, str) else scalar(start) for name, start in starts.items()}
+        starts = ((name, self._state[name]) for name in self._names(options))
+        return {name: zeros_like(p) if isinstance(start, str) else scalar(start) for name, start in starts}
 
     def _names(self, options: Values) -> list[str]:
         """What the state of a parameter holds with these options."""
-        return [
-            name
-            for name, start in self._state.items()
-            if not isinstance(start, str) or start == ZEROS or getattr(options, start)
-        ]
+        is_kept = lambda start: not isinstance(start, str) or start == ZEROS or getattr(options, start)
+        return [name for name, start in self._state.items() if is_kept(start)]
 
     # State ----------------------------------------------------------------------------------------------
 
