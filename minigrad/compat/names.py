@@ -42,7 +42,7 @@ torch | distributed.launch | run
 torch | (=multiprocessing) | multiprocessing
 torch | (compat.amp compat.autocast) | amp
 torch | (compat.func) | functorch
-torch | (distributed.future) | futures
+torch | (distributed.work) | futures
 torch | (functions.random functions.creation backend.random minigrad) | random
 torch | (minigrad) | functional
 torch | (tensor minigrad) | _tensor
@@ -133,7 +133,7 @@ torch | compat.native: | _chunk_cat _grouped_mm=grouped_mm _softmax_backward_dat
 torch | compat.nn.functional: | affine_grid_generator=affine_grid
 torch | compiler: | compile
 torch | cuda: | Event OutOfMemoryError Stream
-torch | distributed.future: | Future
+torch | distributed.work: | Future
 torch | functions.reduction: | trapz=trapezoid
 torch | nn.functional: | adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d bilinear celu celu_ channel_shuffle conv1d
     conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity hardshrink max_pool1d max_pool2d

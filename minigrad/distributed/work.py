@@ -1,18 +1,19 @@
-"""Calls under way: what ``async_op=True`` returns."""
+"""Calls under way: what ``async_op=True`` returns; and values that will be there (``torch.futures``)."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Callable, Sequence
+from concurrent import futures
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Protocol
-
-from .future import Future
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
+T = TypeVar("T")
+S = TypeVar("S")
 LOOKS = 64  # before the clock is asked
 EAGER = 1.0  # seconds in which a waiting rank looks again at once
 NAP = 0.0005  # seconds between later looks
@@ -45,6 +46,37 @@ def wait_for(test: Callable[[], bool], seconds: float, name: str) -> None:
         if passed > seconds:
             raise RuntimeError(f"{name} timed out after {seconds:g} s: has every rank called it?")
         time.sleep(NAP) if passed > EAGER else give_way()
+
+
+class Future(futures.Future[T]):
+    """Python's future under PyTorch's names. Its value is set later, by ``set_result`` or ``set_exception``, from this
+    thread or another one. ``devices``: of no effect."""
+
+    def __init__(self, *, devices: Any = None) -> None:
+        super().__init__()
+
+    def wait(self) -> T:
+        """Wait for the value, and return it. Raises the error, if there is one instead."""
+        return self.result()
+
+    def value(self) -> T:
+        """The value. Raises the error, if there is one instead; RuntimeError: there is neither yet."""
+        if not self.done():
+            raise RuntimeError("the future is not complete: call wait()")
+        return self.result()
+
+    def then(self, callback: Callable[[Future[T]], S]) -> Future[S]:
+        """A future of what ``callback`` returns, which is called with this one when it is complete."""
+        following: Future[S] = Future()
+
+        def call(_: object) -> None:
+            try:
+                following.set_result(callback(self))
+            except Exception as error:
+                following.set_exception(error)
+
+        self.add_done_callback(call)
+        return following
 
 
 class Work:
