@@ -59,6 +59,11 @@ def _plain(value: Any) -> Any:
     return value.item() if size == 1 else value
 
 
+def parts(x: Array) -> Array:
+    """Complex numbers as pairs of reals in the same memory, (...) -> (..., 2); real ones as they are."""
+    return x[..., None].view(x.real.dtype) if x.dtype.kind == "c" else x
+
+
 _keep_freed = functools.cache(memory.keep_freed)
 
 
@@ -288,10 +293,7 @@ class Optimizer:
         """Change the parameters that one kernel takes, and return the others."""
         return params
 
-    @staticmethod
-    def _numbers(x: Array) -> Array:
-        """What the rule sees of an array: of complex numbers the parts, each by itself."""
-        return parts(x)
+    _numbers = staticmethod(parts)  # what the rule sees of an array: of complex numbers the parts, each by itself
 
     def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
         """The rule: change the parameter and the arrays of its state in place."""
@@ -419,11 +421,6 @@ class Optimizer:
 
 
 border_methods(Optimizer, "__init__", "add_param_group", "load_state_dict", "zero_grad")
-
-
-def parts(x: Array) -> Array:
-    """Complex numbers as pairs of reals in the same memory, (...) -> (..., 2); real ones as they are."""
-    return x[..., None].view(x.real.dtype) if x.dtype.kind == "c" else x
 
 
 def zeros_like(p: Tensor) -> Tensor:

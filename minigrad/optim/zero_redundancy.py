@@ -28,11 +28,11 @@ class ZeroRedundancyOptimizer(Optimizer):
         overlap_with_ddp: only False.
         defaults: the options of ``optimizer_class``.
 
-    The optimiser of this rank's share is the attribute ``optim``.
-
-    Raises ValueError: ``init_process_group`` was not called; TypeError: ``optimizer_class`` is no optimiser;
-    NotImplementedError: ``overlap_with_ddp=True``.
+    The optimiser of this rank's share is the attribute ``optim``. Raises ValueError: ``init_process_group`` was not
+    called; TypeError: ``optimizer_class`` is no optimiser; NotImplementedError: ``overlap_with_ddp=True``.
     """
+
+    optim: Optimizer
 
     def __init__(
         self,
@@ -51,23 +51,22 @@ class ZeroRedundancyOptimizer(Optimizer):
         self.process_group = the_group(process_group)
         self._owners: list[list[int]] = []  # the rank of each parameter, by group
         self._whole: dict[str, Any] | None = None
-        self.optim: Optimizer | None = None
+        self._begin = lambda share: optimizer_class([share], **defaults)
         super().__init__(params, defaults)
-        self._state = optimizer_class._state  # type: ignore[misc]
-        self.optim = optimizer_class(map(self._share, range(len(self.param_groups))), **defaults)
         self.defaults, self.state = self.optim.defaults, self.optim.state
-        for group, share in zip(self.param_groups, self.optim.param_groups, strict=True):
-            for name, value in share.items():
-                group.setdefault(name, value)
+        self._state = optimizer_class._state  # type: ignore[misc]
 
     def add_param_group(self, param_group: Group) -> None:
         """Add parameters with options of their own; all ranks do so."""
         super().add_param_group(param_group)
         self._owners.append(_owners(self.param_groups[-1]["params"], self.process_group.size()))
-        if self.optim is not None:
-            self.optim.add_param_group(self._share(len(self.param_groups) - 1))
-            for name, value in self.optim.param_groups[-1].items():
-                param_group.setdefault(name, value)
+        share = self._share(len(self.param_groups) - 1)
+        if len(self.param_groups) == 1:
+            self.optim = self._begin(share)
+        else:
+            self.optim.add_param_group(share)
+        for name, value in self.optim.param_groups[-1].items():
+            param_group.setdefault(name, value)
 
     def _own(self, number: int) -> list[int]:
         return [place for place, rank in enumerate(self._owners[number]) if rank == self.process_group.number]
@@ -78,7 +77,6 @@ class ZeroRedundancyOptimizer(Optimizer):
 
     def step(self, closure: Any = None) -> Any:
         """Update this rank's share, and get the others; all ranks call it. ``closure`` as in any optimiser."""
-        assert self.optim is not None
         loss = None if closure is None else closure()
         for own, group in zip(self.optim.param_groups, self.param_groups, strict=True):
             own.update(_options(group))
@@ -97,7 +95,6 @@ class ZeroRedundancyOptimizer(Optimizer):
 
     def consolidate_state_dict(self, to: int = 0) -> None:
         """Gather the state of all shares on rank ``to`` of the group, for ``state_dict()`` there; all ranks call it."""
-        assert self.optim is not None
         state, first = {}, 0
         for number, group in enumerate(self.param_groups):
             for place in self._own(number):
@@ -127,7 +124,6 @@ class ZeroRedundancyOptimizer(Optimizer):
     def load_state_dict(self, state_dict: Any) -> None:
         """Take over a whole state, of any number of ranks or of ``optimizer_class`` itself: each rank takes its share.
         Raises ValueError: as of any optimiser; nothing changes."""
-        assert self.optim is not None
         loaded = self._passed("load_pre", dict(state_dict))
         saved = list(loaded["param_groups"])
         if [len(group["params"]) for group in saved] != [len(group["params"]) for group in self.param_groups]:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ...autograd import no_grad
-from ...autograd.tracebacks import border_methods, warn
+from ...autograd.tracebacks import border_methods
 from ...functions.names import empty, exp, rand
 from ...tensor import Size, Tensor
 from .constraints import Constraint, is_dependent
@@ -164,11 +164,6 @@ class Distribution:
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """Draws as functions of the parameters, so that gradients reach these."""
         raise NotImplementedError(f"{type(self).__name__} has no gradients of draws: sample(), and log_prob")
-
-    def sample_n(self, n: int) -> Tensor:
-        """``sample((n,))``, by its old name."""
-        warn("sample_n(n) is deprecated: call sample((n,))", FutureWarning)
-        return self.sample((n,))
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """All possible draws, along the first axis: (K, 1, ...), or repeated for the whole ``batch_shape``."""

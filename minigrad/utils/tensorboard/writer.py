@@ -149,8 +149,17 @@ class SummaryWriter:
         self, tag: str, figure: Any, global_step: Any = None, close: bool = True, walltime: Time = None
     ) -> None:
         """One or several matplotlib figures; ``close`` frees them."""
-        figures = figure if isinstance(figure, Sequence) else [figure]
-        self._add_pixels(tag, [_rendered(each, close) for each in figures], global_step, walltime)
+        from matplotlib import pyplot
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        images = []
+        for each in figure if isinstance(figure, Sequence) else [figure]:
+            canvas: Any = FigureCanvasAgg(each)
+            canvas.draw()
+            images.append(np.array(canvas.buffer_rgba()))
+            if close:
+                pyplot.close(each)
+        self._add_pixels(tag, images, global_step, walltime)
 
     def _add_pixels(self, tag: str, images: list[Ndarray], step: Any, walltime: Time) -> None:
         """Images of one size, eight in a row, as a PNG by Pillow, which TensorBoard itself needs."""
@@ -240,14 +249,3 @@ def _as_hwc(array: Ndarray, axes: str) -> Ndarray:
     if array.shape[-1] not in (1, 3, 4):
         raise ValueError(f"an image has 1, 3 or 4 channels, not {array.shape[-1]}")
     return np.repeat(array, 3, -1) if array.shape[-1] == 1 else array
-
-
-def _rendered(figure: Any, close: bool) -> Ndarray:
-    from matplotlib import pyplot
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    canvas: Any = FigureCanvasAgg(figure)
-    canvas.draw()
-    if close:
-        pyplot.close(figure)
-    return np.array(canvas.buffer_rgba())

@@ -123,10 +123,26 @@ def _write_answers(connection: Connection, answers: SimpleQueue[bytes | None]) -
         os._exit(1)
 
 
+def _generate_state(base_seed: int, worker_id: int) -> Any:
+    """PyTorch's seeds for NumPy in a worker."""
+    return np.random.SeedSequence([worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]).generate_state(4)
+
+
 def _work(job: Job, tasks: SimpleQueue[Any], answers: SimpleQueue[bytes | None]) -> None:
-    """Answer (epoch, index) with (epoch, batch); each epoch has a new fetcher."""
-    where = f"in DataLoader worker process {job.info.id}"
-    failure = _prepare(job, where)
+    """Set seeds and one thread, call the user's function, and answer (epoch, index) with (epoch, batch); each epoch has
+    a new fetcher."""
+    global _info
+    _info, where = job.info, f"in DataLoader worker process {job.info.id}"
+    set_num_threads(1)
+    random.seed(_info.seed)
+    manual_seed(_info.seed)
+    np.random.seed(_generate_state(job.base_seed, _info.id))
+    failure: Failure | None = None
+    try:
+        if job.init is not None:
+            job.init(_info.id)
+    except Exception as error:
+        failure = Failure(error, where)
     fetch: Any = None
     fetching = None  # the epoch of ``fetch``
     while (task := tasks.get()) is not None:
@@ -144,28 +160,6 @@ def _work(job: Job, tasks: SimpleQueue[Any], answers: SimpleQueue[bytes | None])
             else:
                 answer = Failure(error, where)
         answers.put(_pickled(epoch, answer, where))
-
-
-def _generate_state(base_seed: int, worker_id: int) -> Any:
-    """PyTorch's seeds for NumPy in a worker."""
-    return np.random.SeedSequence([worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]).generate_state(4)
-
-
-def _prepare(job: Job, where: str) -> Failure | None:
-    """Set seeds and one thread, and call the user's function. Returns its failure, if it failed."""
-    global _info
-    _info = job.info
-    seed = job.info.seed
-    set_num_threads(1)
-    random.seed(seed)
-    manual_seed(seed)
-    np.random.seed(_generate_state(job.base_seed, job.info.id))
-    try:
-        if job.init is not None:
-            job.init(job.info.id)
-    except Exception as error:
-        return Failure(error, where)
-    return None
 
 
 def _pickled(epoch: int, answer: Any, where: str) -> bytes:
