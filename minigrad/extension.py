@@ -63,14 +63,9 @@ def _extend(module: ModuleType) -> None:
     name, names = module.__name__, vars(module)
     if name.removeprefix(f"{PACKAGE}.").partition(".")[0] in _rooms:
         names.setdefault(_HOOK, partial(look_up, name))
-        names.setdefault("__dir__", partial(_all_names, name))
+        names.setdefault("__dir__", lambda: sorted({*names, *names_later(name), *layer().others(name)}))
         names.setdefault("__path__", [NO_FOLDER])
     _open(names.get("__path__", ()))
-
-
-def _all_names(name: str) -> list[str]:
-    """A loaded module's names, for ``dir``, with those that the layer supplies."""
-    return sorted({*vars(sys.modules[name]), *names_later(name), *layer().others(name)})
 
 
 def _open(folders: Iterable[str]) -> None:

@@ -36,8 +36,12 @@ def find(rank: int = -1, size: int = -1, environment: Mapping[str, str] = os.env
     there = Place()
     for names in (*MPI_VARIABLES, TORCHRUN_VARIABLES):
         if (any if names is TORCHRUN_VARIABLES else all)(environment.get(name) for name in names[:2]):
-            known = [(field, name) for field, name in zip(Place._fields, names, strict=True) if environment.get(name)]
-            there = Place(**{field: _number(name, environment[name]) for field, name in known})
+            known = {field: name for field, name in zip(Place._fields, names, strict=True) if environment.get(name)}
+            for name in known.values():
+                if not environment[name].isdecimal():
+                    said = environment[name]
+                    raise ValueError(f"the environment variable {name} must be a whole number, not {said!r}")
+            there = Place(**{field: int(environment[name]) for field, name in known.items()})
             break
     own, count = (rank if rank >= 0 else there.rank), (size if size >= 0 else there.size)
     if there.size > 1 and (own, count) != there[:2]:
@@ -48,9 +52,3 @@ def find(rank: int = -1, size: int = -1, environment: Mapping[str, str] = os.env
     if not 0 <= own < count:
         raise ValueError(f"there is no rank {own} in a world of {count}: ranks are 0 to {count - 1}")
     return there._replace(rank=own, size=count)
-
-
-def _number(name: str, text: str) -> int:
-    if not text.isdecimal():
-        raise ValueError(f"the environment variable {name} must be a whole number, not {text!r}")
-    return int(text)

@@ -6,7 +6,7 @@ import copy
 import functools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any, ClassVar, TypeVar, overload
 
@@ -186,7 +186,16 @@ class Optimizer:
         """Add parameters with options of their own: {"params": [...], "lr": 0.01}. The dict itself is stored."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
-        params = _take_names(param_group)
+        params: Any = param_group["params"]
+        if isinstance(params, set):
+            raise TypeError("params are a set, whose order changes between runs. Please use a list instead.")
+        params = [params] if isinstance(params, Tensor) else list(params)
+        named = [p for p in params if isinstance(p, tuple)]
+        if named and len(named) < len(params):
+            raise ValueError("all optimizer params should be with/without names. Some param names are missing")
+        if named:
+            param_group["param_names"], params = map(list, zip(*named, strict=True))
+        param_group["params"] = params
         for p in params:
             if not isinstance(p, Tensor):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p)}")
@@ -252,14 +261,14 @@ class Optimizer:
             self._update_all(ready, group)
         return loss
 
-    def _in_float32(self, params: list[Tensor]) -> AbstractContextManager[None]:
+    @contextmanager
+    def _in_float32(self, params: list[Tensor]) -> Iterator[None]:
         """Parameters of 16 bits, their gradients and states in float32, and at the end rounded, where they were."""
         narrow = [p for p in params if p.array.itemsize == 2 and is_half(p.array.dtype)]
-        return self._wide(narrow) if narrow else nullcontext()
-
-    @contextmanager
-    def _wide(self, params: list[Tensor]) -> Iterator[None]:
-        tensors = [t for p in params for t in (p, p._grad, *self.state.get(p, {}).values()) if isinstance(t, Tensor)]
+        if not narrow:
+            yield
+            return
+        tensors = [t for p in narrow for t in (p, p._grad, *self.state.get(p, {}).values()) if isinstance(t, Tensor)]
         before = [(t, t.array) for t in tensors if is_half(t.array.dtype)]
 
         def put_back() -> None:
@@ -268,7 +277,7 @@ class Optimizer:
                     if tensor.array is not array:
                         array[...] = tensor.array
                         tensor.array = array
-                for p in params:  # states that the first step began, except numbers such as the count of steps
+                for p in narrow:  # states that the first step began, except numbers such as the count of steps
                     for name, value in self.state.get(p, {}).items():
                         if isinstance(value, Tensor) and name != "step" and isinstance(self._state.get(name, ""), str):
                             value.array = value.array.astype(p.array.dtype, copy=False)
@@ -501,19 +510,3 @@ def check(fits: Any, label: str, value: Any) -> None:
     """Refuse an option that does not fit, in PyTorch's words."""
     if not fits:
         raise ValueError(f"Invalid {label}: {value}")
-
-
-def _take_names(group: Group) -> list[Tensor]:
-    """Make a list of a group's "params", and of (name, parameter) pairs also a list "param_names"."""
-    params = group["params"]
-    if isinstance(params, set):
-        raise TypeError("params are a set, whose order changes between runs. Please use a list instead.")
-    params = [params] if isinstance(params, Tensor) else list(params)
-    named = [p for p in params if isinstance(p, tuple)]
-    if named and len(named) < len(params):
-        raise ValueError("all optimizer params should be with/without names. Some param names are missing")
-    if named:
-        group["param_names"] = [name for name, _ in named]
-        params = [p for _, p in named]
-    group["params"] = params
-    return params

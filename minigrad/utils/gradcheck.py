@@ -277,7 +277,7 @@ def _host(tensor: Variable) -> Matrix:
 
 
 def _report(output: Variable, x: Variable, which: tuple[int, int], matrix: Matrix, expected: Matrix, wrong: Any) -> str:
-    """The worst element, and the rules that made it."""
+    """The worst element, and the gradient rules from the output back to the input."""
     i, j = which
     distance = np.where(wrong, np.where(np.isnan(matrix - expected), np.inf, np.abs(matrix - expected)), -1.0)
     row, column = np.unravel_index(int(np.argmax(distance)), matrix.shape)
@@ -285,9 +285,14 @@ def _report(output: Variable, x: Variable, which: tuple[int, int], matrix: Matri
     source = [int(k) for k in np.unravel_index(int(row), x.array.shape)] if x.array.ndim else "()"
     target = [int(k) for k in np.unravel_index(int(column), output.array.shape)] if output.array.ndim else "()"
     relative = abs(a - n) / max(abs(n), 1e-300)
-    rules = _rules_between(output, x)
+    useful, rules = paths((output,), (x,))[1], dict[str, None]()
+    for node in sorted((n for n in useful if isinstance(n, Node)), key=lambda n: -n.order):
+        for position, edge in zip(node.plan.inputs, node.edges, strict=True):
+            if edge[0] in useful:
+                name = node.op.param(position)
+                rules[f"{node.op.name} for {name} ({spelled(node.op.rule_place(name))})"] = None  # each once
     more = [f"... and {len(rules) - _MOST_RULES} more"] if len(rules) > _MOST_RULES else []
-    lines = [*rules[:_MOST_RULES], *more] or ["none: the output does not depend on it through recorded ops"]
+    lines = [*list(rules)[:_MOST_RULES], *more] or ["none: the output does not depend on it through recorded ops"]
     return (
         f"Jacobian mismatch for output {j} with respect to input {i}: gradcheck finds it wrong in {int(wrong.sum())} "
         f"of {wrong.size} elements\n  worst: d output{target} / d input{source}\n"
@@ -295,18 +300,6 @@ def _report(output: Variable, x: Variable, which: tuple[int, int], matrix: Matri
         f"{relative:.3g}\n  gradient rules from the output to this input:\n"
         + "\n".join(f"    {line}" for line in lines)
     )
-
-
-def _rules_between(output: Variable, x: Variable) -> list[str]:
-    """ "op for input (file:line)" of each gradient rule from ``output`` back to ``x``, each once."""
-    useful = paths((output,), (x,))[1]
-    rules = []
-    for node in sorted((n for n in useful if isinstance(n, Node)), key=lambda n: -n.order):
-        for position, edge in zip(node.plan.inputs, node.edges, strict=True):
-            if edge[0] in useful:
-                name = node.op.param(position)
-                rules.append(f"{node.op.name} for {name} ({spelled(node.op.rule_place(name))})")
-    return list(dict.fromkeys(rules))
 
 
 border_functions(globals(), "minigrad.autograd")

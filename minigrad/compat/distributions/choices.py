@@ -285,10 +285,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     """OneHotCategorical whose draws have the gradient of the probabilities (Bengio et al. 2013)."""
 
     has_rsample = True
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        probs = self.probs
-        return self.sample(sample_shape) + (probs - probs.detach())
+    rsample = method(lambda d, sample_shape=(): d.sample(sample_shape) + (d.probs - d.probs.detach()))
 
 
 class Multinomial(OfCategorical):

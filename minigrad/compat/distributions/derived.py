@@ -66,16 +66,13 @@ class Independent(Distribution):
     rsample = method(lambda d, sample_shape=(): d.base_dist.rsample(sample_shape))
     log_prob = method(lambda d, value: d._sum(d.base_dist.log_prob(value)))
     entropy = method(lambda d: d._sum(d.base_dist.entropy()))
+    _sum = method(lambda d, value: sum_rightmost(value, d.reinterpreted_batch_ndims))
     __repr__ = method(lambda d: f"Independent({d.base_dist}, {d.reinterpreted_batch_ndims})")
 
     def _kl(self, q: Independent) -> Tensor:
         if self.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
             raise NotImplementedError("Independent distributions of different numbers of axes")
         return self._sum(kl_divergence(self.base_dist, q.base_dist))
-
-    def _sum(self, value: Tensor) -> Tensor:
-        dims = tuple(range(-self.reinterpreted_batch_ndims, 0))
-        return value.sum(dims) if dims else value
 
 
 class MixtureSameFamily(Distribution):
@@ -169,11 +166,9 @@ class TransformedDistribution(Distribution):
     has_rsample = property(lambda d: d.base_dist.has_rsample)
     _whole = property(lambda d: ComposeTransform(d.transforms))
     rsample = method(lambda d, sample_shape=(): d._whole(d.base_dist.rsample(sample_shape)))
+    _sample = method(lambda d, sample_shape: d._whole(d.base_dist.sample(sample_shape)))
     cdf = method(lambda d, value: d._turned(d.base_dist.cdf(d._whole.inv(value))))
     icdf = method(lambda d, value: d._whole(d.base_dist.icdf(d._turned(value))))
-
-    def _sample(self, sample_shape: Size) -> Tensor:
-        return self._whole(self.base_dist.sample(sample_shape))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         axes, total = len(self._event_shape), 0.0
@@ -280,10 +275,7 @@ class InverseGamma(TransformedDistribution):
     variance = formula(
         lambda d: where((a := d.concentration) > 2, d.rate.square() / ((a - 1).square() * (a - 2)), math.inf)
     )
-
-    def entropy(self) -> Tensor:
-        alpha = self.concentration
-        return alpha + self.rate.log() + alpha.lgamma() - (1 + alpha) * alpha.digamma()
+    entropy = method(lambda d: (a := d.concentration) + d.rate.log() + a.lgamma() - (1 + a) * a.digamma())
 
 
 class Pareto(TransformedDistribution):

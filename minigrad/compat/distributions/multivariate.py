@@ -180,12 +180,7 @@ class Wishart(_OfMatrix):
 
     _df = formula(lambda d: d.df[..., None, None], doc="``df`` of each matrix.")
     mean = formula(lambda d: d._df * d.covariance_matrix)
-
-    @property
-    def mode(self) -> Tensor:
-        """(df - n - 1) V, NaN where that is none."""
-        factor = self._df - self._event_shape[-1] - 1
-        return where(factor > 0, factor, math.nan) * self.covariance_matrix
+    mode = formula(lambda d: where((k := d._df - d._event_shape[-1] - 1) > 0, k, math.nan) * d.covariance_matrix)
 
     @property
     def variance(self) -> Tensor:

@@ -129,7 +129,25 @@ class SummaryWriter:
             bins: one of ``numpy.histogram``'s, or "tensorflow": each edge is a tenth larger than the last.
             max_bins: join neighbouring bins until there are no more than this.
         """
-        histo = _histogram(host(values).reshape(-1).astype(np.float64), bins, max_bins)
+        values = host(values).reshape(-1).astype(np.float64)
+        if not values.size:
+            raise ValueError("The input has no element.")
+        if isinstance(bins, str) and bins == "tensorflow":  # 0, and on both sides 1e-12 to 1e20
+            bins = np.multiply.accumulate([1e-12, *[1.1] * 773])
+            bins = np.concatenate([-bins[::-1], [0], bins])
+        counts, edges = np.histogram(values, bins)
+        if max_bins is not None and len(counts) > max_bins:
+            step = -(-len(counts) // max_bins)
+            counts = np.add.reduceat(counts, np.arange(0, len(counts), step))
+            edges = np.append(edges[:-1:step], edges[-1])
+        filled = np.flatnonzero(counts)
+        if not filled.size:
+            raise ValueError("no number lies within the bins of the histogram")
+        first, last = filled[0], filled[-1]
+        buckets = [0, *counts[first : last + 1].tolist()]  # an empty bin first: a limit is a bin's right edge
+        histo = {"min": values.min(), "max": values.max(), "num": len(values), "sum": values.sum()}
+        histo |= {"sum_squares": values.dot(values), "bucket": buckets}
+        histo |= {"bucket_limit": edges[first : last + 2].tolist()}
         self._add(global_step, walltime, tag=tag, histo=histo)
 
     def add_image(
@@ -212,28 +230,6 @@ def _number(tag: str, value: Any) -> float:
     if array.size != 1:
         raise ValueError(f"add_scalar takes one number; {tag!r} has shape {array.shape}")
     return float(array.reshape(()))
-
-
-def _histogram(values: Ndarray, bins: Any, max_bins: int | None) -> dict[str, Any]:
-    """Counts per bin, from the first filled bin to the last."""
-    if not values.size:
-        raise ValueError("The input has no element.")
-    if isinstance(bins, str) and bins == "tensorflow":  # 0, and on both sides 1e-12 to 1e20
-        bins = np.multiply.accumulate([1e-12, *[1.1] * 773])
-        bins = np.concatenate([-bins[::-1], [0], bins])
-    counts, edges = np.histogram(values, bins)
-    if max_bins is not None and len(counts) > max_bins:
-        step = -(-len(counts) // max_bins)
-        counts = np.add.reduceat(counts, np.arange(0, len(counts), step))
-        edges = np.append(edges[:-1:step], edges[-1])
-    filled = np.flatnonzero(counts)
-    if not filled.size:
-        raise ValueError("no number lies within the bins of the histogram")
-    first, last = filled[0], filled[-1]
-    buckets = [0, *counts[first : last + 1].tolist()]  # an empty bin first: a limit is a bin's right edge
-    numbers = {"min": values.min(), "max": values.max(), "num": len(values), "sum": values.sum()}
-    numbers |= {"sum_squares": values.dot(values), "bucket": buckets}
-    return numbers | {"bucket_limit": edges[first : last + 2].tolist()}
 
 
 def _as_hwc(array: Ndarray, axes: str) -> Ndarray:
