@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from ..backend import xp
 from ..backend.parallel import set_num_threads, threads_of_environment
-from . import mpi, place
+from . import launch, mpi
 from .work import Work, wait_for
 
 __all__ = ["Backend", "GroupMember", "ProcessGroup", "ReduceOp", "default_pg_timeout", "destroy_process_group"]
@@ -194,7 +194,7 @@ def init_process_group(
     if not (init_method or "env://").startswith(("env://", "tcp://", "file://")):
         raise ValueError(f"init_method must begin with env://, tcp:// or file://, not {init_method!r}")
     name = _checked(backend)
-    there = place.find(rank, world_size)
+    there = launch.find_place(rank, world_size)
     world = mpi.connect(there) if there.size > 1 else None
     seconds = (timeout or default_pg_timeout).total_seconds()
     group.WORLD = ProcessGroup(range(there.size), there.rank, name, world, seconds)
@@ -219,7 +219,7 @@ def _checked(backend: str | None) -> str:
 def _watch() -> None:
     """From now on, an error that ends this process ends the other ranks, which would wait for it; and a forked process,
     such as a data loader's worker, is no rank."""
-    before, rank = sys.excepthook, place.find().rank
+    before, rank = sys.excepthook, launch.find_place().rank
 
     def failed(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
         if is_of_first(error):  # rank 0 shows it, and ends all
@@ -353,7 +353,7 @@ def get_backend(group: Group = None) -> Backend:
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
     """The number of this process among those of its machine. Raises RuntimeError: the launcher has not said it, and
     there is no ``fallback_rank``."""
-    said = os.environ.get("LOCAL_RANK") or place.find().local_rank
+    said = os.environ.get("LOCAL_RANK") or launch.find_place().local_rank
     if said is None and fallback_rank is None:
         raise RuntimeError("the launcher has not said which rank of its machine this is: set LOCAL_RANK")
     return int(fallback_rank or 0) if said is None else int(said)

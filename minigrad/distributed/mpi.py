@@ -15,7 +15,7 @@ from typing import Any
 
 from ..backend import xp
 from ..backend.extras import how_to_install
-from .place import Place
+from .launch import Place
 from .work import Done, Request
 
 

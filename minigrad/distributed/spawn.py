@@ -12,7 +12,7 @@ from multiprocessing import spawn as python_spawn
 from pathlib import Path
 from typing import Any
 
-from . import launch, place
+from . import launch
 from .group import report
 
 START = "import sys; sys.path[:] = {0!r}; from minigrad.distributed.spawn import call; call({1!r})"
@@ -94,7 +94,7 @@ def spawn(
 
 def call(folder: str) -> None:
     """The main function of a process."""
-    number = place.find().rank
+    number = launch.find_place().rank
     with (Path(folder) / "call").open("rb") as file:
         python_spawn.prepare(pickle.load(file))
         fn, args = pickle.load(file)
