@@ -37,11 +37,8 @@ def _on(device: DeviceLike) -> Any:
 
 
 class device:
-    """A context in which a GPU is the current one. A negative number, or None, changes nothing.
-
-    Args:
-        device: a Device, its name or its number.
-    """
+    """A context in which a GPU (a Device, its name or number) is the current one. A negative number, or None, changes
+    nothing."""
 
     def __init__(self, device: DeviceLike) -> None:
         self._device = device
@@ -89,11 +86,8 @@ def synchronize(device: DeviceLike = None) -> None:
 
 
 def get_device_properties(device: DeviceLike = None) -> Any:
-    """Name, capability (major, minor), memory and multiprocessors of the GPU, as attributes.
-
-    Returns:
-        An object with ``name``, ``major``, ``minor``, ``total_memory`` and ``multi_processor_count``.
-    """
+    """An object with the GPU's ``name``, capability (``major``, ``minor``), ``total_memory`` and
+    ``multi_processor_count``."""
     properties = _cupy().cuda.runtime.getDeviceProperties(_on(device).id)
     return SimpleNamespace(
         name=properties["name"].decode(),
@@ -238,10 +232,8 @@ reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
 
 
 def max_memory_allocated(device: DeviceLike = None) -> int:
-    """The most bytes that arrays held since ``reset_peak_memory_stats``.
-
-    Without that call, the bytes of CuPy's pool: the most that was ever needed, and what it keeps.
-    """
+    """The most bytes that arrays held since ``reset_peak_memory_stats``. Without that call, the bytes of CuPy's pool:
+    the most that was ever needed, and what it keeps."""
     if not is_available():
         return 0
     return _peaks.get(int(_on(device).id), memory_reserved(device))

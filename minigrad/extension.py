@@ -80,12 +80,8 @@ def _open(folders: Iterable[str]) -> None:
 
 
 class MissingName(AttributeError):
-    """A name that nothing holds. Its text is written when it is read: ``hasattr`` never reads it.
-
-    Args:
-        place: the module, as "minigrad.nn", or "minigrad.Tensor".
-        name: what it lacks.
-    """
+    """A name that a module or a class ("minigrad.nn", "minigrad.Tensor") lacks. Its text is written when it is read:
+    ``hasattr`` never reads it."""
 
     def __init__(self, place: str, name: str) -> None:
         super().__init__(place, name, name=name)
@@ -95,11 +91,7 @@ class MissingName(AttributeError):
 
 
 def later(place: str, files: dict[str, str]) -> None:
-    """Let a module have names of files beside it, which are not imported before one of the names is asked for.
-
-    Args:
-        files: the names of each file.
-    """
+    """Let a module have the names of each of ``files`` beside it, which are imported when one of them is asked for."""
     package = vars(sys.modules[place])["__package__"]
     _later.update({f"{place}.{name}": f"{package}.{file}" for file, names in files.items() for name in names.split()})
 
@@ -133,12 +125,7 @@ def _is_file(package: str, name: str) -> bool:
 
 
 class ModuleWithoutFile(ModuleType):
-    """A module to which the layer gives all or most of its names.
-
-    Args:
-        name: its name, "minigrad.backends.cudnn".
-        doc: its docstring.
-    """
+    """A module, such as "minigrad.backends.cudnn", to which the layer gives all or most of its names."""
 
     __path__: list[str] = [NO_FOLDER]  # it may have further modules below it
 

@@ -53,11 +53,7 @@ def root_of(g: ProcessGroup, rank: Rank, number: Rank, what: str) -> int:
 
 
 def all_reduce(tensor: Tensor, op: Any = SUM, group: Group = None, async_op: bool = False) -> Work | None:
-    """Give all ranks the sum (or another ``op``) of their tensors, in place.
-
-    Args:
-        tensor: of the same shape and dtype everywhere. op: a ``ReduceOp``.
-    """
+    """Give all ranks the sum (or another ``ReduceOp``) of their tensors, of one shape and dtype, in place."""
     return _in_place("all_reduce", tensor, group, async_op, op)
 
 
@@ -113,13 +109,8 @@ def all_to_all_single(
     group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
-    """``all_to_all`` of one tensor, cut along its first axis.
-
-    Args:
-        output_split_sizes, input_split_sizes: rows from and for each rank; None for equal parts.
-
-    Raises ValueError: the sizes do not add up to the rows.
-    """
+    """``all_to_all`` of one tensor, cut along its first axis into so many rows from and for each rank, by default equal
+    parts. Raises ValueError: the sizes do not add up to the rows."""
     if (g := inside(group, "all_to_all", output, input)) is None:
         return None
     _check_dtype("all_to_all_single", output, input)
@@ -173,11 +164,7 @@ def _run(
 
 
 def all_gather(tensor_list: Tensors, tensor: Tensor, group: Group = None, async_op: bool = False) -> Work | None:
-    """Put the tensor of rank r into the r-th of the list, on all ranks.
-
-    Args:
-        tensor_list: tensors of the shape and dtype of ``tensor``, one for each rank.
-    """
+    """Put the tensor of rank r into the r-th of the list, of its shape and dtype, on all ranks."""
     if (g := inside(group, "all_gather", tensor)) is None:
         return None
     rows = _rows(tensor_list, g, "tensor_list", tensor)
@@ -187,11 +174,7 @@ def all_gather(tensor_list: Tensors, tensor: Tensor, group: Group = None, async_
 def reduce_scatter(
     output: Tensor, input_list: Tensors, op: Any = SUM, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """Reduce the r-th tensors of all ranks, and put the result into ``output`` of rank r.
-
-    Args:
-        output: of the shape and dtype of each tensor in the list.
-    """
+    """Reduce the r-th tensors of all ranks, and put the result into ``output`` of rank r, of their shape and dtype."""
     if (g := inside(group, "reduce_scatter", output)) is None:
         return None
     rows = _rows(input_list, g, "input_list", output, filled=True)
@@ -233,11 +216,8 @@ def scatter(
 def all_to_all(
     output_tensor_list: Tensors, input_tensor_list: Tensors, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """Send the r-th input to rank r, and receive from it the r-th output. Shapes may differ from rank to rank.
-
-    Args:
-        output_tensor_list: tensors of the shapes that the other ranks send.
-    """
+    """Send the r-th input to rank r, and receive from it the r-th output, which has the shape of what that rank sends;
+    shapes may differ from rank to rank."""
     if (g := inside(group)) is None:
         return None
     lists = output_tensor_list, input_tensor_list
@@ -303,15 +283,8 @@ def _elements(tensor: Tensor, sizes: Sequence[int] | None, g: ProcessGroup) -> l
 
 
 class Loan:
-    """A tensor's numbers, on their way.
-
-    Args:
-        op: they are reduced, and not only moved. apart: a tensor with which they must not share memory.
-
-    Attributes:
-        array: what MPI or NCCL gets; the tensor's own memory where that is possible.
-        op: the name of the reduction for them.
-    """
+    """A tensor's numbers, on their way: to be reduced by ``op``, and not in the memory of the tensor ``apart``. MPI or
+    NCCL gets ``array``, which is the tensor's own memory where that is possible, and ``op``, a name."""
 
     def __init__(self, tensor: Tensor, group: ProcessGroup, op: Any = None, apart: Tensor | None = None) -> None:
         self.tensor, self.op = tensor, "" if op is None else _reduction(op, tensor)

@@ -62,14 +62,9 @@ class Backend(str):
 
 
 class ProcessGroup:
-    """Some ranks of the world, in an order: each has a number in it.
-
-    Attributes:
-        ranks: their numbers in the world. number: that of this process in the group.
-        backend: as the program called it.
-        comm: MPI's communicator of these ranks; None in a world of one.
-        seconds: how long a call waits.
-    """
+    """Some ranks of the world, by their numbers there, in an order: each has a number in the group, ``number`` is that
+    of this process. ``comm`` is MPI's communicator of them, None in a world of one; a call waits so many
+    ``seconds``."""
 
     def __init__(self, ranks: Sequence[int], number: int, backend: str, comm: Any, seconds: float) -> None:
         self.ranks, self.number, self.backend, self.comm, self.seconds = list(ranks), number, backend, comm, seconds
@@ -304,10 +299,7 @@ def new_group(
         backend: None for that of the world. use_local_synchronization: its members alone call it.
         pg_options, group_desc, device_id: of no effect. sort_ranks: False keeps the order of ``ranks``.
 
-    Returns:
-        The group; ``GroupMember.NON_GROUP_MEMBER`` on ranks that are not in it.
-
-    Raises ValueError: no such ranks, or one twice.
+    Returns ``GroupMember.NON_GROUP_MEMBER`` on ranks that are not in it. Raises ValueError: no such ranks, or one twice.
     """
     world = the_group()
     listed = list(world.ranks if ranks is None else ranks)

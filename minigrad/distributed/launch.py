@@ -40,13 +40,8 @@ class Place(NamedTuple):
 
 
 def find_place(rank: int = -1, size: int = -1, environment: Mapping[str, str] = os.environ) -> Place:
-    """The place of this process.
-
-    Args:
-        rank, size: what the program itself says; -1 asks the environment.
-
-    Raises ValueError: a variable is no number, the program contradicts mpiexec, or there is no such rank.
-    """
+    """The place of this process, by what the program itself says; -1 asks the environment. Raises ValueError: a
+    variable is no number, the program contradicts mpiexec, or there is no such rank."""
     there = Place()
     for names in (*MPI_VARIABLES, TORCHRUN_VARIABLES):
         if (any if names is TORCHRUN_VARIABLES else all)(environment.get(name) for name in names[:2]):

@@ -31,13 +31,8 @@ def _together(g: ProcessGroup) -> Any:
 def broadcast_object_list(
     object_list: list[Any], src: Rank = None, group: Group = None, device: Any = None, group_src: Rank = None
 ) -> None:
-    """Give all ranks the objects of rank ``src``, in place.
-
-    Args:
-        object_list: as long on all ranks. device: of no effect.
-
-    Raises RuntimeError: lists of different lengths.
-    """
+    """Give all ranks the objects of rank ``src``, in place. ``device`` is of no effect. Raises RuntimeError: the ranks'
+    lists have different lengths."""
     if (g := inside(group)) is None:
         return
     root = root_of(g, src, group_src, "src")

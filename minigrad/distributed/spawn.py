@@ -72,13 +72,9 @@ def spawn(
     """Call ``fn(number, *args)`` in ``nprocs`` processes, which may then call ``init_process_group``.
 
     The processes begin afresh and import the program, so that it needs ``if __name__ == "__main__":``; function and
-    arguments are pickled.
-
-    Args:
-        join: wait until all have ended; else a ``ProcessContext`` is returned. daemon, start_method: of no effect.
-
-    Raises ProcessRaisedException, ProcessExitedException: a process has failed; the others are ended; ImportError:
-    there is no mpiexec.
+    arguments are pickled. With ``join`` wait until all have ended; else return a ``ProcessContext``. ``daemon`` and
+    ``start_method`` are of no effect. Raises ProcessRaisedException, ProcessExitedException: a process has failed; the
+    others are ended; ImportError: there is no mpiexec.
     """
     folder = tempfile.TemporaryDirectory(prefix="minigrad-")
     prepared = python_spawn.get_preparation_data("rank")

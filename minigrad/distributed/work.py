@@ -80,12 +80,8 @@ class Future(futures.Future[T]):
 
 
 class Work:
-    """A call of a group. ``wait()`` ends it.
-
-    Args:
-        name: of the function. request: its arrays' transfer. finish: called with the name after that.
-        seconds: how long ``wait`` waits. results: the tensors that it writes.
-    """
+    """A call of a group, which writes the tensors ``results``: the transfer ``request``, and then ``finish(name)``.
+    ``wait()`` ends it, after at most so many seconds."""
 
     def __init__(
         self,
@@ -125,13 +121,8 @@ class Work:
         return self._error
 
     def wait(self, timeout: timedelta | None = None) -> bool:
-        """Wait for the result, and return True. On a GPU, what the program begins next waits.
-
-        Args:
-            timeout: at most so long; None for that of the group.
-
-        Raises RuntimeError: MPI or NCCL has failed, or the time is over.
-        """
+        """Wait for the result, and return True. On a GPU, what the program begins next waits. Raises RuntimeError: MPI
+        or NCCL has failed, or the time is over, by default the group's."""
         seconds = self._seconds if timeout is None else timeout.total_seconds()
         self._move(lambda: self._join(seconds))
         if self._error is not None:

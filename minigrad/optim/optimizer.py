@@ -338,8 +338,9 @@ class Optimizer:
 
     def _names(self, options: Values) -> list[str]:
         """What the state of a parameter holds with these options."""
-        is_kept = lambda start: not isinstance(start, str) or start == ZEROS or getattr(options, start)
-        return [name for name, start in self._state.items() if is_kept(start)]
+        optional = [start for start in self._state.values() if isinstance(start, str) and start != ZEROS]
+        without = [start for start in optional if not getattr(options, start)]
+        return [name for name, start in self._state.items() if start not in without]
 
     # State ----------------------------------------------------------------------------------------------
 

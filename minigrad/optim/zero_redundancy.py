@@ -17,17 +17,14 @@ from .optimizer import Group, Optimizer, Params
 
 
 class ZeroRedundancyOptimizer(Optimizer):
-    """Updates a share of the parameters by another optimiser, and gets the others from the ranks that update them.
-
-    Each parameter of a group, the largest first, goes to the rank that has least, as in PyTorch.
+    """Updates a share of the parameters by another optimiser, and gets the others from the ranks that update them. Each
+    parameter of a group, the largest first, goes to the rank that has least, as in PyTorch.
 
     Args:
         params: as of any optimiser, the same on all ranks.
-        optimizer_class: the optimiser of each share.
+        optimizer_class, defaults: the optimiser of each share, and its options.
         process_group: None for all ranks.
-        parameters_as_bucket_view: no effect: weights are sent from where they are.
-        overlap_with_ddp: only False.
-        defaults: the options of ``optimizer_class``.
+        parameters_as_bucket_view: no effect: weights are sent from where they are. overlap_with_ddp: only False.
 
     The inner optimiser, which sees the gradients of this rank's share only, is the attribute ``optim``. Raises
     ValueError: ``init_process_group`` was not called; TypeError: ``optimizer_class`` is no optimiser;

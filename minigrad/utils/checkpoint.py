@@ -67,25 +67,18 @@ def checkpoint(
 
 
 class Region(Observer):
-    """One call of a function whose nodes keep nothing.
+    """One call of a function whose nodes keep nothing."""
 
-    Attributes:
-        function: the call again, without arguments, which runs within the context ``second``.
-        names: the ops of the first run, all of them once that is ``complete``.
-        remaining: how many nodes have not got back what they lost.
-        again: the nodes of the second run, each with a copy of what it kept.
-    """
-
-    second: Context
-    complete = False
+    second: Context  # of the second run
+    complete = False  # whether the first run has ended
 
     def __init__(self, function: Callable[[], Any], preserve_rng_state: bool) -> None:
-        self.function = function
+        self.function = function  # the call again, without arguments
         self.random = default_generator.get_state() if preserve_rng_state else None
         self.around = states()
-        self.names: list[str] = []
-        self.remaining = 0
-        self.again: list[tuple[Node, Node]] = []
+        self.names: list[str] = []  # of the ops of the first run
+        self.remaining = 0  # nodes that have not got back what they lost
+        self.again: list[tuple[Node, Node]] = []  # the nodes of the second run, each with a copy of what it kept
 
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
         """Let go of what a node of the first run keeps."""

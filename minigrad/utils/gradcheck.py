@@ -92,11 +92,8 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """``gradcheck`` of the gradient: second order, for the inputs and for the gradient that arrives.
-
-    Args:
-        grad_outputs: what arrives at the outputs; random numbers if None. See ``gradcheck`` for the rest.
-    """
+    """``gradcheck`` of the gradient: second order, for the inputs and for ``grad_outputs``, the gradient that arrives;
+    random numbers if None. See ``gradcheck`` for the rest."""
     tensors, arriving = _listed(inputs), () if grad_outputs is None else _reals(_listed(grad_outputs))
     func, points = _of_reals(func, tensors), _reals(tensors)
     if grad_outputs is None:

@@ -34,12 +34,9 @@ param_shape = property(lambda d: d._param.shape, doc="The shape of the parameter
 
 
 class ProbsOrLogits(Distribution):
-    """What Bernoulli, Geometric and Categorical share: one parameter, and the other computed when it is needed.
-
-    Args:
-        probs: a probability, a tensor or a number.
-        logits: its log-odds, log p / (1 - p); in place of ``probs``. Raises ValueError for both or neither.
-    """
+    """What Bernoulli, Geometric and Categorical share: ``probs``, a probability, a tensor or a number, or in its place
+    ``logits``, its log-odds log p / (1 - p). The other one is computed when it is needed. Raises ValueError for both or
+    neither."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     _is_binary: ClassVar[bool] = True
@@ -68,12 +65,9 @@ class ProbsOrLogits(Distribution):
 
 
 class ContinuousBernoulli(ProbsOrLogits):
-    """Numbers x from 0 to 1 with a density in proportion to pˣ (1 - p)¹⁻ˣ (Loaiza-Ganem and Cunningham 2019).
-
-    Args:
-        probs, logits: see ProbsOrLogits; p is kept a rounding error away from 0 and 1, as in PyTorch.
-        lims: within these, where a formula divides by nearly 0, it is a polynomial.
-    """
+    """Numbers x from 0 to 1 with a density in proportion to pˣ (1 - p)¹⁻ˣ (Loaiza-Ganem and Cunningham 2019). See
+    ProbsOrLogits; p is kept a rounding error away from 0 and 1, as in PyTorch. Within ``lims``, where a formula divides
+    by nearly 0, it is a polynomial."""
 
     support = constraints.unit_interval
     has_rsample = True
@@ -215,13 +209,8 @@ class Geometric(ProbsOrLogits):
 
 
 class Categorical(ProbsOrLogits):
-    """Classes 0 to K - 1 with their probabilities, drawn as int64.
-
-    Args:
-        probs: (..., K), not negative; normalised to sum to 1.
-        logits: (..., K) logarithms of probabilities, up to a constant; in place of ``probs``. Raises ValueError for
-            both or neither, or one without axes.
-    """
+    """Classes 0 to K - 1, drawn as int64: by ``probs``, (..., K), not negative, normalised to sum to 1, or in its place
+    ``logits``, logarithms up to a constant. Raises ValueError for both or neither, or one without axes."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True

@@ -130,10 +130,8 @@ class MixtureSameFamily(Distribution):
 
 
 class TransformedDistribution(Distribution):
-    """The draws of ``base_distribution`` after one transform, or several, of which the first comes first.
-
-    Raises ValueError for something else than transforms, and for a base with too few axes.
-    """
+    """The draws of ``base_distribution`` after one transform, or several, of which the first comes first. Raises
+    ValueError for something else than transforms, and for a base with too few axes."""
 
     base_dist: Any
 

@@ -254,10 +254,8 @@ def register_kl(type_p: Any, type_q: Any) -> Callable[[Rule], Rule]:
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """∑ p log(p / q), for each of the batch: by a registered rule, or within a class by its ``_kl``.
-
-    Raises NotImplementedError if there is none.
-    """
+    """∑ p log(p / q), for each of the batch: by a registered rule, or within a class by its ``_kl``. Raises
+    NotImplementedError if there is none."""
     for kind_p in type(p).__mro__:
         for kind_q in type(q).__mro__:
             rule = _RULES.get((kind_p, kind_q))

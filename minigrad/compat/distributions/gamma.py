@@ -146,13 +146,8 @@ class Chi2(Gamma):
 
 
 class StudentT(Distribution):
-    """loc + scale · z / √(c / df), z standard normal and c of Chi2(df).
-
-    Args:
-        df: the degrees of freedom, positive, a tensor or a number; there is a mean above 1, a variance above 2.
-        loc: where the distribution is.
-        scale: how wide it is, positive.
-    """
+    """loc + scale · z / √(c / df), z standard normal and c of Chi2(df); all are tensors or numbers, ``df`` and
+    ``scale`` positive. There is a mean where ``df`` is above 1, and a variance above 2."""
 
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

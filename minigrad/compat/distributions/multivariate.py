@@ -63,16 +63,9 @@ class _OfMatrix(Distribution):
 
 
 class MultivariateNormal(_OfMatrix):
-    """Vectors of length n from their mean and one of three matrices.
-
-    Args:
-        loc: the mean, (..., n).
-        covariance_matrix: (..., n, n), positive definite.
-        precision_matrix: its inverse.
-        scale_tril: the lower triangle L with a positive diagonal of which L Lᵀ is the covariance matrix.
-
-    Raises ValueError for none or several of the matrices, and for too few axes.
-    """
+    """Vectors of length n from their mean ``loc``, (..., n), and one of three matrices, (..., n, n): the covariance
+    matrix, which is positive definite, its inverse, or the lower triangle L with a positive diagonal of which L Lᵀ is
+    the covariance matrix. Raises ValueError for none or several of the matrices, and for too few axes."""
 
     arg_constraints = {"loc": constraints.real_vector, **_OfMatrix._MATRICES}
     support = constraints.real_vector
@@ -119,13 +112,8 @@ class MultivariateNormal(_OfMatrix):
 
 
 class LowRankMultivariateNormal(MultivariateNormal):
-    """Vectors of length n whose covariance matrix is W Wᵀ and a diagonal.
-
-    Args:
-        loc: the mean, (..., n).
-        cov_factor: W, (..., n, m).
-        cov_diag: the diagonal, (..., n), positive. Raises ValueError if the shapes do not fit together.
-    """
+    """Vectors of length n with the mean ``loc``, (..., n), whose covariance matrix is W Wᵀ, W the ``cov_factor``, (...,
+    n, m), and a positive diagonal, ``cov_diag``, (..., n). Raises ValueError if the shapes do not fit together."""
 
     arg_constraints = {
         "loc": constraints.real_vector,

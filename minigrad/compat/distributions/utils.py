@@ -20,10 +20,8 @@ Shape = tuple[int, ...]
 
 
 class lazy_property(cached_property[Any]):
-    """A property that is computed when it is first needed, and recorded even if that happens in ``no_grad``.
-
-    So ``sample()`` does not take away the gradient of what comes after it.
-    """
+    """A property that is computed when it is first needed, and recorded even if that happens in ``no_grad``:
+    ``sample()`` does not take away the gradient of what comes after it."""
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         with enable_grad():
@@ -62,10 +60,7 @@ class _Method(NamedTuple):
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
-    """Numbers and tensors as tensors of one shape; a number takes the dtype of the first tensor.
-
-    Raises ValueError for something else.
-    """
+    """Numbers and tensors (else ValueError) as tensors of one shape; a number takes the dtype of the first tensor."""
     if not all(isinstance(v, (Tensor, int, float)) for v in values):
         raise ValueError(
             "Input arguments must all be instances of Number, minigrad.Tensor or objects implementing "

@@ -26,19 +26,16 @@ _OTHER_LENGTH = (
 
 
 class LRScheduler:
-    """Changes the groups' "lr" at each ``step()``. A subclass writes ``get_lr()``, a list for the groups.
-
-    If a subclass also has ``_get_closed_form_lr()``, ``step(epoch)`` calls that instead.
+    """Changes the groups' "lr" at each ``step()``. A subclass writes ``get_lr()``, a list for the groups, and perhaps
+    ``_get_closed_form_lr()``, which ``step(epoch)`` calls instead.
 
     Args:
         optimizer: the one whose groups' "lr" changes.
         last_epoch: e of the last call, -1 to start; else the groups must have an "initial_lr".
         verbose: of older programs, without effect.
 
-    Attributes:
-        base_lrs: lr₀ of each group. last_epoch: e.
-
-    Raises TypeError: not an Optimizer; KeyError: a group without "initial_lr".
+    Attributes are ``base_lrs``, lr₀ of each group, and ``last_epoch``, e. Raises TypeError: not an Optimizer;
+    KeyError: a group without "initial_lr".
     """
 
     _functions: ClassVar[tuple[str, ...]] = ()  # attributes that hold a function, a list of these, or None

@@ -22,7 +22,7 @@ from ...autograd.observer import span
 from ...autograd.tracebacks import border_methods, warn
 from ...backend.random import Generator, default_generator
 from ._utils.collate import default_collate, default_convert
-from ._utils.worker import Ended, Failure, Job, Worker, WorkerInfo, get_worker_info
+from ._utils.worker import Ended, Failure, Worker, WorkerInfo, get_worker_info, task_loop
 from .dataset import Dataset, IterableDataset, examples_of
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, batch_count
 
@@ -286,8 +286,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._stop = weakref.finalize(self, _stop, self._workers, os.getpid())  # at exit, too
         for i in range(loader.num_workers):
             info = WorkerInfo(i, loader.num_workers, self._base_seed + i, loader.dataset)
-            job = Job(info, self._base_seed, self._fetcher, self._iterable, loader.worker_init_fn)
-            self._workers.append(Worker(context, job, self._workers))
+            loop = partial(task_loop, info, self._base_seed, self._fetcher, self._iterable, loader.worker_init_fn)
+            self._workers.append(Worker(context, loop, self._workers))
         self._prefetch()
 
     def _reset(self) -> None:

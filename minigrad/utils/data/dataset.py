@@ -89,14 +89,11 @@ class StackDataset(Dataset[Any]):
             raise ValueError("Size mismatch between datasets")
 
     def __getitem__(self, index: Any) -> Any:
-        return self._example(tuple(column[index] for column in self._columns))
+        return self.__getitems__([index])[0]
 
     def __getitems__(self, indices: Sequence[Any]) -> list[Any]:
         rows = zip(*(examples_of(column, indices) for column in self._columns), strict=True)
-        return [self._example(row) for row in rows]
-
-    def _example(self, row: tuple[Any, ...]) -> Any:
-        return dict(zip(self.datasets, row, strict=True)) if isinstance(self.datasets, dict) else row
+        return [dict(zip(self.datasets, row, strict=True)) if isinstance(self.datasets, dict) else row for row in rows]
 
     def __len__(self) -> int:
         return len(self._columns[0])

@@ -147,9 +147,8 @@ class BatchSampler(Sampler[list[int]]):
 
 
 class DistributedSampler(Sampler[int]):
-    """Every ``num_replicas``-th number, from ``rank`` on, of an order that all processes share.
-
-    Without a call of ``set_epoch`` before each epoch, every epoch has the same order.
+    """Every ``num_replicas``-th number, from ``rank`` on, of an order that all processes share. Without a call of
+    ``set_epoch`` before each epoch, every epoch has the same order.
 
     Args:
         num_replicas: the number of processes; None is that of ``init_process_group``, or 1 without it.

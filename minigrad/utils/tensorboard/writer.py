@@ -96,12 +96,9 @@ class SummaryWriter:
         new_style: bool = False,
         double_precision: bool = False,
     ) -> None:
-        """A number: a float, or a tensor or array of one element.
-
-        Args:
-            tag: the chart; "loss/train" and "loss/valid" stand side by side.
-            new_style, double_precision: of no effect: events are those of TensorFlow 1, in float32.
-        """
+        """A number: a float, or a tensor or array of one element. ``tag`` names the chart: "loss/train" and
+        "loss/valid" stand side by side. ``new_style``, ``double_precision``: of no effect: events are those of
+        TensorFlow 1, in float32."""
         self._add(global_step, walltime, tag=tag, simple_value=_number(tag, scalar_value))
 
     def add_scalars(

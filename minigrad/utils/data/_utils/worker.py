@@ -36,17 +36,6 @@ class WorkerInfo:
     dataset: Any  # its copy, which it may change to yield a part
 
 
-@dataclass(frozen=True)
-class Job:
-    """A worker's arguments; ``fetcher`` makes a function that fetches from a dataset, which may be ``iterable``."""
-
-    info: WorkerInfo
-    base_seed: int
-    fetcher: Callable[[Any], Callable[[Any], Any]]
-    iterable: bool
-    init: Callable[[int], Any] | None
-
-
 class Ended:
     """The answer of a worker whose part of an IterableDataset is at its end."""
 
@@ -83,7 +72,7 @@ def get_worker_info() -> WorkerInfo | None:
     return _info
 
 
-def run(connection: Connection, job: Job, inherited: list[Connection]) -> None:
+def run(connection: Connection, loop: Callable[..., None], inherited: list[Connection]) -> None:
     """The main function of a worker, until the parent ends it or dies."""
     for other in inherited:  # a copy of the parent's end would keep the pipe open after the parent's death
         other.close()
@@ -93,7 +82,7 @@ def run(connection: Connection, job: Job, inherited: list[Connection]) -> None:
     sender = threading.Thread(target=_write_answers, args=(connection, answers), daemon=True)
     sender.start()
     try:
-        _work(job, tasks, answers)
+        loop(tasks, answers)
         answers.put(None)
         sender.join()
     except KeyboardInterrupt:
@@ -128,19 +117,27 @@ def _generate_state(base_seed: int, worker_id: int) -> Any:
     return np.random.SeedSequence([worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]).generate_state(4)
 
 
-def _work(job: Job, tasks: SimpleQueue[Any], answers: SimpleQueue[bytes | None]) -> None:
-    """Set seeds and one thread, call the user's function, and answer (epoch, index) with (epoch, batch); each epoch has
-    a new fetcher."""
+def task_loop(
+    info: WorkerInfo,
+    base_seed: int,
+    fetcher: Callable[[Any], Callable[[Any], Any]],
+    iterable: bool,
+    init: Callable[[int], Any] | None,
+    tasks: SimpleQueue[Any],
+    answers: SimpleQueue[bytes | None],
+) -> None:
+    """Set seeds and one thread, call the user's function ``init``, and answer (epoch, index) with (epoch, batch). For
+    each epoch, ``fetcher`` makes a new function that fetches from the dataset."""
     global _info
-    _info, where = job.info, f"in DataLoader worker process {job.info.id}"
+    _info, where = info, f"in DataLoader worker process {info.id}"
     set_num_threads(1)
-    random.seed(_info.seed)
-    manual_seed(_info.seed)
-    np.random.seed(_generate_state(job.base_seed, _info.id))
+    random.seed(info.seed)
+    manual_seed(info.seed)
+    np.random.seed(_generate_state(base_seed, info.id))
     failure: Failure | None = None
     try:
-        if job.init is not None:
-            job.init(_info.id)
+        if init is not None:
+            init(info.id)
     except Exception as error:
         failure = Failure(error, where)
     fetch: Any = None
@@ -151,11 +148,11 @@ def _work(job: Job, tasks: SimpleQueue[Any], answers: SimpleQueue[bytes | None])
         try:
             if failure is None and epoch != fetching:
                 fetching, fetch = epoch, None
-                fetch = job.fetcher(job.info.dataset)
+                fetch = fetcher(info.dataset)
             if fetch is not None:
                 answer = fetch(index)
         except Exception as error:
-            if isinstance(error, StopIteration) and job.iterable:
+            if isinstance(error, StopIteration) and iterable:
                 fetch = None
             else:
                 answer = Failure(error, where)
@@ -174,14 +171,15 @@ def _pickled(epoch: int, answer: Any, where: str) -> bytes:
 
 
 class Worker:
-    """A worker process, seen from its parent, which has started the ``others`` before."""
+    """A worker process, seen from its parent, which has started the ``others`` before; ``loop`` is called with
+    queues of tasks and answers."""
 
-    def __init__(self, context: Any, job: Job, others: list[Worker]) -> None:
-        self.number = job.info.id
+    def __init__(self, context: Any, loop: Callable[..., None], others: list[Worker]) -> None:
+        self.number = len(others)
         self.connection, theirs = context.Pipe()
         forked = context.get_start_method() == "fork"
         inherited = [worker.connection for worker in (self, *others)] if forked else []
-        self.process = context.Process(target=run, args=(theirs, job, inherited), daemon=True)
+        self.process = context.Process(target=run, args=(theirs, loop, inherited), daemon=True)
         with warnings.catch_warnings():  # other threads of the parent are harmless: `run` needs none of them
             warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
             try:
