@@ -299,7 +299,7 @@ def new_group(
         backend: None for that of the world. use_local_synchronization: its members alone call it.
         pg_options, group_desc, device_id: of no effect. sort_ranks: False keeps the order of ``ranks``.
 
-    Returns ``GroupMember.NON_GROUP_MEMBER`` on ranks that are not in it. Raises ValueError: no such ranks, or one twice.
+    Returns ``GroupMember.NON_GROUP_MEMBER`` on ranks outside of it. Raises ValueError: no such ranks, or one twice.
     """
     world = the_group()
     listed = list(world.ranks if ranks is None else ranks)

@@ -1,10 +1,7 @@
 """Distributions of choices, whose probabilities are a parameter, or else their logarithms.
 
-Bernoulli is 1 or 0; Geometric the failures before the first success; Categorical one of K classes, OneHotCategorical
-the same as a vector with a 1; Multinomial how often each of K classes comes. Binomial is how many of a number of trials
-succeed, NegativeBinomial how many do before a number of failures. Relaxed choices have draws with gradients, nearly 1
-or 0, nearly one of K classes (Jang et al. 2017, "Categorical Reparameterization with Gumbel-Softmax"; Maddison et al.
-2017, "The Concrete Distribution").
+Relaxed choices have draws with gradients, nearly 1 or 0, nearly one of K classes (Jang et al. 2017, "Categorical
+Reparameterization with Gumbel-Softmax"; Maddison et al. 2017, "The Concrete Distribution").
 """
 
 from __future__ import annotations

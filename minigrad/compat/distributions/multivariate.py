@@ -112,8 +112,9 @@ class MultivariateNormal(_OfMatrix):
 
 
 class LowRankMultivariateNormal(MultivariateNormal):
-    """Vectors of length n with the mean ``loc``, (..., n), whose covariance matrix is W Wᵀ, W the ``cov_factor``, (...,
-    n, m), and a positive diagonal, ``cov_diag``, (..., n). Raises ValueError if the shapes do not fit together."""
+    """Vectors of length n with the mean ``loc``, (..., n), and the covariance matrix W Wᵀ plus a diagonal. W is
+    ``cov_factor``, (..., n, m); the diagonal ``cov_diag``, (..., n), is positive. Raises ValueError: their shapes
+    do not fit together."""
 
     arg_constraints = {
         "loc": constraints.real_vector,
