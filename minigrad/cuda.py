@@ -117,15 +117,12 @@ def manual_seed(seed: int) -> None:
     _random.default_generator.seed_masks(seed)
 
 
-manual_seed_all = manual_seed
-
-
 def seed() -> None:
     """Start the draws of dropout masks from a random seed."""
     _random.default_generator.seed_masks(_random.Generator().seed())
 
 
-seed_all = seed
+manual_seed_all, seed_all = manual_seed, seed
 
 
 def initial_seed() -> int:

@@ -136,17 +136,13 @@ class ChainDataset(IterableDataset[T_co]):
         self.datasets = datasets
 
     def __iter__(self) -> Iterator[T_co]:
-        for dataset in self._checked():
-            yield from dataset
-
-    def __len__(self) -> int:
-        return sum(len(dataset) for dataset in self._checked())
-
-    def _checked(self) -> Iterator[Any]:
         for dataset in self.datasets:
             if not isinstance(dataset, IterableDataset):
                 raise AssertionError("ChainDataset only supports IterableDataset")
-            yield dataset
+            yield from dataset
+
+    def __len__(self) -> int:
+        return sum(len(dataset) for dataset in self.datasets)  # type: ignore[arg-type]
 
 
 class Subset(Dataset[T_co]):
