@@ -1,8 +1,8 @@
 """Worker processes: each fetches batches, by their indices, beside the main process.
 
-A worker and its parent share one pipe. Answers come in the order of tasks, so the parent knows whose turn it
-is by counting. In the worker, one thread reads tasks from the pipe and one writes answers: the parent never
-waits to send a task, and a worker starts its next batch while the last waits to be read.
+A worker and its parent share one pipe. Answers come in the order of tasks, so the parent knows whose turn it is by
+counting. In the worker, a thread writes answers: a worker reads its next task while its last answer waits to be read,
+so that the two never wait for each other.
 """
 
 from __future__ import annotations
@@ -76,29 +76,15 @@ def run(connection: Connection, loop: Callable[..., None], inherited: list[Conne
     """The main function of a worker, until the parent ends it or dies."""
     for other in inherited:  # a copy of the parent's end would keep the pipe open after the parent's death
         other.close()
-    tasks: SimpleQueue[Any] = SimpleQueue()
     answers: SimpleQueue[bytes | None] = SimpleQueue()
-    threading.Thread(target=_read_tasks, args=(connection, tasks), daemon=True).start()
     sender = threading.Thread(target=_write_answers, args=(connection, answers), daemon=True)
     sender.start()
     try:
-        loop(tasks, answers)
+        loop(connection, answers)
         answers.put(None)
         sender.join()
-    except KeyboardInterrupt:
-        pass  # Ctrl-C reaches the parent, too, which reports it
-
-
-def _read_tasks(connection: Connection, tasks: SimpleQueue[Any]) -> None:
-    """Read tasks up to None. If the parent dies, so does its worker."""
-    try:
-        while (task := connection.recv()) is not None:
-            tasks.put(task)
-        tasks.put(None)
-    except BaseException as error:
-        if not isinstance(error, (EOFError, OSError)):
-            traceback.print_exc()  # an index that cannot be unpickled here
-        os._exit(1)
+    except (KeyboardInterrupt, EOFError, OSError):
+        pass  # Ctrl-C reaches the parent, too, which reports it; or the parent has ended
 
 
 def _write_answers(connection: Connection, answers: SimpleQueue[bytes | None]) -> None:
@@ -123,7 +109,7 @@ def task_loop(
     fetcher: Callable[[Any], Callable[[Any], Any]],
     iterable: bool,
     init: Callable[[int], Any] | None,
-    tasks: SimpleQueue[Any],
+    connection: Connection,
     answers: SimpleQueue[bytes | None],
 ) -> None:
     """Set seeds and one thread, call the user's function ``init``, and answer (epoch, index) with (epoch, batch). For
@@ -142,7 +128,7 @@ def task_loop(
         failure = Failure(error, where)
     fetch: Any = None
     fetching = None  # the epoch of ``fetch``
-    while (task := tasks.get()) is not None:
+    while (task := connection.recv()) is not None:
         epoch, index = task
         answer: Any = failure or Ended()
         try:
@@ -172,7 +158,7 @@ def _pickled(epoch: int, answer: Any, where: str) -> bytes:
 
 class Worker:
     """A worker process, seen from its parent, which has started the ``others`` before; ``loop`` is called with
-    queues of tasks and answers."""
+    the pipe of tasks and a queue for answers."""
 
     def __init__(self, context: Any, loop: Callable[..., None], others: list[Worker]) -> None:
         self.number = len(others)
