@@ -67,8 +67,6 @@ def threads_here(world: Any) -> int:
 class Mpi:
     """What one communicator carries. Arrays are contiguous, and of dtypes that MPI has."""
 
-    name = "mpi"
-
     def __init__(self, comm: Any) -> None:
         self.comm, self.here = comm, load().IN_PLACE
         self.ops = {
@@ -118,7 +116,6 @@ class Received:
 class Alone:
     """The same in a world of one; and what its communicator does with objects."""
 
-    name = "alone"
     bcast = staticmethod(lambda value, root: value)
     allgather = staticmethod(lambda value: [copy.deepcopy(value)])
     gather = staticmethod(lambda value, root: [copy.deepcopy(value)])

@@ -55,8 +55,6 @@ class Nccl:
     """Collectives and messages on GPUs; see ``mpi.Mpi``. Nothing is connected before the first call that needs it.
     ``comm`` is MPI's communicator of the same ranks, None in a world of one. Raises ImportError: CuPy finds no NCCL."""
 
-    name = "nccl"
-
     def __init__(self, cupy: Any, comm: Any) -> None:
         self._nccl = import_module(f"{cupy.__name__}.cuda.nccl")  # CuPy does not import it by itself
         if not self._nccl.available:
