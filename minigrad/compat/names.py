@@ -271,6 +271,7 @@ torch.mtia | compat.no_ops: | synchronize=synchronize_mtia
 torch.xpu | compat.no_ops: | synchronize=synchronize_xpu
 torch.cuda | compat.no_ops: | _lazy_call=call_if_available ipc_collect=nothing is_bf16_supported=has_bf16
     is_current_stream_capturing=never
+torch.distributed | compat.no_ops:never | is_ucc_available is_xccl_available
 torch.distributed.elastic.multiprocessing.errors | compat.no_ops: | record=same
 torch.distributed.rpc | compat.no_ops: | is_available=never
 torch.fx | compat.no_ops: | wrap=same

@@ -23,7 +23,7 @@ __all__ = ["Backend", "GroupMember", "ProcessGroup", "ReduceOp", "default_pg_tim
 __all__ += ["get_backend", "get_global_rank", "get_group_rank", "get_node_local_rank", "get_process_group_ranks"]
 __all__ += ["get_rank", "get_world_size", "group", "init_process_group", "is_available", "is_backend_available"]
 __all__ += ["is_gloo_available", "is_initialized", "is_mpi_available", "is_nccl_available", "is_torchelastic_launched"]
-__all__ += ["is_ucc_available", "is_xccl_available", "new_group", "reduce_op"]
+__all__ += ["new_group", "reduce_op"]
 default_pg_timeout = timedelta(minutes=30)
 OF_FIRST = "_of_first_rank"  # an attribute of errors that rank 0 has sent to all
 GRACE = 1.0  # seconds for rank 0 to show an error that all have, and for the others to come to the end
@@ -387,14 +387,6 @@ def is_nccl_available() -> bool:
     from ..backend import cuda
 
     return cuda.has_nccl()
-
-
-def is_ucc_available() -> bool:
-    """False."""
-    return False
-
-
-is_xccl_available = is_ucc_available
 
 
 def is_backend_available(backend: str) -> bool:
