@@ -53,13 +53,6 @@ class device:
         self._contexts.pop().__exit__(*error)
 
 
-class device_of(device):
-    """A context in which the GPU of a tensor is the current one; on the CPU it changes nothing."""
-
-    def __init__(self, obj: Any) -> None:
-        super().__init__(obj.device if obj.is_cuda else None)
-
-
 def current_device() -> int:
     """The number of the GPU that "cuda" means."""
     return int(_on(None).id)
@@ -123,12 +116,6 @@ def seed() -> None:
 
 
 manual_seed_all, seed_all = manual_seed, seed
-
-
-def initial_seed() -> int:
-    """The seed of the default generator, which draws for the GPU."""
-    _on(None)
-    return _random.default_generator.initial_seed()
 
 
 def get_rng_state(device: DeviceLike = "cuda") -> Any:

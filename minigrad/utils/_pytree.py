@@ -30,36 +30,9 @@ class NodeDef(NamedTuple):
 
 
 # Of lists and dicts, under names that libraries import
-
-
-@dataclass(frozen=True)
-class MappingKey:
-    """A step from a mapping to one of its values."""
-
-    key: Any
-
-    def __str__(self) -> str:
-        return f"[{self.key!r}]"
-
-    def get(self, tree: Any) -> Any:
-        """The value."""
-        return tree[self.key]
-
-
-class SequenceKey(MappingKey):
-    """A step from a sequence to one of its values."""
-
-    @property
-    def idx(self) -> int:
-        """Its index."""
-        return int(self.key)
-
-
 _list_flatten: Flatten = lambda tree: (tree, None)
-_list_flatten_with_keys: Flatten = lambda tree: ([(SequenceKey(i), value) for i, value in enumerate(tree)], None)
 _list_unflatten: Unflatten = lambda values, context: list(values)
 _dict_flatten: Flatten = lambda tree: (tree.values(), list(tree))
-_dict_flatten_with_keys: Flatten = lambda tree: ([(MappingKey(k), value) for k, value in tree.items()], list(tree))
 _dict_unflatten: Unflatten = lambda values, context: dict(zip(context, values, strict=True))
 SUPPORTED_NODES: dict[Any, NodeDef] = {
     tuple: NodeDef(_list_flatten, lambda values, _: tuple(values)),
