@@ -69,9 +69,8 @@ class Mpi:
 
     def __init__(self, comm: Any) -> None:
         self.comm, self.here = comm, load().IN_PLACE
-        self.ops = {
-            name: getattr(load(), name.upper()) for name in ("sum", "prod", "min", "max", "band", "bor", "bxor")
-        }
+        names = ("sum", "prod", "min", "max", "band", "bor", "bxor")
+        self.ops = {name: getattr(load(), name.upper()) for name in names}
 
     def begin(self, call: str, out: Any, array: Any, op: str, root: int, sizes: Any) -> Any:
         """Begin a collective, which writes ``out`` and reads ``array``, the same one in calls in place. Returns its

@@ -60,12 +60,8 @@ def register_pytree_node(
     from_dumpable_context: Any = None,
     flatten_with_keys_fn: Any = None,
 ) -> None:
-    """Make a type a node, but not its subclasses. Raises ValueError if it is one already.
-
-    Args:
-        flatten_fn: value -> (children, context). unflatten_fn: (children, context) -> value.
-        serialized_type_name, to_dumpable_context, from_dumpable_context, flatten_with_keys_fn: without effect.
-    """
+    """Make a type a node, but not its subclasses, by functions value -> (children, context), and (children, context) ->
+    value. The other arguments have no effect. Raises ValueError if it is a node already."""
     if cls in SUPPORTED_NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
     SUPPORTED_NODES[cls] = NodeDef(flatten_fn, unflatten_fn)

@@ -118,16 +118,15 @@ class DataLoader(Generic[T_co, Batch_co]):
         self.timeout, self.worker_init_fn = timeout, worker_init_fn
         if multiprocessing_context is not None and not num_workers:
             raise ValueError(f"multiprocessing_context can only be used with num_workers > 0, not {num_workers}")
-        by_name = isinstance(multiprocessing_context, str)
+        context = multiprocessing_context
         self.multiprocessing_context: Any = (
-            multiprocessing.get_context(multiprocessing_context) if by_name else multiprocessing_context
+            multiprocessing.get_context(context) if isinstance(context, str) else context
         )
         self.persistent_workers, self.in_order = persistent_workers, in_order
         iterable = isinstance(dataset, IterableDataset)
         self._dataset_kind = _DatasetKind.Iterable if iterable else _DatasetKind.Map
         if iterable:
-            order = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
-            for name, value in order.items():
+            for name, value in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
                 if value is not None:
                     problem = f"expected unspecified {name} option, not {name}={value}"
                     raise ValueError(f"DataLoader with IterableDataset: {problem}")

@@ -119,13 +119,8 @@ class SummaryWriter:
         walltime: Time = None,
         max_bins: int | None = None,
     ) -> None:
-        """The distribution of a tensor's numbers.
-
-        Args:
-            values: any shape; ValueError if it is empty.
-            bins: one of ``numpy.histogram``'s, or "tensorflow": each edge is a tenth larger than the last.
-            max_bins: join neighbouring bins until there are no more than this.
-        """
+        """The distribution of a tensor's numbers; ValueError if it is empty. ``bins`` is one of ``numpy.histogram``'s,
+        or "tensorflow": each edge is a tenth larger than the last. Neighbours are joined down to ``max_bins``."""
         values = host(values).reshape(-1).astype(np.float64)
         if not values.size:
             raise ValueError("The input has no element.")
