@@ -142,7 +142,7 @@ class ChainDataset(IterableDataset[T_co]):
             yield from dataset
 
     def __len__(self) -> int:
-        return sum(len(dataset) for dataset in self.datasets)  # type: ignore[arg-type]
+        return sum(map(len, self.datasets))  # type: ignore[arg-type]
 
 
 class Subset(Dataset[T_co]):

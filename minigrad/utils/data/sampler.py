@@ -49,8 +49,8 @@ class RandomSampler(Sampler[int]):
     """The numbers of a dataset in random order; with ``replacement`` each is drawn from all, so that some come twice.
 
     A pass has ``num_samples`` numbers, by default as many as the dataset; without replacement, a longer one goes
-    through several orders. ``generator``: None is a new one for each pass, seeded from the default generator. Raises TypeError:
-    ``replacement`` is no bool; ValueError: ``num_samples`` is not a positive int.
+    through several orders. ``generator``: None is a new one for each pass, seeded from the default generator. Raises
+    TypeError: ``replacement`` is no bool; ValueError: ``num_samples`` is not a positive int.
     """
 
     def __init__(

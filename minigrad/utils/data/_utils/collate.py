@@ -20,8 +20,8 @@ Joiners = dict[type | tuple[type, ...], Joiner]
 def collate(batch: Any, *, collate_fn_map: Joiners | None = None) -> Any:
     """Put a sequence of examples of one structure together, with functions for some types.
 
-    ``collate_fn_map`` has, by type or tuple of types, ``function(batch, *, collate_fn_map)`` for examples of it, or
-    of a type that derives from it. Other mappings, named tuples and sequences are collated item by item. Raises TypeError:
+    ``collate_fn_map`` has, by type or tuple of types, ``function(batch, *, collate_fn_map)`` for examples of it, or of
+    a type that derives from it. Other mappings, named tuples and sequences are collated item by item. Raises TypeError:
     examples of a type that is not in the map; RuntimeError: sequences of different lengths.
     """
     first, joiners = batch[0], collate_fn_map or {}
