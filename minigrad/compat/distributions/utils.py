@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self, overload
 
 from ...autograd import enable_grad
 from ...backend import dtype as dt
-from ...functions.creation import arange, full_like, ones, tensor, zeros
+from ...functions.creation import full_like, ones, tensor, tril_indices, zeros
 from ...functions.pointwise import log1p, sigmoid, softmax, where
 from ...functions.random import normal
 from ...functions.shaping import broadcast_tensors
@@ -123,15 +123,10 @@ def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
     return normal(zeros(shape, dtype=dtype, device=device), ones(shape, dtype=dtype, device=device))
 
 
-def _below(n: int, diag: int, like: Tensor) -> Tensor:
-    """Which elements of an n x n matrix are on the diagonal with a number, or below."""
-    places = arange(n, device=like.device)
-    return places < places.view(-1, 1) + (diag + 1)
-
-
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     """The elements up to a diagonal, row by row: (..., D, D) -> (..., N)."""
-    return mat[..., _below(mat.shape[-1], diag, mat)]
+    rows, columns = tril_indices(*mat.shape[-2:], diag, device=mat.device).unbind()
+    return mat[..., rows, columns]
 
 
 def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
@@ -143,5 +138,6 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
             f"a square D x D matrix."
         )
     matrix = vec.new_zeros((*vec.shape[:-1], round(n), round(n)))
-    matrix[..., _below(round(n), diag, vec)] = vec
+    rows, columns = tril_indices(round(n), round(n), diag, device=vec.device).unbind()
+    matrix[..., rows, columns] = vec
     return matrix
