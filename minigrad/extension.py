@@ -178,20 +178,15 @@ class _Finder(FileFinder):
         if spec is not None or name in sys.modules or layer().has_module(name):
             alias: Any = Alias(name)
             return ModuleSpec(fullname, alias)
-        if _is_import():
+        frame: Any = sys._getframe(1)
+        while frame.f_code.co_name in ("find_spec", "_get_spec", "_find_spec"):
+            frame = frame.f_back
+        if frame.f_code.co_name == "_find_and_load_unlocked":  # an import, and not importlib.util.find_spec
             parent, _, last = name.rpartition(".")
             # Of an error that names the module, ``from package import name`` would say "cannot import name" instead
             other = "torch" if top == PACKAGE else PACKAGE
             raise ModuleNotFoundError(layer().missing(parent, last), name=f"{other}.{rest}")
         return None
-
-
-def _is_import() -> bool:
-    """Whether an import looks for a module, and not a question such as ``importlib.util.find_spec``."""
-    frame: Any = sys._getframe(1)
-    while frame.f_code.co_name in ("find_spec", "_get_spec", "_find_spec"):
-        frame = frame.f_back
-    return frame.f_code.co_name == "_find_and_load_unlocked"
 
 
 class _Loader(SourceFileLoader):

@@ -131,18 +131,6 @@ class ContinuousBernoulli(ProbsOrLogits):
         return self.mean * (never - self.probs.log()) - self._log_norm() - never
 
 
-class OfChoices(Distribution):
-    """A distribution that builds on one of choices, whose parameters are its own."""
-
-    def __init__(self, choices: Any, validate_args: bool | None = None) -> None:
-        self._choices = choices
-        shape, axes = choices._param.shape, len(choices.batch_shape)
-        super().__init__(shape[:axes], shape[axes:], validate_args)
-
-    probs = formula(lambda d: d._choices.probs, doc="The probabilities of the choices.")
-    logits = formula(lambda d: d._choices.logits, doc="Their log-odds, or logarithms.")
-
-
 def _divergence(p: Tensor, q: Tensor, log_ratio: Tensor) -> Tensor:
     """p log(p / q); infinite where q alone is 0, and 0 where p is."""
     terms = p * log_ratio
@@ -242,19 +230,26 @@ class Categorical(ProbsOrLogits):
         return self.logits.expand((*shape, -1)).gather(-1, index).squeeze(-1)
 
 
-class OfCategorical(OfChoices):
-    """Vectors with a number for each of K classes. Parameters are Categorical's."""
+class OfChoices(Distribution):
+    """A distribution that builds on one of choices, ``_hard``, whose parameters are its own."""
 
+    _hard: ClassVar[type[ProbsOrLogits]] = Categorical
     arg_constraints = Categorical.arg_constraints
-    param_shape = property(lambda d: d._choices.param_shape, doc="The shape of the parameter.")
 
     def __init__(self, probs: Maybe = None, logits: Maybe = None, validate_args: bool | None = None) -> None:
-        super().__init__(Categorical(probs, logits), validate_args)
+        self._choices: Any = self._hard(probs, logits, validate_args)
+        shape, axes = self._param.shape, len(self._choices.batch_shape)
+        super().__init__(shape[:axes], shape[axes:], validate_args)
+
+    _param = formula(lambda d: d._choices._param, doc="The parameter.")
+    probs = formula(lambda d: d._choices.probs, doc="The probabilities of the choices.")
+    logits = formula(lambda d: d._choices.logits, doc="Their log-odds, or logarithms.")
 
 
-class OneHotCategorical(OfCategorical):
+class OneHotCategorical(OfChoices):
     """Categorical, whose draws are vectors of length K with a single 1, in the dtype of the probabilities."""
 
+    param_shape = param_shape
     support = constraints.one_hot
     has_enumerate_support = True
     mean = formula(lambda d: d.probs)
@@ -274,8 +269,10 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     rsample = method(lambda d, sample_shape=(): d.sample(sample_shape) + (d.probs - d.probs.detach()))
 
 
-class Multinomial(OfCategorical):
+class Multinomial(OfChoices):
     """Counts of the classes in ``total_count`` draws, an int, in the dtype of the probabilities. See Categorical."""
+
+    param_shape = param_shape
 
     def __init__(
         self, total_count: int = 1, probs: Maybe = None, logits: Maybe = None, validate_args: bool | None = None
@@ -314,13 +311,12 @@ class Relaxed(OfChoices):
     """Choices with a temperature above 0: the lower it is, the nearer is a draw to a hard choice."""
 
     has_rsample = True
-    _hard: ClassVar[type[ProbsOrLogits]]  # the class of hard choices
 
     def __init__(
         self, temperature: Tensor, probs: Maybe = None, logits: Maybe = None, validate_args: bool | None = None
     ) -> None:
         self.temperature = temperature
-        super().__init__(self._hard(probs, logits, validate_args), validate_args)
+        super().__init__(probs, logits, validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
         larger = super().expand(batch_shape)
@@ -361,9 +357,7 @@ class RelaxedBernoulli(LogitRelaxedBernoulli):
 class RelaxedOneHotCategorical(Relaxed):
     """Vectors of K probabilities, the nearer to one-hot the lower the temperature, a tensor. See Categorical."""
 
-    arg_constraints = Categorical.arg_constraints
     support = constraints.simplex
-    _hard = Categorical
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         noise = -(-clamp_probs(self._even(sample_shape, self.probs)).log()).log()
