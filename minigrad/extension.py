@@ -169,7 +169,8 @@ class _Finder(FileFinder):
             return super().find_spec(fullname)  # the folder is on Python's path, too
         name = f"{PACKAGE}.{rest}"
         package, _, last = name.rpartition(".")
-        real = package if package == PACKAGE else sys.modules[package].__name__  # a package may have two names
+        parent = sys.modules.get(package) or sys.modules[fullname.rpartition(".")[0]]
+        real = package if package == PACKAGE else parent.__name__  # a package may have two names
         spec = super().find_spec(f"{real}.{last}")
         if spec is not None:
             name = f"{real}.{last}"
@@ -182,10 +183,9 @@ class _Finder(FileFinder):
         while frame.f_code.co_name in ("find_spec", "_get_spec", "_find_spec"):
             frame = frame.f_back
         if frame.f_code.co_name == "_find_and_load_unlocked":  # an import, and not importlib.util.find_spec
-            parent, _, last = name.rpartition(".")
             # Of an error that names the module, ``from package import name`` would say "cannot import name" instead
             other = "torch" if top == PACKAGE else PACKAGE
-            raise ModuleNotFoundError(layer().missing(parent, last), name=f"{other}.{rest}")
+            raise ModuleNotFoundError(layer().missing(package, last), name=f"{other}.{rest}")
         return None
 
 

@@ -37,8 +37,6 @@ nothing records a program; save the state dict, which PyTorch loads, and export 
 nothing records a program; use the public functions | _C.Block _C.Graph _C.Node _C.Value
 pad the sequences: nn.utils.rnn.pad_sequence | _nested_* jagged nested
 tensors share NumPy's memory; use x.numpy() or x.data_ptr() | *Storage StorageBase
-leaves have no paths; use utils._pytree.tree_flatten | utils._pytree.MappingKey utils._pytree.SequenceKey
-    utils._pytree._dict_flatten_with_keys utils._pytree._list_flatten_with_keys
 there are no CUDA graphs; call the function itself | cuda.CUDAGraph cuda.graph cuda.graph_pool_handle cuda.graphs
     cuda.make_graphed_callables
 there are no further streams; CuPy's current stream is used | cuda.ExternalStream cuda.Stream cuda.StreamContext

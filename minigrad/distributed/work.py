@@ -79,6 +79,22 @@ class Future(futures.Future[T]):
         return following
 
 
+def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
+    """A future of these futures, which is complete when each of them has a value or an error."""
+    together: Future[list[Future[Any]]] = Future()
+    left = iter(range(len(futures))[::-1])  # whose steps no two threads share
+
+    def count(_: object) -> None:
+        if next(left) == 0:
+            together.set_result(list(futures))
+
+    for each in futures:
+        each.add_done_callback(count)
+    if not futures:
+        together.set_result([])
+    return together
+
+
 class Work:
     """A call of a group, which writes the tensors ``results``: the transfer ``request``, and then ``finish(name)``.
     ``wait()`` ends it, after at most so many seconds."""

@@ -7,7 +7,7 @@ None included, is a leaf.
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque, namedtuple
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import UnionType
 from typing import Any, NamedTuple
@@ -30,9 +30,33 @@ class NodeDef(NamedTuple):
 
 
 # Of lists and dicts, under names that libraries import
+
+
+@dataclass(frozen=True)
+class MappingKey:
+    """A step from a mapping to one of its values."""
+
+    key: Any
+
+    def __str__(self) -> str:
+        return f"[{self.key!r}]"
+
+    def get(self, tree: Any) -> Any:
+        """The value."""
+        return tree[self.key]
+
+
+class SequenceKey(MappingKey):
+    """A step from a sequence to one of its values."""
+
+    idx = property(lambda self: self.key, doc="Its index.")
+
+
 _list_flatten: Flatten = lambda tree: (tree, None)
+_list_flatten_with_keys: Flatten = lambda tree: ([(SequenceKey(i), value) for i, value in enumerate(tree)], None)
 _list_unflatten: Unflatten = lambda values, context: list(values)
 _dict_flatten: Flatten = lambda tree: (tree.values(), list(tree))
+_dict_flatten_with_keys: Flatten = lambda tree: ([(MappingKey(k), value) for k, value in tree.items()], list(tree))
 _dict_unflatten: Unflatten = lambda values, context: dict(zip(context, values, strict=True))
 SUPPORTED_NODES: dict[Any, NodeDef] = {
     tuple: NodeDef(_list_flatten, lambda values, _: tuple(values)),
@@ -120,16 +144,13 @@ class TreeSpec:
         if len(values) != self.num_leaves:
             count = self.num_leaves
             raise ValueError(f"`leaves` has length {len(values)} but the spec of a tree holds {count} items: {self}")
-        rest = iter(values)
+        return self._build(iter(values))
 
-        def built(spec: TreeSpec) -> PyTree:
-            if spec.is_leaf():
-                return next(rest)
-            return SUPPORTED_NODES[spec.type].unflatten_fn(
-                [built(child) for child in spec.children_specs], spec.context
-            )
-
-        return built(self)
+    def _build(self, leaves: Iterator[Any]) -> PyTree:
+        if self.is_leaf():
+            return next(leaves)
+        children = [child._build(leaves) for child in self.children_specs]
+        return SUPPORTED_NODES[self.type].unflatten_fn(children, self.context)
 
     def flatten_up_to(self, tree: PyTree) -> list[PyTree]:
         """The parts of another tree that stand where this spec has leaves. Raises ValueError if it differs above."""
@@ -175,20 +196,20 @@ class LeafSpec(TreeSpec):
 _LEAF = LeafSpec()
 
 
+def _walk(tree: PyTree, is_leaf: IsLeaf, leaves: list[Any]) -> TreeSpec:
+    """The spec of a tree; appends its leaves to a list."""
+    if tree_is_leaf(tree, is_leaf):
+        leaves.append(tree)
+        return _LEAF
+    kind = _get_node_type(tree)
+    children, context = SUPPORTED_NODES[kind].flatten_fn(tree)
+    return TreeSpec(kind, context, [_walk(child, is_leaf, leaves) for child in children])
+
+
 def tree_flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
     """The leaves, and the spec of their nesting. ``is_leaf`` is a test for further values that count as leaves."""
     leaves: list[Any] = []
-
-    def spec_of(value: PyTree) -> TreeSpec:
-        kind = _get_node_type(value)
-        if (is_leaf and is_leaf(value)) or kind not in SUPPORTED_NODES:
-            leaves.append(value)
-            return _LEAF
-        children, context = SUPPORTED_NODES[kind].flatten_fn(value)
-        return TreeSpec(kind, context, [spec_of(child) for child in children])
-
-    spec = spec_of(tree)
-    return leaves, spec
+    return leaves, _walk(tree, is_leaf, leaves)
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
@@ -201,6 +222,11 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
 def tree_leaves(tree: PyTree, is_leaf: IsLeaf = None) -> list[Any]:
     """The leaves."""
     return tree_flatten(tree, is_leaf)[0]
+
+
+def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
+    """Whether a value is a leaf."""
+    return bool(is_leaf and is_leaf(tree)) or _get_node_type(tree) not in SUPPORTED_NODES
 
 
 def tree_structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeSpec:

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import reduce
 from typing import Any
 
+from .. import cuda
 from ..autograd import enable_grad, is_grad_enabled
 from ..autograd.mode import at_end, states, within
 from ..autograd.observer import Observer, observed
@@ -20,8 +21,9 @@ from ..autograd.tape import Lost, Node
 from ..autograd.tracebacks import border_functions
 from ..backend.random import default_generator
 from ..ops.op import Op, watch
+from ..tensor import Tensor
 
-__all__ = ["checkpoint", "checkpoint_sequential"]
+__all__ = ["checkpoint", "checkpoint_sequential", "get_device_states", "set_device_states"]
 
 Function = Callable[..., Any]
 Flag = bool | None
@@ -171,6 +173,21 @@ def checkpoint_sequential(
     for i in range(segments - 1):
         input = checkpoint(run, chain[i * size : (i + 1) * size], input, preserve_rng_state=preserve_rng_state)
     return run(chain[size * (segments - 1) :], input)
+
+
+# For functions that run a part of the forward pass again themselves ----------------------------------------
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """The GPUs of the tensors among ``args``, by number, and the states of their generators."""
+    devices = sorted({x.get_device() for x in args if isinstance(x, Tensor) and x.is_cuda})
+    return devices, [cuda.get_rng_state(device) for device in devices]
+
+
+def set_device_states(devices: Sequence[int], states: Sequence[Tensor], *, device_type: str | None = None) -> None:
+    """Restore the states from ``get_device_states``."""
+    for device, state in zip(devices, states, strict=True):
+        cuda.set_rng_state(state, device)
 
 
 border_functions(globals())

@@ -116,7 +116,8 @@ def test_swap_tensor() -> None:
 
 def test_nodes_of_lists_and_names() -> None:
     assert _pytree._list_unflatten(*_pytree._list_flatten([1, 2])) == [1, 2]
-    raises(NotImplementedError, "leaves have no paths", lambda: _pytree.SequenceKey(0))  # type: ignore[attr-defined]
+    (key, value), _ = _pytree._list_flatten_with_keys([5, 6])[0]
+    assert (str(key), key.get([5, 6]), value) == ("[0]", 5, 5)
     assert _pytree.is_structseq_instance(time.localtime()) and not _pytree.is_structseq_instance((1, 2))
 
 

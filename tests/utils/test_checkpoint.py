@@ -9,7 +9,7 @@ import pytest
 import minigrad
 import minigrad.nn.functional as F
 from minigrad import nn
-from minigrad.utils.checkpoint import checkpoint, checkpoint_sequential
+from minigrad.utils.checkpoint import checkpoint, checkpoint_sequential, get_device_states, set_device_states
 from tests.support.cases import raises
 
 
@@ -116,10 +116,12 @@ def test_a_function_that_does_something_else_the_second_time_is_told() -> None:
     assert x.grad is None
 
 
-def test_sequential() -> None:
+def test_sequential_and_what_a_hand_written_checkpoint_needs() -> None:
     model, x = nn.Sequential(*[nn.Linear(4, 4) for _ in range(5)]), minigrad.randn(2, 4)
     assert checkpoint_sequential(model, 2, x, use_reentrant=False).equal(model(x))
     raises(ValueError, "6 segments", lambda: checkpoint_sequential(model, 6, x))
+    assert get_device_states(x, 3) == ([], [])
+    set_device_states([], [])
 
 
 def test_a_second_run_that_fails_may_be_tried_again() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple, Self, overload
+from typing import Any, NamedTuple
 
 from ...autograd import enable_grad
 from ...backend import dtype as dt
@@ -38,25 +38,21 @@ class formula(property):
     def __set_name__(self, owner: type, name: str) -> None:
         self.__doc__ = self.__doc__ or getattr(super(owner, owner), name).__doc__
 
-    @overload
-    def __get__(self, instance: None, owner: type, /) -> Self: ...
-    @overload
-    def __get__(self, instance: object, owner: type | None = None, /) -> Tensor: ...
-    def __get__(self, instance: Any, owner: type | None = None, /) -> Any:
+    def __get__(self, instance: Any, owner: type | None = None, /) -> Tensor:  # type: ignore[override]
         return super().__get__(instance, owner)
 
 
-def method(rule: Callable[..., Any]) -> Any:
-    """A method written as a formula: ``entropy = method(lambda d: d.scale.log())``. Its types are the base class's."""
-    return _Method(rule)
-
-
 class _Method(NamedTuple):
-    rule: Any
+    """A method written as a formula: ``entropy = method(lambda d: d.scale.log())``. Its types are the base class's."""
+
+    rule: Callable[..., Any]
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.rule.__name__, self.rule.__qualname__ = name, f"{owner.__qualname__}.{name}"
         setattr(owner, name, self.rule)
+
+
+method: Callable[[Callable[..., Any]], Any] = _Method
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
