@@ -37,11 +37,8 @@ def _on(device: DeviceLike) -> Any:
 
 
 class device:
-    """A context in which a GPU is the current one. A negative number, or None, changes nothing.
-
-    Args:
-        device: a Device, its name or its number.
-    """
+    """A context in which a GPU (a Device, its name or number) is the current one. A negative number, or None, changes
+    nothing."""
 
     def __init__(self, device: DeviceLike) -> None:
         self._device = device
@@ -54,13 +51,6 @@ class device:
 
     def __exit__(self, *error: Any) -> None:
         self._contexts.pop().__exit__(*error)
-
-
-class device_of(device):
-    """A context in which the GPU of a tensor is the current one; on the CPU it changes nothing."""
-
-    def __init__(self, obj: Any) -> None:
-        super().__init__(obj.device if obj.is_cuda else None)
 
 
 def current_device() -> int:
@@ -89,11 +79,8 @@ def synchronize(device: DeviceLike = None) -> None:
 
 
 def get_device_properties(device: DeviceLike = None) -> Any:
-    """Name, capability (major, minor), memory and multiprocessors of the GPU, as attributes.
-
-    Returns:
-        An object with ``name``, ``major``, ``minor``, ``total_memory`` and ``multi_processor_count``.
-    """
+    """An object with the GPU's ``name``, capability (``major``, ``minor``), ``total_memory`` and
+    ``multi_processor_count``."""
     properties = _cupy().cuda.runtime.getDeviceProperties(_on(device).id)
     return SimpleNamespace(
         name=properties["name"].decode(),
@@ -123,21 +110,12 @@ def manual_seed(seed: int) -> None:
     _random.default_generator.seed_masks(seed)
 
 
-manual_seed_all = manual_seed
-
-
 def seed() -> None:
     """Start the draws of dropout masks from a random seed."""
     _random.default_generator.seed_masks(_random.Generator().seed())
 
 
-seed_all = seed
-
-
-def initial_seed() -> int:
-    """The seed of the default generator, which draws for the GPU."""
-    _on(None)
-    return _random.default_generator.initial_seed()
+manual_seed_all, seed_all = manual_seed, seed
 
 
 def get_rng_state(device: DeviceLike = "cuda") -> Any:
@@ -238,10 +216,8 @@ reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
 
 
 def max_memory_allocated(device: DeviceLike = None) -> int:
-    """The most bytes that arrays held since ``reset_peak_memory_stats``.
-
-    Without that call, the bytes of CuPy's pool: the most that was ever needed, and what it keeps.
-    """
+    """The most bytes that arrays held since ``reset_peak_memory_stats``. Without that call, the bytes of CuPy's pool:
+    the most that was ever needed, and what it keeps."""
     if not is_available():
         return 0
     return _peaks.get(int(_on(device).id), memory_reserved(device))

@@ -63,14 +63,9 @@ def _extend(module: ModuleType) -> None:
     name, names = module.__name__, vars(module)
     if name.removeprefix(f"{PACKAGE}.").partition(".")[0] in _rooms:
         names.setdefault(_HOOK, partial(look_up, name))
-        names.setdefault("__dir__", partial(_all_names, name))
+        names.setdefault("__dir__", lambda: sorted({*names, *names_later(name), *layer().others(name)}))
         names.setdefault("__path__", [NO_FOLDER])
     _open(names.get("__path__", ()))
-
-
-def _all_names(name: str) -> list[str]:
-    """A loaded module's names, for ``dir``, with those that the layer supplies."""
-    return sorted({*vars(sys.modules[name]), *names_later(name), *layer().others(name)})
 
 
 def _open(folders: Iterable[str]) -> None:
@@ -85,12 +80,8 @@ def _open(folders: Iterable[str]) -> None:
 
 
 class MissingName(AttributeError):
-    """A name that nothing holds. Its text is written when it is read: ``hasattr`` never reads it.
-
-    Args:
-        place: the module, as "minigrad.nn", or "minigrad.Tensor".
-        name: what it lacks.
-    """
+    """A name that a module or a class ("minigrad.nn", "minigrad.Tensor") lacks. Its text is written when it is read:
+    ``hasattr`` never reads it."""
 
     def __init__(self, place: str, name: str) -> None:
         super().__init__(place, name, name=name)
@@ -100,11 +91,7 @@ class MissingName(AttributeError):
 
 
 def later(place: str, files: dict[str, str]) -> None:
-    """Let a module have names of files beside it, which are not imported before one of the names is asked for.
-
-    Args:
-        files: the names of each file.
-    """
+    """Let a module have the names of each of ``files`` beside it, which are imported when one of them is asked for."""
     package = vars(sys.modules[place])["__package__"]
     _later.update({f"{place}.{name}": f"{package}.{file}" for file, names in files.items() for name in names.split()})
 
@@ -138,12 +125,7 @@ def _is_file(package: str, name: str) -> bool:
 
 
 class ModuleWithoutFile(ModuleType):
-    """A module to which the layer gives all or most of its names.
-
-    Args:
-        name: its name, "minigrad.backends.cudnn".
-        doc: its docstring.
-    """
+    """A module, such as "minigrad.backends.cudnn", to which the layer gives all or most of its names."""
 
     __path__: list[str] = [NO_FOLDER]  # it may have further modules below it
 
@@ -197,19 +179,14 @@ class _Finder(FileFinder):
         if spec is not None or name in sys.modules or layer().has_module(name):
             alias: Any = Alias(name)
             return ModuleSpec(fullname, alias)
-        if _is_import():
+        frame: Any = sys._getframe(1)
+        while frame.f_code.co_name in ("find_spec", "_get_spec", "_find_spec"):
+            frame = frame.f_back
+        if frame.f_code.co_name == "_find_and_load_unlocked":  # an import, and not importlib.util.find_spec
             # Of an error that names the module, ``from package import name`` would say "cannot import name" instead
             other = "torch" if top == PACKAGE else PACKAGE
             raise ModuleNotFoundError(layer().missing(package, last), name=f"{other}.{rest}")
         return None
-
-
-def _is_import() -> bool:
-    """Whether an import looks for a module, and not a question such as ``importlib.util.find_spec``."""
-    frame: Any = sys._getframe(1)
-    while frame.f_code.co_name in ("find_spec", "_get_spec", "_find_spec"):
-        frame = frame.f_back
-    return frame.f_code.co_name == "_find_and_load_unlocked"
 
 
 class _Loader(SourceFileLoader):

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..distributed.group import GroupMember, ProcessGroup, is_initialized, is_outside, new_group, the_group
+from ..distributed.launch import MPI_VARIABLES, TORCHRUN_VARIABLES, find_place
 from ..distributed.objects import of_first
-from ..distributed.place import MPI_VARIABLES, TORCHRUN_VARIABLES, find
 from .ddp import DistributedDataParallel, send
 
 Group = ProcessGroup | int
@@ -20,7 +20,7 @@ def tell_rank() -> None:
     """Where mpiexec has started this process, set the variables that torchrun would: programs for PyTorch read them."""
     if "RANK" in os.environ or not any(names[0] in os.environ and names[1] in os.environ for names in MPI_VARIABLES):
         return
-    place = find()
+    place = find_place()
     values = zip(TORCHRUN_VARIABLES, (place.rank, place.size, place.local_rank, place.local_size), strict=True)
     os.environ |= {name: str(value) for name, value in values if value is not None}
 

@@ -40,7 +40,7 @@ torch torch.distributed | distributed.launch | run
 torch | (=multiprocessing) | multiprocessing
 torch | (compat.amp compat.autocast) | amp
 torch | (compat.func) | functorch
-torch | (distributed.future) | futures
+torch | (distributed.work) | futures
 torch | (functions.random functions.creation backend.random minigrad) | random
 torch | (minigrad) | functional
 torch | (tensor minigrad) | _tensor
@@ -121,7 +121,7 @@ torch | compat.native: | _chunk_cat _grouped_mm=grouped_mm _softmax_backward_dat
 torch | compat.nn.functional: | affine_grid_generator=affine_grid
 torch | compiler: | compile
 torch | cuda: | Event OutOfMemoryError Stream
-torch | distributed.future: | Future
+torch | distributed.work: | Future
 torch | functions.reduction: | trapz=trapezoid
 torch | nn.functional: | adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d bilinear celu celu_ channel_shuffle conv1d
     conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity group_norm hardshrink layer_norm
@@ -255,6 +255,7 @@ torch.mtia | compat.no_ops: | synchronize=synchronize_mtia
 torch.xpu | compat.no_ops: | synchronize=synchronize_xpu
 torch.cuda | compat.no_ops: | _lazy_call=call_if_available ipc_collect=nothing is_bf16_supported=has_bf16
     is_current_stream_capturing=never
+torch.distributed | compat.no_ops:never | is_ucc_available is_xccl_available
 torch.distributed.elastic.multiprocessing.errors | compat.no_ops: | record=same
 torch.distributed.rpc | compat.no_ops: | is_available=never
 torch.fx | compat.no_ops: | wrap=same

@@ -11,32 +11,33 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+import numpy as np
+
 from ..autograd.origin import note_change
 from ..autograd.tape import wrap
 from ..backend import dtype as dt
-from ..backend import xp
+from ..backend import of, xp
 from ..tensor import Tensor
 from .group import Group, ProcessGroup, ReduceOp, is_outside, the_group
-from .lending import Loan
 from .work import Done, Work
 
 __all__ = ["all_gather", "all_gather_into_tensor", "all_reduce", "all_to_all", "all_to_all_single", "barrier"]
 __all__ += ["broadcast", "gather", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter"]
 SUM = ReduceOp.SUM
+OF_BOOLS = {"sum": "max", "prod": "min", "band": "min", "bor": "max"}  # reductions of 0 and 1
 Rank = int | None
 Tensors = Sequence[Tensor]
 
 
-def inside(group: Group) -> ProcessGroup | None:
-    """The group of a call; None on ranks that are not in it."""
-    return None if is_outside(group) else the_group(group)
-
-
-def check_tensors(call: str, *tensors: Any) -> None:
-    """Raise TypeError unless these are tensors."""
+def inside(group: Group, call: str = "", *tensors: Any) -> ProcessGroup | None:
+    """The group of a call; None on ranks that are not in it. Raises TypeError: these are not all tensors."""
+    if is_outside(group):
+        return None
+    g = the_group(group)
     for tensor in tensors:
         if not isinstance(tensor, Tensor):
             raise TypeError(f"{call} takes a tensor, not {type(tensor).__name__}")
+    return g
 
 
 def root_of(g: ProcessGroup, rank: Rank, number: Rank, what: str) -> int:
@@ -52,11 +53,7 @@ def root_of(g: ProcessGroup, rank: Rank, number: Rank, what: str) -> int:
 
 
 def all_reduce(tensor: Tensor, op: Any = SUM, group: Group = None, async_op: bool = False) -> Work | None:
-    """Give all ranks the sum (or another ``op``) of their tensors, in place.
-
-    Args:
-        tensor: of the same shape and dtype everywhere. op: a ``ReduceOp``.
-    """
+    """Give all ranks the sum (or another ``ReduceOp``) of their tensors, of one shape and dtype, in place."""
     return _in_place("all_reduce", tensor, group, async_op, op)
 
 
@@ -76,9 +73,8 @@ def broadcast(
 
 def _in_place(call: str, tensor: Tensor, group: Group, async_op: bool, op: Any, at: Any = None) -> Work | None:
     """``op`` and ``at``, the arguments that say who the root is: None where a call has none."""
-    if (g := inside(group)) is None:
+    if (g := inside(group, call, tensor)) is None:
         return None
-    check_tensors(call, tensor)
     return _run(call, g, tensor, tensor, async_op, op=op, root=None if at is None else root_of(g, *at))
 
 
@@ -89,9 +85,8 @@ def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: Group = None, async_op: bool = False
 ) -> Work | None:
     """``all_gather`` into one tensor, which holds the ranks' tensors one after another."""
-    if (g := inside(group)) is None:
+    if (g := inside(group, "all_gather", output_tensor, input_tensor)) is None:
         return None
-    check_tensors("all_gather", output_tensor, input_tensor)
     _check_parts(output_tensor, input_tensor, g, "output_tensor", "input_tensor")
     return _run("all_gather", g, output_tensor, input_tensor, async_op)
 
@@ -100,9 +95,8 @@ def reduce_scatter_tensor(
     output: Tensor, input: Tensor, op: Any = SUM, group: Group = None, async_op: bool = False
 ) -> Work | None:
     """``reduce_scatter`` of one tensor, which holds the ranks' parts one after another."""
-    if (g := inside(group)) is None:
+    if (g := inside(group, "reduce_scatter", output, input)) is None:
         return None
-    check_tensors("reduce_scatter", output, input)
     _check_parts(input, output, g, "input", "output")
     return _run("reduce_scatter", g, output, input, async_op, op=op)
 
@@ -115,16 +109,10 @@ def all_to_all_single(
     group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
-    """``all_to_all`` of one tensor, cut along its first axis.
-
-    Args:
-        output_split_sizes, input_split_sizes: rows from and for each rank; None for equal parts.
-
-    Raises ValueError: the sizes do not add up to the rows.
-    """
-    if (g := inside(group)) is None:
+    """``all_to_all`` of one tensor, cut along its first axis into so many rows from and for each rank, by default equal
+    parts. Raises ValueError: the sizes do not add up to the rows."""
+    if (g := inside(group, "all_to_all", output, input)) is None:
         return None
-    check_tensors("all_to_all", output, input)
     _check_dtype("all_to_all_single", output, input)
     sizes = [_elements(t, s, g) for t, s in ((output, output_split_sizes), (input, input_split_sizes))]
     return _run("all_to_all", g, output, input, async_op, sizes=sizes)
@@ -176,28 +164,20 @@ def _run(
 
 
 def all_gather(tensor_list: Tensors, tensor: Tensor, group: Group = None, async_op: bool = False) -> Work | None:
-    """Put the tensor of rank r into the r-th of the list, on all ranks.
-
-    Args:
-        tensor_list: tensors of the shape and dtype of ``tensor``, one for each rank.
-    """
-    if (g := inside(group)) is None:
+    """Put the tensor of rank r into the r-th of the list, of its shape and dtype, on all ranks."""
+    if (g := inside(group, "all_gather", tensor)) is None:
         return None
-    rows = _rows("all_gather", tensor_list, g, "tensor_list", tensor)
+    rows = _rows(tensor_list, g, "tensor_list", tensor)
     return _run("all_gather", g, rows, tensor, async_op, tensor_list)
 
 
 def reduce_scatter(
     output: Tensor, input_list: Tensors, op: Any = SUM, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """Reduce the r-th tensors of all ranks, and put the result into ``output`` of rank r.
-
-    Args:
-        output: of the shape and dtype of each tensor in the list.
-    """
-    if (g := inside(group)) is None:
+    """Reduce the r-th tensors of all ranks, and put the result into ``output`` of rank r, of their shape and dtype."""
+    if (g := inside(group, "reduce_scatter", output)) is None:
         return None
-    rows = _rows("reduce_scatter", input_list, g, "input_list", output, filled=True)
+    rows = _rows(input_list, g, "input_list", output, filled=True)
     return _run("reduce_scatter", g, output, rows, async_op, op=op)
 
 
@@ -210,10 +190,10 @@ def gather(
     group_dst: Rank = None,
 ) -> Work | None:
     """``all_gather`` on rank ``dst`` alone; the others give no list."""
-    if (g := inside(group)) is None:
+    if (g := inside(group, "gather", tensor)) is None:
         return None
     root = root_of(g, dst, group_dst, "dst")
-    rows = _rows("gather", gather_list, g, "gather_list", tensor, root=root)
+    rows = _rows(gather_list, g, "gather_list", tensor, root=root)
     return _run("gather", g, rows, tensor, async_op, gather_list, root=root)
 
 
@@ -226,21 +206,18 @@ def scatter(
     group_src: Rank = None,
 ) -> Work | None:
     """Give rank r the r-th tensor of the list of rank ``src``; the others give no list."""
-    if (g := inside(group)) is None:
+    if (g := inside(group, "scatter", tensor)) is None:
         return None
     root = root_of(g, src, group_src, "src")
-    rows = _rows("scatter", scatter_list, g, "scatter_list", tensor, filled=True, root=root)
+    rows = _rows(scatter_list, g, "scatter_list", tensor, filled=True, root=root)
     return _run("scatter", g, tensor, rows, async_op, root=root)
 
 
 def all_to_all(
     output_tensor_list: Tensors, input_tensor_list: Tensors, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """Send the r-th input to rank r, and receive from it the r-th output. Shapes may differ from rank to rank.
-
-    Args:
-        output_tensor_list: tensors of the shapes that the other ranks send.
-    """
+    """Send the r-th input to rank r, and receive from it the r-th output, which has the shape of what that rank sends;
+    shapes may differ from rank to rank."""
     if (g := inside(group)) is None:
         return None
     lists = output_tensor_list, input_tensor_list
@@ -253,18 +230,11 @@ def all_to_all(
 
 
 def _rows(
-    call: str,
-    tensors: Tensors | None,
-    g: ProcessGroup,
-    what: str,
-    like: Tensor,
-    filled: bool = False,
-    root: Rank = None,
+    tensors: Tensors | None, g: ProcessGroup, what: str, like: Tensor, filled: bool = False, root: Rank = None
 ) -> Any:
     """A new tensor with a row for each tensor of a list; with ``filled``, their numbers. None on ranks that are not the
     ``root``, which must not have a list. Raises TypeError: no tensors; ValueError: not one for each rank, or others
     than ``like``."""
-    check_tensors(call, like)
     if root is not None and g.number != root:
         if tensors:
             raise ValueError(f"{what} is for rank {g.ranks[root]}; the others give none")
@@ -307,6 +277,65 @@ def _elements(tensor: Tensor, sizes: Sequence[int] | None, g: ProcessGroup) -> l
     if len(counts) != g.size() or sum(counts) != rows or min(counts) < 0:
         raise ValueError(f"{rows} rows cannot be cut into parts of {counts} for {g.size()} ranks")
     return [count * (tensor.array.size // max(rows, 1)) for count in counts]
+
+
+# Arrays as MPI or NCCL can take them, and back -----------------------------------------------------------------
+
+
+class Loan:
+    """A tensor's numbers, on their way: to be reduced by ``op``, and not in the memory of the tensor ``apart``. MPI or
+    NCCL gets ``array``, which is the tensor's own memory where that is possible, and ``op``, a name."""
+
+    def __init__(self, tensor: Tensor, group: ProcessGroup, op: Any = None, apart: Tensor | None = None) -> None:
+        self.tensor, self.op = tensor, "" if op is None else _reduction(op, tensor)
+        self._divisor = group.size() if op is ReduceOp.AVG else 1
+        array = tensor.array
+        if not group.on_gpu(array):
+            array = of(array).to_numpy(array)
+        if not array.flags.c_contiguous:
+            array = xp(array).ascontiguousarray(array)
+        if apart is not None and _overlap(array, apart.array):
+            array = array.copy()
+        self._kind = kind = array.dtype
+        is_half = kind.kind == "V" or (kind.kind == "f" and kind.itemsize < 4)
+        if kind.kind == "b" or (op is None and is_half):  # MPI has no such dtypes
+            self.array = array.view(f"u{kind.itemsize}")
+        elif is_half and not (group.on_gpu(array) and kind == np.float16):  # NCCL adds it as it is
+            self.array = array.astype(np.float32)
+        else:
+            self.array = array
+
+    def back(self, name: str) -> None:
+        """Write the result of a call into the tensor."""
+        own, result = self.tensor.array, self.array
+        if self._divisor > 1:  # the average of whole numbers is rounded down
+            result[...] = result // self._divisor if result.dtype.kind in "iu" else result / self._divisor
+        if result.dtype != self._kind:
+            result = result.view(self._kind) if result.dtype.kind == "u" else result.astype(self._kind)
+        if result is not own and not _overlap(result, own):
+            own[...] = of(own).asarray(result, of(own).device_of(own)).reshape(own.shape)
+        note_change(self.tensor._changes, name, "another rank")
+
+
+def _overlap(one: Any, other: Any) -> bool:
+    """Whether two arrays are in the same memory, as far as their first and last bytes tell."""
+    return type(one) is type(other) and bool(xp(one).may_share_memory(one, other))
+
+
+def _reduction(op: Any, tensor: Tensor) -> str:
+    """The name of a reduction. Raises TypeError: no ReduceOp; RuntimeError: the dtype has no such reduction."""
+    if not isinstance(op, ReduceOp):
+        raise TypeError(f"op must be a ReduceOp, not {type(op).__name__}")
+    kind, name = tensor.array.dtype.kind, op.value
+    is_missing = (
+        (name in ("band", "bor", "bxor") and kind not in "iub")
+        or (kind == "c" and name not in ("sum", "avg", "prod"))
+        or (kind == "b" and name == "avg")
+        or (tensor.array.dtype.itemsize == 1 and kind not in "iub")
+    )
+    if is_missing:
+        raise RuntimeError(f"there is no reduction {op.name} of {dt.of(tensor.array).name}")
+    return OF_BOOLS.get(name, name) if kind == "b" else "sum" if name == "avg" else str(name)
 
 
 # Waiting ----------------------------------------------------------------------------------------------------

@@ -16,14 +16,14 @@ from typing import Any, ClassVar
 
 from ..backend import xp
 from ..backend.parallel import set_num_threads, threads_of_environment
-from . import mpi, place
+from . import launch, mpi
 from .work import Work, wait_for
 
 __all__ = ["Backend", "GroupMember", "ProcessGroup", "ReduceOp", "default_pg_timeout", "destroy_process_group"]
 __all__ += ["get_backend", "get_global_rank", "get_group_rank", "get_node_local_rank", "get_process_group_ranks"]
 __all__ += ["get_rank", "get_world_size", "group", "init_process_group", "is_available", "is_backend_available"]
 __all__ += ["is_gloo_available", "is_initialized", "is_mpi_available", "is_nccl_available", "is_torchelastic_launched"]
-__all__ += ["is_ucc_available", "is_xccl_available", "new_group", "reduce_op"]
+__all__ += ["new_group", "reduce_op"]
 default_pg_timeout = timedelta(minutes=30)
 OF_FIRST = "_of_first_rank"  # an attribute of errors that rank 0 has sent to all
 GRACE = 1.0  # seconds for rank 0 to show an error that all have, and for the others to come to the end
@@ -62,14 +62,9 @@ class Backend(str):
 
 
 class ProcessGroup:
-    """Some ranks of the world, in an order: each has a number in it.
-
-    Attributes:
-        ranks: their numbers in the world. number: that of this process in the group.
-        backend: as the program called it.
-        comm: MPI's communicator of these ranks; None in a world of one.
-        seconds: how long a call waits.
-    """
+    """Some ranks of the world, by their numbers there, in an order: each has a number in the group, ``number`` is that
+    of this process. ``comm`` is MPI's communicator of them, None in a world of one; a call waits so many
+    ``seconds``."""
 
     def __init__(self, ranks: Sequence[int], number: int, backend: str, comm: Any, seconds: float) -> None:
         self.ranks, self.number, self.backend, self.comm, self.seconds = list(ranks), number, backend, comm, seconds
@@ -194,7 +189,7 @@ def init_process_group(
     if not (init_method or "env://").startswith(("env://", "tcp://", "file://")):
         raise ValueError(f"init_method must begin with env://, tcp:// or file://, not {init_method!r}")
     name = _checked(backend)
-    there = place.find(rank, world_size)
+    there = launch.find_place(rank, world_size)
     world = mpi.connect(there) if there.size > 1 else None
     seconds = (timeout or default_pg_timeout).total_seconds()
     group.WORLD = ProcessGroup(range(there.size), there.rank, name, world, seconds)
@@ -219,7 +214,7 @@ def _checked(backend: str | None) -> str:
 def _watch() -> None:
     """From now on, an error that ends this process ends the other ranks, which would wait for it; and a forked process,
     such as a data loader's worker, is no rank."""
-    before, rank = sys.excepthook, place.find().rank
+    before, rank = sys.excepthook, launch.find_place().rank
 
     def failed(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
         if is_of_first(error):  # rank 0 shows it, and ends all
@@ -304,10 +299,7 @@ def new_group(
         backend: None for that of the world. use_local_synchronization: its members alone call it.
         pg_options, group_desc, device_id: of no effect. sort_ranks: False keeps the order of ``ranks``.
 
-    Returns:
-        The group; ``GroupMember.NON_GROUP_MEMBER`` on ranks that are not in it.
-
-    Raises ValueError: no such ranks, or one twice.
+    Returns ``GroupMember.NON_GROUP_MEMBER`` on ranks outside of it. Raises ValueError: no such ranks, or one twice.
     """
     world = the_group()
     listed = list(world.ranks if ranks is None else ranks)
@@ -353,7 +345,7 @@ def get_backend(group: Group = None) -> Backend:
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
     """The number of this process among those of its machine. Raises RuntimeError: the launcher has not said it, and
     there is no ``fallback_rank``."""
-    said = os.environ.get("LOCAL_RANK") or place.find().local_rank
+    said = os.environ.get("LOCAL_RANK") or launch.find_place().local_rank
     if said is None and fallback_rank is None:
         raise RuntimeError("the launcher has not said which rank of its machine this is: set LOCAL_RANK")
     return int(fallback_rank or 0) if said is None else int(said)
@@ -395,14 +387,6 @@ def is_nccl_available() -> bool:
     from ..backend import cuda
 
     return cuda.has_nccl()
-
-
-def is_ucc_available() -> bool:
-    """False."""
-    return False
-
-
-is_xccl_available = is_ucc_available
 
 
 def is_backend_available(backend: str) -> bool:

@@ -12,8 +12,8 @@ from typing import Any
 from ..backend.dtype import DType, bfloat16, float16
 from ..tensor import Tensor
 from .collectives import all_reduce
-from .future import Future
 from .group import the_group
+from .work import Future
 
 Hook = Callable[[Any, Any], Future[Tensor]]
 

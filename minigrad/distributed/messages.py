@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..tensor import Tensor
-from .collectives import Rank, check_tensors, inside, root_of
+from .collectives import Loan, Rank, inside, root_of
 from .group import Group, ProcessGroup
-from .lending import Loan
 from .work import Work
 
 __all__ = ["P2POp", "batch_isend_irecv", "irecv", "isend", "recv", "send"]
@@ -20,10 +19,10 @@ MOST_TAG = 2**20
 def isend(tensor: Tensor, dst: Rank = None, group: Group = None, tag: int = 0, group_dst: Rank = None) -> Work | None:
     """Begin to send a tensor to another rank, which receives it under the same ``tag``. Raises ValueError: no such
     rank, or this one; TypeError: no tensor."""
-    if (g := inside(group)) is None:
+    if (g := inside(group, "isend", tensor)) is None:
         return None
     to = peer_of(g, dst, group_dst, "dst")
-    _check(tensor, tag, "isend")
+    _check(tag)
     request = g.carrier(tensor.array).send(Loan(tensor, g).array, to, tag)
     return g.begin(Work("send", request, None, g.seconds, [tensor]), True)
 
@@ -31,10 +30,10 @@ def isend(tensor: Tensor, dst: Rank = None, group: Group = None, tag: int = 0, g
 def irecv(tensor: Tensor, src: Rank = None, group: Group = None, tag: int = 0, group_src: Rank = None) -> Work | None:
     """Begin to receive a tensor of this shape and dtype, in place, from a rank; None for whoever sends first. Raises
     ValueError: no such rank, or this one; TypeError: no tensor."""
-    if (g := inside(group)) is None:
+    if (g := inside(group, "irecv", tensor)) is None:
         return None
     source = None if src is None and group_src is None else peer_of(g, src, group_src, "src")
-    _check(tensor, tag, "irecv")
+    _check(tag)
     if g.comm is None:
         raise ValueError("there is no other rank to receive from")
     loan = Loan(tensor, g)
@@ -69,8 +68,7 @@ def peer_of(g: ProcessGroup, rank: Rank, number: Rank, what: str) -> int:
     return peer
 
 
-def _check(tensor: Any, tag: int, name: str) -> None:
-    check_tensors(name, tensor)
+def _check(tag: int) -> None:
     if not 0 <= tag < MOST_TAG:
         raise ValueError(f"a tag is a number from 0 to {MOST_TAG - 1}, not {tag}")
 

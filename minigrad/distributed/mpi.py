@@ -6,7 +6,9 @@ blocking call of one rank with a non-blocking one of another, and it is as quick
 
 from __future__ import annotations
 
+import copy
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
@@ -15,7 +17,7 @@ from typing import Any
 
 from ..backend import xp
 from ..backend.extras import how_to_install
-from .place import Place
+from .launch import Place
 from .work import Done, Request
 
 
@@ -65,40 +67,28 @@ def threads_here(world: Any) -> int:
 class Mpi:
     """What one communicator carries. Arrays are contiguous, and of dtypes that MPI has."""
 
-    name = "mpi"
-
     def __init__(self, comm: Any) -> None:
         self.comm, self.here = comm, load().IN_PLACE
-        self.ops = {
-            name: getattr(load(), name.upper()) for name in ("sum", "prod", "min", "max", "band", "bor", "bxor")
-        }
+        names = ("sum", "prod", "min", "max", "band", "bor", "bxor")
+        self.ops = {name: getattr(load(), name.upper()) for name in names}
 
     def begin(self, call: str, out: Any, array: Any, op: str, root: int, sizes: Any) -> Any:
-        """Begin a collective. Returns its request.
-
-        Args:
-            out, array: what is written and read, one array in calls in place. The whole has a row for each rank.
-            op: of a reduction. sizes: of an exchange, the elements from and to each rank.
-        """
-        match call:
-            case "all_reduce":
-                return self.comm.Iallreduce(self.here, array, self.ops[op])
-            case "reduce" if self.comm.rank == root:
-                return self.comm.Ireduce(self.here, array, self.ops[op], root)
-            case "reduce":
-                return self.comm.Ireduce(array, None, self.ops[op], root)
-            case "reduce_scatter":
-                return self.comm.Ireduce_scatter_block(array, out, self.ops[op])
-            case "broadcast":
-                return self.comm.Ibcast(array, root)
-            case "all_gather":
-                return self.comm.Iallgather(array, out)
-            case "gather":
-                return self.comm.Igather(array, out, root)
-            case "scatter":
-                return self.comm.Iscatter(array, out, root)
-        received, sent = sizes
-        return self.comm.Ialltoallv([array, list(sent)], [out, list(received)])
+        """Begin a collective, which writes ``out`` and reads ``array``, the same one in calls in place. Returns its
+        request. ``sizes``: of an exchange, the elements from and to each rank."""
+        comm, reduction = self.comm, self.ops.get(op)
+        starts: dict[str, Callable[[], Any]] = {
+            "all_reduce": lambda: comm.Iallreduce(self.here, array, reduction),
+            "reduce": lambda: comm.Ireduce(
+                *((self.here, array) if comm.rank == root else (array, None)), reduction, root
+            ),
+            "reduce_scatter": lambda: comm.Ireduce_scatter_block(array, out, reduction),
+            "broadcast": lambda: comm.Ibcast(array, root),
+            "all_gather": lambda: comm.Iallgather(array, out),
+            "gather": lambda: comm.Igather(array, out, root),
+            "scatter": lambda: comm.Iscatter(array, out, root),
+            "all_to_all": lambda: comm.Ialltoallv([array, list(sizes[1])], [out, list(sizes[0])]),
+        }
+        return starts[call]()
 
     def send(self, array: Any, to: int, tag: int) -> Any:
         """Send to one rank."""
@@ -123,9 +113,11 @@ class Received:
 
 
 class Alone:
-    """The same in a world of one."""
+    """The same in a world of one; and what its communicator does with objects."""
 
-    name = "alone"
+    bcast = staticmethod(lambda value, root: value)
+    allgather = staticmethod(lambda value: [copy.deepcopy(value)])
+    gather = staticmethod(lambda value, root: [copy.deepcopy(value)])
 
     def begin(self, call: str, out: Any, array: Any, *_: Any) -> Request:
         """Copy what there is."""

@@ -53,14 +53,7 @@ class Operation:
 
 class Nccl:
     """Collectives and messages on GPUs; see ``mpi.Mpi``. Nothing is connected before the first call that needs it.
-
-    Args:
-        cupy: the module. comm: MPI's communicator of the same ranks; None in a world of one.
-
-    Raises ImportError: CuPy finds no NCCL.
-    """
-
-    name = "nccl"
+    ``comm`` is MPI's communicator of the same ranks, None in a world of one. Raises ImportError: CuPy finds no NCCL."""
 
     def __init__(self, cupy: Any, comm: Any) -> None:
         self._nccl = import_module(f"{cupy.__name__}.cuda.nccl")  # CuPy does not import it by itself

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import pickle
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from . import mpi
 from .collectives import Rank, barrier, inside, root_of
 from .group import OF_FIRST, Group, ProcessGroup, the_group
 
@@ -14,30 +14,17 @@ __all__ = ["all_gather_object", "broadcast_object_list", "gather_object"]
 T = TypeVar("T")
 
 
-class _Alone:
-    """What a communicator does with objects in a world of one."""
-
-    bcast = staticmethod(lambda value, root: value)
-    allgather = staticmethod(lambda value: [copy.deepcopy(value)])
-    gather = staticmethod(lambda value, root: [copy.deepcopy(value)])
-
-
 def _together(g: ProcessGroup) -> Any:
     """The communicator, when all ranks are here: MPI's calls for objects look without a rest while they wait."""
     barrier(g)
-    return _Alone if g.comm is None else g.comm
+    return mpi.Alone if g.comm is None else g.comm
 
 
 def broadcast_object_list(
     object_list: list[Any], src: Rank = None, group: Group = None, device: Any = None, group_src: Rank = None
 ) -> None:
-    """Give all ranks the objects of rank ``src``, in place.
-
-    Args:
-        object_list: as long on all ranks. device: of no effect.
-
-    Raises RuntimeError: lists of different lengths.
-    """
+    """Give all ranks the objects of rank ``src``, in place. ``device`` is of no effect. Raises RuntimeError: the ranks'
+    lists have different lengths."""
     if (g := inside(group)) is None:
         return
     root = root_of(g, src, group_src, "src")
@@ -84,19 +71,15 @@ def of_first(make: Callable[[], T], group: Group = None) -> T:
         value = make()
         data = pickle.dumps((value, None))
     except Exception as raised:
-        _together(g).bcast(pickle.dumps((None, _sendable(raised))), 0)
+        try:
+            data = pickle.dumps((None, raised))
+            pickle.loads(data)
+        except Exception:  # an error that cannot be pickled
+            data = pickle.dumps((None, RuntimeError(f"{type(raised).__name__}: {raised}")))
+        _together(g).bcast(data, 0)
         raise
     _together(g).bcast(data, 0)
     return value
-
-
-def _sendable(error: Exception) -> Exception:
-    """The error, or one that says as much, if it cannot be pickled."""
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        return RuntimeError(f"{type(error).__name__}: {error}")
-    return error
 
 
 def _check(objects: Any, g: ProcessGroup, what: str) -> None:

@@ -12,7 +12,7 @@ from multiprocessing import spawn as python_spawn
 from pathlib import Path
 from typing import Any
 
-from . import launch, place
+from . import launch
 from .group import report
 
 START = "import sys; sys.path[:] = {0!r}; from minigrad.distributed.spawn import call; call({1!r})"
@@ -72,13 +72,9 @@ def spawn(
     """Call ``fn(number, *args)`` in ``nprocs`` processes, which may then call ``init_process_group``.
 
     The processes begin afresh and import the program, so that it needs ``if __name__ == "__main__":``; function and
-    arguments are pickled.
-
-    Args:
-        join: wait until all have ended; else a ``ProcessContext`` is returned. daemon, start_method: of no effect.
-
-    Raises ProcessRaisedException, ProcessExitedException: a process has failed; the others are ended; ImportError:
-    there is no mpiexec.
+    arguments are pickled. With ``join`` wait until all have ended; else return a ``ProcessContext``. ``daemon`` and
+    ``start_method`` are of no effect. Raises ProcessRaisedException, ProcessExitedException: a process has failed; the
+    others are ended; ImportError: there is no mpiexec.
     """
     folder = tempfile.TemporaryDirectory(prefix="minigrad-")
     prepared = python_spawn.get_preparation_data("rank")
@@ -94,7 +90,7 @@ def spawn(
 
 def call(folder: str) -> None:
     """The main function of a process."""
-    number = place.find().rank
+    number = launch.find_place().rank
     with (Path(folder) / "call").open("rb") as file:
         python_spawn.prepare(pickle.load(file))
         fn, args = pickle.load(file)

@@ -1,18 +1,19 @@
-"""Calls under way: what ``async_op=True`` returns."""
+"""Calls under way: what ``async_op=True`` returns; and values that will be there (``torch.futures``)."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Callable, Sequence
+from concurrent import futures
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Protocol
-
-from .future import Future
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
+T = TypeVar("T")
+S = TypeVar("S")
 LOOKS = 64  # before the clock is asked
 EAGER = 1.0  # seconds in which a waiting rank looks again at once
 NAP = 0.0005  # seconds between later looks
@@ -47,13 +48,56 @@ def wait_for(test: Callable[[], bool], seconds: float, name: str) -> None:
         time.sleep(NAP) if passed > EAGER else give_way()
 
 
-class Work:
-    """A call of a group. ``wait()`` ends it.
+class Future(futures.Future[T]):
+    """Python's future under PyTorch's names. Its value is set later, by ``set_result`` or ``set_exception``, from this
+    thread or another one. ``devices``: of no effect."""
 
-    Args:
-        name: of the function. request: its arrays' transfer. finish: called with the name after that.
-        seconds: how long ``wait`` waits. results: the tensors that it writes.
-    """
+    def __init__(self, *, devices: Any = None) -> None:
+        super().__init__()
+
+    def wait(self) -> T:
+        """Wait for the value, and return it. Raises the error, if there is one instead."""
+        return self.result()
+
+    def value(self) -> T:
+        """The value. Raises the error, if there is one instead; RuntimeError: there is neither yet."""
+        if not self.done():
+            raise RuntimeError("the future is not complete: call wait()")
+        return self.result()
+
+    def then(self, callback: Callable[[Future[T]], S]) -> Future[S]:
+        """A future of what ``callback`` returns, which is called with this one when it is complete."""
+        following: Future[S] = Future()
+
+        def call(_: object) -> None:
+            try:
+                following.set_result(callback(self))
+            except Exception as error:
+                following.set_exception(error)
+
+        self.add_done_callback(call)
+        return following
+
+
+def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
+    """A future of these futures, which is complete when each of them has a value or an error."""
+    together: Future[list[Future[Any]]] = Future()
+    left = iter(range(len(futures))[::-1])  # whose steps no two threads share
+
+    def count(_: object) -> None:
+        if next(left) == 0:
+            together.set_result(list(futures))
+
+    for each in futures:
+        each.add_done_callback(count)
+    if not futures:
+        together.set_result([])
+    return together
+
+
+class Work:
+    """A call of a group, which writes the tensors ``results``: the transfer ``request``, and then ``finish(name)``.
+    ``wait()`` ends it, after at most so many seconds."""
 
     def __init__(
         self,
@@ -93,13 +137,8 @@ class Work:
         return self._error
 
     def wait(self, timeout: timedelta | None = None) -> bool:
-        """Wait for the result, and return True. On a GPU, what the program begins next waits.
-
-        Args:
-            timeout: at most so long; None for that of the group.
-
-        Raises RuntimeError: MPI or NCCL has failed, or the time is over.
-        """
+        """Wait for the result, and return True. On a GPU, what the program begins next waits. Raises RuntimeError: MPI
+        or NCCL has failed, or the time is over, by default the group's."""
         seconds = self._seconds if timeout is None else timeout.total_seconds()
         self._move(lambda: self._join(seconds))
         if self._error is not None:

@@ -18,10 +18,8 @@ ORIGINAL, MATCHED = "original", "match_rms_adamw"
 
 
 def orthogonal(matrix: Array, coefficients: Coefficients = JORDAN, eps: float = 1e-7, steps: int = 5) -> Array:
-    """Roughly U Vᵀ of a matrix U S Vᵀ: its singular values come to lie about 1 (0.7 to 1.2, from 5 steps on).
-
-    Newton's and Schulz's iteration X ← a X + (b XXᵀ + c (XXᵀ)²) X, which needs products alone.
-    """
+    """Roughly U Vᵀ of a matrix U S Vᵀ: its singular values come to lie about 1 (0.7 to 1.2, from 5 steps on), by
+    Newton's and Schulz's iteration X ← a X + (b XXᵀ + c (XXᵀ)²) X, which needs products only."""
     a, b, c = coefficients
     tall = matrix.shape[0] > matrix.shape[1]
     x = matrix.T if tall else matrix  # XXᵀ is then the smaller of the two products
@@ -150,13 +148,8 @@ class MuonWithAdamW(Muon, AdamW):
 
         MuonWithAdamW([{"params": matrices, "muon": True}, {"params": rest}], lr=5e-3, betas=(0.9, 0.98))
 
-    Muon's rate is adjusted so that its updates are of AdamW's size ("match_rms_adamw").
-
-    Args:
-        params: groups. lr, betas, eps, weight_decay: AdamW's; Muon has lr and weight_decay as well.
-        momentum, ns_steps: Muon's.
-
-    Errors are Muon's.
+    Muon's rate is adjusted so that its updates are of AdamW's size ("match_rms_adamw"). Both have ``lr`` and
+    ``weight_decay``; ``betas`` and ``eps`` are AdamW's, ``momentum``, ``ns_steps`` and errors Muon's.
     """
 
     _refusal = "Muon is for matrices, and a parameter has the size {shape}"

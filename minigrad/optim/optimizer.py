@@ -6,7 +6,7 @@ import copy
 import functools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any, ClassVar, TypeVar, overload
 
@@ -59,6 +59,11 @@ def _plain(value: Any) -> Any:
     return value.item() if size == 1 else value
 
 
+def parts(x: Array) -> Array:
+    """Complex numbers as pairs of reals in the same memory, (...) -> (..., 2); real ones as they are."""
+    return x[..., None].view(x.real.dtype) if x.dtype.kind == "c" else x
+
+
 _keep_freed = functools.cache(memory.keep_freed)
 
 
@@ -73,7 +78,10 @@ def _with_hooks(step: Step) -> Step:
         self._opt_called = True  # a schedule asks for it
         try:
             for hook in self._hooks["step_pre"].values():
-                args, kwargs = _changed(hook(self, args, kwargs)) or (args, kwargs)
+                changed = hook(self, args, kwargs)
+                if changed is not None and not (isinstance(changed, tuple) and len(changed) == 2):
+                    raise RuntimeError(f"a step hook must return None or (new_args, new_kwargs), but got {changed}.")
+                args, kwargs = changed or (args, kwargs)
             with span(f"{type(self).__name__}.step", "step", self):
                 result = step(*args, **kwargs)
             for hook in self._hooks["step_post"].values():
@@ -84,13 +92,6 @@ def _with_hooks(step: Step) -> Step:
             raise
 
     return wrapped  # type: ignore[return-value]
-
-
-def _changed(arguments: Any) -> Any:
-    """What a hook before a step has returned, checked."""
-    if arguments is not None and not (isinstance(arguments, tuple) and len(arguments) == 2):
-        raise RuntimeError(f"a step hook must return None or (new_args, new_kwargs), but got {arguments}.")
-    return arguments
 
 
 class Optimizer:
@@ -185,7 +186,16 @@ class Optimizer:
         """Add parameters with options of their own: {"params": [...], "lr": 0.01}. The dict itself is stored."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
-        params = _take_names(param_group)
+        params: Any = param_group["params"]
+        if isinstance(params, set):
+            raise TypeError("params are a set, whose order changes between runs. Please use a list instead.")
+        params = [params] if isinstance(params, Tensor) else list(params)
+        named = [p for p in params if isinstance(p, tuple)]
+        if named and len(named) < len(params):
+            raise ValueError("all optimizer params should be with/without names. Some param names are missing")
+        if named:
+            param_group["param_names"], params = map(list, zip(*named, strict=True))
+        param_group["params"] = params
         for p in params:
             if not isinstance(p, Tensor):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p)}")
@@ -251,14 +261,14 @@ class Optimizer:
             self._update_all(ready, group)
         return loss
 
-    def _in_float32(self, params: list[Tensor]) -> AbstractContextManager[None]:
+    @contextmanager
+    def _in_float32(self, params: list[Tensor]) -> Iterator[None]:
         """Parameters of 16 bits, their gradients and states in float32, and at the end rounded, where they were."""
         narrow = [p for p in params if p.array.itemsize == 2 and is_half(p.array.dtype)]
-        return self._wide(narrow) if narrow else nullcontext()
-
-    @contextmanager
-    def _wide(self, params: list[Tensor]) -> Iterator[None]:
-        tensors = [t for p in params for t in (p, p._grad, *self.state.get(p, {}).values()) if isinstance(t, Tensor)]
+        if not narrow:
+            yield
+            return
+        tensors = [t for p in narrow for t in (p, p._grad, *self.state.get(p, {}).values()) if isinstance(t, Tensor)]
         before = [(t, t.array) for t in tensors if is_half(t.array.dtype)]
 
         def put_back() -> None:
@@ -267,7 +277,7 @@ class Optimizer:
                     if tensor.array is not array:
                         array[...] = tensor.array
                         tensor.array = array
-                for p in params:  # states that the first step began, except numbers such as the count of steps
+                for p in narrow:  # states that the first step began, except numbers such as the count of steps
                     for name, value in self.state.get(p, {}).items():
                         if isinstance(value, Tensor) and name != "step" and isinstance(self._state.get(name, ""), str):
                             value.array = value.array.astype(p.array.dtype, copy=False)
@@ -292,10 +302,7 @@ class Optimizer:
         """Change the parameters that one kernel takes, and return the others."""
         return params
 
-    @staticmethod
-    def _numbers(x: Array) -> Array:
-        """What the rule sees of an array: of complex numbers the parts, each by itself."""
-        return parts(x)
+    _numbers = staticmethod(parts)  # what the rule sees of an array: of complex numbers the parts, each by itself
 
     def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
         """The rule: change the parameter and the arrays of its state in place."""
@@ -321,22 +328,19 @@ class Optimizer:
         return values
 
     def _begun(self, p: Tensor, options: Values) -> State:
-        state = self.state[p]
-        if not state:
-            state.update(self._start(p, options))
-        return state
+        if not self.state[p]:
+            self.state[p].update(self._start(p, options))
+        return self.state[p]
 
     def _start(self, p: Tensor, options: Values) -> State:
-        starts = {name: self._state[name] for name in self._names(options)}
-        return {name: zeros_like(p) if isinstance(start, str) else scalar(start) for name, start in starts.items()}
+        starts = ((name, self._state[name]) for name in self._names(options))
+        return {name: zeros_like(p) if isinstance(start, str) else scalar(start) for name, start in starts}
 
     def _names(self, options: Values) -> list[str]:
         """What the state of a parameter holds with these options."""
-        return [
-            name
-            for name, start in self._state.items()
-            if not isinstance(start, str) or start == ZEROS or getattr(options, start)
-        ]
+        optional = [start for start in self._state.values() if isinstance(start, str) and start != ZEROS]
+        without = [start for start in optional if not getattr(options, start)]
+        return [name for name, start in self._state.items() if start not in without]
 
     # State ----------------------------------------------------------------------------------------------
 
@@ -429,11 +433,6 @@ class Optimizer:
 border_methods(Optimizer, "__init__", "add_param_group", "load_state_dict", "zero_grad")
 
 
-def parts(x: Array) -> Array:
-    """Complex numbers as pairs of reals in the same memory, (...) -> (..., 2); real ones as they are."""
-    return x[..., None].view(x.real.dtype) if x.dtype.kind == "c" else x
-
-
 def zeros_like(p: Tensor) -> Tensor:
     """A state that starts with zeros."""
     return wrap(xp(p.array).zeros_like(p.array))
@@ -512,19 +511,3 @@ def check(fits: Any, label: str, value: Any) -> None:
     """Refuse an option that does not fit, in PyTorch's words."""
     if not fits:
         raise ValueError(f"Invalid {label}: {value}")
-
-
-def _take_names(group: Group) -> list[Tensor]:
-    """Make a list of a group's "params", and of (name, parameter) pairs also a list "param_names"."""
-    params = group["params"]
-    if isinstance(params, set):
-        raise TypeError("params are a set, whose order changes between runs. Please use a list instead.")
-    params = [params] if isinstance(params, Tensor) else list(params)
-    named = [p for p in params if isinstance(p, tuple)]
-    if named and len(named) < len(params):
-        raise ValueError("all optimizer params should be with/without names. Some param names are missing")
-    if named:
-        group["param_names"] = [name for name, _ in named]
-        params = [p for _, p in named]
-    group["params"] = params
-    return params

@@ -110,7 +110,10 @@ class AveragedModel(Module):
     @no_grad()
     def update_parameters(self, model: Module) -> None:
         """Take the parameters of ``model`` into the mean; the first ones are copied."""
-        means, new = (_tensors(m, self.use_buffers) for m in (self.module, model))
+        means, new = (
+            [*(p.detach() for p in m.parameters()), *(m.buffers() if self.use_buffers else ())]
+            for m in (self.module, model)
+        )
         new = [n.to(device=mean.device) for n, mean in zip(new, means, strict=True)]
         update = self.multi_avg_fn or (_for_each(self.avg_fn) if self.avg_fn else get_swa_multi_avg_fn())
         if self.n_averaged.item() == 0:
@@ -120,8 +123,3 @@ class AveragedModel(Module):
             for b, n in zip(self.module.buffers(), model.buffers(), strict=True):
                 b.copy_(n.to(device=b.device))
         self.n_averaged += 1
-
-
-def _tensors(model: Module, buffers: bool) -> list[Tensor]:
-    parameters: list[Tensor] = [p.detach() for p in model.parameters()]
-    return parameters + (list(model.buffers()) if buffers else [])

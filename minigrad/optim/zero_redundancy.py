@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..autograd.mode import at_end
 from ..autograd.origin import note_change
 from ..distributed import collectives, objects
 from ..distributed.group import the_group
@@ -16,21 +17,17 @@ from .optimizer import Group, Optimizer, Params
 
 
 class ZeroRedundancyOptimizer(Optimizer):
-    """Updates a share of the parameters by another optimiser, and gets the others from the ranks that update them.
-
-    Each parameter of a group, the largest first, goes to the rank that has least, as in PyTorch.
+    """Updates a share of the parameters by another optimiser, and gets the others from the ranks that update them. Each
+    parameter of a group, the largest first, goes to the rank that has least, as in PyTorch.
 
     Args:
         params: as of any optimiser, the same on all ranks.
-        optimizer_class: the optimiser of each share.
+        optimizer_class, defaults: the optimiser of each share, and its options.
         process_group: None for all ranks.
-        parameters_as_bucket_view: no effect: weights are sent from where they are.
-        overlap_with_ddp: only False.
-        defaults: the options of ``optimizer_class``.
+        parameters_as_bucket_view: no effect: weights are sent from where they are. overlap_with_ddp: only False.
 
-    The optimiser of this rank's share is the attribute ``optim``.
-
-    Raises ValueError: ``init_process_group`` was not called; TypeError: ``optimizer_class`` is no optimiser;
+    The inner optimiser, which sees the gradients of this rank's share only, is the attribute ``optim``. Raises
+    ValueError: ``init_process_group`` was not called; TypeError: ``optimizer_class`` is no optimiser;
     NotImplementedError: ``overlap_with_ddp=True``.
     """
 
@@ -49,47 +46,47 @@ class ZeroRedundancyOptimizer(Optimizer):
         if not (isinstance(kind, type) and issubclass(kind, Optimizer)):
             raise TypeError(f"optimizer_class must be a class of optimisers, not {optimizer_class!r}")
         self.process_group = the_group(process_group)
-        self._owners: list[list[int]] = []  # the rank of each parameter, by group
+        self._owners: dict[Tensor, int] = {}  # the rank of each parameter
         self._whole: dict[str, Any] | None = None
-        self.optim: Optimizer | None = None
-        super().__init__(params, defaults)
+        self.optim: Any = kind(params, **defaults)
+        self.defaults, self.state, self.param_groups = self.optim.defaults, self.optim.state, self.optim.param_groups
         self._state = optimizer_class._state  # type: ignore[misc]
-        self.optim = optimizer_class(map(self._share, range(len(self.param_groups))), **defaults)
-        self.defaults, self.state = self.optim.defaults, self.optim.state
-        for group, share in zip(self.param_groups, self.optim.param_groups, strict=True):
-            for name, value in share.items():
-                group.setdefault(name, value)
+        for group in self.param_groups:
+            self._share(group["params"])
 
     def add_param_group(self, param_group: Group) -> None:
         """Add parameters with options of their own; all ranks do so."""
-        super().add_param_group(param_group)
-        self._owners.append(_owners(self.param_groups[-1]["params"], self.process_group.size()))
-        if self.optim is not None:
-            self.optim.add_param_group(self._share(len(self.param_groups) - 1))
-            for name, value in self.optim.param_groups[-1].items():
-                param_group.setdefault(name, value)
+        self.optim.add_param_group(param_group)
+        self._share(param_group["params"])
 
-    def _own(self, number: int) -> list[int]:
-        return [place for place, rank in enumerate(self._owners[number]) if rank == self.process_group.number]
-
-    def _share(self, number: int) -> Group:
-        group = self.param_groups[number]
-        return {**_options(group), "params": [group["params"][place] for place in self._own(number)]}
+    def _share(self, params: list[Tensor]) -> None:
+        """Give each parameter to a rank: the largest first, to the rank that has least."""
+        loads = [0] * self.process_group.size()
+        for p in sorted(params, key=lambda p: -p.array.size):
+            self._owners[p] = rank = loads.index(min(loads))
+            loads[rank] += p.array.size
+            if rank != self.process_group.number:
+                self.state.pop(p, None)  # some optimisers begin it at once
 
     def step(self, closure: Any = None) -> Any:
         """Update this rank's share, and get the others; all ranks call it. ``closure`` as in any optimiser."""
-        assert self.optim is not None
         loss = None if closure is None else closure()
-        for own, group in zip(self.optim.param_groups, self.param_groups, strict=True):
-            own.update(_options(group))
-        self.optim.step()
+        gradients = {p: p._grad for p, rank in self._owners.items() if rank != self.process_group.number}
+
+        def put_back() -> None:
+            for p, gradient in gradients.items():
+                p._grad = gradient
+
+        with at_end(put_back) as end, end:
+            for p in gradients:
+                p._grad = None
+            self.optim.step()
         works = []
-        for group, owners in zip(self.param_groups, self._owners, strict=True):
-            for p, rank in zip(group["params"], owners, strict=True):
-                if p.grad is not None:
-                    new = p.detach()
-                    works.append(collectives.broadcast(new, group=self.process_group, async_op=True, group_src=rank))
-                    note_change(p._changes, "step", "ZeroRedundancyOptimizer.step()")
+        for p, rank in self._owners.items():
+            if p._grad is not None:
+                new = p.detach()
+                works.append(collectives.broadcast(new, group=self.process_group, async_op=True, group_src=rank))
+                note_change(p._changes, "step", "ZeroRedundancyOptimizer.step()")
         for work in works:
             if work is not None:
                 work.wait()
@@ -97,19 +94,13 @@ class ZeroRedundancyOptimizer(Optimizer):
 
     def consolidate_state_dict(self, to: int = 0) -> None:
         """Gather the state of all shares on rank ``to`` of the group, for ``state_dict()`` there; all ranks call it."""
-        assert self.optim is not None
-        state, first = {}, 0
-        for number, group in enumerate(self.param_groups):
-            for place in self._own(number):
-                if values := self.optim.state.get(group["params"][place]):
-                    state[first + place] = dict(values)
-            first += len(group["params"])
+        numbers, groups = self._numbered()
+        state = {numbers[id(p)]: dict(values) for p, values in self.state.items() if values}
         is_here = self.process_group.number == to
         shares: list[Any] | None = [None] * self.process_group.size() if is_here else None
         objects.gather_object(state, shares, group=self.process_group, group_dst=to)
         known = {number: values for share in shares or () for number, values in share.items()}
-        whole = {"state": dict(sorted(known.items())), "param_groups": self._numbered()[1]}
-        self._whole = whole if is_here else None
+        self._whole = {"state": dict(sorted(known.items())), "param_groups": groups} if is_here else None
 
     def state_dict(self) -> dict[str, Any]:
         """The whole state, as ``optimizer_class`` has it without shares, on the rank that has it. Raises RuntimeError:
@@ -127,34 +118,14 @@ class ZeroRedundancyOptimizer(Optimizer):
     def load_state_dict(self, state_dict: Any) -> None:
         """Take over a whole state, of any number of ranks or of ``optimizer_class`` itself: each rank takes its share.
         Raises ValueError: as of any optimiser; nothing changes."""
-        assert self.optim is not None
-        loaded = self._passed("load_pre", dict(state_dict))
-        saved = list(loaded["param_groups"])
-        if [len(group["params"]) for group in saved] != [len(group["params"]) for group in self.param_groups]:
-            raise ValueError("the state dict doesn't match the number or the sizes of the optimizer's groups")
-        numbers = [[group["params"][place] for place in self._own(i)] for i, group in enumerate(saved)]
-        own = [number for share in numbers for number in share]
-        state = {number: loaded["state"][number] for number in own if number in loaded["state"]}
-        groups = [{**_options(group), "params": share} for group, share in zip(saved, numbers, strict=True)]
-        self.optim.load_state_dict({"state": state, "param_groups": groups})
-        for group, options in zip(self.param_groups, self.optim.param_groups, strict=True):
-            group.update(_options(options))
-        self.state, self._whole = self.optim.state, None
+        loaded, own = self._passed("load_pre", dict(state_dict)), self.process_group.number
+        pairs = zip(loaded["param_groups"], self.param_groups, strict=False)  # the inner optimiser compares them
+        owners = {n: self._owners[p] for g, mine in pairs for n, p in zip(g["params"], mine["params"], strict=False)}
+        state = {number: values for number, values in loaded["state"].items() if owners.get(number) == own}
+        self.optim.load_state_dict({**loaded, "state": state})
+        self.state, self.param_groups, self._whole = self.optim.state, self.optim.param_groups, None
         for hook in self._hooks["load_post"].values():
             hook(self)
 
     def __repr__(self) -> str:
         return f"ZeroRedundancyOptimizer of {self.optim!r}"
-
-
-def _options(group: Group) -> Group:
-    return {name: value for name, value in group.items() if name not in ("params", "param_names")}
-
-
-def _owners(params: list[Tensor], ranks: int) -> list[int]:
-    """The rank of each parameter: the largest first, each goes to that which has least."""
-    loads, owners = [0] * ranks, [0] * len(params)
-    for place in sorted(range(len(params)), key=lambda i: -params[i].array.size):
-        owners[place] = loads.index(min(loads))
-        loads[owners[place]] += params[place].array.size
-    return owners

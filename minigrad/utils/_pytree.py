@@ -49,44 +49,19 @@ class MappingKey:
 class SequenceKey(MappingKey):
     """A step from a sequence to one of its values."""
 
-    @property
-    def idx(self) -> int:
-        """Its index."""
-        return int(self.key)
+    idx = property(lambda self: self.key, doc="Its index.")
 
 
-def _dict_flatten(tree: Any) -> tuple[Iterable[Any], Any]:
-    return tree.values(), list(tree)
-
-
-def _dict_flatten_with_keys(tree: Any) -> tuple[list[tuple[MappingKey, Any]], Any]:
-    return [(MappingKey(key), value) for key, value in tree.items()], list(tree)
-
-
-def _dict_unflatten(values: Iterable[Any], context: Any) -> dict[Any, Any]:
-    return dict(zip(context, values, strict=True))
-
-
-def _list_flatten(tree: Any) -> tuple[Any, None]:
-    return tree, None
-
-
-def _list_flatten_with_keys(tree: Any) -> tuple[list[tuple[SequenceKey, Any]], None]:
-    return [(SequenceKey(i), value) for i, value in enumerate(tree)], None
-
-
-def _list_unflatten(values: Iterable[Any], context: Any) -> list[Any]:
-    return list(values)
-
-
-def _sequence(kind: Callable[[Iterable[Any]], Any]) -> NodeDef:
-    return NodeDef(lambda tree: (tree, None), lambda values, _: kind(values))
-
-
+_list_flatten: Flatten = lambda tree: (tree, None)
+_list_flatten_with_keys: Flatten = lambda tree: ([(SequenceKey(i), value) for i, value in enumerate(tree)], None)
+_list_unflatten: Unflatten = lambda values, context: list(values)
+_dict_flatten: Flatten = lambda tree: (tree.values(), list(tree))
+_dict_flatten_with_keys: Flatten = lambda tree: ([(MappingKey(k), value) for k, value in tree.items()], list(tree))
+_dict_unflatten: Unflatten = lambda values, context: dict(zip(context, values, strict=True))
 SUPPORTED_NODES: dict[Any, NodeDef] = {
-    tuple: _sequence(tuple),
+    tuple: NodeDef(_list_flatten, lambda values, _: tuple(values)),
     list: NodeDef(_list_flatten, _list_unflatten),
-    Size: _sequence(Size),
+    Size: NodeDef(_list_flatten, lambda values, _: Size(values)),
     namedtuple: NodeDef(lambda tree: (tree, type(tree)), lambda values, kind: kind(*values)),
     deque: NodeDef(lambda tree: (tree, tree.maxlen), deque),
     dict: NodeDef(_dict_flatten, _dict_unflatten),
@@ -109,12 +84,8 @@ def register_pytree_node(
     from_dumpable_context: Any = None,
     flatten_with_keys_fn: Any = None,
 ) -> None:
-    """Make a type a node, but not its subclasses. Raises ValueError if it is one already.
-
-    Args:
-        flatten_fn: value -> (children, context). unflatten_fn: (children, context) -> value.
-        serialized_type_name, to_dumpable_context, from_dumpable_context, flatten_with_keys_fn: without effect.
-    """
+    """Make a type a node, but not its subclasses, by functions value -> (children, context), and (children, context) ->
+    value. The other arguments have no effect. Raises ValueError if it is a node already."""
     if cls in SUPPORTED_NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
     SUPPORTED_NODES[cls] = NodeDef(flatten_fn, unflatten_fn)
@@ -163,19 +134,9 @@ class TreeSpec:
         return self.type is None
 
     @property
-    def num_children(self) -> int:
-        """The number of children of the outermost value."""
-        return len(self.children_specs)
-
-    @property
     def num_leaves(self) -> int:
         """The number of leaves at all depths."""
         return 1 if self.is_leaf() else sum(child.num_leaves for child in self.children_specs)
-
-    @property
-    def num_nodes(self) -> int:
-        """The number of values at all depths, leaves included."""
-        return 1 + sum(child.num_nodes for child in self.children_specs)
 
     def unflatten(self, leaves: Iterable[Any]) -> PyTree:
         """Nest leaves in this way. Raises ValueError if there are too many or too few."""
@@ -188,35 +149,31 @@ class TreeSpec:
     def _build(self, leaves: Iterator[Any]) -> PyTree:
         if self.is_leaf():
             return next(leaves)
-        return SUPPORTED_NODES[self.type].unflatten_fn(
-            [child._build(leaves) for child in self.children_specs], self.context
-        )
+        children = [child._build(leaves) for child in self.children_specs]
+        return SUPPORTED_NODES[self.type].unflatten_fn(children, self.context)
 
     def flatten_up_to(self, tree: PyTree) -> list[PyTree]:
         """The parts of another tree that stand where this spec has leaves. Raises ValueError if it differs above."""
         if self.is_leaf():
             return [tree]
-        pairs = zip(self.children_specs, self._children_of(tree), strict=True)
-        return [part for child, value in pairs for part in child.flatten_up_to(value)]
-
-    def _children_of(self, tree: PyTree) -> list[PyTree]:
-        """The children of another tree in the order of this spec. Kinds of dict match each other."""
         kind = _get_node_type(tree)
-        if kind is not self.type and not (kind in _DICTS and self.type in _DICTS):
+        if kind is not self.type and not (kind in _DICTS and self.type in _DICTS):  # kinds of dict match each other
             raise ValueError(f"Node type mismatch; expected {self.type}, but got {type(tree)}.")
         if kind in _DICTS:
             keys = self.context[1] if self.type is defaultdict else self.context
             missing, extra = set(keys) - set(tree) or "{}", set(tree) - set(keys) or "{}"
             if missing != extra:
                 raise ValueError(f"Node keys mismatch; missing key(s): {missing}; extra key(s): {extra}.")
-            return [tree[key] for key in keys]
-        children, context = SUPPORTED_NODES[kind].flatten_fn(tree)
-        values = list(children)
-        if len(values) != self.num_children:
-            raise ValueError(f"Node arity mismatch; expected {self.num_children}, but got {len(values)}.")
-        if kind is not deque and context != self.context:
-            raise ValueError(f"Node context mismatch; expected {self.context}, but got {context}.")
-        return values
+            children = [tree[key] for key in keys]
+        else:
+            values, context = SUPPORTED_NODES[kind].flatten_fn(tree)
+            children = list(values)
+            if len(children) != len(self.children_specs):
+                raise ValueError(f"Node arity mismatch; expected {len(self.children_specs)}, but got {len(children)}.")
+            if kind is not deque and context != self.context:
+                raise ValueError(f"Node context mismatch; expected {self.context}, but got {context}.")
+        pairs = zip(self.children_specs, children, strict=True)
+        return [part for child, value in pairs for part in child.flatten_up_to(value)]
 
     def __hash__(self) -> int:
         return hash((self.type, repr(self.context), tuple(self.children_specs)))
@@ -267,9 +224,9 @@ def tree_leaves(tree: PyTree, is_leaf: IsLeaf = None) -> list[Any]:
     return tree_flatten(tree, is_leaf)[0]
 
 
-def tree_iter(tree: PyTree, is_leaf: IsLeaf = None) -> Iterator[Any]:
-    """The leaves, one after another."""
-    return iter(tree_leaves(tree, is_leaf))
+def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
+    """Whether a value is a leaf."""
+    return bool(is_leaf and is_leaf(tree)) or _get_node_type(tree) not in SUPPORTED_NODES
 
 
 def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
@@ -288,18 +245,13 @@ def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Is
     return spec.unflatten(map(func, leaves, *(spec.flatten_up_to(rest) for rest in rests)))
 
 
-def _test_of(choice: Any) -> Callable[[Any], bool]:
-    """A test on leaves: of their type, or the test itself."""
-    if isinstance(choice, (type, tuple, UnionType)):
-        return lambda leaf: isinstance(leaf, choice)
-    if callable(choice):
-        return choice
-    raise TypeError("Argument must be a type, a tuple of types, or a callable.")
-
-
 def tree_map_only(
     type_or_types_or_pred: Choice, /, func: Callable[[Any], Any], tree: PyTree, is_leaf: IsLeaf = None
 ) -> PyTree:
     """``tree_map`` for leaves of some types, or that pass a test; the others stay as they are."""
-    test = _test_of(type_or_types_or_pred)
-    return tree_map(lambda leaf: func(leaf) if test(leaf) else leaf, tree, is_leaf=is_leaf)
+    choice: Any = type_or_types_or_pred
+    if isinstance(choice, (type, tuple, UnionType)):
+        return tree_map(lambda leaf: func(leaf) if isinstance(leaf, choice) else leaf, tree, is_leaf=is_leaf)
+    if not callable(choice):
+        raise TypeError("Argument must be a type, a tuple of types, or a callable.")
+    return tree_map(lambda leaf: func(leaf) if choice(leaf) else leaf, tree, is_leaf=is_leaf)

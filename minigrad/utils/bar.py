@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext, suppress
 from functools import cache
+from types import SimpleNamespace
 from typing import Any, TextIO, TypeVar
 
 __all__ = ["DELAY", "bar", "in_notebook", "library", "say", "watched"]
@@ -19,19 +20,12 @@ Item = TypeVar("Item")
 DELAY = 2.0  # seconds before a bar appears
 
 
-class _Unshown:
-    """What stands for a bar that is not shown."""
-
-    def update(self, n: float = 1) -> None:
-        """Nothing."""
-
-
 def bar(total: float, what: str, unit: str, shown: bool = True, delay: float = DELAY) -> Any:
     """A context with a bar that has ``update``; if it is not shown, or tqdm is missing, with something that has it,
     too. ``delay`` is in seconds; ``unit`` follows the numbers as it is (" pairs")."""
     tqdm = library() if shown else None
     if tqdm is None:
-        return nullcontext(_Unshown())
+        return nullcontext(SimpleNamespace(update=lambda n=1: None))
     return tqdm(total=total, desc=what, unit=unit, unit_scale=True, leave=False, delay=delay)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import reduce
 from typing import Any
 
 from .. import cuda
@@ -68,25 +69,18 @@ def checkpoint(
 
 
 class Region(Observer):
-    """One call of a function whose nodes keep nothing.
+    """One call of a function whose nodes keep nothing."""
 
-    Attributes:
-        function: the call again, without arguments, which runs within the context ``second``.
-        names: the ops of the first run, all of them once that is ``complete``.
-        remaining: how many nodes have not got back what they lost.
-        again: the nodes of the second run, each with a copy of what it kept.
-    """
-
-    second: Context
-    complete = False
+    second: Context  # of the second run
+    complete = False  # whether the first run has ended
 
     def __init__(self, function: Callable[[], Any], preserve_rng_state: bool) -> None:
-        self.function = function
+        self.function = function  # the call again, without arguments
         self.random = default_generator.get_state() if preserve_rng_state else None
         self.around = states()
-        self.names: list[str] = []
-        self.remaining = 0
-        self.again: list[tuple[Node, Node]] = []
+        self.names: list[str] = []  # of the ops of the first run
+        self.remaining = 0  # nodes that have not got back what they lost
+        self.again: list[tuple[Node, Node]] = []  # the nodes of the second run, each with a copy of what it kept
 
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
         """Let go of what a node of the first run keeps."""
@@ -175,16 +169,10 @@ def checkpoint_sequential(
     if not 0 < segments <= len(chain):
         raise ValueError(f"{segments} segments cannot be made of {len(chain)} functions")
     size = len(chain) // segments
-    parts = [chain[i * size : (i + 1) * size] for i in range(segments - 1)]
-    for part in parts:
-        input = checkpoint(_run, part, input, preserve_rng_state=preserve_rng_state)
-    return _run(chain[size * (segments - 1) :], input)
-
-
-def _run(functions: Sequence[Function], input: Any) -> Any:
-    for function in functions:
-        input = function(input)
-    return input
+    run: Function = lambda part, x: reduce(lambda value, function: function(value), part, x)
+    for i in range(segments - 1):
+        input = checkpoint(run, chain[i * size : (i + 1) * size], input, preserve_rng_state=preserve_rng_state)
+    return run(chain[size * (segments - 1) :], input)
 
 
 # For functions that run a part of the forward pass again themselves ----------------------------------------

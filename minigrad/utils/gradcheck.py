@@ -6,6 +6,7 @@ Central differences in float64 are good to about ten digits; a rule that agrees 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..autograd.tape import Node, Variable, wrap
 from ..autograd.tracebacks import border_functions, spelled, warn
 from ..autograd.walk import paths
 from ..backend import dtype as dt
-from ..backend import of, xp
+from ..backend import of
 from ..ops.complex import as_complex, view_as_real
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
@@ -91,16 +92,14 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """``gradcheck`` of the gradient: second order, for the inputs and for the gradient that arrives.
-
-    Args:
-        grad_outputs: what arrives at the outputs; random numbers if None. See ``gradcheck`` for the rest.
-    """
+    """``gradcheck`` of the gradient: second order, for the inputs and for ``grad_outputs``, the gradient that arrives;
+    random numbers if None. See ``gradcheck`` for the rest."""
     tensors, arriving = _listed(inputs), () if grad_outputs is None else _reals(_listed(grad_outputs))
     func, points = _of_reals(func, tensors), _reals(tensors)
     if grad_outputs is None:
         outputs = _differentiable(_listed(func(*points)))
-        arriving = tuple(_random_like(o, n) for n, o in enumerate(outputs))
+        draw = np.random.default_rng(0)
+        arriving = tuple(_leaf(_weights(o.array, draw).array, True) for o in outputs)
 
     def gradient(*args: Any) -> tuple[Any, ...]:
         xs, g = args[: len(points)], args[len(points) :]
@@ -144,13 +143,6 @@ def _differentiable(values: Sequence[Any]) -> list[Any]:
     return [value for value in values if isinstance(value, Variable) and value._wanted()]
 
 
-def _random_like(output: Variable, seed: int) -> Any:
-    """Normal numbers in an output's shape, as a leaf that requires a gradient."""
-    backend = of(output.array)
-    draw = np.random.default_rng(seed).standard_normal(output.array.shape).astype(output.array.dtype)
-    return _leaf(backend.asarray(np.asarray(draw), backend.device_of(output.array)), True)
-
-
 # The comparison --------------------------------------------------------------------------------------------
 
 
@@ -159,7 +151,7 @@ def _agrees(
     func: Function, inputs: tuple[Any, ...], strict: bool, eps: float, tolerances: tuple[float, ...], fast: bool
 ) -> bool:
     """Check every pair of an output and an input that requires a gradient. See ``gradcheck``."""
-    atol, rtol, nondet_tol = tolerances
+    atol, rtol, _ = tolerances
     points = {i: x for i, x in enumerate(inputs) if _differentiable([x])}
     if not points:
         raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them does")
@@ -170,18 +162,18 @@ def _agrees(
                 f"tensor but {dt.of(x.array)}, whose finite differences are too rough to judge a gradient by: this "
                 f"check will likely fail. Convert it with .double()"
             )
-    outputs = _float_outputs(func, inputs)
-    if _agrees_along(func, inputs, list(points.values()), outputs, eps, tolerances, fast):
-        return True
+    xs, outputs = list(points.values()), _float_outputs(func, inputs)
     try:
-        numerical = {i: _numerical(func, inputs, x.array, eps) for i, x in points.items()}
-        for j, output in enumerate(outputs):
-            analytical = _analytical(output, list(points.values()), nondet_tol)
-            for (i, x), matrix in zip(points.items(), analytical, strict=True):
-                expected = np.array([row[j] for row in numerical[i]]).reshape(matrix.shape)
-                wrong = ~(np.abs(matrix - expected) <= atol + rtol * np.abs(expected))
-                if wrong.any():
-                    raise GradcheckError(_report(output, x, (i, j), matrix, expected, wrong))
+        if not _agrees_along(func, inputs, xs, outputs, eps, tolerances, fast):
+            numerical = {i: _by_elements(func, inputs, x.array, eps) for i, x in points.items()}
+            for j, output in enumerate(outputs):
+                blocks = rows(output, xs, partial(_pulled, output, xs)) if output._wanted() else [None] * len(xs)
+                for (i, x), block in zip(points.items(), blocks, strict=True):
+                    expected = np.array([row[j] for row in numerical[i]]).reshape(x.array.size, output.array.size)
+                    matrix = np.zeros_like(expected) if block is None else _host(block).reshape(expected.T.shape).T
+                    wrong = ~(np.abs(matrix - expected) <= atol + rtol * np.abs(expected))
+                    if wrong.any():
+                        raise GradcheckError(_report(output, x, (i, j), matrix, expected, wrong))
     except GradcheckError:
         if strict:
             raise
@@ -190,49 +182,36 @@ def _agrees(
 
 
 def _agrees_along(
-    func: Function,
-    inputs: tuple[Any, ...],
-    points: list[Any],
-    outputs: list[Any],
-    eps: float,
-    tolerances: Any,
-    fast: bool,
+    func: Function, inputs: tuple[Any, ...], xs: list[Any], outputs: list[Any], eps: float, tolerances: Any, fast: bool
 ) -> bool:
     """Whether vᵀ J u is the same by the rules and by differences, for random u and v: if not, the elements decide.
 
     No |uᵢ vⱼ| is below 1/4, so that one wrong element cannot hide; for several to cancel out twice, the odds are
     about 1 in 600 where their errors are near ``atol``, and vanish where they are greater.
     """
-    (atol, rtol, nondet_tol), arrays = tolerances, [x.array for x in points]
-    if any(0 in a.strides for a in arrays) or (not fast and sum(a.size for a in arrays) <= _DIRECTIONS):
-        return False
-    draw, kept, roots = np.random.default_rng(0), [a.copy() for a in arrays], _differentiable(outputs)
+    (atol, rtol, nondet_tol), draw, roots = tolerances, np.random.default_rng(0), _differentiable(outputs)
     for number in range(1 if fast else _DIRECTIONS):
-        us, vs = ([_weights(t.array, draw) for t in tensors] for tensors in (points, outputs))
-        sides = []
-        with at_end(_write, arrays, kept) as end, end:
-            for step in (eps, -eps):
-                _write(arrays, [k + step * u.array for k, u in zip(kept, us, strict=True)])
-                sides.append([_host(o) for o in _float_outputs(func, inputs)])
-        numerical = _dot([(ahead - behind) / (2 * eps) for ahead, behind in zip(*sides, strict=True)], map(_host, vs))
+        us, vs = ([_weights(t.array, draw) for t in tensors] for tensors in (xs, outputs))
+        numerical = _dot(_differences(func, inputs, [x.array for x in xs], [u.array for u in us], eps), vs)
         arriving = [v for v, o in zip(vs, outputs, strict=True) if o._wanted()]
-        passes: list[Any] = []
-        for _ in range(1 if number else 2):
-            pull = grad(roots, points, arriving, retain_graph=True, materialize_grads=True) if roots else ()
-            if [(g.array.shape, g.array.dtype) for g in pull] != [(a.shape, a.dtype) for a in arrays if roots]:
-                return False
-            passes.append([_host(g) for g in pull] or [np.zeros(a.size) for a in arrays])
-        if any(np.abs(a - b).max(initial=0.0) > nondet_tol for a, b in zip(passes[0], passes[-1], strict=True)):
-            return False
+        passes = [_pulled(roots, xs, arriving) for _ in range(1 if number else 2)] if roots else [()]
+        for i, twice in enumerate(zip(passes[0], passes[-1], strict=True)):
+            difference = np.abs(np.subtract(*map(_host, twice))).max(initial=0.0)
+            if difference > nondet_tol:
+                raise GradcheckError(
+                    f"Backward is not reentrant: gradcheck finds it not repeatable: two passes over the same graph "
+                    f"gave gradients for checked input {i} that differ by {difference}"
+                )
+        analytical = _dot(map(_host, passes[0]), us) if roots else 0.0
         sizes = [sum(np.abs(t.array).sum() for t in ts) for ts in (us, vs)]
         allowed = atol * float(sizes[0] * sizes[1]) + rtol * abs(numerical) if fast else 0.01 * atol
-        if not abs(_dot(passes[0], map(_host, us)) - numerical) <= allowed:
+        if not abs(analytical - numerical) <= allowed:
             return False
     return True
 
 
-def _dot(xs: Iterable[Matrix], ys: Iterable[Matrix]) -> float:
-    return sum(float(x @ y) for x, y in zip(xs, ys, strict=True))
+def _dot(xs: Iterable[Matrix], ys: Iterable[Variable]) -> float:
+    return sum(float(x @ _host(y)) for x, y in zip(xs, ys, strict=True))
 
 
 def _weights(array: Any, draw: np.random.Generator) -> Any:
@@ -253,47 +232,37 @@ def _float_outputs(func: Function, inputs: tuple[Any, ...]) -> list[Variable]:
     return outputs
 
 
-def _numerical(func: Function, inputs: tuple[Any, ...], array: Any, eps: float) -> list[list[Matrix]]:
-    """Central differences: for each element of an input's array, those of each output, as a vector."""
-    rows = []
+def _differences(func: Function, inputs: tuple[Any, ...], arrays: list[Any], us: list[Any], eps: float) -> list[Matrix]:
+    """Central differences of each output, as a vector, where the arrays of the inputs move along u."""
+    kept, sides = [a.copy() for a in arrays], []
+    with at_end(_write, arrays, kept) as end, end:
+        for step in (eps, -eps):
+            _write(arrays, [k + step * u for k, u in zip(kept, us, strict=True)])
+            sides.append([_host(o) for o in _float_outputs(func, inputs)])
+    return [(ahead - behind) / (2 * eps) for ahead, behind in zip(*sides, strict=True)]
+
+
+def _by_elements(func: Function, inputs: tuple[Any, ...], array: Any, eps: float) -> list[list[Matrix]]:
+    """The differences for each element of an input's array."""
+    differences = []
     for place in np.ndindex(array.shape):
-        kept = float(array[place])
-        sides = []
-        with at_end(array.__setitem__, place, kept) as end, end:
-            for step in (eps, -eps):
-                array[place] = kept + step
-                sides.append([_host(output) for output in _float_outputs(func, inputs)])
-        rows.append([(ahead - behind) / (2 * eps) for ahead, behind in zip(*sides, strict=True)])
-    return rows
+        unit = np.zeros(array.shape, array.dtype)
+        unit[place] = 1
+        moved = of(array).asarray(unit, of(array).device_of(array))
+        differences.append(_differences(func, inputs, [array], [moved], eps))
+    return differences
 
 
-def _analytical(output: Variable, inputs: list[Variable], tolerance: float) -> list[Matrix]:
-    """d output / d input for each input: a row for each element of the input, a column for each of the output."""
-    size = output.array.size
-    if not output._wanted():
-        return [np.zeros((x.array.size, size)) for x in inputs]
-
-    def pull(vector: Variable) -> tuple[Any, ...]:
-        gradients = grad(output, inputs, vector, retain_graph=True, materialize_grads=True)
-        for i, (gradient, x) in enumerate(zip(gradients, inputs, strict=True)):
-            if gradient.array.shape != x.array.shape or gradient.array.dtype != x.array.dtype:
-                raise GradcheckError(
-                    f"gradcheck: the gradient of checked input {i} has shape {tuple(gradient.array.shape)} and "
-                    f"dtype {gradient.array.dtype}, the input {tuple(x.array.shape)} and {x.array.dtype}"
-                )
-        return gradients
-
-    ones = wrap(xp(output.array).ones_like(output.array))
-    for i, twice in enumerate(zip(pull(ones), pull(ones), strict=True)):
-        difference = np.abs(np.subtract(*map(_host, twice))).max(initial=0.0)
-        if difference > tolerance:
+def _pulled(roots: Any, xs: list[Any], arriving: Any) -> tuple[Any, ...]:
+    """The gradients of the inputs. Raises GradcheckError: one has another shape or dtype than its input."""
+    gradients = grad(roots, xs, arriving, retain_graph=True, materialize_grads=True)
+    for i, (gradient, x) in enumerate(zip(gradients, xs, strict=True)):
+        if gradient.array.shape != x.array.shape or gradient.array.dtype != x.array.dtype:
             raise GradcheckError(
-                f"Backward is not reentrant: gradcheck finds it not repeatable: two passes over the same graph gave "
-                f"gradients for checked input {i} that differ by {difference}"
+                f"gradcheck: the gradient of checked input {i} has shape {tuple(gradient.array.shape)} and "
+                f"dtype {gradient.array.dtype}, the input {tuple(x.array.shape)} and {x.array.dtype}"
             )
-    return [
-        _host(block).reshape(size, x.array.size).T for block, x in zip(rows(output, inputs, pull), inputs, strict=True)
-    ]
+    return gradients
 
 
 def _host(tensor: Variable) -> Matrix:
@@ -305,7 +274,7 @@ def _host(tensor: Variable) -> Matrix:
 
 
 def _report(output: Variable, x: Variable, which: tuple[int, int], matrix: Matrix, expected: Matrix, wrong: Any) -> str:
-    """The worst element, and the rules that made it."""
+    """The worst element, and the gradient rules from the output back to the input."""
     i, j = which
     distance = np.where(wrong, np.where(np.isnan(matrix - expected), np.inf, np.abs(matrix - expected)), -1.0)
     row, column = np.unravel_index(int(np.argmax(distance)), matrix.shape)
@@ -313,9 +282,14 @@ def _report(output: Variable, x: Variable, which: tuple[int, int], matrix: Matri
     source = [int(k) for k in np.unravel_index(int(row), x.array.shape)] if x.array.ndim else "()"
     target = [int(k) for k in np.unravel_index(int(column), output.array.shape)] if output.array.ndim else "()"
     relative = abs(a - n) / max(abs(n), 1e-300)
-    rules = _rules_between(output, x)
+    useful, rules = paths((output,), (x,))[1], dict[str, None]()
+    for node in sorted((n for n in useful if isinstance(n, Node)), key=lambda n: -n.order):
+        for position, edge in zip(node.plan.inputs, node.edges, strict=True):
+            if edge[0] in useful:
+                name = node.op.param(position)
+                rules[f"{node.op.name} for {name} ({spelled(node.op.rule_place(name))})"] = None  # each once
     more = [f"... and {len(rules) - _MOST_RULES} more"] if len(rules) > _MOST_RULES else []
-    lines = [*rules[:_MOST_RULES], *more] or ["none: the output does not depend on it through recorded ops"]
+    lines = [*list(rules)[:_MOST_RULES], *more] or ["none: the output does not depend on it through recorded ops"]
     return (
         f"Jacobian mismatch for output {j} with respect to input {i}: gradcheck finds it wrong in {int(wrong.sum())} "
         f"of {wrong.size} elements\n  worst: d output{target} / d input{source}\n"
@@ -323,18 +297,6 @@ def _report(output: Variable, x: Variable, which: tuple[int, int], matrix: Matri
         f"{relative:.3g}\n  gradient rules from the output to this input:\n"
         + "\n".join(f"    {line}" for line in lines)
     )
-
-
-def _rules_between(output: Variable, x: Variable) -> list[str]:
-    """ "op for input (file:line)" of each gradient rule from ``output`` back to ``x``, each once."""
-    useful = paths((output,), (x,))[1]
-    rules = []
-    for node in sorted((n for n in useful if isinstance(n, Node)), key=lambda n: -n.order):
-        for position, edge in zip(node.plan.inputs, node.edges, strict=True):
-            if edge[0] in useful:
-                name = node.op.param(position)
-                rules.append(f"{node.op.name} for {name} ({spelled(node.op.rule_place(name))})")
-    return list(dict.fromkeys(rules))
 
 
 border_functions(globals(), "minigrad.autograd")

@@ -16,7 +16,7 @@ import minigrad as mg
 import minigrad.distributed as dist
 from minigrad.compat import as_torch
 from minigrad.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict, set_model_state_dict
-from minigrad.distributed.place import TORCHRUN_VARIABLES
+from minigrad.distributed.launch import TORCHRUN_VARIABLES
 from tests.support import ranks
 from tests.support.cases import raises
 

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from minigrad.distributed.place import Place, find
+from minigrad.distributed.launch import Place, find_place
 from tests.support.cases import cases, each, raises
 
 TORCHRUN = {"RANK": "1", "WORLD_SIZE": "4", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}
@@ -28,19 +28,19 @@ SLURM = {"SLURM_PROCID": "5", "SLURM_STEP_NUM_TASKS": "8", "SLURM_LOCALID": "1"}
     ],
 )
 def test_what_started_it(environment: dict[str, str], expected: Place) -> None:
-    assert find(environment=environment) == expected
-    assert find(expected.rank, expected.size, environment) == expected
+    assert find_place(environment=environment) == expected
+    assert find_place(expected.rank, expected.size, environment) == expected
     if environment.keys() != SLURM.keys() and environment:
-        assert find(environment={**TORCHRUN, **environment}) == expected  # an MPI's word comes first
+        assert find_place(environment={**TORCHRUN, **environment}) == expected  # an MPI's word comes first
 
 
 def test_what_cannot_be() -> None:
     for rank, size in ((1, -1), (-1, 4), (2, 4), (0, 3)):
         with pytest.raises(ValueError, match=r"PMI_RANK and PMI_SIZE say that this is rank 2 of 3"):
-            find(rank, size, HYDRA)
+            find_place(rank, size, HYDRA)
     no_rank = [(2, 2, {}), (0, 0, {}), (1, -1, {}), (-1, -1, {"RANK": "1"}), (-1, -1, {"RANK": "2", "WORLD_SIZE": "2"})]
-    each(no_rank, lambda case: raises(ValueError, "there is no rank", lambda: find(*case)))
+    each(no_rank, lambda case: raises(ValueError, "there is no rank", lambda: find_place(*case)))
     names = [(environment, name) for environment in (TORCHRUN, HYDRA, OPEN_MPI) for name in environment]
     for text, (environment, name) in product(("one", "-1", "1.5", " 1", "²"), names):
         with pytest.raises(ValueError, match=f"{name} must be a whole number, not {text!r}"):
-            find(environment={**environment, name: text})
+            find_place(environment={**environment, name: text})

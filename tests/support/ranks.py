@@ -97,7 +97,7 @@ def _main(name: str) -> None:
 
 def environment(**extra: str) -> dict[str, str]:
     """That of this process, without anything that would make its children ranks."""
-    from minigrad.distributed.place import MPI_VARIABLES, TORCHRUN_VARIABLES
+    from minigrad.distributed.launch import MPI_VARIABLES, TORCHRUN_VARIABLES
 
     others = {*TORCHRUN_VARIABLES, *(name for names in MPI_VARIABLES for name in names)}
     ours = {n: v for n, v in os.environ.items() if n not in others}

@@ -1,10 +1,7 @@
 """Distributions of choices, whose probabilities are a parameter, or else their logarithms.
 
-Bernoulli is 1 or 0; Geometric the failures before the first success; Categorical one of K classes, OneHotCategorical
-the same as a vector with a 1; Multinomial how often each of K classes comes. Binomial is how many of a number of trials
-succeed, NegativeBinomial how many do before a number of failures. Relaxed choices have draws with gradients, nearly 1
-or 0, nearly one of K classes (Jang et al. 2017, "Categorical Reparameterization with Gumbel-Softmax"; Maddison et al.
-2017, "The Concrete Distribution").
+Relaxed choices have draws with gradients, nearly 1 or 0, nearly one of K classes (Jang et al. 2017, "Categorical
+Reparameterization with Gumbel-Softmax"; Maddison et al. 2017, "The Concrete Distribution").
 """
 
 from __future__ import annotations
@@ -34,12 +31,9 @@ param_shape = property(lambda d: d._param.shape, doc="The shape of the parameter
 
 
 class ProbsOrLogits(Distribution):
-    """What Bernoulli, Geometric and Categorical share: one parameter, and the other computed when it is needed.
-
-    Args:
-        probs: a probability, a tensor or a number.
-        logits: its log-odds, log p / (1 - p); in place of ``probs``. Raises ValueError for both or neither.
-    """
+    """What Bernoulli, Geometric and Categorical share: ``probs``, a probability, a tensor or a number, or in its place
+    ``logits``, its log-odds log p / (1 - p). The other one is computed when it is needed. Raises ValueError for both or
+    neither."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     _is_binary: ClassVar[bool] = True
@@ -68,12 +62,9 @@ class ProbsOrLogits(Distribution):
 
 
 class ContinuousBernoulli(ProbsOrLogits):
-    """Numbers x from 0 to 1 with a density in proportion to pˣ (1 - p)¹⁻ˣ (Loaiza-Ganem and Cunningham 2019).
-
-    Args:
-        probs, logits: see ProbsOrLogits; p is kept a rounding error away from 0 and 1, as in PyTorch.
-        lims: within these, where a formula divides by nearly 0, it is a polynomial.
-    """
+    """Numbers x from 0 to 1 with a density in proportion to pˣ (1 - p)¹⁻ˣ (Loaiza-Ganem and Cunningham 2019). See
+    ProbsOrLogits; p is kept a rounding error away from 0 and 1, as in PyTorch. Within ``lims``, where a formula divides
+    by nearly 0, it is a polynomial."""
 
     support = constraints.unit_interval
     has_rsample = True
@@ -140,18 +131,6 @@ class ContinuousBernoulli(ProbsOrLogits):
         return self.mean * (never - self.probs.log()) - self._log_norm() - never
 
 
-class OfChoices(Distribution):
-    """A distribution that builds on one of choices, whose parameters are its own."""
-
-    def __init__(self, choices: Any, validate_args: bool | None = None) -> None:
-        self._choices = choices
-        shape, axes = choices._param.shape, len(choices.batch_shape)
-        super().__init__(shape[:axes], shape[axes:], validate_args)
-
-    probs = formula(lambda d: d._choices.probs, doc="The probabilities of the choices.")
-    logits = formula(lambda d: d._choices.logits, doc="Their log-odds, or logarithms.")
-
-
 def _divergence(p: Tensor, q: Tensor, log_ratio: Tensor) -> Tensor:
     """p log(p / q); infinite where q alone is 0, and 0 where p is."""
     terms = p * log_ratio
@@ -215,13 +194,8 @@ class Geometric(ProbsOrLogits):
 
 
 class Categorical(ProbsOrLogits):
-    """Classes 0 to K - 1 with their probabilities, drawn as int64.
-
-    Args:
-        probs: (..., K), not negative; normalised to sum to 1.
-        logits: (..., K) logarithms of probabilities, up to a constant; in place of ``probs``. Raises ValueError for
-            both or neither, or one without axes.
-    """
+    """Classes 0 to K - 1, drawn as int64: by ``probs``, (..., K), not negative, normalised to sum to 1, or in its place
+    ``logits``, logarithms up to a constant. Raises ValueError for both or neither, or one without axes."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
@@ -256,19 +230,26 @@ class Categorical(ProbsOrLogits):
         return self.logits.expand((*shape, -1)).gather(-1, index).squeeze(-1)
 
 
-class OfCategorical(OfChoices):
-    """Vectors with a number for each of K classes. Parameters are Categorical's."""
+class OfChoices(Distribution):
+    """A distribution that builds on one of choices, ``_hard``, whose parameters are its own."""
 
+    _hard: ClassVar[type[ProbsOrLogits]] = Categorical
     arg_constraints = Categorical.arg_constraints
-    param_shape = property(lambda d: d._choices.param_shape, doc="The shape of the parameter.")
 
     def __init__(self, probs: Maybe = None, logits: Maybe = None, validate_args: bool | None = None) -> None:
-        super().__init__(Categorical(probs, logits), validate_args)
+        self._choices: Any = self._hard(probs, logits, validate_args)
+        shape, axes = self._param.shape, len(self._choices.batch_shape)
+        super().__init__(shape[:axes], shape[axes:], validate_args)
+
+    _param = formula(lambda d: d._choices._param, doc="The parameter.")
+    probs = formula(lambda d: d._choices.probs, doc="The probabilities of the choices.")
+    logits = formula(lambda d: d._choices.logits, doc="Their log-odds, or logarithms.")
 
 
-class OneHotCategorical(OfCategorical):
+class OneHotCategorical(OfChoices):
     """Categorical, whose draws are vectors of length K with a single 1, in the dtype of the probabilities."""
 
+    param_shape = param_shape
     support = constraints.one_hot
     has_enumerate_support = True
     mean = formula(lambda d: d.probs)
@@ -285,14 +266,13 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     """OneHotCategorical whose draws have the gradient of the probabilities (Bengio et al. 2013)."""
 
     has_rsample = True
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        probs = self.probs
-        return self.sample(sample_shape) + (probs - probs.detach())
+    rsample = method(lambda d, sample_shape=(): d.sample(sample_shape) + (d.probs - d.probs.detach()))
 
 
-class Multinomial(OfCategorical):
+class Multinomial(OfChoices):
     """Counts of the classes in ``total_count`` draws, an int, in the dtype of the probabilities. See Categorical."""
+
+    param_shape = param_shape
 
     def __init__(
         self, total_count: int = 1, probs: Maybe = None, logits: Maybe = None, validate_args: bool | None = None
@@ -331,13 +311,12 @@ class Relaxed(OfChoices):
     """Choices with a temperature above 0: the lower it is, the nearer is a draw to a hard choice."""
 
     has_rsample = True
-    _hard: ClassVar[type[ProbsOrLogits]]  # the class of hard choices
 
     def __init__(
         self, temperature: Tensor, probs: Maybe = None, logits: Maybe = None, validate_args: bool | None = None
     ) -> None:
         self.temperature = temperature
-        super().__init__(self._hard(probs, logits, validate_args), validate_args)
+        super().__init__(probs, logits, validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
         larger = super().expand(batch_shape)
@@ -378,9 +357,7 @@ class RelaxedBernoulli(LogitRelaxedBernoulli):
 class RelaxedOneHotCategorical(Relaxed):
     """Vectors of K probabilities, the nearer to one-hot the lower the temperature, a tensor. See Categorical."""
 
-    arg_constraints = Categorical.arg_constraints
     support = constraints.simplex
-    _hard = Categorical
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         noise = -(-clamp_probs(self._even(sample_shape, self.probs)).log()).log()

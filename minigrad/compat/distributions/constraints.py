@@ -22,12 +22,8 @@ __all__ += ["symmetric", "unit_interval"]
 
 
 class Constraint:
-    """A condition on tensors. A subclass has ``check``, from a tensor to bools with ``event_dim`` axes less.
-
-    Attributes:
-        event_dim: how many of the last axes it takes together.
-        is_discrete: whether the values are separate.
-    """
+    """A condition on tensors. A subclass has ``check``, from a tensor to bools without the last ``event_dim`` axes,
+    which it takes together; ``is_discrete`` says whether the values are separate."""
 
     is_discrete = False
     event_dim = 0

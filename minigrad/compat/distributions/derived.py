@@ -9,24 +9,16 @@ from typing import Any, ClassVar, Self
 from ...functions.names import full_like, log_softmax, ones_like, where, zeros_like
 from ...tensor import Size, Tensor
 from . import constraints
+from . import transforms as tf
 from .choices import Categorical
 from .constraints import dependent_property
 from .distribution import Distribution, kl_divergence
 from .gamma import Exponential, Gamma
 from .location_scale import EULER, Cauchy, LocationScale, Normal, Uniform
-from .transforms import (
-    AbsTransform,
-    AffineTransform,
-    ComposeTransform,
-    ExpTransform,
-    PowerTransform,
-    StickBreakingTransform,
-    Transform,
-)
 from .utils import Value, broadcast_all, formula, method, sum_rightmost
 from .utils import size as size_of
 
-Transforms = Transform | Sequence[Transform]
+Transforms = tf.Transform | Sequence[tf.Transform]
 __all__ = ["HalfCauchy", "HalfNormal", "Independent", "InverseGamma", "Kumaraswamy", "LogNormal", "LogisticNormal"]
 __all__ += ["MixtureSameFamily", "Pareto", "TransformedDistribution", "Weibull"]
 
@@ -66,16 +58,13 @@ class Independent(Distribution):
     rsample = method(lambda d, sample_shape=(): d.base_dist.rsample(sample_shape))
     log_prob = method(lambda d, value: d._sum(d.base_dist.log_prob(value)))
     entropy = method(lambda d: d._sum(d.base_dist.entropy()))
+    _sum = method(lambda d, value: sum_rightmost(value, d.reinterpreted_batch_ndims))
     __repr__ = method(lambda d: f"Independent({d.base_dist}, {d.reinterpreted_batch_ndims})")
 
     def _kl(self, q: Independent) -> Tensor:
         if self.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
             raise NotImplementedError("Independent distributions of different numbers of axes")
         return self._sum(kl_divergence(self.base_dist, q.base_dist))
-
-    def _sum(self, value: Tensor) -> Tensor:
-        dims = tuple(range(-self.reinterpreted_batch_ndims, 0))
-        return value.sum(dims) if dims else value
 
 
 class MixtureSameFamily(Distribution):
@@ -133,18 +122,16 @@ class MixtureSameFamily(Distribution):
 
 
 class TransformedDistribution(Distribution):
-    """The draws of ``base_distribution`` after one transform, or several, of which the first comes first.
-
-    Raises ValueError for something else than transforms, and for a base with too few axes.
-    """
+    """The draws of ``base_distribution`` after one transform, or several, of which the first comes first. Raises
+    ValueError for something else than transforms, and for a base with too few axes."""
 
     base_dist: Any
 
     def __init__(
         self, base_distribution: Distribution, transforms: Transforms, validate_args: bool | None = None
     ) -> None:
-        self.transforms = [transforms] if isinstance(transforms, Transform) else list(transforms)
-        if not all(isinstance(t, Transform) for t in self.transforms):
+        self.transforms = [transforms] if isinstance(transforms, tf.Transform) else list(transforms)
+        if not all(isinstance(t, tf.Transform) for t in self.transforms):
             raise ValueError("transforms must be a Transform or a list of Transforms")
         shape = (*base_distribution.batch_shape, *base_distribution.event_shape)
         axes, whole = len(base_distribution.event_shape), self._whole
@@ -167,13 +154,11 @@ class TransformedDistribution(Distribution):
         return constraints.independent(support, more) if more else support
 
     has_rsample = property(lambda d: d.base_dist.has_rsample)
-    _whole = property(lambda d: ComposeTransform(d.transforms))
+    _whole = property(lambda d: tf.ComposeTransform(d.transforms))
     rsample = method(lambda d, sample_shape=(): d._whole(d.base_dist.rsample(sample_shape)))
+    _sample = method(lambda d, sample_shape: d._whole(d.base_dist.sample(sample_shape)))
     cdf = method(lambda d, value: d._turned(d.base_dist.cdf(d._whole.inv(value))))
     icdf = method(lambda d, value: d._whole(d.base_dist.icdf(d._turned(value))))
-
-    def _sample(self, sample_shape: Size) -> Tensor:
-        return self._whole(self.base_dist.sample(sample_shape))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         axes, total = len(self._event_shape), 0.0
@@ -197,7 +182,7 @@ class LogNormal(TransformedDistribution):
     support = constraints.positive
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        super().__init__(Normal(loc, scale, validate_args), ExpTransform(), validate_args)
+        super().__init__(Normal(loc, scale, validate_args), tf.ExpTransform(), validate_args)
 
     loc = formula(lambda d: d.base_dist.loc, doc="The mean of the logarithm.")
     scale = formula(lambda d: d.base_dist.scale, doc="The standard deviation of the logarithm.")
@@ -216,7 +201,7 @@ class LogisticNormal(TransformedDistribution):
 
     def __init__(self, loc: Tensor, scale: Tensor, validate_args: bool | None = None) -> None:
         base = Normal(loc, scale, validate_args)
-        super().__init__(base if base.batch_shape else base.expand([1]), StickBreakingTransform(), validate_args)
+        super().__init__(base if base.batch_shape else base.expand([1]), tf.StickBreakingTransform(), validate_args)
 
     loc = formula(lambda d: d.base_dist.base_dist.loc, doc="The means of the normal numbers.")
     scale = formula(lambda d: d.base_dist.base_dist.scale, doc="Their standard deviations.")
@@ -230,7 +215,7 @@ class _Half(TransformedDistribution):
     _signed: ClassVar[type[LocationScale]]  # the class of ``base_dist``
 
     def __init__(self, scale: Value, validate_args: bool | None = None) -> None:
-        super().__init__(self._signed(0, scale, False), AbsTransform(), validate_args)
+        super().__init__(self._signed(0, scale, False), tf.AbsTransform(), validate_args)
 
     scale = formula(lambda d: d.base_dist.scale, doc="The width of the distribution of x.")
     mode = formula(lambda d: zeros_like(d.scale))
@@ -271,7 +256,7 @@ class InverseGamma(TransformedDistribution):
 
     def __init__(self, concentration: Value, rate: Value, validate_args: bool | None = None) -> None:
         base = Gamma(concentration, rate, False)
-        super().__init__(base, PowerTransform(-ones_like(base.rate)), validate_args)
+        super().__init__(base, tf.PowerTransform(-ones_like(base.rate)), validate_args)
 
     concentration = formula(lambda d: d.base_dist.concentration, doc="Gamma's.")
     rate = formula(lambda d: d.base_dist.rate, doc="Gamma's.")
@@ -280,10 +265,7 @@ class InverseGamma(TransformedDistribution):
     variance = formula(
         lambda d: where((a := d.concentration) > 2, d.rate.square() / ((a - 1).square() * (a - 2)), math.inf)
     )
-
-    def entropy(self) -> Tensor:
-        alpha = self.concentration
-        return alpha + self.rate.log() + alpha.lgamma() - (1 + alpha) * alpha.digamma()
+    entropy = method(lambda d: (a := d.concentration) + d.rate.log() + a.lgamma() - (1 + a) * a.digamma())
 
 
 class Pareto(TransformedDistribution):
@@ -294,7 +276,7 @@ class Pareto(TransformedDistribution):
 
     def __init__(self, scale: Value, alpha: Value, validate_args: bool | None = None) -> None:
         self.scale, self.alpha = broadcast_all(scale, alpha)
-        transforms = [ExpTransform(), AffineTransform(0, self.scale)]
+        transforms = [tf.ExpTransform(), tf.AffineTransform(0, self.scale)]
         super().__init__(Exponential(self.alpha, False), transforms, validate_args)
 
     mode = formula(lambda d: d.scale)
@@ -311,7 +293,7 @@ class Weibull(TransformedDistribution):
 
     def __init__(self, scale: Value, concentration: Value, validate_args: bool | None = None) -> None:
         self.scale, self.concentration = broadcast_all(scale, concentration)
-        transforms = [PowerTransform(self._k), AffineTransform(0, self.scale)]
+        transforms = [tf.PowerTransform(self._k), tf.AffineTransform(0, self.scale)]
         super().__init__(Exponential(ones_like(self.scale), False), transforms, validate_args)
 
     _k = formula(lambda d: d.concentration.reciprocal(), doc="The power.")
@@ -330,8 +312,8 @@ class Kumaraswamy(TransformedDistribution):
     def __init__(self, concentration1: Value, concentration0: Value, validate_args: bool | None = None) -> None:
         self.concentration1, self.concentration0 = a, b = broadcast_all(concentration1, concentration0)
         even = Uniform(zeros_like(b), ones_like(b), validate_args=False)
-        transforms = [PowerTransform(b.reciprocal()), AffineTransform(1.0, -1.0), PowerTransform(a.reciprocal())]
-        super().__init__(even, transforms, validate_args)
+        first, last = (tf.PowerTransform(x.reciprocal()) for x in (b, a))
+        super().__init__(even, [first, tf.AffineTransform(1.0, -1.0), last], validate_args)
 
     mean = formula(lambda d: d._moment(1))
     variance = formula(lambda d: d._moment(2) - d._moment(1).pow(2))

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ...autograd import no_grad
-from ...autograd.tracebacks import border_methods, warn
+from ...autograd.tracebacks import border_methods
 from ...functions.names import empty, exp, rand
 from ...tensor import Size, Tensor
 from .constraints import Constraint, is_dependent
@@ -165,11 +165,6 @@ class Distribution:
         """Draws as functions of the parameters, so that gradients reach these."""
         raise NotImplementedError(f"{type(self).__name__} has no gradients of draws: sample(), and log_prob")
 
-    def sample_n(self, n: int) -> Tensor:
-        """``sample((n,))``, by its old name."""
-        warn("sample_n(n) is deprecated: call sample((n,))", FutureWarning)
-        return self.sample((n,))
-
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """All possible draws, along the first axis: (K, 1, ...), or repeated for the whole ``batch_shape``."""
         values = self._all_values()
@@ -259,10 +254,8 @@ def register_kl(type_p: Any, type_q: Any) -> Callable[[Rule], Rule]:
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """∑ p log(p / q), for each of the batch: by a registered rule, or within a class by its ``_kl``.
-
-    Raises NotImplementedError if there is none.
-    """
+    """∑ p log(p / q), for each of the batch: by a registered rule, or within a class by its ``_kl``. Raises
+    NotImplementedError if there is none."""
     for kind_p in type(p).__mro__:
         for kind_q in type(q).__mro__:
             rule = _RULES.get((kind_p, kind_q))

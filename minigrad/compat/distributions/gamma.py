@@ -46,10 +46,7 @@ class Exponential(Distribution):
     _cdf = method(lambda d, value: 1 - exp(-d.rate * value))
     icdf = method(lambda d, value: -log1p(-value) / d.rate)
     entropy = method(lambda d: 1 - d.rate.log())
-
-    def _kl(self, q: Exponential) -> Tensor:
-        ratio = q.rate / self.rate
-        return -ratio.log() + ratio - 1
+    _kl = method(lambda p, q: (ratio := q.rate / p.rate) - ratio.log() - 1)
 
 
 class Poisson(Distribution):
@@ -66,10 +63,7 @@ class Poisson(Distribution):
     mode = formula(lambda d: d.rate.floor())
     _sample = method(lambda d, sample_shape: random.poisson(d.rate.expand(d._extended_shape(sample_shape))))
     _kl = method(lambda p, q: p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate))
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        rate, value = broadcast_all(self.rate, value)
-        return xlogy(value, rate) - rate - (value + 1).lgamma()
+    _log_prob = method(lambda d, value: xlogy(value, d.rate) - d.rate - (value + 1).lgamma())
 
 
 def standard_gamma(alpha: Tensor) -> Tensor:
@@ -120,6 +114,7 @@ class Gamma(Distribution):
     mode = formula(lambda d: ((d.concentration - 1) / d.rate).clamp(min=0))
     variance = formula(lambda d: d.concentration / d.rate.pow(2))
     _cdf = method(lambda d, value: igamma(d.concentration, d.rate * value))
+    entropy = method(lambda d: (a := d.concentration) - d.rate.log() + a.lgamma() + (1 - a) * a.digamma())
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         concentration = self.concentration.expand(self._extended_shape(sample_shape))
@@ -132,10 +127,6 @@ class Gamma(Distribution):
     def _log_prob(self, value: Tensor) -> Tensor:
         powers = xlogy(self.concentration, self.rate) + xlogy(self.concentration - 1, value)
         return powers - self.rate * value - self.concentration.lgamma()
-
-    def entropy(self) -> Tensor:
-        alpha = self.concentration
-        return alpha - self.rate.log() + alpha.lgamma() + (1 - alpha) * alpha.digamma()
 
     def _kl(self, q: Gamma) -> Tensor:
         a, b = self.concentration, q.concentration
@@ -155,13 +146,8 @@ class Chi2(Gamma):
 
 
 class StudentT(Distribution):
-    """loc + scale · z / √(c / df), z standard normal and c of Chi2(df).
-
-    Args:
-        df: the degrees of freedom, positive, a tensor or a number; there is a mean above 1, a variance above 2.
-        loc: where the distribution is.
-        scale: how wide it is, positive.
-    """
+    """loc + scale · z / √(c / df), z standard normal and c of Chi2(df); all are tensors or numbers, ``df`` and
+    ``scale`` positive. There is a mean where ``df`` is above 1, and a variance above 2."""
 
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
@@ -211,7 +197,12 @@ class Dirichlet(Distribution):
         shape = concentration.shape
         super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
 
-    mean = formula(lambda d: d.concentration / d.concentration.sum(-1, keepdim=True))
+    _total = formula(lambda d: d.concentration.sum(-1, keepdim=True), doc="∑ α.")
+    mean = formula(lambda d: d.concentration / d._total)
+    variance = formula(lambda d: d.mean * (1 - d.mean) / (d._total + 1))
+    _log_prob = method(
+        lambda d, value: xlogy((a := d.concentration) - 1, value).sum(-1) + a.sum(-1).lgamma() - a.lgamma().sum(-1)
+    )
 
     @property
     def mode(self) -> Tensor:
@@ -220,12 +211,6 @@ class Dirichlet(Distribution):
         corner = one_hot(above.argmax(-1), self._event_shape[0]).to(above)  # PyTorch's choice of corners
         below = (self.concentration < 1).all(-1).unsqueeze(-1).expand_as(above)
         return where(below, corner, above / above.sum(-1, keepdim=True))
-
-    @property
-    def variance(self) -> Tensor:
-        """α (a - α) / (a² (a + 1)), a = ∑ α."""
-        total = self.concentration.sum(-1, keepdim=True)
-        return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """Shares of gamma numbers G(α + 1) u^(1 / α), by logarithms, as small α lead beyond floats; never 0 or 1."""
@@ -237,10 +222,6 @@ class Dirichlet(Distribution):
         logs = _with_slope(logs, alpha, lambda: _slope(shapes + 1, drawn) / drawn - powers / shapes)
         return softmax(logs, -1).to(alpha.dtype).clamp(info.tiny, 1 - info.eps / 2)
 
-    def _log_prob(self, value: Tensor) -> Tensor:
-        alpha = self.concentration
-        return xlogy(alpha - 1, value).sum(-1) + alpha.sum(-1).lgamma() - alpha.lgamma().sum(-1)
-
     def entropy(self) -> Tensor:
         alpha, k = self.concentration, self._event_shape[0]
         total = alpha.sum(-1)
@@ -249,9 +230,8 @@ class Dirichlet(Distribution):
 
     def _kl(self, q: Dirichlet) -> Tensor:
         a, b = self.concentration, q.concentration
-        total = a.sum(-1, keepdim=True)
-        constants = total.squeeze(-1).lgamma() - b.sum(-1).lgamma() - (a.lgamma() - b.lgamma()).sum(-1)
-        return constants + ((a - b) * (a.digamma() - total.digamma())).sum(-1)
+        constants = a.sum(-1).lgamma() - b.sum(-1).lgamma() - (a.lgamma() - b.lgamma()).sum(-1)
+        return constants + ((a - b) * (a.digamma() - self._total.digamma())).sum(-1)
 
 
 class Beta(Distribution):

@@ -65,19 +65,13 @@ class Laplace(LocationScale):
     stddev = formula(lambda d: 2**0.5 * d.scale)
     variance = formula(lambda d: 2 * d.scale.pow(2))
     _log_prob = method(lambda d, value: -(2 * d.scale).log() - (value - d.loc).abs() / d.scale)
+    _cdf = method(lambda d, value: 0.5 - 0.5 * (value - d.loc).sign() * expm1(-(value - d.loc).abs() / d.scale))
+    icdf = method(lambda d, value: d.loc - d.scale * (value - 0.5).sign() * log1p(-2 * (value - 0.5).abs()))
     entropy = method(lambda d: 1 + (2 * d.scale).log())
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         drawn = random.uniform_(self._empty(sample_shape, self.loc), dt.finfo(self.loc.dtype).eps - 1, 1)
         return self.loc - self.scale * drawn.sign() * log1p(-drawn.abs())
-
-    def _cdf(self, value: Tensor) -> Tensor:
-        distance = value - self.loc
-        return 0.5 - 0.5 * distance.sign() * expm1(-distance.abs() / self.scale)
-
-    def icdf(self, value: Tensor) -> Tensor:
-        side = value - 0.5
-        return self.loc - self.scale * side.sign() * log1p(-2 * side.abs())
 
     def _kl(self, q: Laplace) -> Tensor:
         ratio, distance = self.scale / q.scale, (self.loc - q.loc).abs()
@@ -94,6 +88,7 @@ class Gumbel(LocationScale):
     mode = formula(lambda d: d.loc)
     stddev = formula(lambda d: math.pi / math.sqrt(6) * d.scale)
     variance = formula(lambda d: d.stddev.pow(2))
+    _log_prob = method(lambda d, value: (distance := (d.loc - value) / d.scale) - distance.exp() - d.scale.log())
     _cdf = method(lambda d, value: exp(-exp((d.loc - value) / d.scale)))
     icdf = method(lambda d, value: d.loc - d.scale * (-value.log()).log())
     entropy = method(lambda d: d.scale.log() + (1 + EULER))
@@ -102,10 +97,6 @@ class Gumbel(LocationScale):
         info = dt.finfo(self.loc.dtype)
         drawn = info.tiny + self._even(sample_shape, self.loc) * (1 - info.eps - info.tiny)
         return self.loc - self.scale * (-drawn.log()).log()
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        distance = (self.loc - value) / self.scale
-        return distance - distance.exp() - self.scale.log()
 
     def _kl(self, q: Gumbel) -> Tensor:
         ratio, distance = self.scale / q.scale, (q.loc - self.loc) / q.scale

@@ -63,16 +63,9 @@ class _OfMatrix(Distribution):
 
 
 class MultivariateNormal(_OfMatrix):
-    """Vectors of length n from their mean and one of three matrices.
-
-    Args:
-        loc: the mean, (..., n).
-        covariance_matrix: (..., n, n), positive definite.
-        precision_matrix: its inverse.
-        scale_tril: the lower triangle L with a positive diagonal of which L Lᵀ is the covariance matrix.
-
-    Raises ValueError for none or several of the matrices, and for too few axes.
-    """
+    """Vectors of length n from their mean ``loc``, (..., n), and one of three matrices, (..., n, n): the covariance
+    matrix, which is positive definite, its inverse, or the lower triangle L with a positive diagonal of which L Lᵀ is
+    the covariance matrix. Raises ValueError for none or several of the matrices, and for too few axes."""
 
     arg_constraints = {"loc": constraints.real_vector, **_OfMatrix._MATRICES}
     support = constraints.real_vector
@@ -119,13 +112,9 @@ class MultivariateNormal(_OfMatrix):
 
 
 class LowRankMultivariateNormal(MultivariateNormal):
-    """Vectors of length n whose covariance matrix is W Wᵀ and a diagonal.
-
-    Args:
-        loc: the mean, (..., n).
-        cov_factor: W, (..., n, m).
-        cov_diag: the diagonal, (..., n), positive. Raises ValueError if the shapes do not fit together.
-    """
+    """Vectors of length n with the mean ``loc``, (..., n), and the covariance matrix W Wᵀ plus a diagonal. W is
+    ``cov_factor``, (..., n, m); the diagonal ``cov_diag``, (..., n), is positive. Raises ValueError: their shapes
+    do not fit together."""
 
     arg_constraints = {
         "loc": constraints.real_vector,
@@ -180,12 +169,7 @@ class Wishart(_OfMatrix):
 
     _df = formula(lambda d: d.df[..., None, None], doc="``df`` of each matrix.")
     mean = formula(lambda d: d._df * d.covariance_matrix)
-
-    @property
-    def mode(self) -> Tensor:
-        """(df - n - 1) V, NaN where that is none."""
-        factor = self._df - self._event_shape[-1] - 1
-        return where(factor > 0, factor, math.nan) * self.covariance_matrix
+    mode = formula(lambda d: where((k := d._df - d._event_shape[-1] - 1) > 0, k, math.nan) * d.covariance_matrix)
 
     @property
     def variance(self) -> Tensor:

@@ -28,12 +28,8 @@ __all__ += ["identity_transform"]
 
 
 class Transform:
-    """A function, called on a tensor; ``inv`` is its inverse.
-
-    Args:
-        cache_size: 1 to remember the last input and output, so that the inverse of that output is that input.
-
-    ``bijective`` says whether every ``y`` is that of one ``x``.
+    """A function, called on a tensor; ``inv`` is its inverse, and ``bijective`` says whether every ``y`` is that of one
+    ``x``. With a ``cache_size`` of 1 it remembers the last input and output: the inverse of that output is that input.
     """
 
     bijective = False

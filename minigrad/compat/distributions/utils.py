@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple, Self, overload
+from typing import Any, NamedTuple
 
 from ...autograd import enable_grad
 from ...backend import dtype as dt
-from ...functions.creation import arange, full_like, ones, tensor, zeros
+from ...functions.creation import full_like, ones, tensor, tril_indices, zeros
 from ...functions.pointwise import log1p, sigmoid, softmax, where
 from ...functions.random import normal
 from ...functions.shaping import broadcast_tensors
@@ -20,10 +20,8 @@ Shape = tuple[int, ...]
 
 
 class lazy_property(cached_property[Any]):
-    """A property that is computed when it is first needed, and recorded even if that happens in ``no_grad``.
-
-    So ``sample()`` does not take away the gradient of what comes after it.
-    """
+    """A property that is computed when it is first needed, and recorded even if that happens in ``no_grad``:
+    ``sample()`` does not take away the gradient of what comes after it."""
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         with enable_grad():
@@ -40,32 +38,25 @@ class formula(property):
     def __set_name__(self, owner: type, name: str) -> None:
         self.__doc__ = self.__doc__ or getattr(super(owner, owner), name).__doc__
 
-    @overload
-    def __get__(self, instance: None, owner: type, /) -> Self: ...
-    @overload
-    def __get__(self, instance: object, owner: type | None = None, /) -> Tensor: ...
-    def __get__(self, instance: Any, owner: type | None = None, /) -> Any:
+    def __get__(self, instance: Any, owner: type | None = None, /) -> Tensor:  # type: ignore[override]
         return super().__get__(instance, owner)
 
 
-def method(rule: Callable[..., Any]) -> Any:
-    """A method written as a formula: ``entropy = method(lambda d: d.scale.log())``. Its types are the base class's."""
-    return _Method(rule)
-
-
 class _Method(NamedTuple):
-    rule: Any
+    """A method written as a formula: ``entropy = method(lambda d: d.scale.log())``. Its types are the base class's."""
+
+    rule: Callable[..., Any]
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.rule.__name__, self.rule.__qualname__ = name, f"{owner.__qualname__}.{name}"
         setattr(owner, name, self.rule)
 
 
-def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
-    """Numbers and tensors as tensors of one shape; a number takes the dtype of the first tensor.
+method: Callable[[Callable[..., Any]], Any] = _Method
 
-    Raises ValueError for something else.
-    """
+
+def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
+    """Numbers and tensors (else ValueError) as tensors of one shape; a number takes the dtype of the first tensor."""
     if not all(isinstance(v, (Tensor, int, float)) for v in values):
         raise ValueError(
             "Input arguments must all be instances of Number, minigrad.Tensor or objects implementing "
@@ -128,15 +119,10 @@ def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
     return normal(zeros(shape, dtype=dtype, device=device), ones(shape, dtype=dtype, device=device))
 
 
-def _below(n: int, diag: int, like: Tensor) -> Tensor:
-    """Which elements of an n x n matrix are on the diagonal with a number, or below."""
-    places = arange(n, device=like.device)
-    return places < places.view(-1, 1) + (diag + 1)
-
-
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     """The elements up to a diagonal, row by row: (..., D, D) -> (..., N)."""
-    return mat[..., _below(mat.shape[-1], diag, mat)]
+    rows, columns = tril_indices(*mat.shape[-2:], diag, device=mat.device).unbind()
+    return mat[..., rows, columns]
 
 
 def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
@@ -148,5 +134,6 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
             f"a square D x D matrix."
         )
     matrix = vec.new_zeros((*vec.shape[:-1], round(n), round(n)))
-    matrix[..., _below(round(n), diag, vec)] = vec
+    rows, columns = tril_indices(round(n), round(n), diag, device=vec.device).unbind()
+    matrix[..., rows, columns] = vec
     return matrix

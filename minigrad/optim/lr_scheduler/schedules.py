@@ -26,19 +26,16 @@ _OTHER_LENGTH = (
 
 
 class LRScheduler:
-    """Changes the groups' "lr" at each ``step()``. A subclass writes ``get_lr()``, a list for the groups.
-
-    If a subclass also has ``_get_closed_form_lr()``, ``step(epoch)`` calls that instead.
+    """Changes the groups' "lr" at each ``step()``. A subclass writes ``get_lr()``, a list for the groups, and perhaps
+    ``_get_closed_form_lr()``, which ``step(epoch)`` calls instead.
 
     Args:
         optimizer: the one whose groups' "lr" changes.
         last_epoch: e of the last call, -1 to start; else the groups must have an "initial_lr".
         verbose: of older programs, without effect.
 
-    Attributes:
-        base_lrs: lr₀ of each group. last_epoch: e.
-
-    Raises TypeError: not an Optimizer; KeyError: a group without "initial_lr".
+    Attributes are ``base_lrs``, lr₀ of each group, and ``last_epoch``, e. Raises TypeError: not an Optimizer;
+    KeyError: a group without "initial_lr".
     """
 
     _functions: ClassVar[tuple[str, ...]] = ()  # attributes that hold a function, a list of these, or None
@@ -364,19 +361,15 @@ class CosineAnnealingWarmRestarts(GroupScheduler):
                 self.T_cur, self.T_i = self.T_cur % self.T_i, self.T_i * self.T_mult
         elif epoch < 0:
             raise ValueError(f"Expected non-negative epoch, but got {epoch}")
+        elif epoch < self.T_0:
+            self.T_cur, self.T_i = epoch, self.T_0
+        elif self.T_mult == 1:
+            self.T_cur, self.T_i = epoch % self.T_0, self.T_0
         else:
-            self.T_cur, self.T_i = self._place(epoch)
+            n = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
+            begun = self.T_0 * (self.T_mult**n - 1) / (self.T_mult - 1)
+            self.T_cur, self.T_i = epoch - begun, self.T_0 * self.T_mult**n
         self._update_lr(math.floor(epoch))
-
-    def _place(self, epoch: Any) -> tuple[Any, int]:
-        """How far into its cycle an epoch is, and how long that is."""
-        if epoch < self.T_0:
-            return epoch, self.T_0
-        if self.T_mult == 1:
-            return epoch % self.T_0, self.T_0
-        n = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
-        begun = self.T_0 * (self.T_mult**n - 1) / (self.T_mult - 1)
-        return epoch - begun, self.T_0 * self.T_mult**n
 
 
 class NoamLR(GroupScheduler):
@@ -483,13 +476,9 @@ class ReduceLROnPlateau(LRScheduler):
         self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
         self.threshold, self.threshold_mode = threshold, threshold_mode
         self.cooldown, self.eps = cooldown, eps
-        self.mode_worse = math.inf if mode == "min" else -math.inf
-        self.last_epoch = 0
-        self._reset()
+        self.best = self.mode_worse = math.inf if mode == "min" else -math.inf
+        self.last_epoch = self.cooldown_counter = self.num_bad_epochs = 0
         self._note_rates()
-
-    def _reset(self) -> None:
-        self.best, self.cooldown_counter, self.num_bad_epochs = self.mode_worse, 0, 0
 
     @property
     def in_cooldown(self) -> bool:
@@ -513,19 +502,16 @@ class ReduceLROnPlateau(LRScheduler):
             self.cooldown_counter -= 1
             self.num_bad_epochs = 0
         if self.num_bad_epochs > self.patience:
-            self._reduce_lr(self.last_epoch)
+            missing = len(self.optimizer.param_groups) - len(self.min_lrs)
+            if missing and self.default_min_lr is None:
+                raise RuntimeError(f"ReduceLROnPlateau: {missing} groups have no floor: give one min_lr for all")
+            self.min_lrs += [self.default_min_lr] * missing
+            for group, floor in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
+                lower = max(float(group["lr"]) * self.factor, floor)
+                if float(group["lr"]) - lower > self.eps:
+                    put(group, "lr", lower)
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
         self._note_rates()
-
-    def _reduce_lr(self, epoch: int) -> None:
-        missing = len(self.optimizer.param_groups) - len(self.min_lrs)
-        if missing and self.default_min_lr is None:
-            raise RuntimeError(f"ReduceLROnPlateau: {missing} groups have no floor: give one min_lr for all")
-        self.min_lrs += [self.default_min_lr] * missing
-        for group, floor in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
-            lower = max(float(group["lr"]) * self.factor, floor)
-            if float(group["lr"]) - lower > self.eps:
-                put(group, "lr", lower)
 
 
 class _Combined(LRScheduler):
@@ -584,8 +570,9 @@ class SequentialLR(_Combined):
         self.last_epoch += 1
         turn = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[turn]
-        if turn > 0 and self._milestones[turn - 1] == self.last_epoch:
-            _begin(scheduler)
+        begins = turn > 0 and self._milestones[turn - 1] == self.last_epoch
+        if begins and not isinstance(scheduler, _Combined):
+            scheduler._update_lr(0)
         else:
             scheduler.step()
         self._last_lr = scheduler.get_last_lr()
@@ -612,10 +599,3 @@ def _step_back(scheduler: Any) -> None:
         return
     for inner in scheduler._schedulers:
         _step_back(inner)
-
-
-def _begin(scheduler: Any) -> None:
-    if isinstance(scheduler, _Combined):
-        scheduler.step()
-    else:
-        scheduler._update_lr(0)

@@ -22,7 +22,7 @@ from ...autograd.observer import span
 from ...autograd.tracebacks import border_methods, warn
 from ...backend.random import Generator, default_generator
 from ._utils.collate import default_collate, default_convert
-from ._utils.worker import Ended, Failure, Job, Worker, WorkerInfo, get_worker_info
+from ._utils.worker import Ended, Failure, Worker, WorkerInfo, get_worker_info, task_loop
 from .dataset import Dataset, IterableDataset, examples_of
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, batch_count
 
@@ -118,16 +118,15 @@ class DataLoader(Generic[T_co, Batch_co]):
         self.timeout, self.worker_init_fn = timeout, worker_init_fn
         if multiprocessing_context is not None and not num_workers:
             raise ValueError(f"multiprocessing_context can only be used with num_workers > 0, not {num_workers}")
-        by_name = isinstance(multiprocessing_context, str)
+        context = multiprocessing_context
         self.multiprocessing_context: Any = (
-            multiprocessing.get_context(multiprocessing_context) if by_name else multiprocessing_context
+            multiprocessing.get_context(context) if isinstance(context, str) else context
         )
         self.persistent_workers, self.in_order = persistent_workers, in_order
         iterable = isinstance(dataset, IterableDataset)
         self._dataset_kind = _DatasetKind.Iterable if iterable else _DatasetKind.Map
         if iterable:
-            order = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
-            for name, value in order.items():
+            for name, value in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
                 if value is not None:
                     problem = f"expected unspecified {name} option, not {name}={value}"
                     raise ValueError(f"DataLoader with IterableDataset: {problem}")
@@ -286,8 +285,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._stop = weakref.finalize(self, _stop, self._workers, os.getpid())  # at exit, too
         for i in range(loader.num_workers):
             info = WorkerInfo(i, loader.num_workers, self._base_seed + i, loader.dataset)
-            job = Job(info, self._base_seed, self._fetcher, self._iterable, loader.worker_init_fn)
-            self._workers.append(Worker(context, job, self._workers))
+            loop = partial(task_loop, info, self._base_seed, self._fetcher, self._iterable, loader.worker_init_fn)
+            self._workers.append(Worker(context, loop, self._workers))
         self._prefetch()
 
     def _reset(self) -> None:

@@ -89,14 +89,11 @@ class StackDataset(Dataset[Any]):
             raise ValueError("Size mismatch between datasets")
 
     def __getitem__(self, index: Any) -> Any:
-        return self._example(tuple(column[index] for column in self._columns))
+        return self.__getitems__([index])[0]
 
     def __getitems__(self, indices: Sequence[Any]) -> list[Any]:
         rows = zip(*(examples_of(column, indices) for column in self._columns), strict=True)
-        return [self._example(row) for row in rows]
-
-    def _example(self, row: tuple[Any, ...]) -> Any:
-        return dict(zip(self.datasets, row, strict=True)) if isinstance(self.datasets, dict) else row
+        return [dict(zip(self.datasets, row, strict=True)) if isinstance(self.datasets, dict) else row for row in rows]
 
     def __len__(self) -> int:
         return len(self._columns[0])
@@ -139,17 +136,13 @@ class ChainDataset(IterableDataset[T_co]):
         self.datasets = datasets
 
     def __iter__(self) -> Iterator[T_co]:
-        for dataset in self._checked():
-            yield from dataset
-
-    def __len__(self) -> int:
-        return sum(len(dataset) for dataset in self._checked())
-
-    def _checked(self) -> Iterator[Any]:
         for dataset in self.datasets:
             if not isinstance(dataset, IterableDataset):
                 raise AssertionError("ChainDataset only supports IterableDataset")
-            yield dataset
+            yield from dataset
+
+    def __len__(self) -> int:
+        return sum(map(len, self.datasets))  # type: ignore[arg-type]
 
 
 class Subset(Dataset[T_co]):

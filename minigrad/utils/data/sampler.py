@@ -46,15 +46,11 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """The numbers of a dataset in random order.
+    """The numbers of a dataset in random order; with ``replacement`` each is drawn from all, so that some come twice.
 
-    Args:
-        replacement: draw each number from all of them, so that some come twice.
-        num_samples: the length of a pass, that of the dataset if None. Without replacement, a longer pass goes
-            through several orders.
-        generator: of the numbers; None is a new one for each pass, seeded from the default generator.
-
-    Raises TypeError: ``replacement`` is no bool; ValueError: ``num_samples`` is not a positive int.
+    A pass has ``num_samples`` numbers, by default as many as the dataset; without replacement, a longer one goes
+    through several orders. ``generator``: None is a new one for each pass, seeded from the default generator. Raises
+    TypeError: ``replacement`` is no bool; ValueError: ``num_samples`` is not a positive int.
     """
 
     def __init__(
@@ -101,13 +97,9 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Numbers drawn in proportion to weights.
-
-    Args:
-        weights: one for each example; they need not sum to 1. num_samples: the length of a pass.
-        replacement: whether a number may come twice; else the weights must be as many as the samples.
-        generator: of the numbers, the default generator if None.
-    """
+    """``num_samples`` numbers in a pass, drawn in proportion to weights: one for each example, which need not sum to 1.
+    Without ``replacement`` no number comes twice, and the weights must be as many as the samples. ``generator``: of the
+    numbers, the default generator if None."""
 
     def __init__(
         self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Source = None
@@ -147,9 +139,8 @@ class BatchSampler(Sampler[list[int]]):
 
 
 class DistributedSampler(Sampler[int]):
-    """Every ``num_replicas``-th number, from ``rank`` on, of an order that all processes share.
-
-    Without a call of ``set_epoch`` before each epoch, every epoch has the same order.
+    """Every ``num_replicas``-th number, from ``rank`` on, of an order that all processes share. Without a call of
+    ``set_epoch`` before each epoch, every epoch has the same order.
 
     Args:
         num_replicas: the number of processes; None is that of ``init_process_group``, or 1 without it.

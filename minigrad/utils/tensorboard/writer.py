@@ -96,12 +96,9 @@ class SummaryWriter:
         new_style: bool = False,
         double_precision: bool = False,
     ) -> None:
-        """A number: a float, or a tensor or array of one element.
-
-        Args:
-            tag: the chart; "loss/train" and "loss/valid" stand side by side.
-            new_style, double_precision: of no effect: events are those of TensorFlow 1, in float32.
-        """
+        """A number: a float, or a tensor or array of one element. ``tag`` names the chart: "loss/train" and
+        "loss/valid" stand side by side. ``new_style``, ``double_precision``: of no effect: events are those of
+        TensorFlow 1, in float32."""
         self._add(global_step, walltime, tag=tag, simple_value=_number(tag, scalar_value))
 
     def add_scalars(
@@ -122,14 +119,27 @@ class SummaryWriter:
         walltime: Time = None,
         max_bins: int | None = None,
     ) -> None:
-        """The distribution of a tensor's numbers.
-
-        Args:
-            values: any shape; ValueError if it is empty.
-            bins: one of ``numpy.histogram``'s, or "tensorflow": each edge is a tenth larger than the last.
-            max_bins: join neighbouring bins until there are no more than this.
-        """
-        histo = _histogram(host(values).reshape(-1).astype(np.float64), bins, max_bins)
+        """The distribution of a tensor's numbers; ValueError if it is empty. ``bins`` is one of ``numpy.histogram``'s,
+        or "tensorflow": each edge is a tenth larger than the last. Neighbours are joined down to ``max_bins``."""
+        values = host(values).reshape(-1).astype(np.float64)
+        if not values.size:
+            raise ValueError("The input has no element.")
+        if isinstance(bins, str) and bins == "tensorflow":  # 0, and on both sides 1e-12 to 1e20
+            bins = np.multiply.accumulate([1e-12, *[1.1] * 773])
+            bins = np.concatenate([-bins[::-1], [0], bins])
+        counts, edges = np.histogram(values, bins)
+        if max_bins is not None and len(counts) > max_bins:
+            step = -(-len(counts) // max_bins)
+            counts = np.add.reduceat(counts, np.arange(0, len(counts), step))
+            edges = np.append(edges[:-1:step], edges[-1])
+        filled = np.flatnonzero(counts)
+        if not filled.size:
+            raise ValueError("no number lies within the bins of the histogram")
+        first, last = filled[0], filled[-1]
+        buckets = [0, *counts[first : last + 1].tolist()]  # an empty bin first: a limit is a bin's right edge
+        histo = {"min": values.min(), "max": values.max(), "num": len(values), "sum": values.sum()}
+        histo |= {"sum_squares": values.dot(values), "bucket": buckets}
+        histo |= {"bucket_limit": edges[first : last + 2].tolist()}
         self._add(global_step, walltime, tag=tag, histo=histo)
 
     def add_image(
@@ -149,8 +159,17 @@ class SummaryWriter:
         self, tag: str, figure: Any, global_step: Any = None, close: bool = True, walltime: Time = None
     ) -> None:
         """One or several matplotlib figures; ``close`` frees them."""
-        figures = figure if isinstance(figure, Sequence) else [figure]
-        self._add_pixels(tag, [_rendered(each, close) for each in figures], global_step, walltime)
+        from matplotlib import pyplot
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        images = []
+        for each in figure if isinstance(figure, Sequence) else [figure]:
+            canvas: Any = FigureCanvasAgg(each)
+            canvas.draw()
+            images.append(np.array(canvas.buffer_rgba()))
+            if close:
+                pyplot.close(each)
+        self._add_pixels(tag, images, global_step, walltime)
 
     def _add_pixels(self, tag: str, images: list[Ndarray], step: Any, walltime: Time) -> None:
         """Images of one size, eight in a row, as a PNG by Pillow, which TensorBoard itself needs."""
@@ -205,28 +224,6 @@ def _number(tag: str, value: Any) -> float:
     return float(array.reshape(()))
 
 
-def _histogram(values: Ndarray, bins: Any, max_bins: int | None) -> dict[str, Any]:
-    """Counts per bin, from the first filled bin to the last."""
-    if not values.size:
-        raise ValueError("The input has no element.")
-    if isinstance(bins, str) and bins == "tensorflow":  # 0, and on both sides 1e-12 to 1e20
-        bins = np.multiply.accumulate([1e-12, *[1.1] * 773])
-        bins = np.concatenate([-bins[::-1], [0], bins])
-    counts, edges = np.histogram(values, bins)
-    if max_bins is not None and len(counts) > max_bins:
-        step = -(-len(counts) // max_bins)
-        counts = np.add.reduceat(counts, np.arange(0, len(counts), step))
-        edges = np.append(edges[:-1:step], edges[-1])
-    filled = np.flatnonzero(counts)
-    if not filled.size:
-        raise ValueError("no number lies within the bins of the histogram")
-    first, last = filled[0], filled[-1]
-    buckets = [0, *counts[first : last + 1].tolist()]  # an empty bin first: a limit is a bin's right edge
-    numbers = {"min": values.min(), "max": values.max(), "num": len(values), "sum": values.sum()}
-    numbers |= {"sum_squares": values.dot(values), "bucket": buckets}
-    return numbers | {"bucket_limit": edges[first : last + 2].tolist()}
-
-
 def _as_hwc(array: Ndarray, axes: str) -> Ndarray:
     """An image as uint8 (height, width, channels) of 3 or 4 channels."""
     axes = axes.upper()
@@ -240,14 +237,3 @@ def _as_hwc(array: Ndarray, axes: str) -> Ndarray:
     if array.shape[-1] not in (1, 3, 4):
         raise ValueError(f"an image has 1, 3 or 4 channels, not {array.shape[-1]}")
     return np.repeat(array, 3, -1) if array.shape[-1] == 1 else array
-
-
-def _rendered(figure: Any, close: bool) -> Ndarray:
-    from matplotlib import pyplot
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    canvas: Any = FigureCanvasAgg(figure)
-    canvas.draw()
-    if close:
-        pyplot.close(figure)
-    return np.array(canvas.buffer_rgba())

@@ -15,10 +15,9 @@ from typing import Any
 import minigrad as mg
 from minigrad import distributed, nn
 from minigrad.backend.extras import how_to_install
-from minigrad.distributed import place
 from minigrad.distributed.group import GRACE, is_of_first
 from minigrad.distributed.group import report as report_error
-from minigrad.distributed.launch import command, start
+from minigrad.distributed.launch import command, find_place, start
 from minigrad.optim.lr_scheduler import LambdaLR
 from minigrad.utils.bar import say
 
@@ -107,7 +106,7 @@ def train_as_ranks(words: Sequence[str], s: Updates, train: Callable[[], int], a
     ``minigrad`` that trains, unless this process is one of several already. Without mpi4py, one does the work of all.
     ``alone`` says why there can be but one rank; "" if there may be several. Returns the exit status. Raises
     ValueError: there are more ranks than batches in an update, or may not be several; and whatever ``train`` raises."""
-    started = place.find().size
+    started = find_place().size
     ranks = s.ranks if started == 1 else started
     if ranks > 1 and alone:
         raise ValueError(f"there must be one rank, not {ranks}: {alone}")

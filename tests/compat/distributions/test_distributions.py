@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 import numpy as np
-import pytest
 
 import minigrad
 from minigrad import distributions
@@ -255,8 +254,6 @@ def test_without_checks(library: Any, D: Any) -> None:
     raises(ValueError, "GreaterThan", lambda: D.Normal(0.0, -1.0))
     raises(NotImplementedError, None, lambda: D.Categorical(library.ones(2)).rsample())
     raises(NotImplementedError, None, lambda: D.Multinomial(library.ones(2), library.ones(2)))
-    with pytest.warns(FutureWarning, match="sample_n"):
-        assert D.Normal(0.0, 1.0).sample_n(3).shape == (3,)
 
 
 def test_extreme_probabilities() -> None:

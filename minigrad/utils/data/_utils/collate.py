@@ -18,14 +18,11 @@ Joiners = dict[type | tuple[type, ...], Joiner]
 
 
 def collate(batch: Any, *, collate_fn_map: Joiners | None = None) -> Any:
-    """Put examples together, with functions for some types.
+    """Put a sequence of examples of one structure together, with functions for some types.
 
-    Args:
-        batch: a sequence of examples of one structure.
-        collate_fn_map: by type, or tuple of types: ``function(batch, *, collate_fn_map)`` for examples of it, or of a
-            type that derives from it. Other mappings, named tuples and sequences are collated item by item.
-
-    Raises TypeError: examples of a type that is not in the map; RuntimeError: sequences of different lengths.
+    ``collate_fn_map`` has, by type or tuple of types, ``function(batch, *, collate_fn_map)`` for examples of it, or of
+    a type that derives from it. Other mappings, named tuples and sequences are collated item by item. Raises TypeError:
+    examples of a type that is not in the map; RuntimeError: sequences of different lengths.
     """
     first, joiners = batch[0], collate_fn_map or {}
     inherited = (joiner for types, joiner in joiners.items() if isinstance(first, types))

@@ -1,8 +1,8 @@
 """Worker processes: each fetches batches, by their indices, beside the main process.
 
-A worker and its parent share one pipe. Answers come in the order of tasks, so the parent knows whose turn it
-is by counting. In the worker, one thread reads tasks from the pipe and one writes answers: the parent never
-waits to send a task, and a worker starts its next batch while the last waits to be read.
+A worker and its parent share one pipe. Answers come in the order of tasks, so the parent knows whose turn it is by
+counting. In the worker, a thread writes answers: a worker reads its next task while its last answer waits to be read,
+so that the two never wait for each other.
 """
 
 from __future__ import annotations
@@ -34,17 +34,6 @@ class WorkerInfo:
     num_workers: int
     seed: int  # of its random numbers: one seed for all workers, plus the id
     dataset: Any  # its copy, which it may change to yield a part
-
-
-@dataclass(frozen=True)
-class Job:
-    """A worker's arguments; ``fetcher`` makes a function that fetches from a dataset, which may be ``iterable``."""
-
-    info: WorkerInfo
-    base_seed: int
-    fetcher: Callable[[Any], Callable[[Any], Any]]
-    iterable: bool
-    init: Callable[[int], Any] | None
 
 
 class Ended:
@@ -83,33 +72,19 @@ def get_worker_info() -> WorkerInfo | None:
     return _info
 
 
-def run(connection: Connection, job: Job, inherited: list[Connection]) -> None:
+def run(connection: Connection, loop: Callable[..., None], inherited: list[Connection]) -> None:
     """The main function of a worker, until the parent ends it or dies."""
     for other in inherited:  # a copy of the parent's end would keep the pipe open after the parent's death
         other.close()
-    tasks: SimpleQueue[Any] = SimpleQueue()
     answers: SimpleQueue[bytes | None] = SimpleQueue()
-    threading.Thread(target=_read_tasks, args=(connection, tasks), daemon=True).start()
     sender = threading.Thread(target=_write_answers, args=(connection, answers), daemon=True)
     sender.start()
     try:
-        _work(job, tasks, answers)
+        loop(connection, answers)
         answers.put(None)
         sender.join()
-    except KeyboardInterrupt:
-        pass  # Ctrl-C reaches the parent, too, which reports it
-
-
-def _read_tasks(connection: Connection, tasks: SimpleQueue[Any]) -> None:
-    """Read tasks up to None. If the parent dies, so does its worker."""
-    try:
-        while (task := connection.recv()) is not None:
-            tasks.put(task)
-        tasks.put(None)
-    except BaseException as error:
-        if not isinstance(error, (EOFError, OSError)):
-            traceback.print_exc()  # an index that cannot be unpickled here
-        os._exit(1)
+    except (KeyboardInterrupt, EOFError, OSError):
+        pass  # Ctrl-C reaches the parent, too, which reports it; or the parent has ended
 
 
 def _write_answers(connection: Connection, answers: SimpleQueue[bytes | None]) -> None:
@@ -123,49 +98,51 @@ def _write_answers(connection: Connection, answers: SimpleQueue[bytes | None]) -
         os._exit(1)
 
 
-def _work(job: Job, tasks: SimpleQueue[Any], answers: SimpleQueue[bytes | None]) -> None:
-    """Answer (epoch, index) with (epoch, batch); each epoch has a new fetcher."""
-    where = f"in DataLoader worker process {job.info.id}"
-    failure = _prepare(job, where)
-    fetch: Any = None
-    fetching = None  # the epoch of ``fetch``
-    while (task := tasks.get()) is not None:
-        epoch, index = task
-        answer: Any = failure or Ended()
-        try:
-            if failure is None and epoch != fetching:
-                fetching, fetch = epoch, None
-                fetch = job.fetcher(job.info.dataset)
-            if fetch is not None:
-                answer = fetch(index)
-        except Exception as error:
-            if isinstance(error, StopIteration) and job.iterable:
-                fetch = None
-            else:
-                answer = Failure(error, where)
-        answers.put(_pickled(epoch, answer, where))
-
-
 def _generate_state(base_seed: int, worker_id: int) -> Any:
     """PyTorch's seeds for NumPy in a worker."""
     return np.random.SeedSequence([worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]).generate_state(4)
 
 
-def _prepare(job: Job, where: str) -> Failure | None:
-    """Set seeds and one thread, and call the user's function. Returns its failure, if it failed."""
+def task_loop(
+    info: WorkerInfo,
+    base_seed: int,
+    fetcher: Callable[[Any], Callable[[Any], Any]],
+    iterable: bool,
+    init: Callable[[int], Any] | None,
+    connection: Connection,
+    answers: SimpleQueue[bytes | None],
+) -> None:
+    """Set seeds and one thread, call the user's function ``init``, and answer (epoch, index) with (epoch, batch). For
+    each epoch, ``fetcher`` makes a new function that fetches from the dataset."""
     global _info
-    _info = job.info
-    seed = job.info.seed
+    _info, where = info, f"in DataLoader worker process {info.id}"
     set_num_threads(1)
-    random.seed(seed)
-    manual_seed(seed)
-    np.random.seed(_generate_state(job.base_seed, job.info.id))
+    random.seed(info.seed)
+    manual_seed(info.seed)
+    np.random.seed(_generate_state(base_seed, info.id))
+    failure: Failure | None = None
     try:
-        if job.init is not None:
-            job.init(job.info.id)
+        if init is not None:
+            init(info.id)
     except Exception as error:
-        return Failure(error, where)
-    return None
+        failure = Failure(error, where)
+    fetch: Any = None
+    fetching = None  # the epoch of ``fetch``
+    while (task := connection.recv()) is not None:
+        epoch, index = task
+        answer: Any = failure or Ended()
+        try:
+            if failure is None and epoch != fetching:
+                fetching, fetch = epoch, None
+                fetch = fetcher(info.dataset)
+            if fetch is not None:
+                answer = fetch(index)
+        except Exception as error:
+            if isinstance(error, StopIteration) and iterable:
+                fetch = None
+            else:
+                answer = Failure(error, where)
+        answers.put(_pickled(epoch, answer, where))
 
 
 def _pickled(epoch: int, answer: Any, where: str) -> bytes:
@@ -180,14 +157,15 @@ def _pickled(epoch: int, answer: Any, where: str) -> bytes:
 
 
 class Worker:
-    """A worker process, seen from its parent, which has started the ``others`` before."""
+    """A worker process, seen from its parent, which has started the ``others`` before; ``loop`` is called with
+    the pipe of tasks and a queue for answers."""
 
-    def __init__(self, context: Any, job: Job, others: list[Worker]) -> None:
-        self.number = job.info.id
+    def __init__(self, context: Any, loop: Callable[..., None], others: list[Worker]) -> None:
+        self.number = len(others)
         self.connection, theirs = context.Pipe()
         forked = context.get_start_method() == "fork"
         inherited = [worker.connection for worker in (self, *others)] if forked else []
-        self.process = context.Process(target=run, args=(theirs, job, inherited), daemon=True)
+        self.process = context.Process(target=run, args=(theirs, loop, inherited), daemon=True)
         with warnings.catch_warnings():  # other threads of the parent are harmless: `run` needs none of them
             warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
             try:
