@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from contextlib import ContextDecorator, suppress
+from functools import partial
 from importlib import import_module
 from operator import attrgetter
 from types import ModuleType, SimpleNamespace
@@ -14,7 +15,7 @@ import numpy as np
 
 from ..autograd.mode import state
 from ..backend import Device
-from ..backend.dtype import int64
+from ..backend.dtype import bool_, int64
 from ..cuda import current_device, is_available
 from ..extension import PACKAGE
 from ..functions.conversion import target_of
@@ -24,6 +25,7 @@ from ..nn.module import Module
 from ..tensor import Tensor
 from .func import swap
 
+Message = Callable[[], Any] | None
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 # Devices ----------------------------------------------------------------------------------------------------
@@ -213,14 +215,27 @@ def _assert(condition: Any, message: Any) -> None:
         raise AssertionError(message)
 
 
-def _check(cond: bool, message: Callable[[], Any] | None = None) -> None:
-    """Raise RuntimeError where a condition is False; ``message()`` returns its text. Raises TypeError: ``cond`` is no
-    bool, or ``message`` no function."""
+def _check_with(error_type: type[Exception], cond: bool, message: Message = None) -> None:
+    """Raise an error where a condition is False. ``message``, a function without arguments, returns its text. Raises
+    TypeError: ``cond`` is no bool, or ``message`` no function."""
     if not isinstance(cond, bool):
-        hint = ". For tensors, pass bool(cond.all())" if isinstance(cond, Tensor) else ""
+        hint = ". For tensors, use torch._check_tensor_all()" if isinstance(cond, Tensor) else ""
         raise TypeError(f"cond must be a bool, but got {type(cond)}{hint}")
     if cond:
         return
     if message is not None and not callable(message):
         raise TypeError("message must be a callable")
-    raise RuntimeError(str(message()) if message else "Expected cond to be True, but got False.")
+    raise error_type(str(message()) if message else "Expected cond to be True, but got False.")
+
+
+def _check_tensor_all_with(error_type: type[Exception], cond: Tensor, message: Message = None) -> None:
+    """The same for a tensor of bools, all of which must be True."""
+    if not isinstance(cond, Tensor):
+        raise TypeError(f"cond must be a tensor, but got {type(cond)}")
+    if cond.dtype is not bool_:
+        raise TypeError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")
+    _check_with(error_type, bool(cond.all().item()), message)
+
+
+_check = partial(_check_with, RuntimeError)
+_check_tensor_all = partial(_check_tensor_all_with, RuntimeError)

@@ -114,7 +114,8 @@ torch | compat.functions: | aminmax bartlett_window bincount blackman_window buc
     logcumsumexp logdet lu lu_solve lu_unpack matrix_exp matrix_power median mode msort mvlgamma nanmean nanmedian
     nanquantile nansum orgqr ormqr pca_lowrank pdist pinverse polygamma qr quantile searchsorted sinc slogdet std_mean
     stft svd svd_lowrank tensordot triangular_solve unique_consecutive vander var_mean vdot
-torch | compat.internal: | ScriptModule _assert _check _shape_as_tensor from_dlpack get_device_module
+torch | compat.internal: | ScriptModule _assert _check _check_tensor_all
+    _check_tensor_all_with _check_with _shape_as_tensor from_dlpack get_device_module
 torch | compat.linalg: | matrix_rank
 torch | compat.native: | _chunk_cat _grouped_mm=grouped_mm _softmax_backward_data constant_pad_nd grid_sampler
     grid_sampler_2d=grid_sampler grid_sampler_3d=grid_sampler native_batch_norm native_group_norm native_layer_norm

@@ -178,6 +178,7 @@ def test_paths_that_packages_import_from() -> None:
 
 
 CONDITIONS = [(True,), (False,), (False, lambda: "text"), (1, None), (False, "no function"), (False, lambda: 3)]
+TENSORS = [([True, True], "bool"), ([True, False], "bool"), ([], "bool"), ([1, 0], "int64")]
 
 
 def outcome(function: Any, *arguments: Any) -> tuple[str, str]:
@@ -192,10 +193,19 @@ def outcome(function: Any, *arguments: Any) -> tuple[str, str]:
 @cases("arguments", CONDITIONS)
 def test_of_a_condition(arguments: tuple[Any, ...]) -> None:
     assert outcome(minigrad._check, *arguments) == outcome(torch._check, *arguments)
+    if len(arguments) == 2:
+        arguments = (IndexError, *arguments)
+        assert outcome(minigrad._check_with, *arguments) == outcome(torch._check_with, *arguments)
 
 
-def test_of_a_tensor() -> None:
-    assert outcome(minigrad._check, minigrad.ones(1))[0] == outcome(torch._check, torch.ones(1))[0] == "TypeError"
+@cases("values, dtype", TENSORS)
+def test_of_a_tensor(values: list[Any], dtype: str) -> None:
+    ours, theirs = (lib.tensor(values, dtype=getattr(lib, dtype)) for lib in (minigrad, torch))
+    assert outcome(minigrad._check_tensor_all, ours) == outcome(torch._check_tensor_all, theirs)
+    found = outcome(minigrad._check_tensor_all_with, ValueError, ours, lambda: "text")
+    assert found == outcome(torch._check_tensor_all_with, ValueError, theirs, lambda: "text")
+    assert outcome(minigrad._check, ours)[0] == outcome(torch._check, theirs)[0] == "TypeError"
+    assert outcome(minigrad._check_tensor_all, True)[0] == outcome(torch._check_tensor_all, True)[0] == "TypeError"
 
 
 # An index of one element within vmap, as masks have it -------------------------------------------------
