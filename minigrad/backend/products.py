@@ -8,7 +8,6 @@ float32 as well. Other products, and all where there are no compiled loops, are 
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import numpy as np
 

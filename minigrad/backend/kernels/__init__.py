@@ -22,7 +22,7 @@ _STEMS = [
 ]
 COMPILED_FILES = frozenset(stem for stem in _STEMS if stem.endswith("_numba"))
 CUDA_FILES = {stem.removesuffix("_cuda"): stem for stem in _STEMS if stem.endswith("_cuda")}
-CUDA_FILES |= {"relu": "relu_dropout_cuda", "linear": "linear", "rnn": "rnn"}  # CuPy runs these two as they are
+CUDA_FILES |= {"relu": "relu_dropout_cuda", "rnn": "rnn"}  # CuPy runs the latter as it is
 COMPILED_OF_EACH = dict.fromkeys(("exp", "gelu", "relu", "sigmoid", "silu", "tanh"), "elementwise_numba")
 COMPILED = {stem.removesuffix("_numba"): stem for stem in COMPILED_FILES if stem[0] != "_"} | COMPILED_OF_EACH
 del COMPILED["elementwise"]

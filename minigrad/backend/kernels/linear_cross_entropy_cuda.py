@@ -13,7 +13,7 @@ from ..dtype import Array
 from ..registry import xp
 from . import Gradients, Needs
 from ._launch import contiguous, over_rows, wide
-from .linear_cross_entropy import backward
+from .linear_cross_entropy_numba import backward
 
 __all__ = ["backward", "forward"]
 
