@@ -125,16 +125,17 @@ def _kernels(op: Any) -> Iterator[str]:
     """Links to the files of a fused op's kernels."""
     if not op.kernel:
         return
-    for label, file in (("NumPy", f"{op.kernel}.py"), ("CUDA", f"{op.kernel}_cuda.py")):
-        if (KERNELS / file).exists():
-            yield _link(label, _relative(KERNELS / file))
-    for source in _cuda_sources(op.kernel):
+    kernels = importlib.import_module("minigrad.backend.kernels")
+    for label, files in (("Numba", kernels.CPU_FILES), ("CUDA", kernels.CUDA_FILES)):
+        if op.kernel in files:
+            yield _link(label, _relative(KERNELS / f"{files[op.kernel]}.py"))
+    for source in _cuda_sources(kernels.CUDA_FILES.get(op.kernel, "")):
         yield _link(source.name, _relative(source))
 
 
-def _cuda_sources(kernel: str) -> list[Path]:
-    """The CUDA sources that a kernel's launcher names."""
-    launcher = KERNELS / f"{kernel}_cuda.py"
+def _cuda_sources(file: str) -> list[Path]:
+    """The CUDA sources that a launcher names."""
+    launcher = KERNELS / f"{file}.py"
     words = re.findall(r'"(\w+)"', launcher.read_text(encoding="utf-8")) if launcher.exists() else []
     paths = [KERNELS / f"{word}.cu" for word in dict.fromkeys(words)]
     return [path for path in paths if path.exists()]

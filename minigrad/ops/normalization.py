@@ -55,9 +55,9 @@ def _standardize_slope(g: Array, x: Array, eps: float) -> Array:
 )
 def group_norm(x: Array, weight: Array = None, bias: Array = None, groups: int = 1, eps: float = 1e-5) -> Array:
     """(x - mean) / √(variance + eps) · weight + bias over each group of channels of (N, C, ...) (Wu and He 2018)"""
-    out = reshape(_standardize(_grouped(x, groups), eps)[0], x.shape)
+    out = reshape(layer_norm(_grouped(x, groups), None, None, eps), x.shape)
     out = out if weight is None else out * by_channel(weight, x)
-    return (out if bias is None else out + by_channel(bias, x)).astype(x.dtype, copy=False)
+    return out if bias is None else out + by_channel(bias, x)
 
 
 def _grouped(x: Array, groups: int) -> Array:

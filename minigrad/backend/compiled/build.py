@@ -71,7 +71,7 @@ def compile_units(units: list[str]) -> Iterator[tuple[str, Code]]:
     known: set[Any] = set()
     for unit in units:
         if unit != CREW:
-            package = kernels.__name__ if unit in kernels.COMPILED_FILES else kernels.__name__.rpartition(".")[0]
+            package = kernels.__name__ if unit in kernels.CPU_FILES.values() else kernels.__name__.rpartition(".")[0]
             importlib.import_module(f"{package}.{unit}")
         for function in (*crew.PARTS, *loops.INLINE):
             if function not in known:

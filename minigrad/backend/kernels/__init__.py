@@ -1,14 +1,14 @@
-"""Kernels, a file each: ``NAME_numba.py`` in loops that Numba compiles, on NumPy's arrays (``backend/compiled``, the
-extra ``fast``); ``NAME_cuda.py`` and ``NAME.cu`` for CuPy; ``NAME.py`` for NumPy, where the op's definition would take
-much more time or memory.
+"""Kernels: ``NAME_numba.py`` in loops that Numba compiles, for NumPy's arrays (``backend/compiled``, the extra
+``fast``); ``NAME_cuda.py`` and ``NAME.cu`` for CuPy; ``rnn.py`` for both.
 
 A kernel computes what the op of its name does (``minigrad/ops``: its forward, and its rules for the backward pass) in
-fewer passes over memory. It is found by its file's name, and is a ``Kernel``. ``adam``, ``muon``, ``sgd``,
-``clip_grad_norm`` and ``keep_mask`` belong to no op. A file that begins with "_" is what several kernels
-share; functions of one array share ``elementwise_numba.py``.
+fewer passes over memory. It is found by its file's name, and is a ``Kernel``; a file of several has a table of them.
+``adam``, ``muon``, ``sgd``, ``clip_grad_norm`` and ``keep_mask`` belong to no op. A file that begins with "_" is what
+several kernels share.
 """
 
 import os
+from importlib import import_module
 from itertools import zip_longest
 from typing import Any, Protocol
 
@@ -17,19 +17,28 @@ from ..dtype import Array
 Needs = tuple[bool, ...]  # for each argument of the op, whether its gradient is wanted
 Gradients = tuple[Array | None, ...]  # for each argument its gradient, None where it is not wanted
 
-_STEMS = [
-    n.removesuffix(".py") for n in os.listdir(os.path.dirname(__file__)) if n.endswith(".py") and n != "__init__.py"
-]
-COMPILED_FILES = frozenset(stem for stem in _STEMS if stem.endswith("_numba"))
-CUDA_FILES = {stem.removesuffix("_cuda"): stem for stem in _STEMS if stem.endswith("_cuda")}
-CUDA_FILES |= {"relu": "relu_dropout_cuda", "rnn": "rnn"}  # CuPy runs the latter as it is
-COMPILED_OF_EACH = dict.fromkeys(("exp", "gelu", "relu", "sigmoid", "silu", "tanh"), "elementwise_numba")
-COMPILED = {stem.removesuffix("_numba"): stem for stem in COMPILED_FILES if stem[0] != "_"} | COMPILED_OF_EACH
-del COMPILED["elementwise"]
-NUMPY_NAMES = frozenset(stem for stem in _STEMS if not stem.endswith(("_cuda", "_numba")) and stem[0] != "_")
-NAMES = NUMPY_NAMES | COMPILED.keys() | CUDA_FILES.keys()
-FOR_LARGE = COMPILED_OF_EACH.keys() - {"gelu"}  # of few elements NumPy has them as soon
+_NAMES = [name.removesuffix(".py") for name in os.listdir(os.path.dirname(__file__)) if name[0] != "_"]
+_OTHERS = {"convolve_back": "convolve", "log_softmax": "softmax", "relu_dropout": "dropout", "rms_norm": "layer_norm"}
+
+
+def _files(kind: str, others: dict[str, str]) -> dict[str, str]:
+    """The file of each kernel of a kind; ``others`` have none of their own name."""
+    files = {name.removesuffix(kind): name for name in _NAMES if name.endswith(kind)}
+    return files | {name: files[of] for name, of in others.items() if of in files} | {"rnn": "rnn"}
+
+
+FOR_LARGE = frozenset(("exp", "relu", "sigmoid", "silu", "tanh"))  # of few elements NumPy has them as soon
 LEAST = 4096  # elements from which on these are tried
+CPU_FILES = _files("_numba", _OTHERS | dict.fromkeys((*FOR_LARGE, "gelu"), "elementwise"))
+del CPU_FILES["elementwise"]
+CUDA_FILES = _files("_cuda", _OTHERS | {"relu": "dropout"})
+NAMES = CPU_FILES.keys() | CUDA_FILES.keys()
+
+
+def load(name: str, file: str) -> Any:
+    """A kernel from its file."""
+    module = import_module(f"{__name__}.{file}")
+    return getattr(module, "KERNELS", {}).get(name, module)
 
 
 class Kernel(Protocol):

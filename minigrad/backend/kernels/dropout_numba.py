@@ -1,7 +1,8 @@
-"""Dropout by a mask that was drawn before, in one pass; also behind max(x, 0): relu_dropout_numba.py."""
+"""Dropout by a mask that was drawn before, in one pass; also behind max(x, 0)."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -42,3 +43,29 @@ def forward(needs: Needs, x: Array, keep: Array, scale: float, rectify: bool = F
 
 def backward(needs: Needs, saved: None, g: Array, x: None, keep: Array, scale: float) -> Gradients:
     return dropped(g, keep, scale), None, None
+
+
+@loop
+def slope(start: int, stop: int, g: Flat, y: Flat, scale: float, dx: Flat) -> None:
+    """0 where y = 0, else g · scale"""
+    g, y, dx = g[start:stop], y[start:stop], dx[start:stop]
+    factor = np.float32(scale)
+    for i in range(stop - start):
+        scaled = g[i] * factor
+        dx[i] = ZERO if y[i] == ZERO else scaled
+
+
+def relu_forward(needs: Needs, x: Array, keep: Array, scale: float) -> Any:
+    return forward(needs, x, keep, scale, True)
+
+
+def relu_backward(needs: Needs, y: Array, g: Array, x: None, keep: None, scale: float) -> Gradients:
+    g, y, dx = laid(g), laid(y), np.empty(g.shape, FLOAT32)
+    slope(g.size, grain(g.size, 12), g, y, scale, dx)
+    return dx, None, None
+
+
+KERNELS = {
+    "dropout": SimpleNamespace(forward=forward, backward=backward),
+    "relu_dropout": SimpleNamespace(forward=relu_forward, backward=relu_backward),
+}

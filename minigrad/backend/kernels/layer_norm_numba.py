@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,6 @@ def normalise(
 def forward(
     needs: Needs, x: Array, weight: Array | None, bias: Array | None, eps: float, centred: bool = True
 ) -> tuple[Array, Any]:
-    """Without ``centred`` the mean is not subtracted: RMS norm."""
     if not fits(x, weight, bias) or x.shape[-1] > _LONG:
         return NotImplemented
     x, out = laid(x), np.empty(x.shape, FLOAT32)
@@ -119,3 +119,17 @@ def backward(
     slope(count, step, laid(g), laid(x), _weight(weight, x), mean, scale, centred, out, sums, step)
     dweight, dbias = (None, None) if sums is None else sums.sum(axis=0)
     return wanted(needs, out, dweight, dbias)
+
+
+def rms_forward(needs: Needs, x: Array, weight: Array | None, eps: float) -> tuple[Array, Any]:
+    return forward(needs, x, weight, None, eps, False)
+
+
+def rms_backward(needs: Needs, saved: Any, g: Array, x: Array, weight: Array | None, eps: float) -> Gradients:
+    return *backward((*needs[:2], False), saved, g, x, weight, None, eps)[:2], None
+
+
+KERNELS = {
+    "layer_norm": SimpleNamespace(forward=forward, backward=backward),
+    "rms_norm": SimpleNamespace(forward=rms_forward, backward=rms_backward),
+}

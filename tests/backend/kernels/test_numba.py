@@ -3,13 +3,13 @@
 import itertools
 import math
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pytest
 
 from minigrad.backend import random, splitmix
+from minigrad.backend.kernels import softmax_numba
 from tests.support.cases import cases, each
 from tests.support.compiled_checks import check, close, kernel, needs_numba, run, same_bits
 from tests.support.plain_checks import normal, on_threads, plain
@@ -267,14 +267,13 @@ def test_masks_of_any_number_of_threads_are_the_same() -> None:
 def test_no_bit_depends_on_where_arrays_lie() -> None:
     """A loop that adds and writes is compiled twice: for arrays that lie apart, and for those that may overlap."""
     memory, rows = np.zeros(2000, np.float32), np.random.default_rng(0).standard_normal((5, 8), np.float32)
-    for module in ("softmax_numba", "log_softmax_numba"):
-        loops = import_module(f"minigrad.backend.kernels.{module}")
-        for loop, count in ((loops.rows, 1), (loops.slope, 2)):
-            bits = set()
-            for distance in (40, 48, 63, 64, 100, 400):
-                *inputs, out = (memory[i * distance :][:40].reshape(5, 8) for i in range(count + 1))
-                for array in inputs:
-                    array[...] = rows
-                loop(5, 5, *inputs, out)
-                bits.add(out.tobytes())
-            assert len(bits) == 1, (module, count)
+    loops = softmax_numba
+    for loop, count in ((loops.rows, 1), (loops.slope, 2), (loops.log_rows, 1), (loops.log_slope, 2)):
+        bits = set()
+        for distance in (40, 48, 63, 64, 100, 400):
+            *inputs, out = (memory[i * distance :][:40].reshape(5, 8) for i in range(count + 1))
+            for array in inputs:
+                array[...] = rows
+            loop(5, 5, *inputs, out)
+            bits.add(out.tobytes())
+        assert len(bits) == 1, loop

@@ -144,7 +144,7 @@ def test_any_number_of_threads_gives_the_same_bits(kind: str) -> None:
 @needs_numba
 def test_what_is_left_to_numpy() -> None:
     """Projections, other dtypes, and no rows."""
-    assert {"gru", "lstm"} <= kernels.COMPILED.keys()
+    assert {"gru", "lstm"} <= kernels.CPU_FILES.keys()
     args = [a.astype(np.float32) if isinstance(a, np.ndarray) else a for a in arguments("lstm", (2, 2), False)]
     forward, none = kernel("lstm", True).forward, (False,) * len(args)
     assert forward(none, *args) is not NotImplemented
