@@ -28,6 +28,21 @@ _WIDE_SPAN = 1 << 28  # from here on PyTorch takes two words an integer
 _PYTORCH_BYTES = 5056
 _53 = np.uint64((1 << 53) - 1)
 _HERE = nullcontext()
+GOLDEN, MIX = 0x9E3779B97F4A7C15, (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+
+
+def drawn(seed: int, count: int, xp: Any = np) -> Any:
+    """``count`` words of SplitMix64 (Steele, Lea and Flood 2014), uint64: hashes of the seed and their places, so that
+    any thread can draw a part, as ``kernels/dropout_numba.py`` and ``is_kept`` of ``kernels/common.cuh`` do."""
+    z = xp.arange(1, count + 1, dtype=np.uint64)
+    z *= np.uint64(GOLDEN)
+    z += np.uint64(seed)
+    z ^= z >> np.uint64(30)
+    z *= np.uint64(MIX[0])
+    z ^= z >> np.uint64(27)
+    z *= np.uint64(MIX[1])
+    z ^= z >> np.uint64(31)
+    return z
 
 
 def _state_tensor(state: Any) -> Any:
@@ -204,9 +219,9 @@ class Generator:
         if bound > 65535 or store.library() is None:
             return self.draw(shape, p).array()
         seed = self.mask_seed()
-        from .kernels import keep_mask_numba
+        from .kernels import dropout_numba
 
-        return keep_mask_numba.draw(count, bound, seed).reshape(shape)
+        return dropout_numba.draw(count, bound, seed).reshape(shape)
 
     def draw(self, shape: tuple[int, ...], p: float, xp: Any = np, on: Any = _HERE) -> Draw:
         """The mask of ``keep_mask`` as a draw that is still to be made."""
@@ -235,8 +250,6 @@ class Draw:
 
     def array(self) -> Any:
         """The mask as bools."""
-        from .splitmix import drawn  # here, as kernels need no array
-
         with self.on:
             if self.bound > 65535:
                 return self.xp.zeros(self.shape, bool)

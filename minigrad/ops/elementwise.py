@@ -116,13 +116,25 @@ def fmod(a: Array, b: Array) -> Array:
     return m.where((rest != 0) & ((rest < 0) != (a < 0)), rest - b, rest)
 
 
-@op(
-    "da = g b aᵇ⁻¹; db = g aᵇ ln a",
-    a=lambda g, a, b, shape: _power_slope(g, a, b, shape),
-    b=lambda g, a, b, out: _exponent_slope(g, a, b, out),
-    promote="same",
-    holomorphic=True,
-)
+def _power_slope(g: Array, a: Array, b: Array, shape: tuple[int, ...]) -> Array:
+    """g b aᵇ⁻¹, and 0 where b = 0 (not 0 · inf)."""
+    if isinstance(b, (int, float, complex)):
+        return zeros_of(g, shape) if b == 0 else g * (a * 2 if b == 2 else b * pow(a, b - 1))
+    return where(b == 0, 0.0, g * (b * pow(a, where(b == 0, 1.0, b - 1))))
+
+
+def _exponent_slope(g: Array, a: Array, b: Array, out: Array) -> Array:
+    """g aᵇ ln a, and 0 where a = 0 and b >= 0, as aᵇ is flat in b there; NaN where a real power has no real value."""
+    if isinstance(a, (int, float, complex)):
+        if not a:
+            return where(b.real >= 0, 0.0, g * -math.inf)
+        is_complex = bare(out).dtype.kind == "c"
+        return g * (out * (complex(np.log(complex(a))) if is_complex else math.log(a) if a > 0 else math.nan))
+    flat = (a == 0) & (b.real >= 0)
+    return where(flat, 0.0, g * (out * log(where(flat, 1.0, a))))
+
+
+@op("da = g b aᵇ⁻¹; db = g aᵇ ln a", a=_power_slope, b=_exponent_slope, promote="same", holomorphic=True)
 def pow(a: Array, b: Array) -> Array:
     """aᵇ"""
     if isinstance(b, (int, float, complex)) and b in (2, 3):  # many times as fast
@@ -132,15 +144,12 @@ def pow(a: Array, b: Array) -> Array:
     array = _array_of(a, b)
     if array.dtype.kind == "c":
         return _complex_power(xp(array).asarray(a, array.dtype), b)
-    if type(array) is np.ndarray and array.dtype.kind == "f" and _is_half(b):
+    is_half = not isinstance(b, complex) and np.ndim(b) == 0 and bool(b == 0.5)
+    if type(array) is np.ndarray and array.dtype.kind == "f" and is_half:
         a = np.asarray(a, array.dtype)  # NumPy would take the root, which is NaN of -inf and -0 of -0
         return np.where(a == -np.inf, array.dtype.type(np.inf), np.sqrt(a + 0))
     out = xp(array).power(a, b)
     return out.astype(bool) if array.dtype.kind == "b" else out
-
-
-def _is_half(b: Any) -> bool:
-    return not isinstance(b, complex) and np.ndim(b) == 0 and bool(b == 0.5)
 
 
 def _complex_power(a: Array, b: Any) -> Array:
@@ -159,28 +168,6 @@ def _integer_power(a: Array, b: Array) -> Array:
     m = xp(b)
     inverse = (m.asarray(a) == 1) + (m.asarray(a) == -1) * (1 - 2 * (b & 1))
     return m.where(b < 0, inverse, m.power(a, m.maximum(b, 0))).astype(b.dtype)
-
-
-def _power_slope(g: Array, a: Array, b: Array, shape: tuple[int, ...]) -> Array:
-    """g b aᵇ⁻¹, and 0 where b = 0 (not 0 · inf)."""
-    if isinstance(b, (int, float, complex)):
-        return zeros_of(g, shape) if b == 0 else g * (a * 2 if b == 2 else b * pow(a, b - 1))
-    return where(b == 0, 0.0, g * (b * pow(a, where(b == 0, 1.0, b - 1))))
-
-
-def _exponent_slope(g: Array, a: Array, b: Array, out: Array) -> Array:
-    """g aᵇ ln a, and 0 where a = 0 and b >= 0, as aᵇ is flat in b there; NaN where a real power has no real value."""
-    if isinstance(a, (int, float, complex)):
-        return g * (out * _logarithm(a, bare(out))) if a else where(b.real >= 0, 0.0, g * -math.inf)
-    flat = (a == 0) & (b.real >= 0)
-    return where(flat, 0.0, g * (out * log(where(flat, 1.0, a))))
-
-
-def _logarithm(a: Any, like: Array) -> Any:
-    """ln a of a number, complex where the powers of it are."""
-    if like.dtype.kind == "c":
-        return complex(np.log(complex(a)))
-    return math.log(a) if a > 0 else math.nan
 
 
 def _array_of(*operands: Any) -> Any:
@@ -219,14 +206,9 @@ rsqrt = smooth(
 )
 reciprocal = smooth("reciprocal", "1 / x", lambda x: 1 / x, "dx = −g y²", lambda g, out: -g * (out * out))
 exp = smooth("exp", "eˣ", lambda x: xp(x).exp(x), "dx = g y", lambda g, out: g * out)
-
-
-@op("dx = g y ln 2", x=lambda g, out: g * (out * math.log(2)), promote="float", holomorphic=True)
-def exp2(x: Array) -> Array:
-    """2ˣ"""
-    return xp(x).exp(x * math.log(2)) if x.dtype.kind == "c" else xp(x).exp2(x)
-
-
+exp2 = smooth(
+    "exp2", "2ˣ", lambda x: xp(x).power(x.dtype.type(2), x), "dx = g y ln 2", lambda g, out: g * (out * math.log(2))
+)
 expm1 = smooth("expm1", "eˣ - 1, exact near 0", lambda x: xp(x).expm1(x), "dx = g eˣ", lambda g, x: g * exp(x))
 log = smooth("log", "ln x", lambda x: xp(x).log(x), "dx = g / x", lambda g, x: g / x)
 # The rule divides twice, as a GPU flushes the least x times ln 2 to 0.
@@ -254,17 +236,20 @@ def times_log(a: Any, b: Any, log: str) -> Array:
 log10 = smooth("log10", "log₁₀ x", lambda x: xp(x).log10(x), "dx = g / (x ln 10)", lambda g, x: g / (x * math.log(10)))
 
 
-@op("dx = g / x + g / (1 − x), NaN where y is", x=lambda g, x: _logit_slope(g, x), promote="float", holomorphic=True)
-def logit(x: Array) -> Array:
-    """ln(x / (1 - x))"""
-    return xp(x).log(x / (1 - x))
-
-
 def _logit_slope(g: Array, x: Array) -> Array:
     """Of real x outside of [0, 1], where the logarithm has no value, NaN."""
     if bare(x).dtype.kind != "c":
         x = where((x < 0) | (x > 1), math.nan, x)
     return g / x + g / (1 - x)
+
+
+logit = smooth(
+    "logit",
+    "ln(x / (1 - x))",
+    lambda x: xp(x).log(x / (1 - x)),
+    "dx = g / x + g / (1 − x), NaN where y is",
+    _logit_slope,
+)
 
 
 @op("dx = g / (1 + x)", x=lambda g, x: g / (1 + x), promote="float", holomorphic=True)
@@ -317,14 +302,13 @@ acos = smooth(
 sinh = smooth("sinh", "sinh x", lambda x: xp(x).sinh(x), "dx = g cosh x", lambda g, x: g * cosh(x))
 cosh = smooth("cosh", "cosh x", lambda x: xp(x).cosh(x), "dx = g sinh x", lambda g, x: g * sinh(x))
 asinh = smooth("asinh", "arsinh x", lambda x: xp(x).arcsinh(x), "dx = g / √(x² + 1)", lambda g, x: g / sqrt(x * x + 1))
-
-
-@op("dx = g / √(x² − 1)", x=lambda g, x: g * (rsqrt(x - 1) * rsqrt(x + 1)), promote="float", holomorphic=True)
-def acosh(x: Array) -> Array:
-    """arcosh x"""
-    return xp(x).arccosh(x)
-
-
+acosh = smooth(
+    "acosh",
+    "arcosh x",
+    lambda x: xp(x).arccosh(x),
+    "dx = g / √(x² − 1)",
+    lambda g, x: g * (rsqrt(x - 1) * rsqrt(x + 1)),
+)
 atanh = smooth(
     "atanh", "artanh x", lambda x: xp(x).arctanh(x), "dx = g / (1 − x²)", lambda g, x: g / one_minus_square(x)
 )

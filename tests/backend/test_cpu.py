@@ -27,4 +27,4 @@ def test_conversions_share_memory() -> None:
 
 def test_every_fused_op_has_a_kernel() -> None:
     fused = {op.kernel for op in REGISTRY.values() if op.kernel}
-    assert fused == kernels.NAMES - {"adam", "clip_grad_norm", "keep_mask", "muon", "sgd"}
+    assert fused == kernels.NAMES - {"adam", "clip_grad_norm", "muon", "sgd"}

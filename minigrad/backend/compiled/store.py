@@ -20,8 +20,8 @@ import numpy as np
 from . import CREW, Code
 
 # What a transformer's training needs is made at once; each of the others when it is first asked for.
-_FIRST = "adam clip_grad_norm cross_entropy dropout elementwise keep_mask layer_norm many muon products"
-_FIRST += " scaled_dot_product_attention scatter_add_rows softmax"
+_FIRST = "cross_entropy dropout elementwise layer_norm many products scaled_dot_product_attention scatter_add_rows"
+_FIRST += " softmax"
 FIRST = (CREW, *(f"{name}_numba" for name in _FIRST.split()))
 _C_NAMES: tuple[str, ...] = ("memset", "memcpy", "memmove", "exp", "expf", "log", "logf", "log1p", "log1pf")
 _C_NAMES += ("pow", "powf", "sqrt", "sqrtf")

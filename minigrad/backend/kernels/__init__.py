@@ -2,12 +2,11 @@
 ``fast``); ``NAME_cuda.py`` and ``NAME.cu`` for CuPy; ``rnn.py`` for both.
 
 A kernel computes what the op of its name does (``minigrad/ops``: its forward, and its rules for the backward pass) in
-fewer passes over memory. It is found by its file's name, and is a ``Kernel``; a file of several has a table of them.
-``adam``, ``muon``, ``sgd``, ``clip_grad_norm`` and ``keep_mask`` belong to no op. A file that begins with "_" is what
+fewer passes over memory. It is a ``Kernel``: a file, or what a file of several has for its name in ``KERNELS``.
+``adam``, ``muon``, ``sgd`` and ``clip_grad_norm`` belong to no op. A file that begins with "_" is what
 several kernels share.
 """
 
-import os
 from importlib import import_module
 from itertools import zip_longest
 from typing import Any, Protocol
@@ -17,22 +16,42 @@ from ..dtype import Array
 Needs = tuple[bool, ...]  # for each argument of the op, whether its gradient is wanted
 Gradients = tuple[Array | None, ...]  # for each argument its gradient, None where it is not wanted
 
-_NAMES = [name.removesuffix(".py") for name in os.listdir(os.path.dirname(__file__)) if name[0] != "_"]
-_OTHERS = {"convolve_back": "convolve", "log_softmax": "softmax", "relu_dropout": "dropout", "rms_norm": "layer_norm"}
+
+def _by_name(kind: str, **files: str) -> dict[str, str]:
+    """The file of each kernel, of a table of the kernels in each file."""
+    return {name: file + kind for file, names in files.items() for name in names.split()} | {"rnn": "rnn"}
 
 
-def _files(kind: str, others: dict[str, str]) -> dict[str, str]:
-    """The file of each kernel of a kind; ``others`` have none of their own name."""
-    files = {name.removesuffix(kind): name for name in _NAMES if name.endswith(kind)}
-    return files | {name: files[of] for name, of in others.items() if of in files} | {"rnn": "rnn"}
-
-
+CPU_FILES = _by_name(
+    "_numba",
+    convolve="convolve convolve_back",
+    cross_entropy="cross_entropy",
+    dropout="dropout relu_dropout",
+    elementwise="exp gelu relu sigmoid silu tanh",
+    layer_norm="group_norm layer_norm rms_norm",
+    linear_cross_entropy="linear_cross_entropy",
+    many="adam clip_grad_norm muon sgd",
+    recurrent="gru lstm",
+    scaled_dot_product_attention="scaled_dot_product_attention",
+    scatter_add_rows="scatter_add_rows",
+    softmax="log_softmax softmax",
+)
+CUDA_FILES = _by_name(
+    "_cuda",
+    cross_entropy="cross_entropy",
+    dropout="dropout relu relu_dropout",
+    gelu="gelu",
+    layer_norm="layer_norm rms_norm",
+    linear_cross_entropy="linear_cross_entropy",
+    many="adam clip_grad_norm muon sgd",
+    rotate="rotate",
+    scaled_dot_product_attention="scaled_dot_product_attention",
+    scatter_add_rows="scatter_add_rows",
+    softmax="log_softmax softmax",
+)
+NAMES = CPU_FILES.keys() | CUDA_FILES.keys()
 FOR_LARGE = frozenset(("exp", "relu", "sigmoid", "silu", "tanh"))  # of few elements NumPy has them as soon
 LEAST = 4096  # elements from which on these are tried
-CPU_FILES = _files("_numba", _OTHERS | dict.fromkeys((*FOR_LARGE, "gelu"), "elementwise"))
-del CPU_FILES["elementwise"]
-CUDA_FILES = _files("_cuda", _OTHERS | {"relu": "dropout"})
-NAMES = CPU_FILES.keys() | CUDA_FILES.keys()
 
 
 def load(name: str, file: str) -> Any:
