@@ -264,7 +264,8 @@ def test_clipping_runs_its_loops_where_they_can(numba: Place, monkeypatch: pytes
     clip, names = numba.kernel("clip_grad_norm"), list[str]()
     for name in ("norm", "scale"):
         loop = getattr(clip, name)
-        monkeypatch.setattr(clip, name, lambda *args, name=name, loop=loop: (names.append(name), loop(*args))[1])
+        for place in (clip, many_numba):
+            monkeypatch.setattr(place, name, lambda *args, name=name, loop=loop: (names.append(name), loop(*args))[1])
     for most, expected in ((1.0, ["norm", "scale"]), (1e6, ["norm"])):
         names.clear()
         clipped(numba, [np.ones(4, "float32"), np.ones((3, 4), "float32")], most)

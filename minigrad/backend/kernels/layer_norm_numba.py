@@ -19,18 +19,9 @@ _SUMMED = 1 << 20  # bytes of a block whose columns are summed: few blocks, as t
 
 @loop
 def normalise(
-    start: int,
-    stop: int,
-    x: Rows,
-    weight: Flat,
-    bias: Flat,
-    eps: float,
-    centred: int,
-    out: Rows,
-    mean: Flat,
-    scale: Flat,
+    start: int, stop: int, x: Rows, weight: Flat, bias: Flat, eps: float, centred: int, out: Rows, stats: Rows
 ) -> None:
-    """y = (x - mean) · scale · weight + bias, where scale = 1 / √(variance + eps)."""
+    """y = (x - mean) · scale · weight + bias, where scale = 1 / √(variance + eps); ``stats`` are mean and scale."""
     width = x.shape[1]
     share = F(1.0) / F(width)
     for i in range(start, stop):
@@ -48,7 +39,7 @@ def normalise(
             for j in range(width):
                 long += np.float64(x[i, j] - middle) * np.float64(x[i, j] - middle)
             factor = F(1.0 / np.sqrt(long / width + eps))
-        mean[i], scale[i] = middle, factor
+        stats[0, i], stats[1, i] = middle, factor
         for j in range(width):
             out[i, j] = (x[i, j] - middle) * factor * weight[j] + bias[j]
 
@@ -60,10 +51,10 @@ def forward(
         return NotImplemented
     x, out = laid(x), np.empty(x.shape, FLOAT32)
     shift = np.zeros(x.shape[-1], FLOAT32) if bias is None else laid(bias)
-    mean, scale = np.empty((2, x.size // x.shape[-1]), FLOAT32)
-    count, block = len(mean), grain(len(mean), 8 * x.shape[-1])
-    normalise(count, block, x, _weight(weight, x), shift, eps, centred, out, mean, scale)
-    return out, (mean, scale, centred)
+    count = x.size // x.shape[-1]
+    stats = np.empty((2, count), FLOAT32)
+    normalise(count, grain(count, 8 * x.shape[-1]), x, _weight(weight, x), shift, eps, centred, out, stats)
+    return out, (stats, centred)
 
 
 def _weight(weight: Array | None, x: Array) -> Array:
@@ -72,17 +63,7 @@ def _weight(weight: Array | None, x: Array) -> Array:
 
 @loop
 def slope(
-    start: int,
-    stop: int,
-    g: Rows,
-    x: Rows,
-    weight: Flat,
-    mean: Flat,
-    scale: Flat,
-    centred: int,
-    out: Rows,
-    sums: Cube,
-    step: int,
+    start: int, stop: int, g: Rows, x: Rows, weight: Flat, stats: Rows, centred: int, out: Rows, sums: Cube, step: int
 ) -> None:
     """dx = scale (gw - mean(gw) - x̂ mean(gw x̂)); and each block's Σ g x̂, Σ g. Either may have no elements."""
     width = x.shape[1]
@@ -92,7 +73,7 @@ def slope(
         for j in range(width):
             sums[block, 0, j] = sums[block, 1, j] = F(0.0)
     for i in range(start, stop):
-        middle, factor = mean[i], scale[i]
+        middle, factor = stats[0, i], stats[1, i]
         if sums.size:
             for j in range(width):
                 sums[block, 0, j] += g[i, j] * ((x[i, j] - middle) * factor)
@@ -112,12 +93,12 @@ def slope(
 def backward(
     needs: Needs, saved: Any, g: Array, x: Array, weight: Array | None, bias: Array | None, eps: float
 ) -> Gradients:
-    mean, scale, centred = saved
-    width, count = x.shape[-1], len(mean)
+    stats, centred = saved
+    width, count = x.shape[-1], stats.shape[1]
     step = grain(count, 12 * width, _SUMMED)
     out = np.empty(x.shape, FLOAT32) if needs[0] else None
     sums = np.empty((-(-count // step), 2, width), FLOAT32) if needs[1] or needs[2] else None
-    slope(count, step, laid(g), laid(x), _weight(weight, x), mean, scale, centred, out, sums, step)
+    slope(count, step, laid(g), laid(x), _weight(weight, x), stats, centred, out, sums, step)
     dweight, dbias = (None, None) if sums is None else sums.sum(axis=0)
     return wanted(needs, out, dweight, dbias)
 
@@ -144,8 +125,7 @@ def normalise_groups(
     channels: int,
     eps: float,
     out: Rows,
-    mean: Flat,
-    scale: Flat,
+    stats: Rows,
 ) -> None:
     """y = (x - mean) · scale · weight + bias, where scale = 1 / √(variance + eps)."""
     width = x.shape[1]
@@ -165,15 +145,16 @@ def normalise_groups(
                 for j in range(some.size):
                     part += (some[j] - middle) * (some[j] - middle)
                 squares += float(part)
-        mean[i], scale[i] = middle, np.sqrt(F(1.0) / (F(squares) * share + F(eps)))
-        if scale[i] == F(0.0):  # the squares overflow
+        scale = np.sqrt(F(1.0) / (F(squares) * share + F(eps)))
+        if scale == F(0.0):  # the squares overflow
             squares = 0.0
             for r in range(i * size, (i + 1) * size):
                 for j in range(width):
                     squares += np.float64(x[r, j] - middle) * np.float64(x[r, j] - middle)
-            scale[i] = F(1.0 / np.sqrt(squares / (size * width) + eps))
+            scale = F(1.0 / np.sqrt(squares / (size * width) + eps))
+        stats[0, i], stats[1, i] = middle, scale
         for r in range(i * size, (i + 1) * size):
-            factor = scale[i] * weight[r % channels] if weight.size else scale[i]
+            factor = scale * weight[r % channels] if weight.size else scale
             offset = bias[r % channels] if bias.size else F(0.0)
             for j in range(width):
                 out[r, j] = (x[r, j] - middle) * factor + offset
@@ -186,11 +167,11 @@ def group_forward(
         return NotImplemented
     rows, channels, out = _rows(x), x.shape[1], np.empty(x.shape, FLOAT32)
     size = channels // groups
-    mean, scale = np.empty((2, len(rows) // size), FLOAT32)
-    block = grain(len(mean), 8 * size * rows.shape[1])
-    given = (rows, size, laid(weight), laid(bias), channels, eps)
-    normalise_groups(len(mean), block, *given, _rows(out), mean, scale)
-    return out, (mean, scale)
+    count = len(rows) // size
+    stats = np.empty((2, count), FLOAT32)
+    given = (rows, size, laid(weight), laid(bias), channels, eps, _rows(out), stats)
+    normalise_groups(count, grain(count, 8 * size * rows.shape[1]), *given)
+    return out, stats
 
 
 def _rows(x: Array) -> Array:
@@ -201,24 +182,13 @@ def _rows(x: Array) -> Array:
 
 @loop
 def group_slope(
-    start: int,
-    stop: int,
-    g: Rows,
-    x: Rows,
-    size: int,
-    weight: Flat,
-    channels: int,
-    mean: Flat,
-    scale: Flat,
-    out: Rows,
-    tilts: Flat,
-    levels: Flat,
+    start: int, stop: int, g: Rows, x: Rows, size: int, weight: Flat, channels: int, stats: Rows, out: Rows, sums: Rows
 ) -> None:
     """dx = scale (gw - mean(gw) - x̂ mean(gw x̂)); and each row's Σ g x̂, Σ g. ``out`` may have no elements."""
     width = x.shape[1]
     share = F(1.0) / F(size * width)
     for i in range(start, stop):
-        middle, factor = mean[i], scale[i]
+        middle, factor = stats[0, i], stats[1, i]
         total, total_tilt = 0.0, 0.0
         for r in range(i * size, (i + 1) * size):
             row, row_tilt = 0.0, 0.0
@@ -229,10 +199,10 @@ def group_slope(
                     crossed += slopes[j] * (some[j] - middle)
                 row += float(plain)
                 row_tilt += float(crossed)
-            levels[r], tilts[r] = F(row), F(row_tilt) * factor
+            sums[0, r], sums[1, r] = F(row_tilt) * factor, F(row)
             w = weight[r % channels] if weight.size else F(1.0)
-            total += w * levels[r]
-            total_tilt += w * tilts[r]
+            total += w * sums[1, r]
+            total_tilt += w * sums[0, r]
         level, tilt = F(total), F(total_tilt)
         if out.size == 0:
             continue
@@ -245,16 +215,13 @@ def group_slope(
 
 
 def group_backward(
-    needs: Needs, saved: Any, g: Array, x: Array, weight: Array | None, bias: Any, groups: int, eps: float
+    needs: Needs, stats: Array, g: Array, x: Array, weight: Array | None, bias: Any, groups: int, eps: float
 ) -> Gradients:
-    (mean, scale), rows = saved, _rows(x)
+    rows, count = _rows(x), stats.shape[1]
     out = np.empty(x.shape, FLOAT32) if needs[0] else None
     sums = np.empty((2, *x.shape[:2]), FLOAT32)
-    size = len(rows) // len(mean)
-    given = (_rows(g), rows, size, laid(weight), x.shape[1], mean, scale)
-    group_slope(
-        len(mean), grain(len(mean), 12 * x.size // len(mean)), *given, None if out is None else _rows(out), *sums
-    )
+    given = (rows, len(rows) // count, laid(weight), x.shape[1], stats, None if out is None else _rows(out))
+    group_slope(count, grain(count, 12 * x.size // count), _rows(g), *given, sums.reshape(2, len(rows)))
     return wanted(needs, out, *sums.sum(axis=1))
 
 
