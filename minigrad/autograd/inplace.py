@@ -107,8 +107,13 @@ def mutate(target: Viewing, op: Op, args: tuple[Any, ...], out: Array | None = N
                 args = tuple(as_it_was(target) if a is target else a for a in args)
             result = apply(op, args)
             check_fits(target, result.array, op.name)
-            if result._node is not None:
-                _keep_original(result._node, target)
+            node: Node | None = result._node
+            if node is not None and isinstance(node.saved, list) and any(a is target for a in node.saved):
+                # where a node keeps the very Variable that is about to change, let it keep a copy (no cycle then)
+                original, version_of_out = as_it_was(target), node.versions[-1]
+                node.saved = [original if a is target else a for a in node.saved]
+                node.versions = [(a._changes, a._changes[0]) for a in node.saved if isinstance(a, Viewing)]
+                node.versions += [version_of_out] if node.out is not None else []
             target.array[...] = result.array
         else:
             result = record_observed(op, args, wanted(op, args) if state.grad else 0, out)
@@ -116,17 +121,6 @@ def mutate(target: Viewing, op: Op, args: tuple[Any, ...], out: Array | None = N
         if state.grad:
             rebase(target, result)
     return target
-
-
-def _keep_original(node: Node, target: Viewing) -> None:
-    """Where a node keeps the very Variable that is about to change, let it keep a copy (no cycle then)."""
-    saved = node.saved
-    if isinstance(saved, list) and any(a is target for a in saved):
-        original, version_of_out = as_it_was(target), node.versions[-1]
-        node.saved = saved = [original if a is target else a for a in saved]
-        node.versions = [(a._changes, a._changes[0]) for a in saved if isinstance(a, Viewing)]
-        if node.out is not None:
-            node.versions.append(version_of_out)
 
 
 def as_it_was(target: Viewing) -> Viewing:

@@ -217,7 +217,9 @@ class Walk:
                 gradient = _fit(gradient, shape, dtype, target if self.useful is None else None)
             if observed:
                 watch.notify("delivered", node, i, gradient)
-            self.deliver(target, slot, gradient, not self.create and _is_new(gradient, g))
+            # what a rule has computed anew from g is ours; a Function may keep what it returns
+            is_new = g is not None and gradient is not g and gradient.base is None
+            self.deliver(target, slot, gradient, is_new and not self.create)
         if observed:
             watch.notify("passed", node, gradients)
 
@@ -231,9 +233,13 @@ class Walk:
         if node.op.backward is not None:
             return None, node.op.backward(node, sums, self.create)
         g = sums[0][0] if node.results is None else _together(node, sums, self.create)
-        if node.kernel is not None and not self.create:
-            return g, _run_kernel(node, g, saved)
-        return g, _run_rules(node, g, saved, self.create, self.useful)
+        if node.kernel is None or self.create:
+            return g, _run_rules(node, g, saved, self.create, self.useful)
+        args: list[Any] = [None] * len(node.plan.needs)  # a kernel gets None for arguments that no rule names
+        for i, a in zip(node.plan.keep, saved, strict=True):
+            args[i] = bare(a)
+        gradients = node.kernel.backward(node.plan.needs, node.residual, g, *args)
+        return g, [gradients[i] for i in node.plan.inputs]
 
 
 def _show(target: Any, hooks: Any, sums: dict[int, Sum]) -> None:
@@ -277,9 +283,11 @@ def nodes_behind(roots: Sequence[Variable]) -> list[Node]:
 
 def _together(node: Node, sums: dict[int, Sum], create: bool) -> tuple[Any, ...]:
     """The gradients of an op's several results; those that nobody used count as zero."""
-    return tuple(
-        sums[slot][0] if slot in sums else _zeros(result, create) for slot, result in enumerate(node.results or ())
-    )
+    gradients = []
+    for slot, (shape, dtype, module) in enumerate(node.results or ()):
+        zeros = None if slot in sums else module.zeros(shape, dtype)
+        gradients.append(sums[slot][0] if zeros is None else wrap(zeros) if create else zeros)
+    return tuple(gradients)
 
 
 def _run_rules(node: Node, g: Any, saved: list[Any], create: bool, useful: dict[Any, bool] | None) -> list[Any]:
@@ -298,15 +306,6 @@ def _run_rules(node: Node, g: Any, saved: list[Any], create: bool, useful: dict[
         else:
             gradients.append(None)
     return gradients
-
-
-def _run_kernel(node: Node, g: Any, saved: list[Any]) -> list[Any]:
-    """The same by the kernel that computed the result; it gets None for arguments that no rule names."""
-    args: list[Any] = [None] * len(node.plan.needs)
-    for i, a in zip(node.plan.keep, saved, strict=True):
-        args[i] = bare(a)
-    gradients = node.kernel.backward(node.plan.needs, node.residual, g, *args)
-    return [gradients[i] for i in node.plan.inputs]
 
 
 def intact(node: Node) -> list[Any]:
@@ -336,17 +335,6 @@ def _with_history(node: Node, array: Any, slot: int, place: int) -> Variable:
     if dt.has_gradient(array.dtype):
         result._node, result._slot, result._needs = node, slot, True
     return result
-
-
-def _zeros(result: tuple[tuple[int, ...], Any, Any], create: bool) -> Any:
-    shape, dtype, module = result
-    zeros = module.zeros(shape, dtype)
-    return wrap(zeros) if create else zeros
-
-
-def _is_new(gradient: Array, g: Any) -> bool:
-    """Whether a rule has computed a new array from ``g``. A Function may keep what it returns."""
-    return g is not None and gradient is not g and gradient.base is None
 
 
 def _fit(gradient: Any, shape: tuple[int, ...], dtype: Any, target: Any) -> Any:

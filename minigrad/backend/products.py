@@ -141,18 +141,13 @@ _ADDED = 4096  # rows that are added one after the other, which loses digits
 
 
 def column_sums(x: Array) -> Array:
-    """The sums of a matrix's columns."""
-    if type(x) is np.ndarray and x.size < _FEW_ELEMENTS:
-        return np.add.reduce(x)
-    return _sums_of_columns(x)
-
-
-def _sums_of_columns(x: Array) -> Array:
-    """The same by a kernel of the GPU, or as 1ᵀx: BLAS is several times faster than NumPy."""
+    """The sums of a matrix's columns: by a kernel of the GPU, or as 1ᵀx: BLAS is several times faster than NumPy."""
     if type(x) is not np.ndarray:
         from .kernels import layer_norm_cuda  # which the CPU does without
 
         return layer_norm_cuda.column_sums(x)
+    if x.size < _FEW_ELEMENTS:
+        return np.add.reduce(x)
     with blas.one_thread() as one, one:
         parts = [x[start : start + _ADDED] for start in range(0, len(x), _ADDED)]
         sums = [np.ones(len(part), x.dtype) @ part for part in parts]

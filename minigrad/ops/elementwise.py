@@ -77,12 +77,13 @@ def floor_divide(a: Array, b: Array) -> Array:
     return m.where(m.isnan(rest) & (b == 0), a / b, m.rint((a - rest) / b) - ((rest != 0) & ((rest < 0) != (b < 0))))
 
 
-@op(
-    "da = g; db = −g ⌊a / b⌋",
-    a=lambda g: g,
-    b=lambda g, a, b, out: -g * level(_whole_part(bare(a), bare(b), bare(out)), a, b),
-    promote="same",
-)
+def _remainder_slope(g: Array, a: Array, b: Array, out: Array) -> Array:
+    """-g ⌊a / b⌋, a constant: from the remainder where it is finite, else from the quotient."""
+    x, y, rest = bare(a), bare(b), bare(out)
+    return -g * level(where(isfinite(rest), round((x - rest) / y), floor_divide(x, y)), a, b)
+
+
+@op("da = g; db = −g ⌊a / b⌋", a=lambda g: g, b=_remainder_slope, promote="same")
 def remainder(a: Array, b: Array) -> Array:
     """a - ⌊a / b⌋ b, with the sign of b"""
     _check_divisor(a, b)
@@ -92,11 +93,6 @@ def remainder(a: Array, b: Array) -> Array:
         return m.remainder(a, b)
     rest = m.fmod(a, b)
     return m.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest)
-
-
-def _whole_part(a: Array, b: Array, out: Array) -> Array:
-    """⌊a / b⌋, a constant: from the remainder where it is finite, else from the quotient."""
-    return where(isfinite(out), round((a - out) / b), floor_divide(a, b))
 
 
 @op(
@@ -140,7 +136,9 @@ def pow(a: Array, b: Array) -> Array:
     if isinstance(b, (int, float, complex)) and b in (2, 3):  # many times as fast
         return a * a if b == 2 else a * a * a
     if hasattr(b, "dtype") and b.dtype.kind == "i" and holds(b < 0):
-        return _integer_power(a, b)
+        m = xp(b)  # without its fraction, it leaves 0 of b < 0 but of 1 and -1
+        inverse = (m.asarray(a) == 1) + (m.asarray(a) == -1) * (1 - 2 * (b & 1))
+        return m.where(b < 0, inverse, m.power(a, m.maximum(b, 0))).astype(b.dtype)
     array = _array_of(a, b)
     if array.dtype.kind == "c":
         return _complex_power(xp(array).asarray(a, array.dtype), b)
@@ -161,13 +159,6 @@ def _complex_power(a: Array, b: Any) -> Array:
         if b in (0.5, 1):
             return m.sqrt(a) if b == 0.5 else a.copy()
     return m.where(m.asarray(b) == 0, 1, m.exp(b * m.log(a)))
-
-
-def _integer_power(a: Array, b: Array) -> Array:
-    """aᵇ of integers, without its fraction: for b < 0 that leaves 0 but of 1 and -1."""
-    m = xp(b)
-    inverse = (m.asarray(a) == 1) + (m.asarray(a) == -1) * (1 - 2 * (b & 1))
-    return m.where(b < 0, inverse, m.power(a, m.maximum(b, 0))).astype(b.dtype)
 
 
 def _array_of(*operands: Any) -> Any:

@@ -94,11 +94,7 @@ def _rows(x: Array) -> Array:
 )
 def einsum_pair(a: Array, b: Array, subscripts: tuple[str, str, str]) -> Array:
     """Einstein's sum of two operands: the letters of a, of b and of the result, each once in its operand"""
-    return _contract(a, b, *subscripts)
-
-
-def _contract(a: Array, b: Array, left: str, right: str, result: str) -> Array:
-    """As one batched matrix product: letters in both and the result are batch, in both alone are summed."""
+    left, right, result = subscripts  # one batched product: letters in all are batch, in both operands alone are summed
     a, left = _sum_lonely(a, left, right + result)
     b, right = _sum_lonely(b, right, left + result)
     batch = [c for c in left if c in right and c in result]

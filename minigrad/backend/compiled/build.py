@@ -110,7 +110,10 @@ def _compile_unit(numba: Any, unit: str, scope: dict[str, Any]) -> Code:
             todo.append((f"{unit}.{name}", result(*[word] * function.__code__.co_argcount), function))
     else:
         found = [each for each in loops.LOOPS if each.name.rpartition(".")[0] == unit]
-        todo = [(each.name, numba.void(*[word] * 4), _adapted(numba, each, scope)) for each in found]
+        for each in found:  # a loop is part of the function that threads call
+            names = {**scope, "body": numba.njit(nogil=True, **_INNER)(each.body)}
+            exec(adapter(each), names)
+            todo.append((each.name, numba.void(*[word] * 4), names[_adapter_name(each)]))
     code: Code = {}
     for name, signature, function in todo:
         compiled = numba.cfunc(signature, error_model="numpy", fastmath=_FLAGS)(function)
@@ -120,14 +123,6 @@ def _compile_unit(numba: Any, unit: str, scope: dict[str, Any]) -> Code:
                 other.linkage = "internal"  # each object has its own, whatever another calls by the same name
         code[name] = symbol, library._codegen._tm.emit_object(library._final_module)
     return code
-
-
-def _adapted(numba: Any, each: loops.Loop, scope: dict[str, Any]) -> Any:
-    """The function that threads call, whose loop is part of it."""
-    body = numba.njit(nogil=True, **_INNER)(each.body)
-    scope = {**scope, "body": body}
-    exec(adapter(each), scope)
-    return scope[_adapter_name(each)]
 
 
 def main(arguments: list[str]) -> int:

@@ -45,7 +45,10 @@ class Library:
 
         binding.initialize_native_target()
         binding.initialize_native_asmprinter()
-        _add_symbols(binding)
+        known = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
+        for name in _C_NAMES:  # what compilers make of some loops
+            if binding.address_of_symbol(name) is None and (function := getattr(known, name, None)) is not None:
+                binding.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
         for symbol in _UNUSED:
             if binding.address_of_symbol(symbol) is None:
                 binding.add_symbol(symbol, ctypes.cast(ctypes.pythonapi.Py_FatalError, ctypes.c_void_p).value)
@@ -72,14 +75,6 @@ class Library:
     def function(self, name: str, result: Any, *arguments: Any) -> Any:
         """A function of crew.py, to be called without the GIL."""
         return ctypes.CFUNCTYPE(result, *arguments)(self.addresses[f"crew.{name}"])
-
-
-def _add_symbols(binding: Any) -> None:
-    """What machine code may call beside itself: compilers make calls of the C library of some loops."""
-    known = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
-    for name in _C_NAMES:
-        if binding.address_of_symbol(name) is None and (function := getattr(known, name, None)) is not None:
-            binding.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
 
 
 def _release_pages(name: str) -> None:

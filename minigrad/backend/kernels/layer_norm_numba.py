@@ -116,16 +116,7 @@ def rms_backward(needs: Needs, saved: Any, g: Array, x: Array, weight: Array | N
 
 @loop
 def normalise_groups(
-    start: int,
-    stop: int,
-    x: Rows,
-    size: int,
-    weight: Flat,
-    bias: Flat,
-    channels: int,
-    eps: float,
-    out: Rows,
-    stats: Rows,
+    start: int, stop: int, x: Rows, size: int, weight: Flat, bias: Flat, eps: float, out: Rows, stats: Rows
 ) -> None:
     """y = (x - mean) · scale · weight + bias, where scale = 1 / √(variance + eps)."""
     width = x.shape[1]
@@ -154,8 +145,8 @@ def normalise_groups(
             scale = F(1.0 / np.sqrt(squares / (size * width) + eps))
         stats[0, i], stats[1, i] = middle, scale
         for r in range(i * size, (i + 1) * size):
-            factor = scale * weight[r % channels] if weight.size else scale
-            offset = bias[r % channels] if bias.size else F(0.0)
+            factor = scale * weight[r % weight.size] if weight.size else scale
+            offset = bias[r % bias.size] if bias.size else F(0.0)
             for j in range(width):
                 out[r, j] = (x[r, j] - middle) * factor + offset
 
@@ -165,11 +156,10 @@ def group_forward(
 ) -> tuple[Array, Any]:
     if not fits(x, weight, bias):
         return NotImplemented
-    rows, channels, out = _rows(x), x.shape[1], np.empty(x.shape, FLOAT32)
-    size = channels // groups
+    rows, size, out = _rows(x), x.shape[1] // groups, np.empty(x.shape, FLOAT32)
     count = len(rows) // size
     stats = np.empty((2, count), FLOAT32)
-    given = (rows, size, laid(weight), laid(bias), channels, eps, _rows(out), stats)
+    given = (rows, size, laid(weight), laid(bias), eps, _rows(out), stats)
     normalise_groups(count, grain(count, 8 * size * rows.shape[1]), *given)
     return out, stats
 
@@ -182,7 +172,7 @@ def _rows(x: Array) -> Array:
 
 @loop
 def group_slope(
-    start: int, stop: int, g: Rows, x: Rows, size: int, weight: Flat, channels: int, stats: Rows, out: Rows, sums: Rows
+    start: int, stop: int, g: Rows, x: Rows, size: int, weight: Flat, stats: Rows, out: Rows, sums: Rows
 ) -> None:
     """dx = scale (gw - mean(gw) - x̂ mean(gw x̂)); and each row's Σ g x̂, Σ g. ``out`` may have no elements."""
     width = x.shape[1]
@@ -200,7 +190,7 @@ def group_slope(
                 row += float(plain)
                 row_tilt += float(crossed)
             sums[0, r], sums[1, r] = F(row_tilt) * factor, F(row)
-            w = weight[r % channels] if weight.size else F(1.0)
+            w = weight[r % weight.size] if weight.size else F(1.0)
             total += w * sums[1, r]
             total_tilt += w * sums[0, r]
         level, tilt = F(total), F(total_tilt)
@@ -209,7 +199,7 @@ def group_slope(
         level *= share
         tilt *= share * factor
         for r in range(i * size, (i + 1) * size):
-            w = weight[r % channels] if weight.size else F(1.0)
+            w = weight[r % weight.size] if weight.size else F(1.0)
             for j in range(width):
                 out[r, j] = factor * (w * g[r, j] - level - (x[r, j] - middle) * tilt)
 
@@ -220,7 +210,7 @@ def group_backward(
     rows, count = _rows(x), stats.shape[1]
     out = np.empty(x.shape, FLOAT32) if needs[0] else None
     sums = np.empty((2, *x.shape[:2]), FLOAT32)
-    given = (rows, len(rows) // count, laid(weight), x.shape[1], stats, None if out is None else _rows(out))
+    given = (rows, len(rows) // count, laid(weight), stats, None if out is None else _rows(out))
     group_slope(count, grain(count, 12 * x.size // count), _rows(g), *given, sums.reshape(2, len(rows)))
     return wanted(needs, out, *sums.sum(axis=1))
 
