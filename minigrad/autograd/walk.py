@@ -217,9 +217,9 @@ class Walk:
                 gradient = _fit(gradient, shape, dtype, target if self.useful is None else None)
             if observed:
                 watch.notify("delivered", node, i, gradient)
-            # what a rule has computed anew from g is ours; a Function may keep what it returns
-            is_new = g is not None and gradient is not g and gradient.base is None
-            self.deliver(target, slot, gradient, is_new and not self.create)
+            # an array that a rule has computed anew from g is ours; a Function may keep what it returns
+            is_ours = not self.create and g is not None and gradient is not g and gradient.base is None
+            self.deliver(target, slot, gradient, is_ours)
         if observed:
             watch.notify("passed", node, gradients)
 

@@ -181,52 +181,6 @@ class UntypedStorage:
         return id(self._owner)
 
 
-class TypedStorage:
-    """A storage as elements of a dtype: PyTorch's older form.
-
-    Args:
-        wrap_storage: the bytes.
-        dtype: of the elements.
-    """
-
-    def __init__(self, *, wrap_storage: UntypedStorage, dtype: Any) -> None:
-        self._untyped_storage, self.dtype = wrap_storage, dt.as_dtype(dtype)
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("array", "shown") or name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self._untyped_storage, name)
-
-    def untyped(self) -> UntypedStorage:
-        """The bytes."""
-        return self._untyped_storage
-
-    def element_size(self) -> int:
-        """Bytes an element."""
-        return self.dtype.itemsize
-
-    def size(self) -> int:
-        """The number of elements."""
-        return self._untyped_storage.nbytes() // self.dtype.itemsize
-
-    __len__ = size
-
-    def _elements(self) -> Any:
-        return self._untyped_storage.shown(self.dtype, 0, None, None)
-
-    def tolist(self) -> list[Any]:
-        """The elements as Python numbers."""
-        return list(self._elements().tolist())
-
-    def __getitem__(self, index: int) -> Any:
-        if isinstance(index, slice):
-            raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
-        return self._elements()[index].item()
-
-    def __setitem__(self, index: int, value: Any) -> None:
-        self._elements()[index] = value
-
-
 def owner(array: Any) -> Any:
     """The array whose memory a view shows."""
     while hasattr(getattr(array, "base", None), "dtype"):

@@ -36,6 +36,7 @@ nothing records a program; save the state dict with minigrad.save | export.Dim e
 nothing records a program; save the state dict, which PyTorch loads, and export from there | onnx.*
 nothing records a program; use the public functions | _C.Block _C.Graph _C.Node _C.Value
 pad the sequences: nn.utils.rnn.pad_sequence | _nested_* jagged nested
+a tensor's memory is bytes; use untyped_storage() | Tensor.storage
 tensors share NumPy's memory; use x.numpy() or x.data_ptr() | *Storage StorageBase
 there are no CUDA graphs; call the function itself | cuda.CUDAGraph cuda.graph cuda.graph_pool_handle cuda.graphs
     cuda.make_graphed_callables

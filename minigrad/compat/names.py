@@ -112,7 +112,7 @@ torch | minigrad | torch
 torch | =builtins: | sym_float=float sym_int=int sym_max=max sym_min=min
 torch | =operator: | sym_not=not_
 torch | backend.dtype: | cdouble=complex128 cfloat=complex64
-torch | backend.storage: | TypedStorage UntypedStorage
+torch | backend.storage: | UntypedStorage
 torch | compat.anomaly: | is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled=set_detect_anomaly
 torch | compat.autocast: | autocast clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype
     get_autocast_gpu_dtype is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled

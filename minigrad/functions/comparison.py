@@ -11,7 +11,7 @@ from ..backend import of
 from ..backend.dtype import channels_last, channels_last_3d
 from ..backend.order import is_channels_last
 from ..backend.registry import address
-from ..backend.storage import TypedStorage, UntypedStorage, owner
+from ..backend.storage import UntypedStorage, owner
 from ..tensor import Size, Tensor
 from .arguments import axis, raw
 from .define import attached, attribute, function, method
@@ -134,7 +134,7 @@ def is_tensor(obj: Any) -> bool:
 @function
 def is_storage(obj: Any) -> bool:
     """Whether an object is a tensor's memory."""
-    return isinstance(obj, UntypedStorage | TypedStorage)
+    return isinstance(obj, UntypedStorage)
 
 
 @function
@@ -150,12 +150,6 @@ def result_type(tensor: Any, other: Any) -> Any:
 def untyped_storage(input: Tensor) -> UntypedStorage:
     """The memory that the tensor shows, as bytes."""
     return UntypedStorage.behind(input.array)
-
-
-@method(free=False)
-def storage(input: Tensor) -> TypedStorage:
-    """The memory that the tensor shows, as elements of its dtype."""
-    return TypedStorage(wrap_storage=UntypedStorage.behind(input.array), dtype=input.dtype)
 
 
 @method(free=False)

@@ -142,8 +142,7 @@ def pow(a: Array, b: Array) -> Array:
     array = _array_of(a, b)
     if array.dtype.kind == "c":
         return _complex_power(xp(array).asarray(a, array.dtype), b)
-    is_half = not isinstance(b, complex) and np.ndim(b) == 0 and bool(b == 0.5)
-    if type(array) is np.ndarray and array.dtype.kind == "f" and is_half:
+    if type(array) is np.ndarray and array.dtype.kind == "f" and np.ndim(b) == 0 and b == 0.5:
         a = np.asarray(a, array.dtype)  # NumPy would take the root, which is NaN of -inf and -0 of -0
         return np.where(a == -np.inf, array.dtype.type(np.inf), np.sqrt(a + 0))
     out = xp(array).power(a, b)

@@ -41,7 +41,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "range": (0, 2),
 }
 # These give no tensor, need a file, or set a state.
-OTHERS = {"TypedStorage", "autocast", "from_file", "set_autocast_dtype", "set_default_dtype"}
+OTHERS = {"autocast", "from_file", "set_autocast_dtype", "set_default_dtype"}
 PLACES: dict[str, Callable[[Any], Any]] = {
     "": lambda t: t,
     "Tensor": lambda t: t.Tensor,
