@@ -96,21 +96,6 @@ def _sum_runs(g: Array, shape: Shape, repeats: Any, dim: int) -> Array:
     return index_add(shape, dim, source, g)
 
 
-@op(
-    "dx = Σ g over the elements that show a place in memory",
-    x=lambda g, x, size, stride, offset: _strided_back(g, bare(x), size, stride, offset),
-    view=True,
-)
-def as_strided(x: Array, size: Shape, stride: Shape, offset: int) -> Array:
-    """Elements of the memory that x lies in by sizes, steps and a start, in elements: a view where a NumPy array is all
-    of that memory, in order, and else a copy"""
-    if type(x) is np.ndarray and x.flags.c_contiguous and x.size == owner(x).size:
-        steps = tuple(n * x.itemsize for n in stride)
-        return np.ndarray(size, x.dtype, x.reshape(-1).view(np.uint8), offset * x.itemsize, steps)
-    memory = owner(x).ravel(order="K").view(x.dtype)
-    return memory[strided_places(xp(x), size, stride, offset)]
-
-
 def place_in_memory(x: Array) -> tuple[int, int]:
     """The place of x's first element in the memory it lies in, and how many elements that has."""
     memory = owner(x)
@@ -131,23 +116,21 @@ def strided_places(m: Any, size: Shape, stride: Shape, offset: int) -> Array:
 
 def _strided_back(g: Array, x: Array, size: Shape, stride: Shape, offset: int) -> Array:
     """To each element of x the gradients of those that show its place in memory."""
+    x = bare(x)
     m, (start, length) = xp(x), place_in_memory(x)
     memory = put_back(wide(g), (length,), (strided_places(m, size, stride, offset),))
     return getitem(memory, (strided_places(m, x.shape, tuple(n // x.itemsize for n in x.strides), start),))
 
 
-@op(
-    "dx = Σ g over the windows that hold an element",
-    x=lambda g, shape, dim, size, step: _refold(g, shape, dim, size, step),
-)
-def unfold(x: Array, dim: int, size: int, step: int) -> Array:
-    """Windows of ``size`` elements along an axis, every ``step`` (a copy): the axis counts the windows, a new
-    last axis their elements"""
-    m = xp(x)
-    count = (x.shape[dim] - size) // step + 1
-    places = (m.arange(count) * step)[:, None] + m.arange(size)
-    taken = m.take(x, places.reshape(-1), axis=dim)
-    return m.moveaxis(taken.reshape(*x.shape[:dim], count, size, *x.shape[dim + 1 :]), dim + 1, -1)
+@op("dx = Σ g over the elements that show a place in memory", x=_strided_back, view=True)
+def as_strided(x: Array, size: Shape, stride: Shape, offset: int) -> Array:
+    """Elements of the memory that x lies in by sizes, steps and a start, in elements: a view where a NumPy array is all
+    of that memory, in order, and else a copy"""
+    if type(x) is np.ndarray and x.flags.c_contiguous and x.size == owner(x).size:
+        steps = tuple(n * x.itemsize for n in stride)
+        return np.ndarray(size, x.dtype, x.reshape(-1).view(np.uint8), offset * x.itemsize, steps)
+    memory = owner(x).ravel(order="K").view(x.dtype)
+    return memory[strided_places(xp(x), size, stride, offset)]
 
 
 def _refold(g: Array, shape: Shape, dim: int, size: int, step: int) -> Array:
@@ -157,3 +140,14 @@ def _refold(g: Array, shape: Shape, dim: int, size: int, step: int) -> Array:
     merged = reshape(permute(g, order), (*shape[:dim], count * size, *shape[dim + 1 :]))
     places = (m.arange(count) * step)[:, None] + m.arange(size)
     return index_add(shape, dim, places.reshape(-1), merged)
+
+
+@op("dx = Σ g over the windows that hold an element", x=_refold)
+def unfold(x: Array, dim: int, size: int, step: int) -> Array:
+    """Windows of ``size`` elements along an axis, every ``step`` (a copy): the axis counts the windows, a new
+    last axis their elements"""
+    m = xp(x)
+    count = (x.shape[dim] - size) // step + 1
+    places = (m.arange(count) * step)[:, None] + m.arange(size)
+    taken = m.take(x, places.reshape(-1), axis=dim)
+    return m.moveaxis(taken.reshape(*x.shape[:dim], count, size, *x.shape[dim + 1 :]), dim + 1, -1)

@@ -14,32 +14,6 @@ from .reduction import sum_to
 from .shape import broadcast_to, reshape, transpose, unsqueeze
 
 
-@op(
-    "da = g bᵀ; db = aᵀ g",
-    a=lambda g, a, b: _left(g, a, b),
-    b=lambda g, a, b: _right(g, a, b),
-    promote="same",
-    holomorphic=True,
-)
-def matmul(a: Array, b: Array) -> Array:
-    """a b over the last two axes, leading axes broadcast; a vector is a row (left) or a column (right)"""
-    if a.ndim == 0 or b.ndim == 0:
-        raise RuntimeError(f"matmul: both arguments need at least one axis, given shapes {a.shape} and {b.shape}")
-    inner, rows = a.shape[-1], b.shape[0 if b.ndim == 1 else -2]
-    if inner != rows:
-        raise RuntimeError(
-            f"matmul: mat1 and mat2 shapes cannot be multiplied ({_lengths(a)} and {_lengths(b)}): the last axis of "
-            f"the first ({inner}) must equal the {'' if b.ndim == 1 else 'last but one '}axis of the second ({rows})"
-        )
-    if b.ndim == 2 and a.ndim > 2 and a.size:  # one large product instead of many small ones
-        return products.matmul(a.reshape(-1, inner), b).reshape(*a.shape[:-1], b.shape[1])
-    return products.matmul(a, b)
-
-
-def _lengths(x: Array) -> str:
-    return "x".join(map(str, x.shape))
-
-
 def _left(g: Array, a: Array, b: Array) -> Array:
     """g bᵀ, with a vector's missing axis put in and taken out again."""
     if len(b.shape) == 1:
@@ -58,6 +32,23 @@ def _right(g: Array, a: Array, b: Array) -> Array:
     if len(b.shape) == 2 and len(a.shape) > 2:
         return matmul(transpose(_rows(a), 0, 1), _rows(g))
     return matmul(transpose(a, -1, -2), g)
+
+
+@op("da = g bᵀ; db = aᵀ g", a=_left, b=_right, promote="same", holomorphic=True)
+def matmul(a: Array, b: Array) -> Array:
+    """a b over the last two axes, leading axes broadcast; a vector is a row (left) or a column (right)"""
+    if a.ndim == 0 or b.ndim == 0:
+        raise RuntimeError(f"matmul: both arguments need at least one axis, given shapes {a.shape} and {b.shape}")
+    inner, rows = a.shape[-1], b.shape[0 if b.ndim == 1 else -2]
+    if inner != rows:
+        lengths = ["x".join(map(str, x.shape)) for x in (a, b)]
+        raise RuntimeError(
+            f"matmul: mat1 and mat2 shapes cannot be multiplied ({lengths[0]} and {lengths[1]}): the last axis of "
+            f"the first ({inner}) must equal the {'' if b.ndim == 1 else 'last but one '}axis of the second ({rows})"
+        )
+    if b.ndim == 2 and a.ndim > 2 and a.size:  # one large product instead of many small ones
+        return products.matmul(a.reshape(-1, inner), b).reshape(*a.shape[:-1], b.shape[1])
+    return products.matmul(a, b)
 
 
 @op(

@@ -61,13 +61,12 @@ def compile_units(units: list[str]) -> Iterator[tuple[str, Code]]:
     from llvmlite import binding
     from numba.extending import register_jitable
 
-    from . import intrinsics, layout, native
+    from . import functions, intrinsics, native
 
     warnings.simplefilter("ignore", numba.NumbaWarning)
-    _leave_out()
     if hasattr(binding, "initialize_native_asmparser"):
         binding.initialize_native_asmparser()
-    scope = {**vars(layout), **vars(native), **intrinsics.register()}
+    scope = {**vars(functions), **vars(native), **intrinsics.register()}
     known: set[Any] = set()
     for unit in units:
         if unit != CREW:
@@ -78,27 +77,6 @@ def compile_units(units: list[str]) -> Iterator[tuple[str, Code]]:
                 register_jitable(**_INNER)(function)
                 known.add(function)
         yield unit, _compile_unit(numba, unit, scope)
-
-
-def _leave_out() -> None:
-    """Spare what Numba does for functions that are called at once: nothing runs here. And a loop becomes part of its
-    adapter, where it is optimised."""
-    from numba import _dynfunc
-    from numba.core import codegen, cpu
-
-    optimise = codegen.CPUCodeLibrary._optimize_final_module
-
-    def optimise_once(library: Any) -> None:
-        if library.name not in {each.body.__name__ for each in loops.LOOPS}:
-            optimise(library)
-
-    def not_callable(_context: Any, library: Any, description: Any, environment: Any) -> Any:
-        return _dynfunc.make_function(description.lookup_module(), library.name, "", 0, environment, (library,))
-
-    codegen.CPUCodeLibrary._optimize_final_module = optimise_once
-    codegen.JITCodeLibrary._finalize_specific = lambda library: None
-    codegen.JITCodeLibrary.get_pointer_to_function = lambda library, name: library._ensure_finalized() or 0
-    cpu.CPUContext.get_executable = not_callable
 
 
 def _compile_unit(numba: Any, unit: str, scope: dict[str, Any]) -> Code:

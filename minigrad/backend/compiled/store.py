@@ -145,7 +145,7 @@ def is_wanted() -> bool:
 
 
 def _has_known_layout() -> bool:
-    """Whether an array's fields are where ``layout.py`` says."""
+    """Whether an array's fields are where ``functions.py`` says."""
     probe = np.zeros((3, 5), np.float32)[:, ::2]
     fields = (ctypes.c_int64 * 7).from_address(id(probe) + object.__basicsize__)
     at = probe.__array_interface__["data"][0]

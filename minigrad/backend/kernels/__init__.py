@@ -25,11 +25,10 @@ def _by_name(kind: str, **files: str) -> dict[str, str]:
 CPU_FILES = _by_name(
     "_numba",
     convolve="convolve convolve_back",
-    cross_entropy="cross_entropy",
+    cross_entropy="cross_entropy linear_cross_entropy",
     dropout="dropout relu_dropout",
     elementwise="exp gelu relu sigmoid silu tanh",
     layer_norm="group_norm layer_norm rms_norm",
-    linear_cross_entropy="linear_cross_entropy",
     many="adam clip_grad_norm muon sgd",
     recurrent="gru lstm",
     scaled_dot_product_attention="scaled_dot_product_attention",
@@ -38,13 +37,10 @@ CPU_FILES = _by_name(
 )
 CUDA_FILES = _by_name(
     "_cuda",
-    cross_entropy="cross_entropy",
-    dropout="dropout relu relu_dropout",
-    gelu="gelu",
+    cross_entropy="cross_entropy linear_cross_entropy",
+    elementwise="dropout gelu relu relu_dropout rotate",
     layer_norm="layer_norm rms_norm",
-    linear_cross_entropy="linear_cross_entropy",
     many="adam clip_grad_norm muon sgd",
-    rotate="rotate",
     scaled_dot_product_attention="scaled_dot_product_attention",
     scatter_add_rows="scatter_add_rows",
     softmax="log_softmax softmax",

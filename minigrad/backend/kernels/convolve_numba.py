@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import blas
-from ..compiled.layout import at
+from ..compiled.functions import at
 from ..compiled.loops import FLOAT32, Flat, Indices, Strided, fits, inline, laid, loop, scratch
 from ..compiled.native import row, sgemm
 from ..dtype import Array

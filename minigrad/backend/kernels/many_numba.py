@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import blas
 from ..compiled.crew import DTYPE, FLAGS
-from ..compiled.layout import HEAD, at, volume
+from ..compiled.functions import HEAD, at, volume
 from ..compiled.loops import FLOAT32, Flat, Indices, Rows, inline, loop, scratch
 from ..compiled.native import row, sgemm, word
 from ..dtype import Array

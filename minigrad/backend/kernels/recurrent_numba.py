@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import blas
-from ..compiled.functions import sigmoid, tanh
-from ..compiled.layout import at
+from ..compiled.functions import at, sigmoid, tanh
 from ..compiled.loops import FLOAT32, Flat, Indices, Strided, inline, laid, loop
 from ..compiled.native import row, sgemm
 from ..dtype import Array

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import blas
-from ..compiled.functions import exp
-from ..compiled.layout import at, length, step
+from ..compiled.functions import at, exp, length, step
 from ..compiled.loops import FLOAT32, Flat, Strided, fits, inline, loop, scratch
 from ..compiled.native import flags, row, sgemm
 from ..dtype import Array

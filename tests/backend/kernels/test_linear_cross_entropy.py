@@ -9,7 +9,7 @@ import pytest
 
 import minigrad
 from minigrad.backend import parallel
-from minigrad.backend.kernels import linear_cross_entropy_numba as linear_cross_entropy
+from minigrad.backend.kernels import cross_entropy_numba as linear_cross_entropy
 from minigrad.nn import functional as F
 from tests.support.cases import cases
 from tests.support.compiled_checks import TOLERANCE, check, close, needs_numba, run
