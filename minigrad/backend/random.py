@@ -45,17 +45,6 @@ def drawn(seed: int, count: int, xp: Any = np) -> Any:
     return z
 
 
-def _state_tensor(state: Any) -> Any:
-    """A state as what ``get_state`` returns: tensor.py makes it a tensor by ``states_are``."""
-    return state
-
-
-def states_are(make: Any) -> None:
-    """Let ``get_state`` return ``make(array)``: tensor.py, which stands above this file, makes it a Tensor."""
-    global _state_tensor
-    _state_tensor = make
-
-
 class _Streams:
     """Both streams of one seed. A new seed or state is a new object, so no thread sees half of a change.
 
@@ -91,6 +80,8 @@ class Generator:
     tensor([0, 1, 3, 2])
     """
 
+    as_state: Any = staticmethod(lambda array: array)  # tensor.py, which stands above this file, makes it a Tensor
+
     def __init__(self, device: Any = "cpu") -> None:
         self.device = Device(device)
         self.manual_seed(67280421310721)
@@ -119,7 +110,7 @@ class Generator:
         tail = struct.pack("<dddi4xf?3x", 0.0, *(spare or [0.0]), 0.0, len(spare), 0.0, False)
         masks = streams.masks.state["state"]["state"]
         parts = (head, twister["key"].astype("<u8").tobytes(), tail, masks.astype("<u8").tobytes())
-        return _state_tensor(np.frombuffer(b"".join(parts), np.uint8).copy())
+        return self.as_state(np.frombuffer(b"".join(parts), np.uint8).copy())
 
     def set_state(self, new_state: Any) -> Generator:
         """Go to a position that ``get_state`` returned, of this library or of PyTorch. Raises RuntimeError: it is no

@@ -13,7 +13,7 @@ from ...backend.dtype import kind_of, uint8
 from ...backend.order import is_channels_last
 from ...backend.window import Taps
 from ...functions.arguments import rounded_once
-from ...ops.pooling import resample
+from ...ops.convolution import resample
 from ...tensor import Tensor, apply
 from ._spatial import laid_as, tuple_of
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d

@@ -12,7 +12,7 @@ from ....functions.arguments import rounded_once
 from ....functions.random import rand
 from ....nn.functional._spatial import Axes, Each, over, tuple_of
 from ....nn.functional.pooling import Step, _avg_pool, _picked
-from ....ops import pooling as ops
+from ....ops import convolution as ops
 from ....ops.elementwise import only
 from ....tensor import Tensor
 
