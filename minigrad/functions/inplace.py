@@ -6,11 +6,9 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from ..autograd.inplace import at_once, mutate, overwritten
-from ..autograd.mode import state
+from ..autograd.inplace import at_once, mutate
 from ..autograd.tape import Variable
 from ..backend import xp
-from ..backend.dtype import NUMBERS
 from ..backend.storage import UntypedStorage, owner
 from ..ops import elementwise as e
 from ..ops.joining import place_in_memory
@@ -47,8 +45,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
     """
     if isinstance(value, Tensor) and value.array.ndim:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
-    if value.__class__ not in NUMBERS or not overwritten(input, value):
-        input[...] = value
+    input[...] = value
     return input
 
 
@@ -66,7 +63,7 @@ def zero_(input: Tensor) -> Tensor:
     >>> mg.ones(3).zero_()
     tensor([0., 0., 0.])
     """
-    return input if overwritten(input, 0) else fill_(input, 0)
+    return fill_(input, 0)
 
 
 @method(free=False)
@@ -77,9 +74,7 @@ def copy_(input: Tensor, other: Tensor, non_blocking: bool = False) -> Tensor:
     tensor([[1., 2.],
             [1., 2.]])
     """
-    new, old, recorded = other.array, input.array, state.grad and other._wanted()
-    if recorded or new.dtype is not old.dtype or type(new) is not type(old) or not overwritten(input, new):
-        input[...] = other.to(dtype=input.dtype, device=input.device)
+    input[...] = other.to(dtype=input.dtype, device=input.device)
     return input
 
 
