@@ -6,7 +6,6 @@ meaning), and ``of(array)`` for the rest: an object with the attributes of ``Bac
 
 from . import cpu
 from .device import Device as Device
-from .kernels import Kernel as Kernel
 from .registry import ARRAY_TYPES as ARRAY_TYPES
 from .registry import Backend as Backend
 from .registry import check_indices as check_indices

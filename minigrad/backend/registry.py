@@ -12,7 +12,6 @@ import numpy as np
 from . import device as _device
 from .device import Device
 from .dtype import Array
-from .kernels import Kernel
 
 
 class Backend(Protocol):
@@ -38,7 +37,7 @@ class Backend(Protocol):
     def later(self, array: Array) -> Callable[[], np.ndarray[Any, Any]]:
         """Begin a copy in NumPy's memory, and return a function that waits for it, and for nothing after it."""
 
-    def kernels(self, name: str) -> tuple[Kernel, ...]:
+    def kernels(self, name: str) -> tuple[Any, ...]:
         """The fused kernels of that name, the fastest first: where none takes the arguments, the plain definition
         runs."""
 

@@ -2,14 +2,24 @@
 ``fast``); ``NAME_cuda.py`` and ``NAME.cu`` for CuPy; ``rnn.py`` for both.
 
 A kernel computes what the op of its name does (``minigrad/ops``: its forward, and its rules for the backward pass) in
-fewer passes over memory. It is a ``Kernel``: a file, or what a file of several has for its name in ``KERNELS``.
-``adam``, ``muon``, ``sgd`` and ``clip_grad_norm`` belong to no op. A file that begins with "_" is what
-several kernels share.
+fewer passes over memory. It is a file, or what a file of several has for its name in ``KERNELS``, with two functions:
+
+    forward(needs, *args)             the op's result, and whatever ``backward`` wants kept; NotImplemented for
+                                      arguments that it does not take
+    backward(needs, saved, g, *args)  for each argument its gradient, from that of the result; None where it is
+                                      not wanted
+
+``args`` are the op's arguments in the order of its forward; ``backward`` gets those that the op's rules name, and None
+for all others. What ``needs`` does not ask for is neither computed nor kept. Before a call in bfloat16,
+``takes(*arrays)``, which a kernel may have, says whether ``forward`` will take them.
+
+``adam``, ``muon``, ``sgd`` and ``clip_grad_norm`` belong to no op. A file that begins with "_" is what several kernels
+share.
 """
 
 from importlib import import_module
 from itertools import zip_longest
-from typing import Any, Protocol
+from typing import Any
 
 from ..dtype import Array
 
@@ -54,21 +64,6 @@ def load(name: str, file: str) -> Any:
     """A kernel from its file."""
     module = import_module(f"{__name__}.{file}")
     return getattr(module, "KERNELS", {}).get(name, module)
-
-
-class Kernel(Protocol):
-    """A fused forward and its gradient: a module of this folder satisfies it.
-
-    ``args`` are the op's arguments, arrays and attributes, in the order of its forward; ``backward`` gets those that
-    the op's rules name, and None for all others. What ``needs`` does not ask for is neither computed nor kept.
-    Before a call in bfloat16, ``takes(*arrays)``, which a kernel may have, says whether ``forward`` will take them.
-    """
-
-    def forward(self, needs: Needs, *args: Any) -> tuple[Any, Any]:
-        """The op's result, and whatever ``backward`` wants kept; NotImplemented for arguments that it does not take."""
-
-    def backward(self, needs: Needs, saved: Any, g: Array, *args: Any) -> Gradients:
-        """The gradients from that of the result, ``g``."""
 
 
 def wanted(needs: Needs, *gradients: Array | None) -> Gradients:
