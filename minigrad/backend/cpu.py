@@ -41,10 +41,8 @@ class NumpyBackend:
     @staticmethod
     @cache
     def kernels(name: str) -> tuple[Any, ...]:
-        file = kernels.CPU_FILES.get(name, "")
-        if not file or (file.endswith("_numba") and store.library(file) is None):
-            return ()
-        return (kernels.load(name, file),)
+        file = kernels.CPU_FILES.get(name)
+        return (kernels.load(name, file),) if file and store.library(file) else ()
 
     def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> np.ndarray[Any, Any]:
         return random.default_generator.keep_mask(shape, p)

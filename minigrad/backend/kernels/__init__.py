@@ -1,5 +1,5 @@
 """Kernels: ``NAME_numba.py`` in loops that Numba compiles, for NumPy's arrays (``backend/compiled``, the extra
-``fast``); ``NAME_cuda.py`` and ``NAME.cu`` for CuPy; ``rnn.py`` for both.
+``fast``); ``NAME_cuda.py`` and ``NAME.cu`` for CuPy.
 
 A kernel computes what the op of its name does (``minigrad/ops``: its forward, and its rules for the backward pass) in
 fewer passes over memory. It is a file, or what a file of several has for its name in ``KERNELS``, with two functions:
@@ -29,7 +29,7 @@ Gradients = tuple[Array | None, ...]  # for each argument its gradient, None whe
 
 def _by_name(kind: str, **files: str) -> dict[str, str]:
     """The file of each kernel, of a table of the kernels in each file."""
-    return {name: file + kind for file, names in files.items() for name in names.split()} | {"rnn": "rnn"}
+    return {name: file + kind for file, names in files.items() for name in names.split()}
 
 
 CPU_FILES = _by_name(
