@@ -690,7 +690,6 @@ __all__ = [
     "SymFloat",
     "SymInt",
     "TensorType",
-    "TypedStorage",
     "UntypedStorage",
     "abs_",
     "accelerator",
@@ -1647,7 +1646,6 @@ SymBool: Any
 SymFloat: Any
 SymInt: Any
 TensorType: Any
-TypedStorage: Any
 UntypedStorage: Any
 abs_: Any
 accelerator: Any
