@@ -96,7 +96,11 @@ def _rules(op: Any) -> Iterator[str]:
 
 
 def _expression(rule: str) -> str:
-    """What a rule, a lambda, returns, in one line."""
+    """What a rule returns, in one line: a lambda's expression, or a function's call."""
+    if rule.startswith("def "):
+        function = ast.parse(rule).body[0]
+        assert isinstance(function, ast.FunctionDef)
+        return f"{function.name}({', '.join(a.arg for a in function.args.args)})"
     text = f"({rule}\n)"
     body = next(node.body for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Lambda))
     return " ".join((ast.get_source_segment(text, body) or "").split())
