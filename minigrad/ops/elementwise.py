@@ -124,8 +124,10 @@ def _exponent_slope(g: Array, a: Array, b: Array, out: Array) -> Array:
     if isinstance(a, (int, float, complex)):
         if not a:
             return where(b.real >= 0, 0.0, g * -math.inf)
-        is_complex = bare(out).dtype.kind == "c"
-        return g * (out * (complex(np.log(complex(a))) if is_complex else math.log(a) if a > 0 else math.nan))
+        number: Any = a
+        if bare(out).dtype.kind == "c":
+            return g * (out * complex(np.log(complex(number))))
+        return g * (out * (math.log(number) if number > 0 else math.nan))
     flat = (a == 0) & (b.real >= 0)
     return where(flat, 0.0, g * (out * log(where(flat, 1.0, a))))
 

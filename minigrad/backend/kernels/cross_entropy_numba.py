@@ -148,14 +148,14 @@ def linear_forward(
         losses[some], saved = forward(_SLOPE, *about)
         if any(needs):
             g = np.full(len(losses[some]), share, x.dtype)
-            slope = backward(_SLOPE, saved, g, *about)[0]
+            dz: Any = backward(_SLOPE, saved, g, *about)[0]
             dx, dweight, dbias = gradients
             if dx is not None:
-                dx[counted[some]] = matmul(slope, weight)
+                dx[counted[some]] = matmul(dz, weight)
             if dweight is not None:
-                dweight += matmul(slope.T, rows[some])
+                dweight += matmul(dz.T, rows[some])
             if dbias is not None:
-                dbias += column_sums(slope)
+                dbias += column_sums(dz)
     return np.asarray(losses.sum() * share, dtype=x.dtype), gradients
 
 
