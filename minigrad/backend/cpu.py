@@ -41,8 +41,10 @@ class NumpyBackend:
     @staticmethod
     @cache
     def kernels(name: str) -> tuple[Any, ...]:
-        file = kernels.CPU_FILES.get(name)
-        return (kernels.load(name, file),) if file and store.library(file) else ()
+        compiled = kernels.CPU_FILES.get(name)
+        files = [compiled] if compiled and store.library(compiled) else []
+        files += [kernels.NUMPY_FILES[name]] if name in kernels.NUMPY_FILES else []
+        return tuple(kernels.load(name, file) for file in files)
 
     def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> np.ndarray[Any, Any]:
         return random.default_generator.keep_mask(shape, p)

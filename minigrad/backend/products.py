@@ -31,13 +31,23 @@ def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
     Args:
         bias: of two matrices: added to each row.
     """
-    if type(a) is not np.ndarray:
+    if type(a) is np.ndarray and a.size * b.shape[-1] < SMALL:
+        out = a @ b
+    elif type(a) is not np.ndarray:
         from . import cublas  # which the CPU does without
 
         out = cublas.matmul(a, b)
-    elif (work := a.size * b.shape[-1]) < SMALL:
-        out = a @ b
-    elif (work >= LARGE or _are_few_rows(a, b)) and (shared := _shared(a, b, bias)) is not None:
+    else:
+        return _large(a, b, bias)
+    if bias is not None:
+        out += bias
+    return out
+
+
+def _large(a: Array, b: Array, bias: Array | None) -> Array:
+    """A product on the CPU by compiled loops, or by OpenBLAS, whose threads are not worth it for smaller ones."""
+    work = a.size * b.shape[-1]
+    if (work >= LARGE or _are_few_rows(a, b)) and (shared := _shared(a, b, bias)) is not None:
         return shared
     elif work < LARGE:
         with blas.one_thread() as one, one:
@@ -141,13 +151,18 @@ _ADDED = 4096  # rows that are added one after the other, which loses digits
 
 
 def column_sums(x: Array) -> Array:
-    """The sums of a matrix's columns: by a kernel of the GPU, or as 1ᵀx: BLAS is several times faster than NumPy."""
+    """The sums of a matrix's columns."""
+    if type(x) is np.ndarray and x.size < _FEW_ELEMENTS:
+        return np.add.reduce(x)
+    return _sums_of_columns(x)
+
+
+def _sums_of_columns(x: Array) -> Array:
+    """The same by a kernel of the GPU, or as 1ᵀx: BLAS is several times faster than NumPy."""
     if type(x) is not np.ndarray:
         from .kernels import layer_norm_cuda  # which the CPU does without
 
         return layer_norm_cuda.column_sums(x)
-    if x.size < _FEW_ELEMENTS:
-        return np.add.reduce(x)
     with blas.one_thread() as one, one:
         parts = [x[start : start + _ADDED] for start in range(0, len(x), _ADDED)]
         sums = [np.ones(len(part), x.dtype) @ part for part in parts]

@@ -61,14 +61,8 @@ def matmul(a: Array, b: Array) -> Array:
 )
 def linear(x: Array, weight: Array, bias: Array = None) -> Array:
     """x Wᵀ + b: x (..., in), W (out, in), b (out)"""
-    if x.shape[-1:] != weight.shape[1:]:
-        raise RuntimeError(
-            f"linear: mat1 and mat2 shapes cannot be multiplied: the input's last axis is "
-            f"{x.shape[-1] if x.ndim else 'missing, both arguments need to be at least 1D'} "
-            f"(shape {tuple(x.shape)}), the weight {tuple(weight.shape)} wants {weight.shape[-1]}"
-        )
-    out = products.matmul(_rows(x), weight.T, bias)
-    return out.reshape(*x.shape[:-1], weight.shape[0])
+    out = matmul(x, transpose(weight, 0, 1))
+    return out if bias is None else out + bias
 
 
 def _rows(x: Array) -> Array:

@@ -1,5 +1,6 @@
-"""A CPU kernel against the plain definition of its op: what tests of kernels share."""
+"""A CPU kernel against the plain definition of its op: values, gradients, layouts, threads."""
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -13,10 +14,35 @@ from minigrad.ops.op import Op
 
 RTOL = {np.float64: 1e-11, np.float32: 2e-5}
 Arrays = Sequence[Any]
+CUT_BY_THREADS = ("linear", "linear_cross_entropy")  # their products: a part for each thread
 
 
 def normal(*shape: int, seed: int = 0) -> Any:
     return np.random.default_rng(seed).standard_normal(shape)
+
+
+def check(name: str, args: Arrays, differentiable: Sequence[int], layouts: bool = True) -> None:
+    """Compare kernel and plain definition in both dtypes, for every choice of inputs that want a gradient."""
+    for dtype in (np.float64, np.float32):
+        given = [a.astype(dtype) if _is_float(a) else a for a in args]
+        expected, slopes, g = plain(name, args, differentiable)
+        for wanted in itertools.product([False, True], repeat=len(differentiable)):
+            needs = [False] * len(args)
+            for i, want in zip(differentiable, wanted, strict=True):
+                needs[i] = want
+            out, found = run(name, given, tuple(needs), g.astype(dtype))
+            close(out, expected, dtype, "value")
+            for i, f in enumerate(found):
+                assert (f is not None) == needs[i], f"gradient of argument {i} computed: {f is not None}"
+                if f is not None:
+                    close(f, slopes[i], dtype, f"gradient of argument {i}")
+    if layouts:
+        _check_layouts(name, args, differentiable)
+    _check_threads(name, args, differentiable)
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
 
 
 @contextmanager
@@ -73,6 +99,17 @@ def close(found: Any, expected: Any, dtype: Any, what: str, tolerance: float | N
     np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * scale, err_msg=what)
 
 
+def _check_layouts(name: str, args: Arrays, differentiable: Sequence[int]) -> None:
+    """Transposed and strided memory, for inputs and for the gradient that arrives."""
+    needs = tuple(i in differentiable for i in range(len(args)))
+    expected, slopes, g = plain(name, args, differentiable)
+    for lay in (transposed, strided):
+        out, found = run(name, [lay(a) if isinstance(a, np.ndarray) else a for a in args], needs, lay(g))
+        close(out, expected, np.float64, lay.__name__)
+        for i in differentiable:
+            close(found[i], slopes[i], np.float64, f"{lay.__name__}, gradient of argument {i}")
+
+
 def transposed(a: Any) -> Any:
     """The same numbers in the memory of the transpose."""
     return np.array(a.T, order="C").T
@@ -84,6 +121,18 @@ def strided(a: Any) -> Any:
     every = wide[tuple(slice(1, None, 2) for _ in a.shape)] if a.ndim else wide
     every[...] = a
     return every
+
+
+def _check_threads(name: str, args: Arrays, differentiable: Sequence[int]) -> None:
+    """The same bits from any number of threads; the same but for rounding where products are cut."""
+    needs = tuple(i in differentiable for i in range(len(args)))
+    g = plain(name, args, differentiable)[2]
+
+    def compute() -> list[Any]:
+        out, found = run(name, args, needs, g)
+        return [out, *(f for f in found if f is not None)]
+
+    on_threads(compute, 8 if name in CUT_BY_THREADS else 0)
 
 
 def on_threads(compute: Callable[[], Sequence[Any]], ulps: int = 0) -> None:

@@ -1,5 +1,5 @@
 """Kernels: ``NAME_numba.py`` in loops that Numba compiles, for NumPy's arrays (``backend/compiled``, the extra
-``fast``); ``NAME_cuda.py`` and ``NAME.cu`` for CuPy.
+``fast``); ``NAME_cuda.py`` and ``NAME.cu`` for CuPy; ``NAME.py`` for NumPy.
 
 A kernel computes what the op of its name does (``minigrad/ops``: its forward, and its rules for the backward pass) in
 fewer passes over memory. It is a file, or what a file of several has for its name in ``KERNELS``, with two functions:
@@ -55,6 +55,8 @@ CUDA_FILES = _by_name(
     scatter_add_rows="scatter_add_rows",
     softmax="log_softmax softmax",
 )
+CUDA_FILES["linear"] = "linear"
+NUMPY_FILES = {"cross_entropy": "cross_entropy", "linear": "linear"}  # where no loop takes the arguments
 NAMES = CPU_FILES.keys() | CUDA_FILES.keys()
 FOR_LARGE = frozenset(("exp", "relu", "sigmoid", "silu", "tanh"))  # of few elements NumPy has them as soon
 LEAST = 4096  # elements from which on these are tried
