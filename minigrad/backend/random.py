@@ -28,19 +28,19 @@ _WIDE_SPAN = 1 << 28  # from here on PyTorch takes two words an integer
 _PYTORCH_BYTES = 5056
 _53 = np.uint64((1 << 53) - 1)
 _HERE = nullcontext()
-GOLDEN, MIX = 0x9E3779B97F4A7C15, (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+_GOLDEN, _MIX = 0x9E3779B97F4A7C15, (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 def drawn(seed: int, count: int, xp: Any = np) -> Any:
     """``count`` words of SplitMix64 (Steele, Lea and Flood 2014), uint64: hashes of the seed and their places, so that
     any thread can draw a part, as ``kernels/dropout_numba.py`` and ``is_kept`` of ``kernels/common.cuh`` do."""
     z = xp.arange(1, count + 1, dtype=np.uint64)
-    z *= np.uint64(GOLDEN)
+    z *= np.uint64(_GOLDEN)
     z += np.uint64(seed)
     z ^= z >> np.uint64(30)
-    z *= np.uint64(MIX[0])
+    z *= np.uint64(_MIX[0])
     z ^= z >> np.uint64(27)
-    z *= np.uint64(MIX[1])
+    z *= np.uint64(_MIX[1])
     z ^= z >> np.uint64(31)
     return z
 

@@ -9,12 +9,11 @@ import numpy as np
 
 from ..compiled.loops import FLOAT32, Flags, Flat, Words, fits, grain, inline, laid, loop
 from ..dtype import Array
-from ..random import GOLDEN, MIX
 from . import Gradients, Needs
 
 ZERO = np.float32(0.0)
 W = np.uint64
-_GOLDEN, _FIRST, _SECOND = W(GOLDEN), W(MIX[0]), W(MIX[1])
+_GOLDEN, _FIRST, _SECOND = W(0x9E3779B97F4A7C15), W(0xBF58476D1CE4E5B9), W(0x94D049BB133111EB)  # of SplitMix64
 _PAIR, _ONES, _HALF = W(0x0000FFFF0000FFFF), W(0x0000000100000001), W(0xFFFFFFFF)
 
 
