@@ -95,9 +95,11 @@ class Plan:
         self.keep = tuple(i for i in range(arity) if op.param(i) in names or "arguments" in names)
         self.keeps_out = "out" in names
         place = {name: i for i, name in enumerate((*_VALUES, *map(op.param, self.keep)))}
-        picked = [[place[name] for name in takes] for _, takes in rules]
-        getters = [itemgetter(*places) if len(places) > 1 else itemgetter(slice(0, 1)) for places in picked]
-        self.rules = [(rule, getter) for (rule, _), getter in zip(rules, getters, strict=True)]
+        self.rules = [(rule, _picker([place[name] for name in takes])) for rule, takes in rules]
+
+
+def _picker(places: list[int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    return itemgetter(*places) if len(places) > 1 else itemgetter(slice(0, 1))
 
 
 class Op:
