@@ -217,9 +217,7 @@ class Walk:
                 gradient = _fit(gradient, shape, dtype, target if self.useful is None else None)
             if observed:
                 watch.notify("delivered", node, i, gradient)
-            # an array that a rule has computed anew from g is ours; a Function may keep what it returns
-            is_ours = not self.create and g is not None and gradient is not g and gradient.base is None
-            self.deliver(target, slot, gradient, is_ours)
+            self.deliver(target, slot, gradient, not self.create and _is_new(gradient, g))
         if observed:
             watch.notify("passed", node, gradients)
 
@@ -233,13 +231,9 @@ class Walk:
         if node.op.backward is not None:
             return None, node.op.backward(node, sums, self.create)
         g = sums[0][0] if node.results is None else _together(node, sums, self.create)
-        if node.kernel is None or self.create:
-            return g, _run_rules(node, g, saved, self.create, self.useful)
-        args: list[Any] = [None] * len(node.plan.needs)  # a kernel gets None for arguments that no rule names
-        for i, a in zip(node.plan.keep, saved, strict=True):
-            args[i] = bare(a)
-        gradients = node.kernel.backward(node.plan.needs, node.residual, g, *args)
-        return g, [gradients[i] for i in node.plan.inputs]
+        if node.kernel is not None and not self.create:
+            return g, _run_kernel(node, g, saved)
+        return g, _run_rules(node, g, saved, self.create, self.useful)
 
 
 def _show(target: Any, hooks: Any, sums: dict[int, Sum]) -> None:
@@ -308,6 +302,15 @@ def _run_rules(node: Node, g: Any, saved: list[Any], create: bool, useful: dict[
     return gradients
 
 
+def _run_kernel(node: Node, g: Any, saved: list[Any]) -> list[Any]:
+    """The same by the kernel that computed the result; it gets None for arguments that no rule names."""
+    args: list[Any] = [None] * len(node.plan.needs)
+    for i, a in zip(node.plan.keep, saved, strict=True):
+        args[i] = bare(a)
+    gradients = node.kernel.backward(node.plan.needs, node.residual, g, *args)
+    return [gradients[i] for i in node.plan.inputs]
+
+
 def intact(node: Node) -> list[Any]:
     """What a node keeps, computed again if it has to be; RuntimeError if it was freed, or is not what it was."""
     while isinstance(node.saved, Lost):
@@ -335,6 +338,11 @@ def _with_history(node: Node, array: Any, slot: int, place: int) -> Variable:
     if dt.has_gradient(array.dtype):
         result._node, result._slot, result._needs = node, slot, True
     return result
+
+
+def _is_new(gradient: Array, g: Any) -> bool:
+    """Whether a rule has computed a new array from ``g``. A Function may keep what it returns."""
+    return g is not None and gradient is not g and gradient.base is None
 
 
 def _fit(gradient: Any, shape: tuple[int, ...], dtype: Any, target: Any) -> Any:
