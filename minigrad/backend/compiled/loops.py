@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from ..dtype import Array
+from ..order import back, memory_order
 from ..parallel import get_num_threads, launch
 from . import store
 
@@ -140,6 +141,24 @@ def laid(array: Array) -> Array:
     if array is None or (array.dtype is FLOAT32 and array.flags.c_contiguous):
         return array
     return array.astype(FLOAT32, order="C")  # np.array keeps the dtype object that an array from a pickle has
+
+
+def in_memory_order(forward: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel's forward, element by element, whose results lie in memory as ``x``: it gets axes in that order."""
+
+    def call(needs: Any, x: Array, *args: Any) -> Any:
+        if type(x) is not np.ndarray or x.flags.c_contiguous:
+            return forward(needs, x, *args)
+        order = memory_order(x)
+        others = (a.transpose(order) if getattr(a, "shape", None) == x.shape else a for a in args)
+        results = forward(needs, x.transpose(order), *others)
+        return (
+            results
+            if results is NotImplemented
+            else tuple(a if a is None else a.transpose(back(order)) for a in results)
+        )
+
+    return call
 
 
 def scratch(count: int) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled.loops import FLOAT32, Flags, Flat, Words, fits, grain, inline, laid, loop
+from ..compiled.loops import FLOAT32, Flags, Flat, Words, fits, grain, in_memory_order, inline, laid, loop
 from ..dtype import Array
 from . import Gradients, Needs
 
@@ -71,6 +71,7 @@ def dropped(x: Array, keep: Array, scale: float, rectify: bool = False) -> Array
     return out
 
 
+@in_memory_order
 def forward(needs: Needs, x: Array, keep: Array, scale: float, rectify: bool = False) -> Any:
     if not fits(x) or keep.dtype != np.bool_ or keep.shape != x.shape:
         return NotImplemented

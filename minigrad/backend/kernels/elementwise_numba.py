@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled.functions import exp, normal, normal_and_bell, sigmoid, tanh
-from ..compiled.loops import FLOAT32, Flat, Loop, grain, inline, laid, loop
+from ..compiled.loops import FLOAT32, Flat, Loop, grain, in_memory_order, inline, laid, loop
 from ..dtype import Array
 from . import LEAST, Gradients, Needs
 
@@ -55,6 +55,7 @@ def _kernel(
     """
     function, gradient = _function(value), _gradient(slope)
 
+    @in_memory_order
     def forward(needs: Needs, x: Array) -> Any:
         if type(x) is not np.ndarray or x.size < least or x.dtype != FLOAT32:
             return NotImplemented
