@@ -28,7 +28,7 @@ import {module}
 print(middle - start, time.perf_counter() - start)
 """
 BARS = {"first": 20.0, "later": 0.3}  # seconds
-RARE = ("lstm_numba", "convolve_numba")  # kernels that are compiled when they are first asked for
+RARE = ("recurrent_numba", "convolve_numba")  # kernels that are compiled when they are first asked for
 
 
 def milliseconds(module: str, compiled: str) -> tuple[float, float]:

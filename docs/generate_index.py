@@ -96,7 +96,11 @@ def _rules(op: Any) -> Iterator[str]:
 
 
 def _expression(rule: str) -> str:
-    """What a rule, a lambda, returns, in one line."""
+    """What a rule returns, in one line: a lambda's expression, or a function's call."""
+    if rule.startswith("def "):
+        function = ast.parse(rule).body[0]
+        assert isinstance(function, ast.FunctionDef)
+        return f"{function.name}({', '.join(a.arg for a in function.args.args)})"
     text = f"({rule}\n)"
     body = next(node.body for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Lambda))
     return " ".join((ast.get_source_segment(text, body) or "").split())
@@ -125,16 +129,17 @@ def _kernels(op: Any) -> Iterator[str]:
     """Links to the files of a fused op's kernels."""
     if not op.kernel:
         return
-    for label, file in (("NumPy", f"{op.kernel}.py"), ("CUDA", f"{op.kernel}_cuda.py")):
-        if (KERNELS / file).exists():
-            yield _link(label, _relative(KERNELS / file))
-    for source in _cuda_sources(op.kernel):
+    kernels = importlib.import_module("minigrad.backend.kernels")
+    for label, files in (("Numba", kernels.CPU_FILES), ("CUDA", kernels.CUDA_FILES)):
+        if op.kernel in files:
+            yield _link(label, _relative(KERNELS / f"{files[op.kernel]}.py"))
+    for source in _cuda_sources(kernels.CUDA_FILES.get(op.kernel, "")):
         yield _link(source.name, _relative(source))
 
 
-def _cuda_sources(kernel: str) -> list[Path]:
-    """The CUDA sources that a kernel's launcher names."""
-    launcher = KERNELS / f"{kernel}_cuda.py"
+def _cuda_sources(file: str) -> list[Path]:
+    """The CUDA sources that a launcher names."""
+    launcher = KERNELS / f"{file}.py"
     words = re.findall(r'"(\w+)"', launcher.read_text(encoding="utf-8")) if launcher.exists() else []
     paths = [KERNELS / f"{word}.cu" for word in dict.fromkeys(words)]
     return [path for path in paths if path.exists()]

@@ -24,7 +24,7 @@ from .autograd.tracebacks import answers, border_methods, warn
 from .backend import Device, for_device, of
 from .backend import dtype as dt
 from .backend.dtype import Array, DType
-from .backend.random import states_are
+from .backend.random import Generator
 from .backend.size import Size as Size
 from .backend.storage import copied
 from .extension import layer
@@ -438,4 +438,4 @@ def _rebuilt(
 
 
 tape.classes_are(variable=Tensor)
-states_are(wrap)
+Generator.as_state = staticmethod(wrap)

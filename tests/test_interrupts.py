@@ -32,7 +32,7 @@ AT_NIGHT = [("mlp", True), ("transformer", False), ("transformer", True)]
     ("kind", "compiled"), [("mlp", False), *(pytest.param(*row, marks=pytest.mark.nightly) for row in AT_NIGHT)]
 )
 def test_a_step_of_training(kind: str, compiled: bool) -> None:
-    """In a process of its own, with threads, which ends afterwards."""
+    """In a process of its own, with threads where loops are compiled, which ends afterwards."""
     environment = {name: text for name, text in os.environ.items() if not name.endswith("_NUM_THREADS")}
     environment |= {"MINIGRAD_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2", "PYTHONPATH": str(ROOT)}
     environment["MINIGRAD_FAST"] = str(int(compiled))
@@ -40,7 +40,7 @@ def test_a_step_of_training(kind: str, compiled: bool) -> None:
     ran = subprocess.run(command, check=False, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert ran.returncode == 0, ran.stderr
     (summary,) = ran.stdout.splitlines()  # and no line about what is not as before
-    assert summary.endswith(" moments, threads: True"), summary
+    assert summary.endswith(f" moments, threads: {compiled}"), summary
 
 
 def in_context(context: Callable[[], AbstractContextManager[Any]]) -> Callable[[], object]:

@@ -175,7 +175,7 @@ def _cast(a: Variable, dtype: Any) -> Any:
 
 def _again(op: Op, args: tuple[Any, ...], arrays: list[Any], error: Exception) -> Any:
     """The result after all, if a Python integer was too large: in PyTorch it does not change the dtype, and counts
-    modulo 2ⁿ. Else raise the error, explained."""
+    modulo 2ⁿ. Else raise the array library's error as one that names the op and its operands."""
     if any(o.packs for o in watch.observers) and of_user(error.__traceback__):  # from a pack hook
         raise error
     dtype = next((a.array.dtype for a in args if isinstance(a, Variable)), None)
@@ -184,20 +184,16 @@ def _again(op: Op, args: tuple[Any, ...], arrays: list[Any], error: Exception) -
         within = tuple((a - low) % count + low if a.__class__ is int else a for a in args)
         if within != args:
             return apply(op, within)
-    raise _explained(op, arrays, error) from error
-
-
-def _explained(op: Op, arrays: list[Any], error: Exception) -> Exception:
-    """An array library's error as one that names the op and its operands."""
     shapes = ", ".join(f"{tuple(a.shape)} {a.dtype}" for a in arrays if hasattr(a, "dtype") and hasattr(a, "shape"))
     # NumPy's words, and CuPy's
     if isinstance(error, TypeError) and re.search("not supported for the input types|^Wrong type", str(error)):
-        return NotImplementedError(f"{op.name} is not implemented for these dtypes (given {shapes})")
+        raise NotImplementedError(f"{op.name} is not implemented for these dtypes (given {shapes})") from error
     if "could not be broadcast together" in str(error) and not isinstance(error, IndexError):
         misfit = _misfit([a.shape for a in arrays if hasattr(a, "shape")])
-        return RuntimeError(f"{op.name}: {misfit or 'the shapes of the operands do not fit together'} (given {shapes})")
+        problem = misfit or "the shapes of the operands do not fit together"
+        raise RuntimeError(f"{op.name}: {problem} (given {shapes})") from error
     kind = next((kind for kind in (IndexError, TypeError) if isinstance(error, kind)), RuntimeError)
-    return kind(f"{op.name}: {error} (given {shapes})")
+    raise kind(f"{op.name}: {error} (given {shapes})") from error
 
 
 def _misfit(shapes: list[tuple[int, ...]]) -> str:

@@ -6,7 +6,6 @@ that op's result. A change of a view gives its base the history of a partial ass
 
 from __future__ import annotations
 
-from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from ..ops.op import Op, watch
 from .calls import ERRORS, FLOAT32, FLOAT64, IGNORED, apply
 from .mode import state
 from .observer import span
-from .origin import faint, note_change, order
+from .origin import faint, note_change
 from .tape import Array, Node, Variable, record_observed, wanted, wrap
 from .tracebacks import caller
 from .views import Viewing, move_retained
@@ -62,39 +61,13 @@ def at_once(target: Viewing, op: Op, others: tuple[Any, ...], factor: Any = 1) -
         return False
     finally:
         ERRORS.set(usual)  # twice, as Ctrl-C may come before any line
-    _count(target, f"{op.name}_")
+    bump(target, op.name)
     return True
 
 
 # Ops whose forward is one function of NumPy's, which can write to its first operand.
 _UFUNCS: dict[str, Any] = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide}
 _UFUNCS |= {"neg": np.negative, "sqrt": np.sqrt}
-
-
-def overwritten(target: Viewing, source: Any) -> bool:
-    """Give every element the value of a number or an array, if nothing is recorded: whether that was so, as above."""
-    array = target.array
-    if watch.observers or 0 in array.strides or (state.grad and (target._needs or target._parent is not None)):
-        return False
-    try:
-        array[...] = source
-    except Exception:
-        return False
-    _count(target, "x[...] = value")
-    return True
-
-
-def _count(target: Variable, name: str) -> int:
-    """``bump``, which looks for the line only where others share the counter; the number of references to it."""
-    version = target._changes
-    references = getrefcount(version)
-    version[0] += 1
-    version[1] = name, caller(3) if references > _alone else "", next(order)
-    return references
-
-
-_alone = 1 << 30
-_alone = _count(wrap(np.zeros(1)), "")
 
 
 def mutate(target: Viewing, op: Op, args: tuple[Any, ...], out: Array | None = None) -> Any:
@@ -107,8 +80,13 @@ def mutate(target: Viewing, op: Op, args: tuple[Any, ...], out: Array | None = N
                 args = tuple(as_it_was(target) if a is target else a for a in args)
             result = apply(op, args)
             check_fits(target, result.array, op.name)
-            if result._node is not None:
-                _keep_original(result._node, target)
+            node: Node | None = result._node
+            if node is not None and isinstance(node.saved, list) and any(a is target for a in node.saved):
+                # where a node keeps the very Variable that is about to change, let it keep a copy (no cycle then)
+                original, version_of_out = as_it_was(target), node.versions[-1]
+                node.saved = [original if a is target else a for a in node.saved]
+                node.versions = [(a._changes, a._changes[0]) for a in node.saved if isinstance(a, Viewing)]
+                node.versions += [version_of_out] if node.out is not None else []
             target.array[...] = result.array
         else:
             result = record_observed(op, args, wanted(op, args) if state.grad else 0, out)
@@ -116,17 +94,6 @@ def mutate(target: Viewing, op: Op, args: tuple[Any, ...], out: Array | None = N
         if state.grad:
             rebase(target, result)
     return target
-
-
-def _keep_original(node: Node, target: Viewing) -> None:
-    """Where a node keeps the very Variable that is about to change, let it keep a copy (no cycle then)."""
-    saved = node.saved
-    if isinstance(saved, list) and any(a is target for a in saved):
-        original, version_of_out = as_it_was(target), node.versions[-1]
-        node.saved = saved = [original if a is target else a for a in saved]
-        node.versions = [(a._changes, a._changes[0]) for a in saved if isinstance(a, Viewing)]
-        if node.out is not None:
-            node.versions.append(version_of_out)
 
 
 def as_it_was(target: Viewing) -> Viewing:

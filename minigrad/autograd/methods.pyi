@@ -7,7 +7,7 @@ from typing import Any, Generic, Literal, TypeVar, overload
 from minigrad.autograd.views import Viewing
 from minigrad.backend.random import Generator
 from minigrad.backend.size import Size
-from minigrad.backend.storage import TypedStorage, UntypedStorage
+from minigrad.backend.storage import UntypedStorage
 from minigrad.compat.functions import return_types
 from minigrad.functions.arguments import Axis, Dims, Maybe, Operand, Scalar
 
@@ -1698,9 +1698,6 @@ class Methods(Viewing, Generic[Tensor]):
 
         Raises RuntimeError: lengths that do not go together, or that are not positive.
         """
-
-    def storage(self) -> TypedStorage:
-        """The memory that the tensor shows, as elements of its dtype."""
 
     def storage_offset(self) -> builtins.int:
         """The number of elements of its memory before the first one."""

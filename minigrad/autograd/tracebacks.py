@@ -77,7 +77,9 @@ def of_user(trace: TracebackType | None) -> TracebackType | None:
     kept: list[TracebackType] = []
     in_library = True  # a border asks, and is the first frame
     while trace is not None:
-        in_library = _package(trace.tb_frame) == PACKAGE or (in_library and _is_below(trace.tb_frame))
+        package, path = _package(trace.tb_frame), trace.tb_frame.f_code.co_filename
+        is_python = path.startswith((_PYTHON, "<frozen ")) and "site-packages" not in path
+        in_library = package == PACKAGE or (in_library and (is_python or package in _BELOW))
         if not in_library:
             kept.append(trace)
         trace = trace.tb_next
@@ -85,13 +87,6 @@ def of_user(trace: TracebackType | None) -> TracebackType | None:
     for entry in reversed(kept):
         result = TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return result
-
-
-def _is_below(frame: FrameType) -> bool:
-    """Whether a frame runs what the library stands on: array libraries, Python's own modules."""
-    path = frame.f_code.co_filename
-    is_python = path.startswith((_PYTHON, "<frozen ")) and "site-packages" not in path
-    return is_python or _package(frame) in _BELOW
 
 
 def _package(frame: FrameType) -> str:

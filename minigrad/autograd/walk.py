@@ -277,9 +277,11 @@ def nodes_behind(roots: Sequence[Variable]) -> list[Node]:
 
 def _together(node: Node, sums: dict[int, Sum], create: bool) -> tuple[Any, ...]:
     """The gradients of an op's several results; those that nobody used count as zero."""
-    return tuple(
-        sums[slot][0] if slot in sums else _zeros(result, create) for slot, result in enumerate(node.results or ())
-    )
+    gradients = []
+    for slot, (shape, dtype, module) in enumerate(node.results or ()):
+        zeros = None if slot in sums else module.zeros(shape, dtype)
+        gradients.append(sums[slot][0] if zeros is None else wrap(zeros) if create else zeros)
+    return tuple(gradients)
 
 
 def _run_rules(node: Node, g: Any, saved: list[Any], create: bool, useful: dict[Any, bool] | None) -> list[Any]:
@@ -336,12 +338,6 @@ def _with_history(node: Node, array: Any, slot: int, place: int) -> Variable:
     if dt.has_gradient(array.dtype):
         result._node, result._slot, result._needs = node, slot, True
     return result
-
-
-def _zeros(result: tuple[tuple[int, ...], Any, Any], create: bool) -> Any:
-    shape, dtype, module = result
-    zeros = module.zeros(shape, dtype)
-    return wrap(zeros) if create else zeros
 
 
 def _is_new(gradient: Array, g: Any) -> bool:

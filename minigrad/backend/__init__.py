@@ -6,7 +6,6 @@ meaning), and ``of(array)`` for the rest: an object with the attributes of ``Bac
 
 from . import cpu
 from .device import Device as Device
-from .kernels import Kernel as Kernel
 from .registry import ARRAY_TYPES as ARRAY_TYPES
 from .registry import Backend as Backend
 from .registry import check_indices as check_indices
@@ -14,24 +13,9 @@ from .registry import for_device as for_device
 from .registry import holds as holds
 from .registry import in_order as in_order
 from .registry import is_array as is_array
-from .registry import loaders
 from .registry import of as of
 from .registry import register as register
 from .registry import where_holds as where_holds
 from .registry import xp as xp
 
-
-def _load_cuda() -> Backend:
-    from . import cuda
-
-    return cuda.load()
-
-
-def _load_meta() -> Backend:
-    from . import meta
-
-    return meta.MetaBackend()
-
-
-loaders |= {"cuda": _load_cuda, "meta": _load_meta}
 register(cpu.NumpyBackend())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cache
@@ -18,7 +17,7 @@ _CPU = Device("cpu")
 
 
 class NumpyBackend:
-    """Arrays are ``numpy.ndarray``; kernels run in blocks on all cores, compiled ones where Numba is installed."""
+    """Arrays are ``numpy.ndarray``; kernels are compiled loops on all cores, where Numba is installed."""
 
     name = "numpy"
     device_type = "cpu"
@@ -42,13 +41,10 @@ class NumpyBackend:
     @staticmethod
     @cache
     def kernels(name: str) -> tuple[Any, ...]:
-        compiled = kernels.COMPILED.get(name)
+        compiled = kernels.CPU_FILES.get(name)
         files = [compiled] if compiled and store.library(compiled) else []
-        files += [name] if name in kernels.NUMPY_NAMES else []
-        modules = [importlib.import_module(f"{__package__}.kernels.{file}") for file in files]
-        if modules and name in kernels.COMPILED_OF_EACH:
-            modules = [modules[0].KERNELS[name]]
-        return tuple(modules)
+        files += [kernels.NUMPY_FILES[name]] if name in kernels.NUMPY_FILES else []
+        return tuple(kernels.load(name, file) for file in files)
 
     def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> np.ndarray[Any, Any]:
         return random.default_generator.keep_mask(shape, p)

@@ -57,22 +57,18 @@ def matmul(a: Array, b: Array) -> Array:
     out = xp(a).empty((*lead, rows, columns), a.dtype)
     if not out.size or not inner:
         out.fill(0)
-    else:
-        _multiply(a, b, out, rows, inner, columns)
-    return out
-
-
-def _multiply(a: Array, b: Array, out: Array, rows: int, inner: int, columns: int) -> None:
-    """Write a b to ``out``. cuBLAS thinks in columns, for which all three are transposed: outᵀ = bᵀ aᵀ."""
+        return out
     kind, cuda = _TYPES[name_of(a.dtype)], xp(a).cuda
     compute = _IN_FLOAT64 if kind == 1 else _IN_TF32 if kind == 0 and _TF32["allowed"] else _IN_FLOAT32
     one, zero = (_WIDE, _WIDE + 8) if kind == 1 else (_NARROW, _NARROW + 4)
     (a, turns_a, row_a, step_a), (b, turns_b, row_b, step_b) = (_laid_out(x, out.shape[:-2]) for x in (a, b))
+    # cuBLAS thinks in columns, for which all three are transposed: outᵀ = bᵀ aᵀ
     left, right = (b.data.ptr, kind, row_b, step_b), (a.data.ptr, kind, row_a, step_a)
     result = (out.data.ptr, kind, columns, rows * columns, out.size // (rows * columns))
     cuda.cublas.gemmStridedBatchedEx(
         cuda.get_cublas_handle(), turns_b, turns_a, columns, rows, inner, one, *left, *right, zero, *result, compute, -1
     )
+    return out
 
 
 def _laid_out(x: Array, lead: tuple[int, ...]) -> tuple[Array, int, int, int]:

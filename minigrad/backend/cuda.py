@@ -68,8 +68,8 @@ class CupyBackend:
         if name not in kernels.CUDA_FILES:
             return ()
         if name not in self._kernels:
-            module = importlib.import_module(f"{__package__}.kernels.{kernels.CUDA_FILES[name]}")
-            self._kernels[name] = (module if len(self._devices) == 1 else OnDevice(module),)
+            kernel = kernels.load(name, kernels.CUDA_FILES[name])
+            self._kernels[name] = (kernel if len(self._devices) == 1 else OnDevice(kernel),)
         return self._kernels[name]
 
     def erf(self, x: Array) -> Array:

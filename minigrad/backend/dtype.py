@@ -254,23 +254,17 @@ def converted(array: Array, kind: Any) -> Array:
     return array.astype(kind)
 
 
-def _check_promotion(first: DType, second: DType) -> None:
-    """Refuse what PyTorch promotes no further."""
-    kinds = {float4_e2m1fn_x2, *_EIGHT_BITS}
-    words = "Float8 Types" if first in kinds or second in kinds else "uint16, uint32, uint64 types"
-    for one, other in ((first, second), (second, first)):
-        if one in kinds or (one in _UNSIGNED and not other.is_floating_point):
-            names = f"{first.name} and {second.name}"
-            raise RuntimeError(f"Promotion for {words} is not supported, attempted to promote {names}")
-
-
 def promote_types(a: Any, b: Any) -> DType:
     """The dtype that holds both, by PyTorch's table: complex beats float, that any integer, and that bool."""
     first, second = as_dtype(a), as_dtype(b)
     if float64 in (first, second) and complex64 in (first, second):
         return complex128
-    if first is not second:
-        _check_promotion(first, second)
+    kinds = {float4_e2m1fn_x2, *_EIGHT_BITS}
+    for one, other in ((first, second), (second, first)) if first is not second else ():
+        if one in kinds or (one in _UNSIGNED and not other.is_floating_point):
+            words = "uint16, uint32, uint64 types" if kinds.isdisjoint((first, second)) else "Float8 Types"
+            names = f"{first.name} and {second.name}"
+            raise RuntimeError(f"Promotion for {words} is not supported, attempted to promote {names}")
     if first.rank != second.rank:
         return first if first.rank > second.rank else second
     if bfloat16 in (first, second) and first is not second:

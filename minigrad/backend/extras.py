@@ -16,18 +16,25 @@ def how_to_install(*packages: str) -> str:
     It names the packages themselves, which works wherever minigrad came from: a wheel, a checkout on PYTHONPATH, an
     index.
 
-    Args:
-        extra: of pyproject.toml, such as "viz", for a reader of the code. packages: by their names on PyPI.
-
     >>> how_to_install("mido")  # doctest: +SKIP
     'pip install mido'
     """
-    return f"{_installer()} {' '.join(packages)}"
+    import shutil  # here, as below: few programs miss a library, and all import this file
+
+    if "ipykernel" in sys.modules:
+        pip = "%pip install"
+    elif is_on_path("pip"):
+        pip = "pip install"
+    elif find_spec("pip") is None and shutil.which("uv"):
+        pip = f"uv pip install --python {quoted(sys.executable)}"
+    else:
+        pip = f"{quoted(sys.executable)} -m pip install"
+    return f"{pip} {' '.join(packages)}"
 
 
 def quoted(word: str) -> str:
     """A word as this system's shell reads it."""
-    import shlex  # here, as below: few programs miss a library, and all import this file
+    import shlex
     import subprocess
 
     return subprocess.list2cmdline([word]) if os.name == "nt" else shlex.quote(word)
@@ -39,16 +46,3 @@ def is_on_path(program: str) -> bool:
 
     found = shutil.which(program)
     return found is not None and Path(found).parent == Path(sys.executable).parent
-
-
-def _installer() -> str:
-    """How a person calls the pip of the Python that runs; in a notebook, the cell's magic."""
-    import shutil
-
-    if "ipykernel" in sys.modules:
-        return "%pip install"
-    if is_on_path("pip"):
-        return "pip install"
-    if find_spec("pip") is None and shutil.which("uv"):
-        return f"uv pip install --python {quoted(sys.executable)}"
-    return f"{quoted(sys.executable)} -m pip install"

@@ -1,7 +1,7 @@
-"""Work on all cores: compiled loops by a crew of threads, NumPy's calls, which release the GIL, by a thread pool.
+"""Compiled loops on all cores, by a crew of threads.
 
-Each thread of compiled loops must have a core of its own: a thread that wakes may be put on the core of the one that
-woke it, and then both take turns; so these threads are bound to cores where the system can do that.
+Each thread must have a core of its own: a thread that wakes may be put on the core of the one that woke it, and then
+both take turns; so these threads are bound to cores where the system can do that.
 """
 
 from __future__ import annotations
@@ -9,29 +9,17 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from contextvars import ContextVar, copy_context
-from typing import TYPE_CHECKING
 
 from . import blas
 from .compiled import store
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
-
 PATIENCE = 10_000  # looks for work, of some 30 ns each, before a thread sleeps that runs compiled loops
 LOOKS = 16  # calls of a crew from one look at the caller's CPU to the next
-MANY = 4  # pieces of work for each core, so that none waits long for the last of the others
-
-Blocks = list[tuple[int, ...]]
-Work = Callable[..., object]
 
 _lock = threading.Lock()
-_crew: _Crew | None = None  # for compiled loops
-_pool: ThreadPoolExecutor | None = None  # for blocks of NumPy's calls
-_is_at_work: ContextVar[bool] = ContextVar("_is_at_work", default=False)
+_crew: _Crew | None = None
 _threads: int | None = None
 
 
@@ -58,15 +46,13 @@ def threads_of_environment() -> int | None:
 
 def set_num_threads(n: int) -> None:
     """Use ``n`` threads (at least 1) in CPU kernels, and in the matrix products of NumPy's OpenBLAS."""
-    global _threads, _crew, _pool
+    global _threads, _crew
     if n < 1:
         raise ValueError(f"set_num_threads expects a positive integer, not {n}")
     with _lock:
-        crew, pool, _threads, _crew, _pool = _crew, _pool, int(n), None, None
+        crew, _threads, _crew = _crew, int(n), None
     if crew is not None:
         crew.dismiss()
-    if pool is not None:
-        pool.shutdown(wait=False)
     blas.set_num_threads(int(n))
 
 
@@ -176,80 +162,9 @@ def _new_crew() -> _Crew:
 
 def _forget_threads() -> None:
     """Threads do not survive a fork: a child process starts its own."""
-    global _crew, _pool, _lock
-    _crew, _pool, _lock = None, None, threading.Lock()
+    global _crew, _lock
+    _crew, _lock = None, threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_threads)
-
-
-def each(work: Work, blocks: Blocks) -> None:
-    """Call ``work(*block)`` for every block, the threads taking blocks as they become free. Called from within
-    ``work`` it does all by itself. Nobody works on a block after it has ended, by an interrupt too.
-
-    ``work`` runs in a copy of the caller's context, which NumPy's errstate is part of.
-    """
-    with blas.one_thread() as one, one:
-        if len(blocks) > 1 and get_num_threads() > 1 and not _is_at_work.get():
-            _share(work, blocks)
-        else:
-            for block in blocks:
-                work(*block)
-
-
-def _share(work: Work, blocks: Blocks) -> None:
-    from concurrent.futures import wait  # here, as few programs share NumPy's calls
-
-    todo = iter(blocks)
-    helpers: list[Future[None]] = []
-
-    def take() -> None:
-        _is_at_work.set(True)
-        try:
-            for block in todo:
-                work(*block)
-        finally:
-            deque(todo, 0)  # where a block has failed, nobody begins another
-
-    try:  # twice: Ctrl-C may raise KeyboardInterrupt within the inner ``finally``, too
-        try:
-            with suppress(RuntimeError):  # the system gives no more threads, or the program ends
-                for _ in range(min(len(blocks), get_num_threads()) - 1):
-                    helpers.append(_new_pool().submit(copy_context().run, take))
-            copy_context().run(take)
-        finally:
-            deque(todo, 0)
-            wait([helper for helper in helpers if not helper.cancel()])
-    finally:
-        deque(todo, 0)
-        wait([helper for helper in helpers if not helper.cancel()])
-    errors = list(filter(None, (helper.exception() for helper in helpers if not helper.cancelled())))
-    helpers.clear()
-    if errors:
-        raise errors.pop()  # no name here must hold it: its traceback holds this frame
-
-
-def _new_pool() -> ThreadPoolExecutor:
-    """The threads of ``each``."""
-    global _pool
-    from concurrent.futures import ThreadPoolExecutor
-
-    with _lock:
-        _pool = _pool or ThreadPoolExecutor(max(1, get_num_threads() - 1), "minigrad")
-        return _pool
-
-
-def each_alone(work: Callable[[int], object], count: int) -> None:
-    """Call ``work(i)`` for i from 0 to ``count``, not included: if there are many, each by one core alone, which never
-    waits for another; else one after another, by all cores.
-
-    Args:
-        work: takes much longer than calling a thread, and is the longer the smaller i is, if they differ. What holds
-            for a thread (``no_grad``) it has to ask for itself.
-    """
-    if count >= MANY * get_num_threads():
-        each(work, [(i,) for i in range(count)])
-    else:
-        for i in range(count):
-            work(i)

@@ -1,21 +1,20 @@
 """Products of matrices on all cores.
 
 OpenBLAS has threads of its own, but after a product they go on looking for work for a while, and take the cores from
-the threads that do the rest of a step (``parallel.py``); and a process that is forked beside them may hang. So they are
-never woken: large products are cut here, those of float32 for the threads of compiled loops, where there are any.
+the threads of compiled loops, which do the rest of a step (``parallel.py``). So these threads compute large products of
+float32 as well. Other products, and all where there are no compiled loops, are OpenBLAS's.
 """
 
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from . import blas
 from .compiled import store
 from .dtype import Array
-from .parallel import each, get_num_threads
+from .parallel import get_num_threads
 
 SMALL = 1 << 18  # multiplications: below this OpenBLAS wakes no threads
 LARGE = 1 << 20  # below this one thread is as fast as two
@@ -46,45 +45,17 @@ def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
 
 
 def _large(a: Array, b: Array, bias: Array | None) -> Array:
-    """A product on the CPU, by threads that would be OpenBLAS's."""
-    is_large = a.size * b.shape[-1] >= LARGE
-    if is_large and (shared := _shared(a, b, bias)) is not None:
+    """A product on the CPU by compiled loops, or by OpenBLAS, whose threads are not worth it for smaller ones."""
+    work = a.size * b.shape[-1]
+    if (work >= LARGE or _are_few_rows(a, b)) and (shared := _shared(a, b, bias)) is not None:
         return shared
-    if is_large and _can_cut(a, b):
-        out = _cut(a, b)
-    else:
+    elif work < LARGE:
         with blas.one_thread() as one, one:
-            out = _few_rows(a, b) if _are_few_rows(a, b) else a @ b
+            out = a @ b
+    else:
+        out = a @ b
     if bias is not None:
         out += bias
-    return out
-
-
-def _can_cut(a: Array, b: Array) -> bool:
-    """Whether threads can share a product by NumPy's calls: of two matrices, or of two batches of the same length."""
-    if type(b) is not np.ndarray or a.dtype != b.dtype or a.dtype.char not in "fd":
-        return False
-    fits = a.ndim == b.ndim == 2 or (a.ndim == b.ndim > 2 and len(a) == len(b) > 1)
-    return fits and get_num_threads() > 1 and not _are_few_rows(a, b) and bool(blas.calls())
-
-
-def _cut(a: Array, b: Array) -> Array:
-    """Some rows, columns or products of a batch for each thread."""
-    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    out: Any = np.empty((*lead, a.shape[-2], b.shape[-1]), a.dtype)
-    by_rows = a.ndim > 2 or len(a) >= b.shape[1]
-    length = len(out) if by_rows else b.shape[1]
-
-    def work(i: int, j: int) -> None:
-        if a.ndim > 2:
-            np.matmul(a[i:j], b[i:j], out=out[i:j])
-        elif by_rows:
-            np.matmul(a[i:j], b, out=out[i:j])
-        else:
-            np.matmul(a, b[:, i:j], out=out[:, i:j])
-
-    step = max(1, -(-length // get_num_threads()))
-    each(work, [(i, min(length, i + step)) for i in range(0, length, step)])
     return out
 
 
@@ -166,28 +137,13 @@ def _shared_batch(a: Array, b: Array) -> Array:
 
 
 def _are_few_rows(a: Array, b: Array) -> bool:
-    """Whether ``_few_rows`` is faster: for 1 to 16 rows in a half to two thirds of the time."""
+    """Whether the loop ``few_rows`` is faster: for 2 to 16 rows in a fifth to a half of the time."""
     return (
         a.ndim == b.ndim == 2
         and len(a) <= FEW
         and a.dtype == b.dtype == np.float32
         and b.strides[0] == b.itemsize < b.strides[1]
     )
-
-
-def _few_rows(a: Array, b: Array) -> Array:
-    """a b where bᵀ lies row by row: BLAS reads it once, as it lies, in blocks that stay in cache from when it puts them
-    in order until it has multiplied them."""
-    weight, columns = b.T, b.shape[1]
-    if len(a) < 3:
-        out: Array = np.vecdot(weight, a[:, None])
-        return out
-    result = np.empty((columns, len(a)), a.dtype)
-    whole = columns - columns % COLUMNS
-    blocks = result[:whole].reshape(whole // COLUMNS, COLUMNS, len(a))
-    np.matmul(weight[:whole].reshape(whole // COLUMNS, COLUMNS, len(b)), a.T, out=blocks)
-    np.matmul(weight[whole:], a.T, out=result[whole:])
-    return np.ascontiguousarray(result.T)
 
 
 _FEW_ELEMENTS = 1024  # of which NumPy has the sums as soon

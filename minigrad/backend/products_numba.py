@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compiled.layout import at, length, step
+from .compiled.functions import at, length, step
 from .compiled.loops import Flat, Rows, Strided, inline, loop
 from .compiled.native import row, sgemm
 

@@ -28,17 +28,21 @@ _WIDE_SPAN = 1 << 28  # from here on PyTorch takes two words an integer
 _PYTORCH_BYTES = 5056
 _53 = np.uint64((1 << 53) - 1)
 _HERE = nullcontext()
+_GOLDEN, _MIX = 0x9E3779B97F4A7C15, (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
-def _state_tensor(state: Any) -> Any:
-    """A state as what ``get_state`` returns: tensor.py makes it a tensor by ``states_are``."""
-    return state
-
-
-def states_are(make: Any) -> None:
-    """Let ``get_state`` return ``make(array)``: tensor.py, which stands above this file, makes it a Tensor."""
-    global _state_tensor
-    _state_tensor = make
+def drawn(seed: int, count: int, xp: Any = np) -> Any:
+    """``count`` words of SplitMix64 (Steele, Lea and Flood 2014), uint64: hashes of the seed and their places, so that
+    any thread can draw a part, as ``kernels/dropout_numba.py`` and ``is_kept`` of ``kernels/common.cuh`` do."""
+    z = xp.arange(1, count + 1, dtype=np.uint64)
+    z *= np.uint64(_GOLDEN)
+    z += np.uint64(seed)
+    z ^= z >> np.uint64(30)
+    z *= np.uint64(_MIX[0])
+    z ^= z >> np.uint64(27)
+    z *= np.uint64(_MIX[1])
+    z ^= z >> np.uint64(31)
+    return z
 
 
 class _Streams:
@@ -76,6 +80,8 @@ class Generator:
     tensor([0, 1, 3, 2])
     """
 
+    as_state: Any = staticmethod(lambda array: array)  # tensor.py, which stands above this file, makes it a Tensor
+
     def __init__(self, device: Any = "cpu") -> None:
         self.device = Device(device)
         self.manual_seed(67280421310721)
@@ -104,7 +110,7 @@ class Generator:
         tail = struct.pack("<dddi4xf?3x", 0.0, *(spare or [0.0]), 0.0, len(spare), 0.0, False)
         masks = streams.masks.state["state"]["state"]
         parts = (head, twister["key"].astype("<u8").tobytes(), tail, masks.astype("<u8").tobytes())
-        return _state_tensor(np.frombuffer(b"".join(parts), np.uint8).copy())
+        return self.as_state(np.frombuffer(b"".join(parts), np.uint8).copy())
 
     def set_state(self, new_state: Any) -> Generator:
         """Go to a position that ``get_state`` returned, of this library or of PyTorch. Raises RuntimeError: it is no
@@ -204,9 +210,9 @@ class Generator:
         if bound > 65535 or store.library() is None:
             return self.draw(shape, p).array()
         seed = self.mask_seed()
-        from .kernels import keep_mask_numba
+        from .kernels import dropout_numba
 
-        return keep_mask_numba.draw(count, bound, seed).reshape(shape)
+        return dropout_numba.draw(count, bound, seed).reshape(shape)
 
     def draw(self, shape: tuple[int, ...], p: float, xp: Any = np, on: Any = _HERE) -> Draw:
         """The mask of ``keep_mask`` as a draw that is still to be made."""
@@ -235,8 +241,6 @@ class Draw:
 
     def array(self) -> Any:
         """The mask as bools."""
-        from .splitmix import drawn  # here, as kernels need no array
-
         with self.on:
             if self.bound > 65535:
                 return self.xp.zeros(self.shape, bool)

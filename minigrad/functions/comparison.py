@@ -133,7 +133,7 @@ def is_tensor(obj: Any) -> bool:
 @function
 def is_storage(obj: Any) -> bool:
     """Whether an object is a tensor's memory."""
-    return isinstance(obj, UntypedStorage | TypedStorage)
+    return isinstance(obj, UntypedStorage)
 
 
 @function

@@ -647,7 +647,6 @@ __all__ = [
     "SymFloat",
     "SymInt",
     "TensorType",
-    "TypedStorage",
     "UntypedStorage",
     "abs_",
     "accelerator",
@@ -1735,7 +1734,6 @@ SymBool: Any
 SymFloat: Any
 SymInt: Any
 TensorType: Any
-TypedStorage: Any
 UntypedStorage: Any
 abs_: Any
 accelerator: Any

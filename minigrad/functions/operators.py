@@ -8,12 +8,10 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from ..autograd.inplace import at_once, mutate, overwritten
-from ..autograd.mode import state
+from ..autograd.inplace import at_once, mutate
 from ..autograd.tape import Variable, wrap
 from ..autograd.tracebacks import border, met, shorten
 from ..backend import xp
-from ..backend.dtype import NUMBERS
 from ..backend.storage import UntypedStorage, owner
 from ..extension import layer
 from ..ops import elementwise as e
@@ -219,8 +217,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
     """
     if isinstance(value, Tensor) and value.array.ndim:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
-    if value.__class__ not in NUMBERS or not overwritten(input, value):
-        input[...] = value
+    input[...] = value
     return input
 
 
@@ -231,7 +228,7 @@ def zero_(input: Tensor) -> Tensor:
     >>> mg.ones(3).zero_()
     tensor([0., 0., 0.])
     """
-    return input if overwritten(input, 0) else fill_(input, 0)
+    return fill_(input, 0)
 
 
 @method(free=False)
@@ -241,9 +238,7 @@ def copy_(input: Tensor, other: Tensor, non_blocking: bool = False) -> Tensor:
     >>> mg.zeros(2).copy_(mg.tensor([1, 2]))
     tensor([1., 2.])
     """
-    new, old, recorded = other.array, input.array, state.grad and other._wanted()
-    if recorded or new.dtype is not old.dtype or type(new) is not type(old) or not overwritten(input, new):
-        input[...] = other.to(dtype=input.dtype, device=input.device)
+    input[...] = other.to(dtype=input.dtype, device=input.device)
     return input
 
 

@@ -122,21 +122,17 @@ def for_complex(op: Op) -> Op | None:
     """The op that computes the same of complex numbers, perhaps ``op`` itself; None where it has no meaning there."""
     other = IN_PLACE_OF.get(op)
     if other is None and op.holomorphic:
-        other = IN_PLACE_OF[op] = _conjugating(op)
-        IN_PLACE_OF[other] = other
+        other = Op(op.forward, promote=op.promote, view=op.view, holomorphic=True)
+        other.kernel, other.differentiable = "", op.differentiable  # kernels are for real numbers
+        other.rules = {name: (_adjoint(rule), takes) for name, (rule, takes) in op.rules.items()}
+        other.formulas = {name: f"{text}, of ḡ and conjugated" for name, text in op.formulas.items()}
+        IN_PLACE_OF[op] = IN_PLACE_OF[other] = other
     return other
 
 
-def _conjugating(op: Op) -> Op:
-    """A copy of an op whose rules R are conj(R(conj(g))); it has no kernel, as those are for real numbers."""
-    copy = Op(op.forward, promote=op.promote, view=op.view, holomorphic=True)
-    copy.kernel, copy.differentiable = "", op.differentiable
-    copy.rules = {name: (_adjoint(rule), takes) for name, (rule, takes) in op.rules.items()}
-    copy.formulas = {name: f"{text}, of ḡ and conjugated" for name, text in op.formulas.items()}
-    return copy
-
-
 def _adjoint(rule: Rule) -> Rule:
+    """conj(R(conj(g))) of a rule R."""
+
     @wraps(rule)
     def adjoint(g: Any, *kept: Any) -> Any:
         return conj(rule(tuple(map(conj, g)) if isinstance(g, tuple) else conj(g), *kept))

@@ -1,4 +1,4 @@
-"""Convolution. A window is unrolled into columns, so that it becomes one product of matrices.
+"""Convolution, pooling, resampling. A convolution's window is unrolled into columns, so that it becomes one product.
 
 Arrays are (N, C, *lengths) with any number of spatial axes. ``Window`` says where the kernel goes; ``columns`` takes
 out what it meets there and ``overlay`` adds it back: each is the other's gradient. The products ``convolve``,
@@ -7,15 +7,18 @@ out what it meets there and ``overlay`` adds it back: each is the other's gradie
 
 from __future__ import annotations
 
+from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from ..backend import products, xp
-from ..backend.dtype import Array
-from ..backend.window import Ints, Window
+from ..backend.dtype import Array, counted
+from ..backend.window import Ints, Taps, Window
 from .complex import IN_PLACE_OF
 from .op import op
+from .reduction import first_of
 from .reduction import sum as sum_over
 
 
@@ -50,9 +53,6 @@ def overlay(x: Array, window: Window, lengths: Ints) -> Array:
     for index, at in window.taps(x.shape[n + 2 :]):
         rows[(..., *at)] += x[(slice(None), *index)]
     return xp(x).ascontiguousarray(out[(..., *window.inner(lengths))], dtype=x.dtype)
-
-
-IN_PLACE_OF.update({columns: columns, overlay: overlay})
 
 
 @op(
@@ -109,3 +109,144 @@ def _columns(x: Array, window: Window, groups: int) -> Array:
 def _by_group(y: Array, groups: int) -> Array:
     """(N, O, *P) as a matrix for each group, (groups, O/groups, N · P)."""
     return y.swapaxes(0, 1).reshape(groups, y.shape[1] // groups, y.shape[0] * prod(y.shape[2:]))
+
+
+# Pooling: the sum over a window, and the choice of one of its elements; resampling --------------------------
+
+
+@op("dx = Σ g over the windows that hold an element", x=lambda g, shape, window: window_spread(g, window, shape[2:]))
+def window_sum(x: Array, window: Window) -> Array:
+    """Σ x over a window: (N, C, *lengths) -> (N, C, *places)"""
+    places = window.places(x.shape[2:])
+    out = xp(x).zeros((*x.shape[:2], *places), x.dtype)
+    wide = padded(x, window)
+    for _, at in window.taps(places):
+        out += wide[(..., *at)]
+    return out
+
+
+@op("dx = Σ g over the window of an element", x=lambda g, window: window_sum(g, window))
+def window_spread(x: Array, window: Window, lengths: Ints) -> Array:
+    """Each element added to all of its window: (N, C, *places) -> (N, C, *lengths)"""
+    out = xp(x).zeros((*x.shape[:2], *window.padded(lengths)), x.dtype)
+    for _, at in window.taps(x.shape[2:]):
+        out[(..., *at)] += x
+    return xp(x).ascontiguousarray(out[(..., *window.inner(lengths))])
+
+
+@op("dx = zeros with g added at cells", x=lambda g, shape, cells: put_picked(g, cells, shape[2:]))
+def pick(x: Array, cells: Array) -> Array:
+    """The elements that ``cells`` names by their number in a plane: (N, C, *lengths) -> (N, C, *places)"""
+    return xp(x).take(x.reshape(-1), _flat(cells, prod(x.shape[2:]))).reshape(cells.shape)
+
+
+@op("dx = g at cells", x=lambda g, cells: pick(g, cells))
+def put_picked(x: Array, cells: Array, lengths: Ints) -> Array:
+    """Zeros with each element added at its cell: what ``pick`` takes out, put back"""
+    m, planes, size = xp(x), x.shape[0] * x.shape[1], prod(lengths)
+    out = m.zeros(planes * size, x.dtype)
+    m.add.at(out, _flat(cells, size), x.reshape(-1))
+    return out.reshape(*x.shape[:2], *lengths)
+
+
+def _flat(cells: Array, size: int) -> Array:
+    """Cells by their number in the whole array."""
+    m, planes = xp(cells), cells.shape[0] * cells.shape[1]
+    each = cells.reshape(planes, prod(cells.shape[2:]))
+    return (each + m.arange(planes)[:, None] * size).reshape(-1)
+
+
+@op
+def largest_cells(x: Array, window: Window) -> Array:
+    """The cell of each window's largest element, the first of equal ones; NaN counts as the largest"""
+    m, places = xp(x), window.places(x.shape[2:])
+    least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+    wide = padded(x, window, least)
+    best = m.full((*x.shape[:2], *places), least, x.dtype)
+    chosen = m.zeros(best.shape, np.int32)  # which element of the window is the largest so far, from 1
+    steps = [0]  # from the first element to each, in cells
+    for number, (index, at) in enumerate(window.taps(places), 1):
+        steps.append(_cell(x.shape[2:], [i * d for i, d in zip(index, window.dilation, strict=True)]))
+        values = m.ascontiguousarray(wide[(..., *at)])
+        better = (values > best) | (values != values)
+        best = m.maximum(best, values)
+        chosen = m.maximum(chosen, better * np.int32(number))  # faster than where: nothing to guess
+    starts = [m.arange(p) * s - b for p, s, (b, _) in zip(places, window.stride, window.padding, strict=True)]
+    firsts = [m.maximum(start, start % d) for start, d in zip(starts, window.dilation, strict=True)]
+    cells = _grid(x.shape[2:], starts) + m.take(m.asarray(steps), chosen)
+    return counted(m.where(chosen == 0, _grid(x.shape[2:], firsts), cells))  # all -inf: the first that is no padding
+
+
+def _cell(lengths: Ints, along: Any) -> Any:
+    """The number of a cell by its places along the axes; of many, given arrays that broadcast."""
+    cell: Any = 0
+    for n, place in zip(lengths, along, strict=True):
+        cell = cell * n + place
+    return cell
+
+
+def _grid(lengths: Ints, along: list[Array]) -> Array:
+    """The numbers of the cells at all combinations of places along the axes."""
+    n = len(lengths)
+    return _cell(lengths, [a.reshape((-1,) + (1,) * (n - i - 1)) for i, a in enumerate(along)])
+
+
+@op
+def largest_cells_at(x: Array, samples: Array, kernel: Ints, places: Ints) -> Array:
+    """The cell of the largest element of windows whose places along each axis a number in [0, 1) determines
+
+    x (N, C, *lengths), samples (N, C, axes) -> (N, C, *places). Places i from 0 to P - 2 are at ⌊(i + s) α⌋ - ⌊s α⌋,
+    α = (L - K) / (P - 1), and the last is at the end (Graham 2014).
+    """
+    m, n, lengths = xp(x), len(kernel), x.shape[2:]
+    along = []
+    for axis, (size, k, count) in enumerate(zip(lengths, kernel, places, strict=True)):
+        sample, step = samples[..., axis, None], (size - k) / max(count - 1, 1)
+        starts = m.trunc((m.arange(count) + sample) * step) - m.trunc(sample * step)
+        starts[..., -1] = size - k
+        shape = (*x.shape[:2], *(count if a == axis else 1 for a in range(n)), *(1,) * n)
+        offsets = m.arange(k).reshape(tuple(k if a == axis else 1 for a in range(n)))
+        along.append(starts.astype(np.int64).reshape(shape) + offsets)
+    cells = m.broadcast_to(_cell(lengths, along), (*x.shape[:2], *places, *kernel))
+    cells = cells.reshape(*x.shape[:2], *places, prod(kernel))
+    windows = prod(places) * prod(kernel)
+    values = m.take_along_axis(x.reshape(*x.shape[:2], prod(lengths)), cells.reshape(*x.shape[:2], windows), -1)
+    return m.take_along_axis(cells, first_of(values.reshape(cells.shape), "argmax", -1)[..., None], -1)[..., 0]
+
+
+@op
+def largest_cells_of_bins(x: Array, sizes: Ints) -> Array:
+    """The cell of the largest element of each of ``sizes`` bins an axis"""
+    m, lengths = xp(x), x.shape[2:]
+    number = m.arange(prod(lengths)).reshape(lengths)
+    out = m.empty((*x.shape[:2], *sizes), np.int64)
+    for place in product(*map(range, sizes)):
+        at = tuple(slice(*bin_of(i, n, size)) for i, n, size in zip(place, lengths, sizes, strict=True))
+        part = x[(..., *at)]
+        best = first_of(part.reshape(*x.shape[:2], prod(part.shape[2:])), "argmax", -1)
+        out[(..., *place)] = m.take(number[at].reshape(-1), best)
+    return out
+
+
+def bin_of(i: int, length: int, bins: int) -> tuple[int, int]:
+    """Where bin ``i`` of ``bins`` begins and ends; bins overlap where the length is no multiple."""
+    return i * length // bins, -((i + 1) * length // -bins)
+
+
+@op("dx = the transposed sum of g", x=lambda g, axis, taps: resample(g, axis, taps.turned))
+def resample(x: Array, axis: int, taps: Taps) -> Array:
+    """Σ weights x[indices] along an axis: (..., old, ...) -> (..., new, ...)"""
+    m, shape = xp(x), (-1, *(1,) * (x.ndim - axis - 1))
+    if taps.indices.min(initial=0) < 0:  # the last is then what stands for none
+        none = m.zeros((*x.shape[:axis], 1, *x.shape[axis + 1 :]), x.dtype)
+        x = m.concatenate((x, none), axis=axis)
+    total: Any = None
+    for i, indices in enumerate(taps.indices):
+        taken = m.take(x, m.asarray(indices), axis=axis)
+        if taps.weights is not None:
+            taken *= m.asarray(taps.weights[i].reshape(shape), x.real.dtype)
+        total = taken if total is None else total + taken
+    return total
+
+
+IN_PLACE_OF.update({columns: columns, overlay: overlay, resample: resample})

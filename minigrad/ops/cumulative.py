@@ -86,12 +86,22 @@ def _cumprod_slope(g: Array, x: Array, dim: int) -> Array:
     return concatenate(axis, *columns) if columns else g
 
 
-@op(
-    "dxᵢ = Σₖ≥ᵢ gₖ exp(xᵢ − yₖ)",
-    x=lambda g, x, out, dim: _logcumsumexp_slope(g, x, out, dim),
-    promote="float",
-    holomorphic=True,
-)
+def _logcumsumexp_slope(g: Array, x: Array, out: Array, dim: int) -> Array:
+    """exp(xᵢ - outᵢ) rᵢ with rᵢ = Σₖ≥ᵢ gₖ exp(outᵢ - outₖ), in log₂ n steps; no exponent is positive, as out rises."""
+    axis, n = dim % len(x.shape), x.shape[dim] if x.shape else 1
+    lead = (slice(None),) * axis
+    largest = float(np.finfo(out.dtype.name).max)  # which infinite ones count as
+    level = where(out == -math.inf, -largest, where(out == math.inf, largest, out))
+    total, reach = g, 1
+    while reach < n:
+        early, late = (*lead, slice(None, -reach)), (*lead, slice(reach, None))
+        added = getitem(total, early) + exp(getitem(level, early) - getitem(level, late)) * getitem(total, late)
+        total = concatenate(axis, added, getitem(total, (*lead, slice(-reach, None))))
+        reach *= 2
+    return exp(where(x == math.inf, largest, x) - level) * total
+
+
+@op("dxᵢ = Σₖ≥ᵢ gₖ exp(xᵢ − yₖ)", x=_logcumsumexp_slope, promote="float", holomorphic=True)
 def logcumsumexp(x: Array, dim: int) -> Array:
     """ln of the running sums of eˣ along an axis"""
     if x.dtype.kind == "c" and x.size:
@@ -110,18 +120,3 @@ def _running(x: Array, dim: int) -> Array:
         )
         reach *= 2
     return out
-
-
-def _logcumsumexp_slope(g: Array, x: Array, out: Array, dim: int) -> Array:
-    """exp(xᵢ - outᵢ) rᵢ with rᵢ = Σₖ≥ᵢ gₖ exp(outᵢ - outₖ), in log₂ n steps; no exponent is positive, as out rises."""
-    axis, n = dim % len(x.shape), x.shape[dim] if x.shape else 1
-    lead = (slice(None),) * axis
-    largest = float(np.finfo(out.dtype.name).max)  # which infinite ones count as
-    level = where(out == -math.inf, -largest, where(out == math.inf, largest, out))
-    total, reach = g, 1
-    while reach < n:
-        early, late = (*lead, slice(None, -reach)), (*lead, slice(reach, None))
-        added = getitem(total, early) + exp(getitem(level, early) - getitem(level, late)) * getitem(total, late)
-        total = concatenate(axis, added, getitem(total, (*lead, slice(-reach, None))))
-        reach *= 2
-    return exp(where(x == math.inf, largest, x) - level) * total

@@ -77,12 +77,13 @@ def floor_divide(a: Array, b: Array) -> Array:
     return m.where(m.isnan(rest) & (b == 0), a / b, m.rint((a - rest) / b) - ((rest != 0) & ((rest < 0) != (b < 0))))
 
 
-@op(
-    "da = g; db = −g ⌊a / b⌋",
-    a=lambda g: g,
-    b=lambda g, a, b, out: -g * level(_whole_part(bare(a), bare(b), bare(out)), a, b),
-    promote="same",
-)
+def _remainder_slope(g: Array, a: Array, b: Array, out: Array) -> Array:
+    """-g ⌊a / b⌋, a constant: from the remainder where it is finite, else from the quotient."""
+    x, y, rest = bare(a), bare(b), bare(out)
+    return -g * level(where(isfinite(rest), round((x - rest) / y), floor_divide(x, y)), a, b)
+
+
+@op("da = g; db = −g ⌊a / b⌋", a=lambda g: g, b=_remainder_slope, promote="same")
 def remainder(a: Array, b: Array) -> Array:
     """a - ⌊a / b⌋ b, with the sign of b"""
     _check_divisor(a, b)
@@ -92,11 +93,6 @@ def remainder(a: Array, b: Array) -> Array:
         return m.remainder(a, b)
     rest = m.fmod(a, b)
     return m.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest)
-
-
-def _whole_part(a: Array, b: Array, out: Array) -> Array:
-    """⌊a / b⌋, a constant: from the remainder where it is finite, else from the quotient."""
-    return where(isfinite(out), round((a - out) / b), floor_divide(a, b))
 
 
 @op(
@@ -116,31 +112,43 @@ def fmod(a: Array, b: Array) -> Array:
     return m.where((rest != 0) & ((rest < 0) != (a < 0)), rest - b, rest)
 
 
-@op(
-    "da = g b aᵇ⁻¹; db = g aᵇ ln a",
-    a=lambda g, a, b, shape: _power_slope(g, a, b, shape),
-    b=lambda g, a, b, out: _exponent_slope(g, a, b, out),
-    promote="same",
-    holomorphic=True,
-)
+def _power_slope(g: Array, a: Array, b: Array, shape: tuple[int, ...]) -> Array:
+    """g b aᵇ⁻¹, and 0 where b = 0 (not 0 · inf)."""
+    if isinstance(b, (int, float, complex)):
+        return zeros_of(g, shape) if b == 0 else g * (a * 2 if b == 2 else b * pow(a, b - 1))
+    return where(b == 0, 0.0, g * (b * pow(a, where(b == 0, 1.0, b - 1))))
+
+
+def _exponent_slope(g: Array, a: Array, b: Array, out: Array) -> Array:
+    """g aᵇ ln a, and 0 where a = 0 and b >= 0, as aᵇ is flat in b there; NaN where a real power has no real value."""
+    if isinstance(a, (int, float, complex)):
+        if not a:
+            return where(b.real >= 0, 0.0, g * -math.inf)
+        number: Any = a
+        if bare(out).dtype.kind == "c":
+            return g * (out * complex(np.log(complex(number))))
+        return g * (out * (math.log(number) if number > 0 else math.nan))
+    flat = (a == 0) & (b.real >= 0)
+    return where(flat, 0.0, g * (out * log(where(flat, 1.0, a))))
+
+
+@op("da = g b aᵇ⁻¹; db = g aᵇ ln a", a=_power_slope, b=_exponent_slope, promote="same", holomorphic=True)
 def pow(a: Array, b: Array) -> Array:
     """aᵇ"""
     if isinstance(b, (int, float, complex)) and b in (2, 3):  # many times as fast
         return a * a if b == 2 else a * a * a
     if hasattr(b, "dtype") and b.dtype.kind == "i" and holds(b < 0):
-        return _integer_power(a, b)
+        m = xp(b)  # without its fraction, it leaves 0 of b < 0 but of 1 and -1
+        inverse = (m.asarray(a) == 1) + (m.asarray(a) == -1) * (1 - 2 * (b & 1))
+        return m.where(b < 0, inverse, m.power(a, m.maximum(b, 0))).astype(b.dtype)
     array = _array_of(a, b)
     if array.dtype.kind == "c":
         return _complex_power(xp(array).asarray(a, array.dtype), b)
-    if type(array) is np.ndarray and array.dtype.kind == "f" and _is_half(b):
+    if type(array) is np.ndarray and array.dtype.kind == "f" and np.ndim(b) == 0 and b == 0.5:
         a = np.asarray(a, array.dtype)  # NumPy would take the root, which is NaN of -inf and -0 of -0
         return np.where(a == -np.inf, array.dtype.type(np.inf), np.sqrt(a + 0))
     out = xp(array).power(a, b)
     return out.astype(bool) if array.dtype.kind == "b" else out
-
-
-def _is_half(b: Any) -> bool:
-    return not isinstance(b, complex) and np.ndim(b) == 0 and bool(b == 0.5)
 
 
 def _complex_power(a: Array, b: Any) -> Array:
@@ -152,35 +160,6 @@ def _complex_power(a: Array, b: Any) -> Array:
         if b in (0.5, 1):
             return m.sqrt(a) if b == 0.5 else a.copy()
     return m.where(m.asarray(b) == 0, 1, m.exp(b * m.log(a)))
-
-
-def _integer_power(a: Array, b: Array) -> Array:
-    """aᵇ of integers, without its fraction: for b < 0 that leaves 0 but of 1 and -1."""
-    m = xp(b)
-    inverse = (m.asarray(a) == 1) + (m.asarray(a) == -1) * (1 - 2 * (b & 1))
-    return m.where(b < 0, inverse, m.power(a, m.maximum(b, 0))).astype(b.dtype)
-
-
-def _power_slope(g: Array, a: Array, b: Array, shape: tuple[int, ...]) -> Array:
-    """g b aᵇ⁻¹, and 0 where b = 0 (not 0 · inf)."""
-    if isinstance(b, (int, float, complex)):
-        return zeros_of(g, shape) if b == 0 else g * (a * 2 if b == 2 else b * pow(a, b - 1))
-    return where(b == 0, 0.0, g * (b * pow(a, where(b == 0, 1.0, b - 1))))
-
-
-def _exponent_slope(g: Array, a: Array, b: Array, out: Array) -> Array:
-    """g aᵇ ln a, and 0 where a = 0 and b >= 0, as aᵇ is flat in b there; NaN where a real power has no real value."""
-    if isinstance(a, (int, float, complex)):
-        return g * (out * _logarithm(a, bare(out))) if a else where(b.real >= 0, 0.0, g * -math.inf)
-    flat = (a == 0) & (b.real >= 0)
-    return where(flat, 0.0, g * (out * log(where(flat, 1.0, a))))
-
-
-def _logarithm(a: Any, like: Array) -> Any:
-    """ln a of a number, complex where the powers of it are."""
-    if like.dtype.kind == "c":
-        return complex(np.log(complex(a)))
-    return math.log(a) if a > 0 else math.nan
 
 
 def _array_of(*operands: Any) -> Any:
@@ -219,14 +198,9 @@ rsqrt = smooth(
 )
 reciprocal = smooth("reciprocal", "1 / x", lambda x: 1 / x, "dx = −g y²", lambda g, out: -g * (out * out))
 exp = smooth("exp", "eˣ", lambda x: xp(x).exp(x), "dx = g y", lambda g, out: g * out)
-
-
-@op("dx = g y ln 2", x=lambda g, out: g * (out * math.log(2)), promote="float", holomorphic=True)
-def exp2(x: Array) -> Array:
-    """2ˣ"""
-    return xp(x).exp(x * math.log(2)) if x.dtype.kind == "c" else xp(x).exp2(x)
-
-
+exp2 = smooth(
+    "exp2", "2ˣ", lambda x: xp(x).power(x.dtype.type(2), x), "dx = g y ln 2", lambda g, out: g * (out * math.log(2))
+)
 expm1 = smooth("expm1", "eˣ - 1, exact near 0", lambda x: xp(x).expm1(x), "dx = g eˣ", lambda g, x: g * exp(x))
 log = smooth("log", "ln x", lambda x: xp(x).log(x), "dx = g / x", lambda g, x: g / x)
 # The rule divides twice, as a GPU flushes the least x times ln 2 to 0.
@@ -254,17 +228,20 @@ def times_log(a: Any, b: Any, log: str) -> Array:
 log10 = smooth("log10", "log₁₀ x", lambda x: xp(x).log10(x), "dx = g / (x ln 10)", lambda g, x: g / (x * math.log(10)))
 
 
-@op("dx = g / x + g / (1 − x), NaN where y is", x=lambda g, x: _logit_slope(g, x), promote="float", holomorphic=True)
-def logit(x: Array) -> Array:
-    """ln(x / (1 - x))"""
-    return xp(x).log(x / (1 - x))
-
-
 def _logit_slope(g: Array, x: Array) -> Array:
     """Of real x outside of [0, 1], where the logarithm has no value, NaN."""
     if bare(x).dtype.kind != "c":
         x = where((x < 0) | (x > 1), math.nan, x)
     return g / x + g / (1 - x)
+
+
+logit = smooth(
+    "logit",
+    "ln(x / (1 - x))",
+    lambda x: xp(x).log(x / (1 - x)),
+    "dx = g / x + g / (1 − x), NaN where y is",
+    _logit_slope,
+)
 
 
 @op("dx = g / (1 + x)", x=lambda g, x: g / (1 + x), promote="float", holomorphic=True)
@@ -317,14 +294,13 @@ acos = smooth(
 sinh = smooth("sinh", "sinh x", lambda x: xp(x).sinh(x), "dx = g cosh x", lambda g, x: g * cosh(x))
 cosh = smooth("cosh", "cosh x", lambda x: xp(x).cosh(x), "dx = g sinh x", lambda g, x: g * sinh(x))
 asinh = smooth("asinh", "arsinh x", lambda x: xp(x).arcsinh(x), "dx = g / √(x² + 1)", lambda g, x: g / sqrt(x * x + 1))
-
-
-@op("dx = g / √(x² − 1)", x=lambda g, x: g * (rsqrt(x - 1) * rsqrt(x + 1)), promote="float", holomorphic=True)
-def acosh(x: Array) -> Array:
-    """arcosh x"""
-    return xp(x).arccosh(x)
-
-
+acosh = smooth(
+    "acosh",
+    "arcosh x",
+    lambda x: xp(x).arccosh(x),
+    "dx = g / √(x² − 1)",
+    lambda g, x: g * (rsqrt(x - 1) * rsqrt(x + 1)),
+)
 atanh = smooth(
     "atanh", "artanh x", lambda x: xp(x).arctanh(x), "dx = g / (1 − x²)", lambda g, x: g / one_minus_square(x)
 )

@@ -53,22 +53,17 @@ def does_without(op: Op, args: tuple[Any, ...], is_recorded: bool) -> bool:
         return True
     if half.kind == "f" and op is elementwise.mul and len(arrays) == 2 and arrays[0].shape == arrays[1].shape:
         return True
-    return _computes(op, arrays, half)
-
-
-def moves(op: Op, args: tuple[Any, ...]) -> bool:
-    """Whether an op takes elements as they are, and its rules, too: views, copies, conversions."""
-    return op in _MOVING or (op.view and (op is not indexing.getitem or indexing.is_basic(args[1])))
-
-
-def _computes(op: Op, arrays: list[Any], half: Any) -> bool:
-    """Whether an op on a GPU reads 16 bits and computes in float32."""
-    if of(arrays[0]).device_type in ("cpu", "meta"):
+    if of(arrays[0]).device_type in ("cpu", "meta"):  # a GPU reads 16 bits, and computes in float32
         return False
     if op in _MULTIPLYING or (half.kind == "f" and op.name in _CONVOLVING):
         return True
     is_fused = op.kernel in _FUSED or (half.kind == "f" and op.kernel == "linear_cross_entropy")
     return is_fused and any(not hasattr(k, "takes") or k.takes(*arrays) for k in op.find_kernels(arrays))
+
+
+def moves(op: Op, args: tuple[Any, ...]) -> bool:
+    """Whether an op takes elements as they are, and its rules, too: views, copies, conversions."""
+    return op in _MOVING or (op.view and (op is not indexing.getitem or indexing.is_basic(args[1])))
 
 
 def keeps(op: Op, args: tuple[Any, ...]) -> bool:

@@ -188,15 +188,6 @@ def masked_fill(x: Array, mask: Array, value: float) -> Array:
     return in_order(xp(x).where(mask, xp(x).asarray(value, x.dtype), x))
 
 
-@op(
-    "dW = the rows of g added up by index",
-    weight=lambda g, shape, indices, padding_idx: _row_gradient(g, shape, indices, padding_idx),
-)
-def embedding(weight: Array, indices: Array, padding_idx: int | None = None) -> Array:
-    """Rows of ``weight`` (V, D) by index (any shape) -> (..., D); the row ``padding_idx`` gets no gradient"""
-    return xp(weight).take(weight, indices, axis=0)
-
-
 def _row_gradient(g: Array, shape: Shape, indices: Array, padding_idx: int | None) -> Array:
     """The sum of g's rows by index, that of ``padding_idx`` left out."""
     flat = indices.reshape(-1)
@@ -207,6 +198,12 @@ def _row_gradient(g: Array, shape: Shape, indices: Array, padding_idx: int | Non
         return put(rows, 0.0, (padding_idx,))
     rows[padding_idx] = 0
     return rows
+
+
+@op("dW = the rows of g added up by index", weight=_row_gradient)
+def embedding(weight: Array, indices: Array, padding_idx: int | None = None) -> Array:
+    """Rows of ``weight`` (V, D) by index (any shape) -> (..., D); the row ``padding_idx`` gets no gradient"""
+    return xp(weight).take(weight, indices, axis=0)
 
 
 @op

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from ..backend.registry import address
 from ..backend.storage import owner
 from .elementwise import wide
 from .indexing import getitem, index_add, put_back
-from .op import Traced, bare, op
+from .op import bare, op
 from .reduction import sum as sum_over
 from .shape import Shape, permute, reshape
 
@@ -56,7 +55,7 @@ def pad(x: Array, widths: tuple[tuple[int, int], ...], value: float = 0.0) -> Ar
     return in_order(xp(x).pad(x, widths, mode="constant", constant_values=value))
 
 
-@op("dx = the gᵢ one after another", x=lambda g, dim: _rejoined(g, dim, False), view=True)
+@op("dx = the gᵢ one after another", x=lambda g, dim: concatenate(dim, *g), view=True)
 def split(x: Array, sizes: tuple[int, ...], dim: int) -> tuple[Array, ...]:
     """Consecutive pieces of an axis, of these lengths"""
     lead, pieces, start = (slice(None),) * (dim % x.ndim), [], 0
@@ -66,43 +65,11 @@ def split(x: Array, sizes: tuple[int, ...], dim: int) -> tuple[Array, ...]:
     return tuple(pieces)
 
 
-@op("dx = the gᵢ side by side", x=lambda g, dim: _rejoined(g, dim, True), view=True)
+@op("dx = the gᵢ side by side", x=lambda g, dim: stack(dim, *g), view=True)
 def unbind(x: Array, dim: int) -> tuple[Array, ...]:
     """The slices along an axis, which they lose"""
     lead = (slice(None),) * (dim % x.ndim)
     return tuple(x[(*lead, i, ...)] for i in range(x.shape[dim]))
-
-
-def _rejoined(pieces: tuple[Array, ...], dim: int, new_axis: bool) -> Array:
-    """Pieces as one array; where they lie side by side in memory, as gradients of attention do, a view of that."""
-    if (
-        pieces
-        and not isinstance(first := pieces[0], Traced)
-        and first.base is not None
-        and all(p.base is first.base and p.shape == first.shape and p.strides == first.strides for p in pieces)
-    ):
-        whole = _as_view(pieces, dim % (pieces[0].ndim + new_axis), new_axis)
-        if whole is not None:
-            return whole
-    return stack(dim, *pieces) if new_axis else concatenate(dim, *pieces)
-
-
-def _as_view(pieces: tuple[Array, ...], at: int, new_axis: bool) -> Array | None:
-    """The contiguous array of which the pieces are the slices along axis ``at``; None if they are not."""
-    first, places = pieces[0], [address(p) for p in pieces]
-    shape, strides, step = list(first.shape), list(first.strides), places[-1] - places[0]
-    step //= max(1, len(pieces) - 1)
-    if any(b - a != step for a, b in pairwise(places)):
-        return None
-    if new_axis:
-        shape.insert(at, len(pieces))
-        strides.insert(at, step)
-    elif step != shape[at] * strides[at]:
-        return None
-    else:
-        shape[at] *= len(pieces)
-    whole = xp(first).lib.stride_tricks.as_strided(first, shape, strides)
-    return whole if whole.flags.c_contiguous else None
 
 
 @op("dxᵢ = slice i of g", xs=lambda g, dim, which: getitem(g, (*(slice(None),) * (dim % len(g.shape)), which, ...)))
@@ -129,21 +96,6 @@ def _sum_runs(g: Array, shape: Shape, repeats: Any, dim: int) -> Array:
     return index_add(shape, dim, source, g)
 
 
-@op(
-    "dx = Σ g over the elements that show a place in memory",
-    x=lambda g, x, size, stride, offset: _strided_back(g, bare(x), size, stride, offset),
-    view=True,
-)
-def as_strided(x: Array, size: Shape, stride: Shape, offset: int) -> Array:
-    """Elements of the memory that x lies in by sizes, steps and a start, in elements: a view where a NumPy array is all
-    of that memory, in order, and else a copy"""
-    if type(x) is np.ndarray and x.flags.c_contiguous and x.size == owner(x).size:
-        steps = tuple(n * x.itemsize for n in stride)
-        return np.ndarray(size, x.dtype, x.reshape(-1).view(np.uint8), offset * x.itemsize, steps)
-    memory = owner(x).ravel(order="K").view(x.dtype)
-    return memory[strided_places(xp(x), size, stride, offset)]
-
-
 def place_in_memory(x: Array) -> tuple[int, int]:
     """The place of x's first element in the memory it lies in, and how many elements that has."""
     memory = owner(x)
@@ -164,23 +116,21 @@ def strided_places(m: Any, size: Shape, stride: Shape, offset: int) -> Array:
 
 def _strided_back(g: Array, x: Array, size: Shape, stride: Shape, offset: int) -> Array:
     """To each element of x the gradients of those that show its place in memory."""
+    x = bare(x)
     m, (start, length) = xp(x), place_in_memory(x)
     memory = put_back(wide(g), (length,), (strided_places(m, size, stride, offset),))
     return getitem(memory, (strided_places(m, x.shape, tuple(n // x.itemsize for n in x.strides), start),))
 
 
-@op(
-    "dx = Σ g over the windows that hold an element",
-    x=lambda g, shape, dim, size, step: _refold(g, shape, dim, size, step),
-)
-def unfold(x: Array, dim: int, size: int, step: int) -> Array:
-    """Windows of ``size`` elements along an axis, every ``step`` (a copy): the axis counts the windows, a new
-    last axis their elements"""
-    m = xp(x)
-    count = (x.shape[dim] - size) // step + 1
-    places = (m.arange(count) * step)[:, None] + m.arange(size)
-    taken = m.take(x, places.reshape(-1), axis=dim)
-    return m.moveaxis(taken.reshape(*x.shape[:dim], count, size, *x.shape[dim + 1 :]), dim + 1, -1)
+@op("dx = Σ g over the elements that show a place in memory", x=_strided_back, view=True)
+def as_strided(x: Array, size: Shape, stride: Shape, offset: int) -> Array:
+    """Elements of the memory that x lies in by sizes, steps and a start, in elements: a view where a NumPy array is all
+    of that memory, in order, and else a copy"""
+    if type(x) is np.ndarray and x.flags.c_contiguous and x.size == owner(x).size:
+        steps = tuple(n * x.itemsize for n in stride)
+        return np.ndarray(size, x.dtype, x.reshape(-1).view(np.uint8), offset * x.itemsize, steps)
+    memory = owner(x).ravel(order="K").view(x.dtype)
+    return memory[strided_places(xp(x), size, stride, offset)]
 
 
 def _refold(g: Array, shape: Shape, dim: int, size: int, step: int) -> Array:
@@ -190,3 +140,14 @@ def _refold(g: Array, shape: Shape, dim: int, size: int, step: int) -> Array:
     merged = reshape(permute(g, order), (*shape[:dim], count * size, *shape[dim + 1 :]))
     places = (m.arange(count) * step)[:, None] + m.arange(size)
     return index_add(shape, dim, places.reshape(-1), merged)
+
+
+@op("dx = Σ g over the windows that hold an element", x=_refold)
+def unfold(x: Array, dim: int, size: int, step: int) -> Array:
+    """Windows of ``size`` elements along an axis, every ``step`` (a copy): the axis counts the windows, a new
+    last axis their elements"""
+    m = xp(x)
+    count = (x.shape[dim] - size) // step + 1
+    places = (m.arange(count) * step)[:, None] + m.arange(size)
+    taken = m.take(x, places.reshape(-1), axis=dim)
+    return m.moveaxis(taken.reshape(*x.shape[:dim], count, size, *x.shape[dim + 1 :]), dim + 1, -1)

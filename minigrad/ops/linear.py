@@ -14,32 +14,6 @@ from .reduction import sum_to
 from .shape import broadcast_to, reshape, transpose, unsqueeze
 
 
-@op(
-    "da = g bᵀ; db = aᵀ g",
-    a=lambda g, a, b: _left(g, a, b),
-    b=lambda g, a, b: _right(g, a, b),
-    promote="same",
-    holomorphic=True,
-)
-def matmul(a: Array, b: Array) -> Array:
-    """a b over the last two axes, leading axes broadcast; a vector is a row (left) or a column (right)"""
-    if a.ndim == 0 or b.ndim == 0:
-        raise RuntimeError(f"matmul: both arguments need at least one axis, given shapes {a.shape} and {b.shape}")
-    inner, rows = a.shape[-1], b.shape[0 if b.ndim == 1 else -2]
-    if inner != rows:
-        raise RuntimeError(
-            f"matmul: mat1 and mat2 shapes cannot be multiplied ({_lengths(a)} and {_lengths(b)}): the last axis of "
-            f"the first ({inner}) must equal the {'' if b.ndim == 1 else 'last but one '}axis of the second ({rows})"
-        )
-    if b.ndim == 2 and a.ndim > 2 and a.size:  # one large product instead of many small ones
-        return products.matmul(a.reshape(-1, inner), b).reshape(*a.shape[:-1], b.shape[1])
-    return products.matmul(a, b)
-
-
-def _lengths(x: Array) -> str:
-    return "x".join(map(str, x.shape))
-
-
 def _left(g: Array, a: Array, b: Array) -> Array:
     """g bᵀ, with a vector's missing axis put in and taken out again."""
     if len(b.shape) == 1:
@@ -60,6 +34,23 @@ def _right(g: Array, a: Array, b: Array) -> Array:
     return matmul(transpose(a, -1, -2), g)
 
 
+@op("da = g bᵀ; db = aᵀ g", a=_left, b=_right, promote="same", holomorphic=True)
+def matmul(a: Array, b: Array) -> Array:
+    """a b over the last two axes, leading axes broadcast; a vector is a row (left) or a column (right)"""
+    if a.ndim == 0 or b.ndim == 0:
+        raise RuntimeError(f"matmul: both arguments need at least one axis, given shapes {a.shape} and {b.shape}")
+    inner, rows = a.shape[-1], b.shape[0 if b.ndim == 1 else -2]
+    if inner != rows:
+        lengths = ["x".join(map(str, x.shape)) for x in (a, b)]
+        raise RuntimeError(
+            f"matmul: mat1 and mat2 shapes cannot be multiplied ({lengths[0]} and {lengths[1]}): the last axis of "
+            f"the first ({inner}) must equal the {'' if b.ndim == 1 else 'last but one '}axis of the second ({rows})"
+        )
+    if b.ndim == 2 and a.ndim > 2 and a.size:  # one large product instead of many small ones
+        return products.matmul(a.reshape(-1, inner), b).reshape(*a.shape[:-1], b.shape[1])
+    return products.matmul(a, b)
+
+
 @op(
     "dx = g W; dW = gᵀ x; db = Σ g",
     x=lambda g, weight: matmul(g, weight),
@@ -76,7 +67,7 @@ def linear(x: Array, weight: Array, bias: Array = None) -> Array:
 
 def _rows(x: Array) -> Array:
     """x as a matrix of its last axis."""
-    return reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
+    return x if len(x.shape) == 2 else reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
 
 
 @op(
@@ -88,11 +79,7 @@ def _rows(x: Array) -> Array:
 )
 def einsum_pair(a: Array, b: Array, subscripts: tuple[str, str, str]) -> Array:
     """Einstein's sum of two operands: the letters of a, of b and of the result, each once in its operand"""
-    return _contract(a, b, *subscripts)
-
-
-def _contract(a: Array, b: Array, left: str, right: str, result: str) -> Array:
-    """As one batched matrix product: letters in both and the result are batch, in both alone are summed."""
+    left, right, result = subscripts  # one batched product: letters in all are batch, in both operands alone are summed
     a, left = _sum_lonely(a, left, right + result)
     b, right = _sum_lonely(b, right, left + result)
     batch = [c for c in left if c in right and c in result]

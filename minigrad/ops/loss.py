@@ -104,7 +104,7 @@ def _head_slope(g: Array, arguments: Arguments) -> Array:
 
 @op(
     "dx = g (x − t) / (x (1 − x)); dt = g (ln(1 − x) − ln x)",
-    x=lambda g, x, target: g * _over_variance(x - target, x * (1 - x)),
+    x=lambda g, x, target: g * _over_variance(x, target),
     target=lambda g, x: g * (_bounded_log(1 - x) - _bounded_log(x)),
 )
 def binary_cross_entropy(x: Array, target: Array) -> Array:
@@ -120,8 +120,9 @@ def _bounded_log(x: Array) -> Array:
     return where(low, -100.0, log(where(low, 1.0, x)))
 
 
-def _over_variance(difference: Array, variance: Array) -> Array:
+def _over_variance(x: Array, target: Array) -> Array:
     """x - t over x (1 - x), which is at least 1e-12; 0 in all orders at an end of [0, 1] that is the target."""
+    difference, variance = x - target, x * (1 - x)
     return where((variance <= 1e-12) & (difference == 0), 0.0, difference) / maximum(variance, 1e-12)
 
 

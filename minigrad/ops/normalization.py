@@ -55,9 +55,9 @@ def _standardize_slope(g: Array, x: Array, eps: float) -> Array:
 )
 def group_norm(x: Array, weight: Array = None, bias: Array = None, groups: int = 1, eps: float = 1e-5) -> Array:
     """(x - mean) / √(variance + eps) · weight + bias over each group of channels of (N, C, ...) (Wu and He 2018)"""
-    out = reshape(_standardize(_grouped(x, groups), eps)[0], x.shape)
+    out = reshape(layer_norm(_grouped(x, groups), None, None, eps), x.shape)
     out = out if weight is None else out * by_channel(weight, x)
-    return (out if bias is None else out + by_channel(bias, x)).astype(x.dtype, copy=False)
+    return out if bias is None else out + by_channel(bias, x)
 
 
 def _grouped(x: Array, groups: int) -> Array:
@@ -74,18 +74,6 @@ def _channel_sums(x: Array) -> Array:
     return sum_over(x, (0, *range(2, len(x.shape))), False)
 
 
-@op(
-    "dx = (gw − x̂ mean(gw x̂)) / √(mean(x²) + eps); dw = Σ g x̂",
-    x=lambda g, x, weight, eps: _rms_slope(g if weight is None else g * weight, x, _inverse_rms(x, eps)),
-    weight=lambda g, x, eps: g * (x * _inverse_rms(x, eps)),
-    holomorphic=True,
-)
-def rms_norm(x: Array, weight: Array = None, eps: float = 1e-6) -> Array:
-    """x / √(mean of x² + eps) · weight over the last axis (Zhang and Sennrich 2019)"""
-    out = x * _inverse_rms(x, eps)
-    return (out if weight is None else out * weight).astype(x.dtype, copy=False)
-
-
 def _inverse_rms(x: Array, eps: float) -> Array:
     """1 / √(mean of x² + eps), of x over its largest where the squares overflow."""
     x = wide(x)
@@ -98,6 +86,19 @@ def _inverse_rms(x: Array, eps: float) -> Array:
     return rsqrt(mean((x / top) * (x / top), -1, True) + eps / top / top) / top
 
 
-def _rms_slope(g: Array, x: Array, scale: Array) -> Array:
-    normal = x * scale
-    return scale * (g - normal * mean(g * normal, -1, True))
+def _rms_slope(g: Array, x: Array, weight: Array, eps: float) -> Array:
+    scale = _inverse_rms(x, eps)
+    normal, slope = x * scale, g if weight is None else g * weight
+    return scale * (slope - normal * mean(slope * normal, -1, True))
+
+
+@op(
+    "dx = (gw − x̂ mean(gw x̂)) / √(mean(x²) + eps); dw = Σ g x̂",
+    x=_rms_slope,
+    weight=lambda g, x, eps: g * (x * _inverse_rms(x, eps)),
+    holomorphic=True,
+)
+def rms_norm(x: Array, weight: Array = None, eps: float = 1e-6) -> Array:
+    """x / √(mean of x² + eps) · weight over the last axis (Zhang and Sennrich 2019)"""
+    out = x * _inverse_rms(x, eps)
+    return (out if weight is None else out * weight).astype(x.dtype, copy=False)

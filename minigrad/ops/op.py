@@ -13,7 +13,7 @@ Rules are written in operators and ops. An op called on arrays returns an array;
 Tensor and is recorded. So the same rule gives numbers in ``backward()`` and a graph in ``backward(create_graph=True)``.
 Rules do not sum over broadcast axes or convert dtypes: the walk does that once, for all (``autograd/walk.py``).
 
-An op's kernel, a file of its name in ``backend/kernels``, computes the same in fewer passes over memory. The forward is
+An op's kernel, in a file of ``backend/kernels``, computes the same in fewer passes over memory. The forward is
 its definition, and runs where a backend has no such kernel.
 """
 

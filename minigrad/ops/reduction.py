@@ -117,18 +117,13 @@ def _scaled_var(x: Array, dim: Axes, correction: float, keepdim: bool) -> tuple[
         out = _plain_var(x, dim, correction, keepdim)
         if not x.size or ((out > limits.tiny / limits.eps) & (out < math.inf)).all():
             return out, one
-    size = _power_of_2(x, dim)
-    out = _plain_var(x / size, dim, correction, keepdim)
-    return out, size.reshape(out.shape)
-
-
-def _power_of_2(x: Array, dim: Axes) -> Array:
-    """The power of 2 below the largest real or imaginary part along axes, which are kept. The least is a normal number,
-    as complex numbers over others are NaN."""
     m, parts = xp(x), (x.real, x.imag) if x.dtype.kind == "c" else (x,)
     tops = [m.maximum(p.max(axis=dim, keepdims=True), -p.min(axis=dim, keepdims=True)) for p in parts]
     top = m.maximum(tops[0], tops[-1])
-    return m.ldexp(m.ones_like(top), m.maximum(m.frexp(top)[1] - 1, np.finfo(top.dtype).minexp))
+    least = np.finfo(top.dtype).minexp  # a normal number, as complex numbers over others are NaN
+    size = m.ldexp(m.ones_like(top), m.maximum(m.frexp(top)[1] - 1, least))
+    out = _plain_var(x / size, dim, correction, keepdim)
+    return out, size.reshape(out.shape)
 
 
 def _plain_var(x: Array, dim: Axes, correction: float, keepdim: bool) -> Array:

@@ -85,14 +85,13 @@ def flip(x: Array, dims: Shape) -> Array:
     return xp(x).flip(x, dims).copy()
 
 
-@op("dx = g rolled back", x=lambda g, shifts, dims: roll(g, _negated(shifts), dims))
+@op(
+    "dx = g rolled back",
+    x=lambda g, shifts, dims: roll(g, tuple(-s for s in shifts) if isinstance(shifts, tuple) else -shifts, dims),
+)
 def roll(x: Array, shifts: int | Shape, dims: int | Shape | None = None) -> Array:
     """Elements moved along ``dims``, those that fall off coming in at the other end"""
     return in_order(xp(x).roll(x, shifts, dims))
-
-
-def _negated(shifts: int | Shape) -> int | Shape:
-    return -shifts if isinstance(shifts, int) else tuple(-s for s in shifts)
 
 
 @op("dx = the lower triangle of g", x=lambda g, diagonal: tril(g, diagonal))

@@ -6,7 +6,6 @@ import math
 
 from ..backend import xp
 from ..backend.dtype import Array
-from ..backend.parallel import each, get_num_threads
 from ..ops.linear import matmul
 from ..tensor import Tensor
 from .adam import AdamW
@@ -112,7 +111,6 @@ class Muon(Optimizer):
                 raise ValueError(self._refusal.format(size=p.size(), shape=tuple(p.shape)))
 
     def _update_all(self, params: list[Tensor], group: Group) -> None:
-        """On the CPU each matrix is changed by one core, if there are enough of them."""
         if not group.get("muon", True):
             return super()._update_all(params, group)
         options = plain_options(group)
@@ -120,14 +118,9 @@ class Muon(Optimizer):
             if not self.state[p]:
                 self.state[p]["momentum_buffer"] = zeros_like(p)
         params = self._update_together(params, options)
-        params.sort(key=lambda p: p.numel() * min(p.shape), reverse=True)  # that of the most multiplications first
         with self._in_float32(params):
-            rows = [(p.array, p._grad.array, self.state[p]["momentum_buffer"].array) for p in params]
-            if len(params) < get_num_threads() or any(p.device.type != "cpu" for p in params):
-                for row in rows:
-                    muon_step(*row, options)
-            else:
-                each(lambda i: muon_step(*rows[i], options), [(i,) for i in range(len(rows))])
+            for p in params:
+                muon_step(p.array, p._grad.array, self.state[p]["momentum_buffer"].array, options)
 
     def _update_together(self, params: list[Tensor], options: Values) -> list[Tensor]:
         if not getattr(options, "muon", True):

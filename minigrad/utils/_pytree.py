@@ -229,11 +229,6 @@ def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
     return bool(is_leaf and is_leaf(tree)) or _get_node_type(tree) not in SUPPORTED_NODES
 
 
-def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Whether a value is a leaf."""
-    return bool(is_leaf and is_leaf(tree)) or _get_node_type(tree) not in SUPPORTED_NODES
-
-
 def tree_structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeSpec:
     """The spec of the nesting."""
     return tree_flatten(tree, is_leaf)[1]

@@ -8,7 +8,6 @@ import pytest
 
 from minigrad.backend import random
 from minigrad.backend.kernels import scaled_dot_product_attention_cuda as attention
-from minigrad.backend.registry import address
 from minigrad.ops.attention import scaled_dot_product_attention as op
 from tests.support import kernel_checks, launches
 from tests.support.cases import cases
@@ -143,8 +142,7 @@ def test_the_widest_heads_are_left_to_the_plain_definition() -> None:
 
 
 def test_slices_of_a_projection_are_taken_as_they_are() -> None:
-    """q, k and v by their strides, without copies; their gradients are slices again, and the result's heads lie side by
-    side in a row."""
+    """q, k and v by their strides, without copies; the heads of result and gradients lie side by side in a row."""
     b, t, h, d = 2, 19, 3, 5
     projection = on_device(RNG.standard_normal((b, t, 3, h, d)))
     g = on_device(RNG.standard_normal((b, t, h, d))).transpose(0, 2, 1, 3)
@@ -157,10 +155,7 @@ def test_slices_of_a_projection_are_taken_as_they_are() -> None:
     if kernel_checks.namespace().__name__ == "strict_cupy":  # a GPU's launches are not counted
         assert sorted(counted.by_name) == ["attention", "attention_key_gradients", "attention_query_gradients"]
         assert counted.launches == 3
-    assert out.transpose(0, 2, 1, 3).flags.c_contiguous
-    places = [address(slope) for slope in slopes]
-    assert places == [places[0] + i * h * d * 8 for i in range(3)]
-    assert {slope.strides for slope in slopes} == {qkv[0].strides}
+    assert all(x.transpose(0, 2, 1, 3).flags.c_contiguous for x in (out, *slopes))
     dense = gradients(NAME, g.get(), *(x.get() for x in qkv), *how, needs=(0, 1, 2))
     for one, other in zip((out, *slopes), dense, strict=True):
         assert_close(one.get(), other)

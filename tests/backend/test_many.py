@@ -1,7 +1,6 @@
 """Optimisers and clipping change all tensors of a group together, in compiled loops and on a GPU: against the plain
 rules in float64, and against the optimisers without these kernels."""
 
-import importlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +8,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.backend import many_cuda, many_numba
+from minigrad.backend.kernels import load, many_cuda, many_numba
 from minigrad.nn.utils import clip_grad_norm_, clip_grads_with_norm_
 from minigrad.optim import muon
 from minigrad.optim.adam import numbers, plain_step
@@ -45,7 +44,7 @@ class Place:
 
     def kernel(self, name: str) -> Any:
         if self.name == "numba":
-            return importlib.import_module(f"minigrad.backend.kernels.{name}_numba")
+            return load(name, "many_numba")
         return kernel_checks.kernel(name)
 
     def moved(self, table: Rows) -> Rows:
@@ -265,7 +264,8 @@ def test_clipping_runs_its_loops_where_they_can(numba: Place, monkeypatch: pytes
     clip, names = numba.kernel("clip_grad_norm"), list[str]()
     for name in ("norm", "scale"):
         loop = getattr(clip, name)
-        monkeypatch.setattr(clip, name, lambda *args, name=name, loop=loop: (names.append(name), loop(*args))[1])
+        for place in (clip, many_numba):
+            monkeypatch.setattr(place, name, lambda *args, name=name, loop=loop: (names.append(name), loop(*args))[1])
     for most, expected in ((1.0, ["norm", "scale"]), (1e6, ["norm"])):
         names.clear()
         clipped(numba, [np.ones(4, "float32"), np.ones((3, 4), "float32")], most)
@@ -406,7 +406,7 @@ def test_loops_take_what_fits(numba: Place, monkeypatch: pytest.MonkeyPatch) -> 
     matrices: list[Any] = [rng.standard_normal(s).astype(np.float32) for s in ((5, 7), (30, 20), (512, 512))]
     matrices[1] = matrices[1].astype(np.float64)
     module = numba.kernel("muon")
-    assert matrices[2].size * 512 > module.SMALL
+    assert matrices[2].size * 512 > many_numba.SMALL
     step_all = module.step_all
     monkeypatch.setattr(module, "step_all", lambda *args: changed.append(step_all(*args)) or changed[-1])
     params = [mg.nn.Parameter(mg.tensor(a)) for a in matrices]

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 import minigrad
-from minigrad.backend.random import Generator, default_generator, manual_seed
-from minigrad.backend.splitmix import drawn
+from minigrad.backend.random import Generator, default_generator, drawn, manual_seed
 from tests.support.cases import cases
 
 

@@ -25,7 +25,6 @@ from minigrad.ops import (
     linear,
     loss,
     normalization,
-    pooling,
     recurrent,
     shape,
 )
@@ -535,19 +534,19 @@ case(
         x.permute(3, 0, 1, 2, 4, 5).reshape(2, 12, 6), (4, 5), (2, 3), (2, 1), (0, 1), (1, 2)
     ),
 )
-_own = lambda t, x: pooling.window_sum(x, convolution.Window((3,), (2,), ((1, 1),), (1,)))
+_own = lambda t, x: convolution.window_sum(x, convolution.Window((3,), (2,), ((1, 1),), (1,)))
 case("window_sum", _own, (2, 3, 6), theirs=lambda t, x: t.nn.functional.avg_pool1d(x, 3, 2, 1) * 3)
-_own = lambda t, x: pooling.window_spread(x, convolution.Window((3,), (2,), ((1, 1),), (1,)), (6,))
+_own = lambda t, x: convolution.window_spread(x, convolution.Window((3,), (2,), ((1, 1),), (1,)), (6,))
 _torch = lambda t, x: t.nn.functional.conv_transpose1d(x, t.ones(3, 1, 3, dtype=x.dtype), None, 2, 1, 1, 3)
 case("window_spread", _own, (2, 3, 3), theirs=_torch)
 _CELLS = np.array([[[0, 2, 2], [4, 1, 3]]])
-case("pick", lambda t, x, i: pooling.pick(x, i), (1, 2, 5), _CELLS, theirs=lambda t, x, i: x.gather(2, i))
-_own = lambda t, x, i: pooling.put_picked(x, i, (5,))
+case("pick", lambda t, x, i: convolution.pick(x, i), (1, 2, 5), _CELLS, theirs=lambda t, x, i: x.gather(2, i))
+_own = lambda t, x, i: convolution.put_picked(x, i, (5,))
 case("put_picked", _own, (1, 2, 3), _CELLS, theirs=lambda t, x, i: t.zeros(1, 2, 5, dtype=x.dtype).scatter_add(2, i, x))
 
-_TAPS = pooling.Taps([[0, 2, 2, -1], [3, 2, -1, -1]], np.array([[0.5, 2.0, -1.0, 0.0], [3.0, 1.0, 0.0, 0.0]]), 5)
+_TAPS = convolution.Taps([[0, 2, 2, -1], [3, 2, -1, -1]], np.array([[0.5, 2.0, -1.0, 0.0], [3.0, 1.0, 0.0, 0.0]]), 5)
 _MATRIX = [[0.5, 0, 0, 3, 0], [0, 0, 3, 0, 0], [0, 0, -1, 0, 0], [0, 0, 0, 0, 0]]  # the same
-_own = lambda t, x: pooling.resample(x, 1, _TAPS)
+_own = lambda t, x: convolution.resample(x, 1, _TAPS)
 case("resample", _own, (2, 5, 3), theirs=lambda t, x: t.tensor(_MATRIX, dtype=x.dtype) @ x)
 
 # Nothing at all: tensors without elements ------------------------------------------------------------------

@@ -93,7 +93,6 @@ def test_a_gradient_of_zeros_changes_nothing(device: str) -> None:
 
 
 def test_the_number_of_threads_changes_no_bit() -> None:
-    """With several, each takes matrices of its own; an error in one of them is told."""
     before, actual = parallel.get_num_threads(), []
     try:
         for threads in (1, 3):

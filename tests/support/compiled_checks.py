@@ -23,7 +23,7 @@ TOLERANCE = 2e-5  # of the largest number
 def kernel(name: str) -> Any:
     """The compiled kernel of that name."""
     found = for_device(Device("cpu")).kernels(name)
-    assert len(found) == (name in kernels.COMPILED) + (name in kernels.NUMPY_NAMES)
+    assert len(found) == (name in kernels.CPU_FILES) + (name in kernels.NUMPY_FILES)
     return found[0]
 
 

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from minigrad.backend.compiled import store
-from minigrad.backend.compiled.layout import at, axes, length, step
+from minigrad.backend.compiled.functions import at, axes, length, step
 from minigrad.backend.compiled.loops import Cube, Doubles, Flags, Flat, Indices, Rows, Strided, Words, loop
 
 NAME = __name__.rpartition(".")[2]

@@ -8,7 +8,6 @@ the device "strict" known::
     strict.install(emulate=False)    # no kernels: the plain definitions run
 """
 
-import importlib
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -20,7 +19,7 @@ from minigrad import backend
 from minigrad.backend import device, random
 from minigrad.backend.device import Device
 from minigrad.backend.dtype import is_kept, of_numpy
-from minigrad.backend.kernels import CUDA_FILES
+from minigrad.backend.kernels import CUDA_FILES, load
 
 from . import cublas, cuda_emulator, launches, nccl
 from .launches import launched
@@ -82,7 +81,7 @@ class StrictBackend:
             return ()
         if not self.emulate or cuda_emulator.missing():
             return ()
-        return (importlib.import_module(f"minigrad.backend.kernels.{CUDA_FILES[name]}"),)
+        return (load(name, CUDA_FILES[name]),)
 
     def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> Any:
         return random.default_generator.draw(shape, p, NAMESPACE, DEVICE)

@@ -5,8 +5,8 @@ in a process of its own (``build.py``), those of transformers together, others w
 machine code is kept in the user's cache (``store.py``). Later processes load it by llvmlite, and never import Numba.
 
     loops.py       ``@loop`` and ``@inline``: what a loop is, how it is called
-    functions.py   exp, tanh and their like, written so that compilers make vector code of them
-    layout.py      where an array object keeps its data, shape and steps
+    functions.py   exp, tanh and their like, written so that compilers make vector code of them; where an array object
+                   keeps its data, shape and steps
     native.py      what Python cannot say: bits, addresses, BLAS; intrinsics.py is their code, for Numba
     crew.py        how threads share the blocks of a loop: itself compiled
     build.py       compiles; run as a program

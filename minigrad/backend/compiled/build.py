@@ -61,44 +61,22 @@ def compile_units(units: list[str]) -> Iterator[tuple[str, Code]]:
     from llvmlite import binding
     from numba.extending import register_jitable
 
-    from . import intrinsics, layout, native
+    from . import functions, intrinsics, native
 
     warnings.simplefilter("ignore", numba.NumbaWarning)
-    _leave_out()
     if hasattr(binding, "initialize_native_asmparser"):
         binding.initialize_native_asmparser()
-    scope = {**vars(layout), **vars(native), **intrinsics.register()}
+    scope = {**vars(functions), **vars(native), **intrinsics.register()}
     known: set[Any] = set()
     for unit in units:
         if unit != CREW:
-            package = kernels.__name__ if unit in kernels.COMPILED_FILES else kernels.__name__.rpartition(".")[0]
+            package = kernels.__name__ if unit in kernels.CPU_FILES.values() else kernels.__name__.rpartition(".")[0]
             importlib.import_module(f"{package}.{unit}")
         for function in (*crew.PARTS, *loops.INLINE):
             if function not in known:
                 register_jitable(**_INNER)(function)
                 known.add(function)
         yield unit, _compile_unit(numba, unit, scope)
-
-
-def _leave_out() -> None:
-    """Spare what Numba does for functions that are called at once: nothing runs here. And a loop becomes part of its
-    adapter, where it is optimised."""
-    from numba import _dynfunc
-    from numba.core import codegen, cpu
-
-    optimise = codegen.CPUCodeLibrary._optimize_final_module
-
-    def optimise_once(library: Any) -> None:
-        if library.name not in {each.body.__name__ for each in loops.LOOPS}:
-            optimise(library)
-
-    def not_callable(_context: Any, library: Any, description: Any, environment: Any) -> Any:
-        return _dynfunc.make_function(description.lookup_module(), library.name, "", 0, environment, (library,))
-
-    codegen.CPUCodeLibrary._optimize_final_module = optimise_once
-    codegen.JITCodeLibrary._finalize_specific = lambda library: None
-    codegen.JITCodeLibrary.get_pointer_to_function = lambda library, name: library._ensure_finalized() or 0
-    cpu.CPUContext.get_executable = not_callable
 
 
 def _compile_unit(numba: Any, unit: str, scope: dict[str, Any]) -> Code:
@@ -110,7 +88,10 @@ def _compile_unit(numba: Any, unit: str, scope: dict[str, Any]) -> Code:
             todo.append((f"{unit}.{name}", result(*[word] * function.__code__.co_argcount), function))
     else:
         found = [each for each in loops.LOOPS if each.name.rpartition(".")[0] == unit]
-        todo = [(each.name, numba.void(*[word] * 4), _adapted(numba, each, scope)) for each in found]
+        for each in found:  # a loop is part of the function that threads call
+            names = {**scope, "body": numba.njit(nogil=True, **_INNER)(each.body)}
+            exec(adapter(each), names)
+            todo.append((each.name, numba.void(*[word] * 4), names[_adapter_name(each)]))
     code: Code = {}
     for name, signature, function in todo:
         compiled = numba.cfunc(signature, error_model="numpy", fastmath=_FLAGS)(function)
@@ -120,14 +101,6 @@ def _compile_unit(numba: Any, unit: str, scope: dict[str, Any]) -> Code:
                 other.linkage = "internal"  # each object has its own, whatever another calls by the same name
         code[name] = symbol, library._codegen._tm.emit_object(library._final_module)
     return code
-
-
-def _adapted(numba: Any, each: loops.Loop, scope: dict[str, Any]) -> Any:
-    """The function that threads call, whose loop is part of it."""
-    body = numba.njit(nogil=True, **_INNER)(each.body)
-    scope = {**scope, "body": body}
-    exec(adapter(each), scope)
-    return scope[_adapter_name(each)]
 
 
 def main(arguments: list[str]) -> int:

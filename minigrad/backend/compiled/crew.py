@@ -23,7 +23,7 @@ OPEN, NEXT, INSIDE, NUMBER, JOB = (8 * LINE * i for i in range(5))  # in bytes
 KERNEL, WORDS, COUNT, GRAIN = JOB, JOB + 8, JOB + 16, JOB + 24
 ACQUIRE, RELEASE, HELPERS = JOB + 32, JOB + 40, JOB + 48
 MEMBERS = 8 * LINE * 5  # where the helpers' lines begin
-DTYPE, FLAGS = (object.__basicsize__ + i for i in (40, 48))  # of a NumPy array: see layout.py
+DTYPE, FLAGS = (object.__basicsize__ + i for i in (40, 48))  # of a NumPy array: see functions.py
 LEAVE, ASLEEP, LOCK, SIZE = 0, 8, 16, 8 * LINE  # of a helper
 
 

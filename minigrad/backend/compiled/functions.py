@@ -1,7 +1,9 @@
-"""Functions of float32 for compiled loops, without calls and branches, so that a loop of them becomes vector code.
+"""Functions for compiled loops: where a NumPy array keeps its data, shape and steps; and some of float32, without
+calls and branches, so that a loop of them becomes vector code.
 
-Errors are of at most 1 unit in the last place in exp, 2 in tanh, 2.5 in sigmoid, and of 1e-7 in normal:
-tests/backend/compiled/test_functions.py.
+The fields of PyArrayObject follow the head of every object, of ``object.__basicsize__`` bytes; ``store.py`` compares
+them with what NumPy says before it loads anything. Errors of float32 are of at most 1 unit in the last place in exp, 2
+in tanh, 2.5 in sigmoid, and of 1e-7 in normal: tests/backend/compiled/test_functions.py.
 """
 
 from __future__ import annotations
@@ -9,11 +11,48 @@ from __future__ import annotations
 import numpy as np
 
 from .loops import inline
-from .native import fma, from_bits, rint, to_bits
+from .native import fma, from_bits, rint, to_bits, word
 
 F = np.float32
+HEAD = object.__basicsize__
+_AXES, _SHAPE, _STEPS = HEAD + 8, HEAD + 16, HEAD + 24
 # ln 2 in two parts, the first with few enough bits that a whole number times it is exact
 _LOG2E, _LN2_HIGH, _LN2_LOW = F(1.4426950408889634), F(0.693359375), F(-2.12194440e-4)
+
+
+@inline
+def axes(array: int) -> int:
+    """The number of axes."""
+    return word(array + _AXES) & 0xFFFF
+
+
+@inline
+def at(array: int) -> int:
+    """The address of the first element."""
+    return word(array + HEAD)
+
+
+@inline
+def length(array: int, axis: int) -> int:
+    """The length of an axis, counted from the end if negative; 1 where there is none."""
+    place = axis + axes(array) if axis < 0 else axis
+    return 1 if place < 0 else word(word(array + _SHAPE) + 8 * place)
+
+
+@inline
+def step(array: int, axis: int) -> int:
+    """Bytes from one element of an axis to the next, counted from the end if negative."""
+    place = axis + axes(array) if axis < 0 else axis
+    return word(word(array + _STEPS) + 8 * place)
+
+
+@inline
+def volume(array: int, but: int) -> int:
+    """The number of elements of all axes but the last ``but``."""
+    count = 1
+    for axis in range(axes(array) - but):
+        count *= word(word(array + _SHAPE) + 8 * axis)
+    return count
 
 
 @inline

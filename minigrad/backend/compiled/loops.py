@@ -85,7 +85,10 @@ class Loop:
         self.address = 0
         self._pack = struct.Struct("".join("d" if kind == "float" else "q" for kind in self.kinds)).pack
         self._numbers = [i for i, kind in enumerate(self.kinds) if kind in ("int", "float")]
-        self._spec = struct.pack(f"{len(self.kinds)}q", *map(_specification, self.kinds))
+        # what an argument has to be: 0 for a number; else its dtype's address, negative if it must be contiguous
+        dtypes = [id(np.dtype(_DTYPES[kind])) if kind in _DTYPES else 0 for kind in self.kinds]
+        spec = [d if kind == "Strided" else -d for d, kind in zip(dtypes, self.kinds, strict=True)]
+        self._spec = struct.pack(f"{len(spec)}q", *spec)
         self.__doc__ = body.__doc__
         LOOPS.append(self)
 
@@ -94,9 +97,11 @@ class Loop:
 
     def __call__(self, count: int, grain: int, *args: Any) -> None:
         """Run it over [0, ``count``), in blocks of ``grain``, on all threads. Raises TypeError: an array is not of the
-        dtype that its annotation names, or not contiguous."""
+        dtype that its annotation names, or not contiguous; RuntimeError: Numba is missing."""
         if not self.address:
-            self.address = _address(self.name)
+            if (library := store.library(self.name.partition(".")[0])) is None:
+                raise RuntimeError(f"{self.name} is a compiled loop, not to be had here: see minigrad.backend.compiled")
+            self.address = library.addresses[self.name]
         if len(args) != len(self.kinds):
             raise TypeError(f"{self.name} takes {len(self.kinds)} arguments, not {len(args)}")
         words = list(map(id, args))
@@ -118,24 +123,6 @@ def _has_another_name(value: Any) -> bool:
         return False
     usual = np.dtype(value.dtype.type)
     return value.dtype is not usual and value.dtype == usual
-
-
-def _address(name: str) -> int:
-    """The address of a loop's machine code. Raises RuntimeError: nothing has been compiled, as Numba is missing."""
-    library = store.library(name.partition(".")[0])
-    if library is None:
-        raise RuntimeError(
-            f"{name} is a compiled loop, and these are not to be had here: see minigrad.backend.compiled"
-        )
-    return library.addresses[name]
-
-
-def _specification(kind: str) -> int:
-    """What an argument has to be: 0 for a number; else its dtype's address, negative if it must be contiguous."""
-    if kind in ("int", "float"):
-        return 0
-    address = id(np.dtype(_DTYPES[kind]))
-    return address if kind == "Strided" else -address
 
 
 def grain(count: int, bytes_each: int, block: int = BLOCK) -> int:

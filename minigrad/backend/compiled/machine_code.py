@@ -103,11 +103,9 @@ def _keys() -> dict[str, str]:
 
 
 def _sources() -> dict[str, Path]:
-    """The file of each unit. A kernel that has only loops of others is none."""
-    files = [*_KERNELS.glob("[!_]*_numba.py"), *_KERNELS.parent.glob("*_numba.py")]
-    texts = {path: path.read_text(encoding="utf-8") for path in sorted(files)}
-    loops = {path.stem: path for path, text in texts.items() if "\n@loop\n" in text or " loop(" in text}
-    return {CREW: Path(__file__).with_name("crew.py"), **loops}
+    """The file of each unit."""
+    files = sorted([*_KERNELS.glob("[!_]*_numba.py"), *_KERNELS.parent.glob("*_numba.py")])
+    return {CREW: Path(__file__).with_name("crew.py"), **{path.stem: path for path in files}}
 
 
 def _read(path: Path) -> Code | None:

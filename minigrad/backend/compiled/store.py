@@ -20,8 +20,8 @@ import numpy as np
 from . import CREW, Code
 
 # What a transformer's training needs is made at once; each of the others when it is first asked for.
-_FIRST = "adam clip_grad_norm cross_entropy dropout elementwise keep_mask layer_norm many muon products relu_dropout"
-_FIRST += " scaled_dot_product_attention scatter_add_rows softmax"
+_FIRST = "cross_entropy dropout elementwise layer_norm many products scaled_dot_product_attention scatter_add_rows"
+_FIRST += " softmax"
 FIRST = (CREW, *(f"{name}_numba" for name in _FIRST.split()))
 _C_NAMES: tuple[str, ...] = ("memset", "memcpy", "memmove", "exp", "expf", "log", "logf", "log1p", "log1pf")
 _C_NAMES += ("pow", "powf", "sqrt", "sqrtf")
@@ -45,7 +45,10 @@ class Library:
 
         binding.initialize_native_target()
         binding.initialize_native_asmprinter()
-        _add_symbols(binding)
+        known = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
+        for name in _C_NAMES:  # what compilers make of some loops
+            if binding.address_of_symbol(name) is None and (function := getattr(known, name, None)) is not None:
+                binding.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
         for symbol in _UNUSED:
             if binding.address_of_symbol(symbol) is None:
                 binding.add_symbol(symbol, ctypes.cast(ctypes.pythonapi.Py_FatalError, ctypes.c_void_p).value)
@@ -72,14 +75,6 @@ class Library:
     def function(self, name: str, result: Any, *arguments: Any) -> Any:
         """A function of crew.py, to be called without the GIL."""
         return ctypes.CFUNCTYPE(result, *arguments)(self.addresses[f"crew.{name}"])
-
-
-def _add_symbols(binding: Any) -> None:
-    """What machine code may call beside itself: compilers make calls of the C library of some loops."""
-    known = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
-    for name in _C_NAMES:
-        if binding.address_of_symbol(name) is None and (function := getattr(known, name, None)) is not None:
-            binding.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
 
 
 def _release_pages(name: str) -> None:
@@ -150,7 +145,7 @@ def is_wanted() -> bool:
 
 
 def _has_known_layout() -> bool:
-    """Whether an array's fields are where ``layout.py`` says."""
+    """Whether an array's fields are where ``functions.py`` says."""
     probe = np.zeros((3, 5), np.float32)[:, ::2]
     fields = (ctypes.c_int64 * 7).from_address(id(probe) + object.__basicsize__)
     at = probe.__array_interface__["data"][0]

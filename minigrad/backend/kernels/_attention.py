@@ -5,11 +5,10 @@ Shape letters: B batch, H heads, T and S target and source length, D and Dv widt
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 from ..dtype import Array
-from ..registry import address, xp
+from ..registry import xp
 
 
 def factor(keep: Any, dropout_p: float) -> float:
@@ -23,37 +22,13 @@ def empty_result(query: Array, value: Array) -> Array:
     return xp(query).empty((batch, length, heads, value.shape[-1]), query.dtype).transpose(0, 2, 1, 3)
 
 
-def laid_like(query: Array, key: Array, value: Array) -> list[Array]:
-    """Empty arrays of the shapes of the three, side by side in one memory where these are (slices of one
-    projection): the way back through the slices is then a view."""
-    for together in ((query, key, value), (key, value)):
-        if _side_by_side(together):
-            packed = _packed(together)
-            return packed if len(packed) == 3 else [*_packed((query,)), *packed]
-    return [_packed((x,))[0] for x in (query, key, value)]
-
-
-def _side_by_side(xs: tuple[Array, ...]) -> bool:
-    """Whether (B, H, T, D) arrays are neighbouring slices of one (B, T, n, H, D), or (T, B, n, H, D)."""
-    first = xs[0]
-    _, heads, _, width = first.shape
-    size = first.itemsize
-    if first.base is None or (first.strides[1], first.strides[3]) != (width * size, size):
-        return False
-    if any(x.base is not first.base or x.shape != first.shape or x.strides != first.strides for x in xs):
-        return False
-    places = [address(x) for x in xs]
-    return all(b - a == heads * width * size for a, b in pairwise(places))
-
-
-def _packed(xs: tuple[Array, ...]) -> list[Array]:
-    """Empty arrays like (B, H, T, D) ones, in one memory of (B, T, n, H, D), or (T, B, n, H, D)."""
-    batch, heads, length, width = xs[0].shape
-    by_batch = xs[0].strides[0] >= xs[0].strides[2]
-    lead = (batch, length) if by_batch else (length, batch)
-    memory = xp(xs[0]).empty((*lead, len(xs), heads, width), xs[0].dtype)
-    axes = (0, 2, 1, 3) if by_batch else (1, 2, 0, 3)
-    return [memory[:, :, i].transpose(axes) for i in range(len(xs))]
+def laid_like(x: Array) -> Array:
+    """An empty array like (B, H, T, D), which lies as (B, T, H, D), or (T, B, H, D), in memory: the way back to where
+    heads were split off is then a view."""
+    batch, heads, length, width = x.shape
+    if x.strides[0] >= x.strides[2]:
+        return xp(x).empty((batch, length, heads, width), x.dtype).transpose(0, 2, 1, 3)
+    return xp(x).empty((length, batch, heads, width), x.dtype).transpose(1, 2, 0, 3)
 
 
 def sum_to(slope: Array, mask: Any) -> Array:

@@ -15,7 +15,6 @@ from typing import Any
 from ..dtype import Array, kind_of, name_of
 from ..random import Draw
 from ..registry import xp
-from . import Gradients, Needs
 
 NULL = 0  # the address of an array that is not there (None would crash in the driver)
 WARP = 32
@@ -141,22 +140,3 @@ def drawn(keep: Any) -> tuple[Any, int, int]:
     if isinstance(keep, Draw):
         return NULL, (keep.seed + 2**63) % 2**64 - 2**63, keep.bound
     return address(keep, bool), 0, 0
-
-
-def along(source: str, name: str) -> tuple[Any, Any]:
-    """Forward and backward of an op of rows along ``dim``, whose gradient needs the result."""
-
-    def run(name: str, dim: int, *inputs: Array) -> Array:
-        last = [contiguous(xp(x).moveaxis(x, dim, -1)) if x.ndim else x.reshape(1) for x in inputs]
-        out = unset_like(last[0])
-        over_rows(out, source, name, *last, out)
-        return contiguous(xp(out).moveaxis(out, -1, dim)) if inputs[0].ndim else out.reshape(())
-
-    def forward(needs: Needs, x: Array, dim: int) -> tuple[Array, Array]:
-        out = run(name, dim, x)
-        return out, out
-
-    def backward(needs: Needs, out: Array, g: Array, x: None, dim: int) -> Gradients:
-        return run(f"{name}_gradient", dim, g, out), None
-
-    return forward, backward

@@ -1,4 +1,4 @@
-"""What softmax, its logarithm and cross-entropy share: maxima, sums, and along which axis their loops run."""
+"""What softmax, its logarithm and cross-entropy share: maxima, sums, logarithms."""
 
 from __future__ import annotations
 
@@ -7,39 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..compiled.functions import exp
-from ..compiled.loops import Loop, fits, grain, inline, laid
+from ..compiled.loops import inline
 from ..compiled.native import fma, from_bits, to_bits
-from ..dtype import Array
-from . import Gradients, Needs
 
 F, I = np.float32, np.int32
 INFINITY, _LN2 = F(np.inf), F(0.6931471805599453)
-
-
-def along(by_rows: Loop, slope: Loop) -> tuple[Any, Any]:
-    """A kernel's forward and backward, along any axis: other axes than the last take its place meanwhile.
-
-    Args:
-        by_rows: called with the input's rows and the result's. slope: with those of the result's gradient, of the
-            result and of the input's gradient.
-    """
-
-    def run(loop: Loop, dim: int, *inputs: Array) -> Any:
-        if not inputs[0].ndim or not fits(*inputs):
-            return NotImplemented
-        turned = [laid(a.swapaxes(dim, -1)) for a in inputs]
-        out, length = np.empty_like(turned[0]), turned[0].shape[-1]
-        loop(out.size // length, grain(out.size // length, (len(inputs) + 1) * 4 * length), *turned, out)
-        return np.ascontiguousarray(out.swapaxes(dim, -1))
-
-    def forward(needs: Needs, x: Array, dim: int) -> Any:
-        out = run(by_rows, dim, x)
-        return NotImplemented if out is NotImplemented else (out, out)
-
-    def backward(needs: Needs, out: Array, g: Array, x: None, dim: int) -> Gradients:
-        return run(slope, dim, g, out), None
-
-    return forward, backward
 
 
 @inline

@@ -6,12 +6,13 @@ gradient, some channels of several images.
 from __future__ import annotations
 
 from math import prod
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from .. import blas
-from ..compiled.layout import at
+from ..compiled.functions import at
 from ..compiled.loops import FLOAT32, Flat, Indices, Strided, fits, inline, laid, loop, scratch
 from ..compiled.native import row, sgemm
 from ..dtype import Array
@@ -279,3 +280,21 @@ def backward(needs: Needs, saved: None, g: Array, *args: Any) -> Gradients:
         with blas.one_thread() as one, one:  # else OpenBLAS's threads wake, and take a core from what follows
             dbias = (planes @ np.ones(planes.shape[1], FLOAT32)).reshape(g.shape[:2]).sum(0)
     return wanted(needs, dx, dweight, dbias)
+
+
+def back_forward(
+    needs: Needs, y: Array, weight: Array, window: Window, groups: int, lengths: Ints
+) -> tuple[Array, None]:
+    return (apply_back(y, weight, window, groups, lengths), None) if takes(window, y, weight) else NotImplemented
+
+
+def back_backward(needs: Needs, saved: None, g: Array, *args: Any) -> Gradients:
+    y, weight, window, groups, _ = args
+    dy = apply(g, weight, None, window, groups) if needs[0] else None
+    return wanted(needs, dy, apply_weight(g, y, window, groups) if needs[1] else None)
+
+
+KERNELS = {
+    "convolve": SimpleNamespace(forward=forward, backward=backward),
+    "convolve_back": SimpleNamespace(forward=back_forward, backward=back_backward),  # whose gradients are convolutions
+}

@@ -1,7 +1,13 @@
-"""Cross-entropy on given logits: they are read once forward, and once to make their gradient."""
+"""Cross-entropy on given logits, which are read once forward, and once to make their gradient; and of a linear layer,
+in chunks of rows, so that its logits are never whole in memory.
+
+A linear layer's gradients are made at once, chunk by chunk, for a loss gradient of 1, and scaled later. Rows that do
+not count are left out from the start.
+"""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,38 +15,32 @@ import numpy as np
 from ..compiled.functions import exp
 from ..compiled.loops import FLOAT32, Flat, Indices, Rows, fits, grain, laid, loop
 from ..dtype import Array
+from ..products import column_sums, matmul
+from ..registry import xp
 from . import Gradients, Needs, wanted
 from ._softmax_numba import exp_sum, log, log1p, top
 
 F = np.float32
 _INT64 = np.dtype(np.int64)
+CHUNK_BYTES = 20 << 20  # of logits at a time: they fit into a third-level cache
+LEAST_ROWS = 512  # at a time, as each chunk goes once through the whole weight
+_SLOPE = True, False, False, False, False  # what cross-entropy needs
 
 
 @loop
 def losses(
-    start: int,
-    stop: int,
-    x: Rows,
-    target: Indices,
-    weight: Flat,
-    total_weight: float,
-    ignored: int,
-    smoothing: float,
-    out: Flat,
-    level: Flat,
-    sums: Flat,
-    miss: Flat,
+    start: int, stop: int, x: Rows, target: Indices, weight: Flat, ignored: int, smoothing: float, out: Rows
 ) -> None:
-    """Σᵥ qᵥ wᵥ (ln Σ eˣ - xᵥ) of each row, its largest x as ``level``, Σ eˣ⁻ˡᵉᵛᵉˡ and 1 - p of the target; q is as in
-    ``ops/loss.py``."""
+    """Of each row, in columns: Σᵥ qᵥ wᵥ (ln Σ eˣ - xᵥ), q as in ``ops/loss.py``, its largest x, Σ eˣ⁻ˡᵃʳᵍᵉˢᵗ, and 1 - p
+    of the target."""
     classes = x.shape[1]
     for i in range(start, stop):
         t = target[i]
-        out[i] = level[i] = sums[i] = miss[i] = F(0.0)
+        out[0, i] = out[1, i] = out[2, i] = out[3, i] = F(0.0)
         if t == ignored:
             continue
         if t < 0 or t >= classes:  # an error of who calls the op without a check of its range
-            out[i] = F(np.nan)
+            out[0, i] = F(np.nan)
             continue
         most = top(x[i])
         own = exp(x[i, t] - most)
@@ -49,39 +49,35 @@ def losses(
         if own > F(0.75) * total:  # own would take their digits
             others = exp_sum(x, i, most, 0, t) + exp_sum(x, i, most, t + 1, classes)
         above = log(total)  # ln Σ eˣ, above the largest logit: the sum of both could have none of its digits
-        level[i], sums[i], miss[i] = most, total, others / total
+        out[1, i], out[2, i], out[3, i] = most, total, others / total
         depth = most - x[i, t]
         depth = F(0.0) if depth <= F(0.0) else depth  # as the compiler may add in any order: not ``most`` to ``above``
         loss = log1p(others / own) if others < own else above + depth
         loss *= weight[t]
         if smoothing:
-            spread = F(0.0)
+            spread, whole = F(0.0), F(0.0)
             for j in range(classes):
                 spread += weight[j] * (x[i, j] - most)
-            spread = above * F(total_weight) - spread
+                whole += weight[j]
+            spread = above * whole - spread
             loss = loss * F(1.0 - smoothing) + spread * F(smoothing / classes)
-        out[i] = loss
+        out[0, i] = loss
 
 
-def _given(
-    logits: Array, target: Array, weight: Array | None, ignored: int, smoothing: float
-) -> tuple[Array, Array, Array, float, int, float]:
-    """The arguments that both loops begin with, the sum of the weights among them."""
+def _given(logits: Array, target: Array, weight: Array | None, *how: Any) -> tuple[Any, ...]:
+    """The arguments that both loops begin with."""
     weight = np.ones(logits.shape[1], FLOAT32) if weight is None else laid(weight)
-    total = float(weight.sum(dtype=np.float64))
-    return laid(logits), np.ascontiguousarray(target, _INT64), weight, total, ignored, smoothing
+    return laid(logits), np.ascontiguousarray(target, _INT64), weight, *how
 
 
-def forward(
-    needs: Needs, logits: Array, target: Array, weight: Array | None, ignore_index: int, label_smoothing: float
-) -> tuple[Array, Any]:
+def forward(needs: Needs, *args: Any) -> tuple[Array, Any]:
+    logits, _, weight, _, _ = args
     if not fits(logits, weight):
         return NotImplemented
     rows, classes = logits.shape
-    given = _given(logits, target, weight, ignore_index, label_smoothing)
-    loss, *saved = np.empty((4, rows), FLOAT32)
-    losses(rows, grain(rows, 4 * classes), *given, loss, *saved)
-    return loss, saved
+    saved = np.empty((4, rows), FLOAT32)
+    losses(rows, grain(rows, 4 * classes), *_given(*args), saved)
+    return saved[0].copy(), saved
 
 
 @loop
@@ -91,17 +87,16 @@ def slope(
     x: Rows,
     target: Indices,
     weight: Flat,
-    total_weight: float,
     ignored: int,
     smoothing: float,
     g: Flat,
-    level: Flat,
-    sums: Flat,
-    miss: Flat,
+    saved: Rows,
     dx: Rows,
 ) -> None:
     """dx = g (p Σ q w - q w) of each row, 0 in ignored ones for any g."""
-    classes = x.shape[1]
+    classes, whole = x.shape[1], F(0.0)
+    for j in range(classes if smoothing else 0):
+        whole += weight[j]
     for i in range(start, stop):
         t = target[i]
         if t == ignored or t < 0 or t >= classes:
@@ -111,17 +106,68 @@ def slope(
             continue
         hit = g[i] * F(1.0 - smoothing) * weight[t]
         each = g[i] * F(smoothing / classes) if smoothing else F(0.0)  # also of an infinite g
-        spread, middle = each * F(total_weight), level[i]
-        both = (hit + spread) / sums[i]
+        spread, middle, miss = each * whole, saved[1, i], saved[3, i]
+        both = (hit + spread) / saved[2, i]
         for j in range(classes):
             dx[i, j] = exp(x[i, j] - middle) * both
         if each != F(0.0):
             for j in range(classes):
                 dx[i, j] -= each * weight[j]
-        dx[i, t] = spread * (F(1.0) - miss[i]) - hit * miss[i] - each * weight[t]
+        dx[i, t] = spread * (F(1.0) - miss) - hit * miss - each * weight[t]
 
 
-def backward(needs: Needs, saved: list[Array], g: Array, *args: Any) -> Gradients:
+def backward(needs: Needs, saved: Array, g: Array, *args: Any) -> Gradients:
     dx = np.empty(args[0].shape, FLOAT32)
-    slope(len(dx), grain(len(dx), 8 * dx.shape[1]), *_given(*args), laid(g), *saved, dx)
+    slope(len(dx), grain(len(dx), 8 * dx.shape[1]), *_given(*args), laid(g), saved, dx)
     return wanted(needs, dx)
+
+
+def linear_forward(
+    needs: Needs,
+    x: Array,
+    weight: Array,
+    bias: Array | None,
+    target: Array,
+    ignore_index: int,
+    smoothing: float,
+    reduction: str,
+) -> tuple[Array, Gradients]:
+    if not fits(x, weight, bias):
+        return NotImplemented
+    counted = np.flatnonzero(target != ignore_index)
+    rows, classes = (x, target) if len(counted) == len(target) else (x[counted], target[counted])
+    share = 1.0 if reduction == "sum" else 1 / len(counted) if len(counted) else float("nan")
+    losses = np.empty(len(rows), x.dtype)
+    pairs = zip((x, weight, bias), needs[:3], strict=True)
+    gradients = tuple(np.zeros_like(a, order="C") if need else None for a, need in pairs)
+    most = max(LEAST_ROWS, CHUNK_BYTES // (len(weight) * x.itemsize))
+    step = -(-len(rows) // max(1, -(-len(rows) // most)))  # chunks are alike, so that their memory is the same
+    for start in range(0, len(rows), max(1, step)):
+        some = slice(start, start + step)
+        about = matmul(rows[some], weight.T, bias), classes[some], None, ignore_index, smoothing
+        losses[some], saved = forward(_SLOPE, *about)
+        if any(needs):
+            g = np.full(len(losses[some]), share, x.dtype)
+            dz: Any = backward(_SLOPE, saved, g, *about)[0]
+            dx, dweight, dbias = gradients
+            if dx is not None:
+                dx[counted[some]] = matmul(dz, weight)
+            if dweight is not None:
+                dweight += matmul(dz.T, rows[some])
+            if dbias is not None:
+                dbias += column_sums(dz)
+    return np.asarray(losses.sum() * share, dtype=x.dtype), gradients
+
+
+def linear_backward(needs: Needs, saved: Gradients, g: Array, *args: Array) -> Gradients:
+    """Copies for g = 1 too: a program may change a gradient, and then ask once more. 0 in ignored rows, for any g."""
+    dx, dweight, dbias = saved
+    counts = args[3] != args[4]
+    rates = xp(g).where(counts, g, g.dtype.type(0))[:, None]
+    return wanted(needs, *(None if d is None else d * f for d, f in ((dx, rates), (dweight, g), (dbias, g))))
+
+
+KERNELS = {
+    "cross_entropy": SimpleNamespace(forward=forward, backward=backward),
+    "linear_cross_entropy": SimpleNamespace(forward=linear_forward, backward=linear_backward),
+}

@@ -1,7 +1,8 @@
-"""Layer normalization over the last axis: see layer_norm.cu."""
+"""Layer norm over the last axis, and RMS norm, the same without the mean: see layer_norm.cu."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 from ..dtype import Array
@@ -15,7 +16,6 @@ Kept = tuple[Array | int, Array]  # the mean of each row (none of an RMS norm), 
 def forward(
     needs: Needs, x: Array, weight: Array | None, bias: Array | None, eps: float, centred: bool = True
 ) -> tuple[Array, Kept]:
-    """Without ``centred`` the mean is not subtracted: RMS norm."""
     x = contiguous(x)
     out = unset_like(x)
     mean, inverse_std = xp(x).empty((2, row_count(x)), wide(x))
@@ -48,3 +48,17 @@ def column_sums(g: Array) -> Array:
 
 def _sum_columns(g: Array, *args: Any) -> None:
     launch(g, "layer_norm", "layer_norm_parameter_gradients", (-(-args[-1] // 16),), (16, 64), (g, *args))
+
+
+def rms_forward(needs: Needs, x: Array, weight: Array | None, eps: float) -> tuple[Array, Any]:
+    return forward(needs, x, weight, None, eps, False)
+
+
+def rms_backward(needs: Needs, saved: Any, g: Array, x: Array, weight: Array | None, eps: float) -> Gradients:
+    return *backward((*needs[:2], False), saved, g, x, weight, None, eps)[:2], None
+
+
+KERNELS = {
+    "layer_norm": SimpleNamespace(forward=forward, backward=backward),
+    "rms_norm": SimpleNamespace(forward=rms_forward, backward=rms_backward),
+}

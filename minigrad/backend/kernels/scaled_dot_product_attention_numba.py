@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import blas
-from ..compiled.functions import exp
-from ..compiled.layout import at, length, step
+from ..compiled.functions import at, exp, length, step
 from ..compiled.loops import FLOAT32, Flat, Strided, fits, inline, loop, scratch
 from ..compiled.native import flags, row, sgemm
 from ..dtype import Array
@@ -268,7 +267,7 @@ def forward(needs: Needs, *args: Any) -> tuple[Array, Any]:
 
 def backward(needs: Needs, saved: Any, g: Array, *args: Any) -> Gradients:
     query, key, value, how, top, share, _ = saved
-    gradients = laid_like(query, key, value)
+    gradients = [laid_like(x) for x in (query, key, value)]
     memory, units = scratch(2 * value.shape[2] * min(PART, query.shape[2])), _units(query, value)
     with blas.one_thread() as one, one:
         attend_back(*units, blas.sgemm(), _in_rows(g), query, key, value, *how, memory, top, share, *gradients)

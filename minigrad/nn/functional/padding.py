@@ -16,7 +16,7 @@ from ...backend.window import Taps
 from ...functions.arguments import rounded_once
 from ...functions.creation import as_tensor
 from ...ops import joining as joining_ops
-from ...ops.pooling import resample
+from ...ops.convolution import resample
 from ...tensor import Tensor, apply
 from ._checks import check_not_empty, laid_as, tuple_of
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d

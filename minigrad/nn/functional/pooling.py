@@ -11,7 +11,7 @@ from ...backend.window import Window
 from ...functions.arguments import rounded_once
 from ...functions.creation import as_tensor
 from ...functions.shaping import stack
-from ...ops import pooling as ops
+from ...ops import convolution as ops
 from ...tensor import Tensor, apply
 from ._checks import Axes, Each, Ints, laid_as, over, tuple_of
 

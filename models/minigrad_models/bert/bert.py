@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -20,7 +21,6 @@ import numpy as np
 import minigrad as mg
 from minigrad import Tensor, nn
 from minigrad.autograd.mode import at_end
-from minigrad.backend.parallel import each_alone
 from minigrad.nn import functional as F
 
 from ..architectures import pretrained
@@ -269,8 +269,9 @@ class Bert(PretrainedBert):
 
         with at_end(self.train, before) as end, end:
             self.eval()
-            if weight.device.type == "cpu":
-                each_alone(work, count)
+            if weight.device.type == "cpu" and count >= 4 * mg.get_num_threads():  # a thread for each batch
+                with ThreadPoolExecutor(mg.get_num_threads()) as pool:
+                    list(pool.map(work, range(count)))
             else:
                 for i in range(count):
                     work(i)

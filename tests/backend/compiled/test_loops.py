@@ -168,15 +168,6 @@ def test_several_threads_of_the_program_at_once() -> None:
     assert all((own[0] == 500).all() for own in arrays)
 
 
-def test_within_work_that_threads_share() -> None:
-    arrays = [np.zeros((3, 50), np.int64) for _ in range(8)]
-    for _ in range(20):
-        parallel.each(lambda i: probe.mark(50, 3, *arrays[i]), [(i,) for i in range(8)])
-        probe.mark(50, 3, *arrays[0])
-    assert (arrays[0][0] == 40).all()
-    assert all((own[0] == 20).all() for own in arrays[1:])
-
-
 def test_another_number_of_threads_at_any_time() -> None:
     done = threading.Event()
 

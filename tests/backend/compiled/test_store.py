@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from minigrad.backend import blas
-from minigrad.backend.compiled import CREW, Code, machine_code, store
+from minigrad.backend.compiled import Code, machine_code, store
 from tests.support.cases import cases
 from tests.support.compiled_checks import needs_numba
 
@@ -284,13 +284,6 @@ def test_a_unit_that_few_programs_need_waits_until_it_is_asked_for(
     assert store.library() is not None and made == ["crew", "a_numba"]
     assert store.library("a_numba") is store.library() and len(made) == 2
     assert store.library("ab_numba") is store.library() and made[2:] == ["ab_numba"]
-
-
-def test_a_kernel_of_others_loops_is_no_unit(cache: Path) -> None:
-    units = machine_code._sources()
-    assert "convolve_numba" in units and CREW in units
-    assert "convolve_back_numba" not in units
-    assert store.library("convolve_back_numba") is store.library()
 
 
 def empty_library(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The CPU kernel ``linear_cross_entropy`` against its plain definition."""
+"""The compiled kernel ``linear_cross_entropy`` against its plain definition."""
 
 import itertools
 from collections.abc import Iterator
@@ -9,16 +9,15 @@ import pytest
 
 import minigrad
 from minigrad.backend import parallel
-from minigrad.backend.kernels import linear_cross_entropy
+from minigrad.backend.kernels import cross_entropy_numba as linear_cross_entropy
 from minigrad.nn import functional as F
-from tests.support import compiled_checks
-from tests.support.cases import cases, each
-from tests.support.compiled_checks import needs_numba
-from tests.support.plain_checks import RTOL, check, normal, plain, run
+from tests.support.cases import cases
+from tests.support.compiled_checks import TOLERANCE, check, close, needs_numba, run
+from tests.support.plain_checks import normal, plain
 
+pytestmark = needs_numba
 NAME = "linear_cross_entropy"
-NEEDS = (True,) * 3 + (False,) * 4
-SIZES = [(1, 1, 2), (5, 3, 7), (130, 16, 33), (0, 3, 4), (40, 9, 300)]  # rows, width, classes
+SIZES = [(1, 1, 2), (5, 3, 7), (130, 16, 33), (40, 9, 300)]  # rows, width, classes
 HOW = [(True, 0.0, "mean"), (False, 0.1, "sum"), (True, 0.1, "sum"), (False, 0.0, "mean"), (True, 0.1, "mean")]
 
 
@@ -33,12 +32,19 @@ def test_values_and_gradients(
     size: tuple[int, int, int], how: tuple[bool, float, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (rows, width, classes), (biased, smoothing, reduction) = size, how
-    monkeypatch.setattr(linear_cross_entropy, "CHUNK_BYTES", 8 * classes * 20)  # some twenty rows at a time
-    if rows or reduction != "mean":  # the mean of nothing is NaN
-        bias = normal(classes, seed=3) if biased else None
-        matrices = normal(rows, width), normal(classes, width, seed=2), bias
-        args = [*matrices, targets(rows, classes), -100, smoothing, reduction]
-        check(NAME, args, [0, 1, 2] if biased else [0, 1])
+    monkeypatch.setattr(linear_cross_entropy, "CHUNK_BYTES", 4 * classes * 20)  # some twenty rows at a time
+    bias = normal(classes, seed=3) if biased else None
+    args = [
+        normal(rows, width),
+        normal(classes, width, seed=2),
+        bias,
+        targets(rows, classes),
+        -100,
+        smoothing,
+        reduction,
+    ]
+    for wanted in ([0, 1, 2] if biased else [0, 1], [0], [1]):
+        check(NAME, *args, differentiable=wanted, tolerance=1e-4)
 
 
 @pytest.fixture(params=[1, 3, 4])
@@ -59,27 +65,25 @@ def test_chunks_of_any_length(least: int, monkeypatch: pytest.MonkeyPatch) -> No
     target[[3, 4, 28]] = 2
     for ignored in (-100, 2):
         args = [normal(29, 6), normal(5, 6, seed=2), normal(5, seed=3), target, ignored, 0.1, "mean"]
-        check(NAME, args, [0, 1, 2], layouts=False)
+        check(NAME, *args, differentiable=[0, 1, 2], tolerance=1e-4)
 
 
 @pytest.mark.usefixtures("threads")
 @cases("size", [50.0, 79.0, 300.0, 1e4])
 @cases("sign", [1, -1])
-@cases("dtype", [np.float32, np.float64])
-def test_large_logits(size: float, sign: int, dtype: Any) -> None:
+def test_large_logits(size: float, sign: int) -> None:
     """All of one size, far from 0, where exp of them, or of their sum, is not finite."""
     classes = 9000
     x, weight = np.eye(4), normal(classes, 4, seed=2)
     bias, target = np.full(classes, sign * size), np.array([3, 0, 8999, 5])
     args: list[Any] = [x, weight, bias, target, -100, 0.0, "mean"]
-    given = [a.astype(dtype) if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a for a in args]
-    wide = [a.astype(np.float64) if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a for a in given]
-    expected, slopes, _ = plain(NAME, wide, [0, 1, 2])
-    out, found = run(NAME, given, NEEDS, np.array(0.7, dtype))
-    ulps = 4 * size * np.finfo(dtype).eps  # a logit of that size has that much rounding
-    np.testing.assert_allclose(out, expected, atol=max(ulps, 1e-5 if dtype is np.float32 else 1e-12), rtol=0)
+    args = [a.astype(np.float32).astype(np.float64) if getattr(a, "dtype", 0) == np.float64 else a for a in args]
+    expected, slopes, g = plain(NAME, args, [0, 1, 2])
+    out, found = run(NAME, args, [0, 1, 2], g)
+    ulps = 4 * size * np.finfo(np.float32).eps  # a logit of that size has that much rounding
+    np.testing.assert_allclose(out, expected, atol=max(ulps, 1e-5), rtol=0)
     for i in range(3):
-        tolerance = (RTOL[dtype] + 4 * ulps) * np.abs(slopes[i]).max()
+        tolerance = (TOLERANCE + 4 * ulps) * np.abs(slopes[i]).max()
         np.testing.assert_allclose(found[i], slopes[i], rtol=0, atol=tolerance)
 
 
@@ -89,16 +93,15 @@ def test_ignored_rows_do_not_matter(reduction: str) -> None:
     x, weight, bias = normal(9, 4), normal(5, 4, seed=2), normal(5, seed=3)
     target = np.array([0, 7, 1, 7, 7, 2, 3, 4, 7])  # 7 is no class
     x[target == 7] = np.nan
-    rest = [7, 0.1, reduction]
-    needs, g = NEEDS, np.array(0.7)
-    out, found = run(NAME, [x, weight, bias, target, *rest], needs, g)
+    rest, g = [7, 0.1, reduction], np.array(0.7)
+    out, found = run(NAME, [x, weight, bias, target, *rest], [0, 1, 2], g)
     counts = target != 7
-    expected, slopes = run(NAME, [x[counts], weight, bias, target[counts], *rest], needs, g)
-    np.testing.assert_allclose(out, expected, rtol=1e-13)
-    np.testing.assert_allclose(found[0][counts], slopes[0], rtol=1e-12)
+    expected, slopes = run(NAME, [x[counts], weight, bias, target[counts], *rest], [0, 1, 2], g)
+    np.testing.assert_allclose(out, expected, rtol=1e-6)
+    np.testing.assert_allclose(found[0][counts], slopes[0], rtol=1e-5)
     assert not found[0][~counts].any()
     for i in (1, 2):
-        np.testing.assert_allclose(found[i], slopes[i], rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(found[i], slopes[i], rtol=1e-5, atol=1e-7)
 
 
 @pytest.mark.usefixtures("threads")
@@ -108,33 +111,23 @@ def test_classes_that_cannot_be(level: float) -> None:
     bias = np.full(5, -np.inf)
     bias[[1, 3]] = level
     args = [normal(7, 4), normal(5, 4, seed=2), bias, np.array([1, 3, 3, 1, 1, 3, 1]), -100, 0.0, "mean"]
-    check(NAME, args, [0, 1, 2], layouts=False)
+    check(NAME, *args, differentiable=[0, 1, 2], tolerance=1e-4)
 
 
 def test_where_no_row_counts() -> None:
     x, weight, target = normal(3, 4), normal(5, 4, seed=2), np.full(3, -100)
-    needs, g = (True, True) + (False,) * 5, np.array(1.0)
-    out, found = run(NAME, [x, weight, None, target, -100, 0.0, "sum"], needs, g)
+    out, found = run(NAME, [x, weight, None, target, -100, 0.0, "sum"], [0, 1], np.array(1.0))
     assert out == 0
     assert not found[0].any()
     assert not found[1].any()
-    assert np.isnan(run(NAME, [x, weight, None, target, -100, 0.0, "mean"], needs, g)[0])
-
-
-@pytest.mark.usefixtures("threads")
-def test_a_class_that_there_is_not_is_told_from_any_thread() -> None:
-    target = np.zeros(60, int)
-    target[-1] = 5
-    args: list[Any] = [normal(60, 4), normal(5, 4), None, target, -100, 0.0, "sum"]
-    with pytest.raises(IndexError, match="there are 5"):
-        linear_cross_entropy.forward((True, True) + (False,) * 5, *args)
+    assert np.isnan(run(NAME, [x, weight, None, target, -100, 0.0, "mean"], [0, 1], np.array(1.0))[0])
 
 
 def test_what_is_not_finite() -> None:
     x = normal(6, 4)
     x[2, 1] = np.nan
     args = [x, normal(5, 4, seed=2), None, np.arange(6) % 5, -100, 0.0, "sum"]
-    out, found = run(NAME, args, (True, True) + (False,) * 5, np.array(1.0))
+    out, found = run(NAME, args, [0, 1], np.array(1.0))
     assert np.isnan(out)
     assert np.isnan(found[0][2]).all()
     assert np.isfinite(np.delete(found[0], 2, axis=0)).all()
@@ -146,7 +139,7 @@ def test_what_is_not_finite() -> None:
 def _inputs() -> tuple[list[minigrad.Tensor], minigrad.Tensor]:
     arrays = (normal(12, 6), normal(5, 6, seed=2), normal(5, seed=3))
     target = minigrad.tensor(np.arange(12) % 5)
-    return [minigrad.tensor(a, requires_grad=True) for a in arrays], target
+    return [minigrad.tensor(a, dtype=minigrad.float32, requires_grad=True) for a in arrays], target
 
 
 def _loss(inputs: list[minigrad.Tensor], target: minigrad.Tensor) -> minigrad.Tensor:
@@ -170,7 +163,7 @@ def test_changing_a_gradient_leaves_the_graph_as_it_is() -> None:
     for found in minigrad.autograd.grad(loss, inputs, retain_graph=True):
         found.zero_()
     for found, s in zip(minigrad.autograd.grad(loss, inputs), _slopes(), strict=True):
-        np.testing.assert_allclose(found.numpy(), s, rtol=1e-11, atol=1e-14)
+        np.testing.assert_allclose(found.numpy(), s, rtol=1e-4, atol=1e-6)
 
 
 @cases("factor", [1.0, 0.5])
@@ -185,43 +178,16 @@ def test_a_leaf_that_another_path_leads_to_as_well(factor: float) -> None:
         total.backward()
         for t, s in zip(inputs, _slopes(), strict=True):
             expected = 2 * (factor * s + 2 * t.detach().numpy())
-            np.testing.assert_allclose(t.grad.numpy(), expected, rtol=1e-11, atol=1e-14)
+            np.testing.assert_allclose(t.grad.numpy(), expected, rtol=1e-4, atol=1e-6)
 
 
-# By compiled kernels --------------------------------------------------------------------------------------
-
-
-@pytest.fixture(params=[8, 512])
-def chunks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Several chunks, and one."""
-    monkeypatch.setattr(linear_cross_entropy, "CHUNK_BYTES", 0)
-    monkeypatch.setattr(linear_cross_entropy, "LEAST_ROWS", request.param)
-
-
-@needs_numba
-@pytest.mark.usefixtures("chunks")
-def test_by_compiled_kernels() -> None:
-    def compare(use: tuple[tuple[int, int, int], tuple[bool, float, str]]) -> None:
-        (rows, width, classes), (biased, *how) = use
-        bias = normal(classes, seed=3) if biased else None
-        args = [normal(rows, width), normal(classes, width, seed=2), bias, targets(rows, classes), -100, *how]
-        compiled_checks.check(NAME, *args, differentiable=[0, 1, 2] if biased else [0, 1], tolerance=1e-4)
-
-    each([use for use in itertools.product(SIZES, HOW) if use[0][0]], compare)
-    args = [normal(30, 9), normal(50, 9, seed=2), normal(50, seed=3), targets(30, 50), -100, 0.1, "mean"]
-    for alone in (0, 1, 2):
-        compiled_checks.check(NAME, *args, differentiable=[alone], tolerance=1e-4)
-
-
-@needs_numba
-@pytest.mark.usefixtures("chunks")
 def test_logits_that_overflow_and_classes_that_are_excluded() -> None:
     x, weight, bias = 30 * normal(20, 9), 30 * normal(40, 9, seed=2), normal(40, seed=3)
     bias[7:20] = -np.inf
     args = [x, weight, bias, np.arange(20) % 7, -100, 0.0, "mean"]
     expected, slopes, g = plain(NAME, args, [0, 1])
-    out, found = compiled_checks.run(NAME, args, [0, 1], g)
+    out, found = run(NAME, args, [0, 1], g)
     assert np.isfinite(expected)
-    compiled_checks.close(np.asarray(out), np.asarray(expected), "loss", 1e-4)
+    close(np.asarray(out), np.asarray(expected), "loss", 1e-4)
     for i in (0, 1):
-        compiled_checks.close(found[i], slopes[i], f"gradient {i}", 1e-4)
+        close(found[i], slopes[i], f"gradient {i}", 1e-4)

@@ -3,13 +3,13 @@
 import itertools
 import math
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pytest
 
-from minigrad.backend import random, splitmix
+from minigrad.backend import random
+from minigrad.backend.kernels import dropout_numba, softmax_numba
 from tests.support.cases import cases, each
 from tests.support.compiled_checks import check, close, kernel, needs_numba, run, same_bits
 from tests.support.plain_checks import normal, on_threads, plain
@@ -250,13 +250,11 @@ def test_a_class_out_of_range_is_not_read(target: int) -> None:
 
 @cases("count", [0, 1, 3, 4, 7, 8, 9, 64, 101, 70_001])
 def test_bits_of_masks_are_those_of_the_plain_form(count: int) -> None:
-    from minigrad.backend.kernels import keep_mask_numba
-
     for bound, seed in itertools.product((0, 1, 6554, 32768, 65535), (0, 1, 2**63 - 1, 2**63, 2**64 - 1)):
-        keep = keep_mask_numba.draw(count, bound, seed)
+        keep = dropout_numba.draw(count, bound, seed)
         assert (keep.dtype, keep.shape) == (np.bool_, (count,))
         assert set(np.unique(keep.view(np.uint8))) <= {0, 1}
-        plain_form = splitmix.drawn(seed, count // 4 + 1).view(np.uint16)[:count] >= bound
+        plain_form = random.drawn(seed, count // 4 + 1).view(np.uint16)[:count] >= bound
         np.testing.assert_array_equal(keep, plain_form)
 
 
@@ -267,14 +265,13 @@ def test_masks_of_any_number_of_threads_are_the_same() -> None:
 def test_no_bit_depends_on_where_arrays_lie() -> None:
     """A loop that adds and writes is compiled twice: for arrays that lie apart, and for those that may overlap."""
     memory, rows = np.zeros(2000, np.float32), np.random.default_rng(0).standard_normal((5, 8), np.float32)
-    for module in ("softmax_numba", "log_softmax_numba"):
-        loops = import_module(f"minigrad.backend.kernels.{module}")
-        for loop, count in ((loops.rows, 1), (loops.slope, 2)):
-            bits = set()
-            for distance in (40, 48, 63, 64, 100, 400):
-                *inputs, out = (memory[i * distance :][:40].reshape(5, 8) for i in range(count + 1))
-                for array in inputs:
-                    array[...] = rows
-                loop(5, 5, *inputs, out)
-                bits.add(out.tobytes())
-            assert len(bits) == 1, (module, count)
+    loops = softmax_numba
+    for loop, count in ((loops.rows, 1), (loops.slope, 2), (loops.log_rows, 1), (loops.log_slope, 2)):
+        bits = set()
+        for distance in (40, 48, 63, 64, 100, 400):
+            *inputs, out = (memory[i * distance :][:40].reshape(5, 8) for i in range(count + 1))
+            for array in inputs:
+                array[...] = rows
+            loop(5, 5, *inputs, out)
+            bits.add(out.tobytes())
+        assert len(bits) == 1, loop

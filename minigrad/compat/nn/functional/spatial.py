@@ -23,7 +23,7 @@ from ....functions.random import rand
 from ....nn.functional._checks import Axes, Each, over, same_dtype, tuple_of
 from ....nn.functional.activation import hardtanh
 from ....nn.functional.pooling import Step, _avg_pool, _picked
-from ....ops import pooling as ops
+from ....ops import convolution as ops
 from ....ops.elementwise import only
 from ....tensor import Tensor, apply, wrap
 

@@ -1,0 +1,283 @@
+"""Optimisers' updates of many parameters at once, and clipping: many arrays in one compiled loop.
+
+A row is what belongs together, a parameter and its gradient for example: contiguous float32 of one size. Loops get a
+table of the array objects' addresses, and the list of parts into which all rows are cut. The plain rules are in
+``optim/adam.py``, ``optim/sgd.py`` and ``optim/muon.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import chain
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from .. import blas
+from ..compiled.crew import DTYPE, FLAGS
+from ..compiled.functions import HEAD, at, volume
+from ..compiled.loops import FLOAT32, Flat, Indices, Rows, inline, loop, scratch
+from ..compiled.native import row, sgemm, word
+from ..dtype import Array
+
+F = np.float32
+PART = 4096  # elements
+GRAIN = 8  # parts that a thread takes at once: many arrays are small
+SMALL = 1 << 26  # multiplications: of products up to this a core computes all for a matrix of Muon's by itself
+_LEAST = 1e-15  # the joint norm from which on no square that counts is below float32's smallest numbers
+_CONTIGUOUS, _WRITEABLE = 0x1, 0x400  # NumPy's flags
+_FITTING = _CONTIGUOUS | _WRITEABLE
+_KIND = HEAD - 8  # where every object has its type
+
+
+@loop
+def look(start: int, stop: int, table: Indices, kind: int, dtype: int, sizes: Indices, places: Indices) -> None:
+    """Of each row the elements of an array, -1 where a loop cannot take it, and where the first array's data are."""
+    columns = table.size // sizes.size
+    for i in range(start, stop):
+        size, places[i] = -1, -i
+        for j in range(columns):
+            a = table[i * columns + j]
+            if word(a + _KIND) != kind or word(a + DTYPE) != dtype or (word(a + FLAGS) & _FITTING) != _FITTING:
+                size = -1
+            elif j == 0:
+                size = volume(a, 0)
+                places[i] = at(a) if size else -i
+            elif size != volume(a, 0):
+                size = -1
+        sizes[i] = size
+
+
+class Many:
+    """Rows of arrays, each of as many arrays.
+
+    Attributes:
+        table: the addresses of their objects, (rows, arrays of a row).
+        fits: for each row whether loops take it; none where two rows have one memory.
+        parts: the (row, first element, elements) of each part, of all rows that fit.
+    """
+
+    def __init__(self, rows: Sequence[tuple[Array, ...]]) -> None:
+        sizes = self._look(rows)
+        if min(sizes) < 0:
+            rows = [tuple(map(_known, row)) for row in rows]
+            sizes = self._look(rows)
+        self.rows = rows  # for as long as their addresses are in use
+        self.fits = [size >= 0 for size in sizes]
+        self.parts = _parts(tuple(sizes))
+
+    def each(self, update: Any, *args: Any) -> None:
+        """Run a loop ``(start, stop, parts, table, arrays of a row, args...)`` over all parts."""
+        update(len(self.parts), GRAIN, self.parts, self.table, len(self.rows[0]), *args)
+
+    def _look(self, rows: Sequence[tuple[Array, ...]]) -> list[int]:
+        """Each row's elements, -1 where loops do not take it."""
+        count = len(rows)
+        self.table = np.fromiter(map(id, chain.from_iterable(rows)), np.int64, count * len(rows[0]))
+        sizes, places = np.empty((2, count), np.int64)
+        look(count, count, self.table, id(np.ndarray), id(FLOAT32), sizes, places)
+        return [-1] * count if len({*places.tolist()}) < count else sizes.tolist()
+
+
+def _known(array: Array) -> Array:
+    """An array that was unpickled has a dtype of its own, which loops do not know: the same memory with NumPy's."""
+    return array.view(FLOAT32) if type(array) is np.ndarray and array.dtype == FLOAT32 else array
+
+
+@lru_cache(64)
+def _parts(sizes: tuple[int, ...]) -> Array:
+    """Rows of these sizes, cut."""
+    cut = [(i, k, min(PART, n - k)) for i, n in enumerate(sizes) for k in range(0, n, PART)]
+    return np.array(cut, np.int64).reshape(-1, 3)
+
+
+@loop
+def adam(start: int, stop: int, parts: Indices, table: Indices, columns: int, rates: Rows, numbers: Flat) -> None:
+    """m += (1 - β₁)(g - m), v = β₂ v + (1 - β₂) g², θ -= rate · m / (√v + ε), of parts of parameters."""
+    a, c, s, r1, b2, r2 = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]
+    decays = c != F(0.0)
+    for k in range(start, stop):
+        i, first, n = parts[3 * k], 4 * parts[3 * k + 1], parts[3 * k + 2]
+        objects = columns * i
+        p, g = row(at(table[objects]) + first, n), row(at(table[objects + 1]) + first, n)
+        m, v = row(at(table[objects + 2]) + first, n), row(at(table[objects + 3]) + first, n)
+        eps, rate = rates[i, 0], rates[i, 1]
+        if columns == 5:
+            most = row(at(table[objects + 4]) + first, n)
+            for j in range(n):
+                x = a * g[j] + c * p[j] if decays else a * g[j]
+                m[j] += r1 * (x - m[j])
+                v[j] = b2 * v[j] + r2 * (x * x)
+            for j in range(n):
+                largest = most[j] if most[j] >= v[j] else v[j]
+                most[j] = largest
+                p[j] = s * p[j] - rate * (m[j] / (np.sqrt(largest) + eps))
+        else:
+            for j in range(n):
+                x = a * g[j] + c * p[j] if decays else a * g[j]
+                mean = m[j] + r1 * (x - m[j])
+                squares = b2 * v[j] + r2 * (x * x)
+                m[j], v[j] = mean, squares
+                p[j] = s * p[j] - rate * (mean / (np.sqrt(squares) + eps))
+
+
+def adam_all(many: Many, rates: Sequence[tuple[float, float]], *numbers: float) -> None:
+    """Update the parameters of rows (θ, g, m, v) or (θ, g, m, v, largest v), and the averages, in place."""
+    many.each(adam, np.array(rates, FLOAT32), np.array(numbers, FLOAT32))
+
+
+@loop
+def sgd(start: int, stop: int, parts: Indices, table: Indices, columns: int, numbers: Flat) -> None:
+    """b = momentum · b + rest · x, where x is the gradient; θ -= lr · b, or lr (x + momentum · b), or lr · x alone."""
+    a, c, mu, r, rate = numbers[0], numbers[1], numbers[2], numbers[3], numbers[5]
+    decays, looks_ahead = c != F(0.0), numbers[4] != F(0.0)
+    for k in range(start, stop):
+        first, n = 4 * parts[3 * k + 1], parts[3 * k + 2]
+        objects = columns * parts[3 * k]
+        p, g = row(at(table[objects]) + first, n), row(at(table[objects + 1]) + first, n)
+        if columns == 2:
+            for j in range(n):
+                x = a * g[j] + c * p[j] if decays else a * g[j]
+                p[j] -= rate * x
+            continue
+        b = row(at(table[objects + 2]) + first, n)
+        for j in range(n):
+            x = a * g[j] + c * p[j] if decays else a * g[j]
+            mean = mu * b[j] + r * x
+            b[j] = mean
+            p[j] -= rate * (x + mu * mean if looks_ahead else mean)
+
+
+def sgd_all(many: Many, *numbers: float) -> None:
+    """Update the parameters of rows (θ, g) or (θ, g, b), and b, in place."""
+    many.each(sgd, np.array(numbers, FLOAT32))
+
+
+@loop
+def squares(start: int, stop: int, parts: Indices, table: Indices, columns: int, sums: Flat) -> None:
+    """Of each part the sum of its squares."""
+    for k in range(start, stop):
+        n = parts[3 * k + 2]
+        x = row(at(table[columns * parts[3 * k]]) + 4 * parts[3 * k + 1], n)
+        total = F(0.0)
+        for j in range(n):
+            total += x[j] * x[j]
+        sums[k] = total
+
+
+@loop
+def multiply(start: int, stop: int, parts: Indices, table: Indices, columns: int, factor: float) -> None:
+    """x = factor · x in place."""
+    f = F(factor)
+    for k in range(start, stop):
+        n = parts[3 * k + 2]
+        x = row(at(table[columns * parts[3 * k]]) + 4 * parts[3 * k + 1], n)
+        for j in range(n):
+            x[j] *= f
+
+
+def norm(many: Many) -> Any:
+    """√ of the sum of all squares; NotImplemented where float32 may not hold them."""
+    sums = np.empty(len(many.parts), FLOAT32)
+    many.each(squares, sums)
+    length = math.sqrt(sums.sum(dtype=np.float64))
+    return np.array(length, FLOAT32) if _LEAST < length < math.inf else NotImplemented
+
+
+def clip(many: Many, most: float, total: Array) -> None:
+    """Scale all, whose norm is ``total``, to a norm of at most ``most``, in place."""
+    scale(many, np.minimum(most / (total + 1e-6), 1.0))
+
+
+def scale(many: Many, factor: float | Array) -> None:
+    """All times a factor, in place."""
+    many.each(multiply, float(factor))
+
+
+@inline
+def orthogonal(
+    gemm: int, x: int, other: int, gram: int, factor: int, rows: int, columns: int, a: float, b: float, c: float
+) -> None:
+    """A step of Newton's and Schulz's iteration, from ``x`` to ``other``: by XXᵀ or XᵀX, whichever is smaller."""
+    n, wide = min(rows, columns), rows <= columns
+    depth = max(rows, columns)
+    sgemm(gemm, not wide, wide, n, n, depth, F(1.0), x, columns, x, columns, F(0.0), gram, n)
+    g, f = row(gram, n * n), row(factor, n * n)
+    for i in range(n * n):
+        f[i] = g[i]
+    sgemm(gemm, False, False, n, n, n, F(c), gram, n, gram, n, F(b), factor, n)
+    for i in range(n):
+        f[i * (n + 1)] += F(a)
+    left, right = (factor, x) if wide else (x, factor)
+    sgemm(gemm, False, False, rows, columns, n, F(1.0), left, n, right, columns, F(0.0), other, columns)
+
+
+@loop
+def muon(
+    start: int,
+    stop: int,
+    thread: int,
+    gemm: int,
+    table: Indices,
+    shapes: Indices,
+    rates: Flat,
+    numbers: Flat,
+    steps: int,
+    space: Rows,
+) -> None:
+    """m += (1 - momentum)(g - m), θ -= rate · O, O being next to g + momentum (m - g): matrices [start, stop)."""
+    s, r1, share, eps = numbers[0], numbers[1], numbers[2], numbers[6]
+    a, b, c = numbers[3], numbers[4], numbers[5]
+    for k in range(start, stop):
+        i, rows, columns = shapes[3 * k], shapes[3 * k + 1], shapes[3 * k + 2]
+        size, n = rows * columns, min(rows, columns)
+        p, g, m = row(at(table[3 * i]), size), row(at(table[3 * i + 1]), size), row(at(table[3 * i + 2]), size)
+        place = space.ctypes.data + 4 * thread * space.shape[1]
+        other, gram = place + 4 * size, place + 8 * size
+        factor = gram + 4 * n * n
+        x = row(place, size)
+        total = F(0.0)
+        for j in range(size):
+            mean = m[j] + r1 * (g[j] - m[j])
+            m[j] = mean
+            x[j] = share * mean + (F(1.0) - share) * g[j]
+        for j in range(size):  # apart: a loop that also writes adds in an order that depends on places in memory
+            total += x[j] * x[j]
+        scale = F(1.0) / max(np.sqrt(total), eps)
+        for j in range(size):
+            x[j] *= scale
+        for _ in range(steps):
+            orthogonal(gemm, place, other, gram, factor, rows, columns, a, b, c)
+            place, other = other, place
+        x, rate = row(place, size), rates[i]
+        for j in range(size):
+            p[j] = s * p[j] - rate * x[j]
+
+
+def muon_all(many: Many, rates: Sequence[float], numbers: Sequence[float], steps: int) -> list[bool]:
+    """Update the matrices of rows (θ, g, m) in place, those that take longest first; whether it took each.
+
+    The numbers are those of ``Muon._update_together``.
+    """
+    works = [p.size * min(p.shape) for p, *_ in many.rows]
+    gemm = blas.sgemm()
+    small = [fits and work <= SMALL and bool(gemm) for fits, work in zip(many.fits, works, strict=True)]
+    order = sorted((i for i, fits in enumerate(small) if fits), key=works.__getitem__, reverse=True)
+    todo = [(i, *many.rows[i][0].shape) for i in order]
+    if todo:
+        most = max(2 * rows * columns + 2 * min(rows, columns) ** 2 for _, rows, columns in todo)
+        arrays = np.array(todo, np.int64), np.array(rates, FLOAT32), np.array(numbers, FLOAT32)
+        with blas.one_thread() as one, one:
+            muon(len(todo), 1, gemm, many.table, *arrays, steps, scratch(most))
+    return small
+
+
+KERNELS = {
+    "adam": SimpleNamespace(Many=Many, step_all=adam_all),
+    "sgd": SimpleNamespace(Many=Many, step_all=sgd_all),
+    "muon": SimpleNamespace(Many=Many, step_all=muon_all),
+    "clip_grad_norm": SimpleNamespace(Many=Many, norm=norm, clip=clip, scale=scale),
+}
