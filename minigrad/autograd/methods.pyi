@@ -1699,6 +1699,9 @@ class Methods(Viewing, Generic[Tensor]):
         Raises RuntimeError: lengths that do not go together, or that are not positive.
         """
 
+    def storage(self) -> TypedStorage:
+        """The memory that the tensor shows, as elements of its dtype."""
+
     def storage_offset(self) -> builtins.int:
         """The number of elements of its memory before the first one."""
 

@@ -118,16 +118,17 @@ torch | compat.internal: | ScriptModule _assert _check _check_tensor_all
     _check_tensor_all_with _check_with _shape_as_tensor from_dlpack get_device_module
 torch | compat.linalg: | matrix_rank
 torch | compat.native: | _chunk_cat _grouped_mm=grouped_mm _softmax_backward_data constant_pad_nd grid_sampler
-    grid_sampler_2d=grid_sampler grid_sampler_3d=grid_sampler native_batch_norm native_group_norm native_layer_norm
+    grid_sampler_2d=grid_sampler grid_sampler_3d=grid_sampler group_norm layer_norm native_batch_norm native_group_norm
+    native_layer_norm
 torch | compat.nn.functional: | affine_grid_generator=affine_grid
 torch | compiler: | compile
 torch | cuda: | Event OutOfMemoryError Stream
 torch | distributed.work: | Future
 torch | functions.reduction: | trapz=trapezoid
 torch | nn.functional: | adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d bilinear celu celu_ channel_shuffle conv1d
-    conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity group_norm hardshrink layer_norm
-    max_pool1d max_pool2d max_pool3d native_channel_shuffle=channel_shuffle pairwise_distance pixel_shuffle
-    pixel_unshuffle prelu relu_ rms_norm rrelu rrelu_ selu selu_ threshold threshold_
+    conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity hardshrink max_pool1d max_pool2d
+    max_pool3d native_channel_shuffle=channel_shuffle pairwise_distance pixel_shuffle pixel_unshuffle prelu relu_
+    rms_norm rrelu rrelu_ selu selu_ threshold threshold_
 torch | tensor:Tensor. | _cast_Long=long abs_ acos_ acosh_ addmv_ adjoint arccos_ arccosh_ arcsin_ arcsinh_ arctan_
     arctanh_ asin_ asinh_ atan_ atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ cos_ cosh_ deg2rad_ detach_ erf_ erfc_
     exp_ exp2_ expm1_ fill_ fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log_ log10_ log1p_ log2_ logit_

@@ -13,6 +13,30 @@ from ..tensor import Tensor
 Maybe = Tensor | None
 
 
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Maybe = None,
+    bias: Maybe = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Tensor:
+    """``F.layer_norm``; ``cudnn_enable`` has no effect."""
+    return F.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Maybe = None,
+    bias: Maybe = None,
+    eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Tensor:
+    """``F.group_norm``; ``cudnn_enabled`` has no effect."""
+    return F.group_norm(input, num_groups, weight, bias, eps)
+
+
 def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:
     """``F.pad`` with a constant."""
     return F.pad(input, pad, "constant", value)

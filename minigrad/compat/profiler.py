@@ -13,14 +13,44 @@ __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "kineto_available",
 
 
 class profile(_profile):
-    """``minigrad.profiler.profile`` in its older form, which is a list of events, too. Without ``enabled`` it records
-    nothing. With ``use_cuda``, or a ``use_device`` of "cuda", it waits for the GPU at each event."""
+    """``minigrad.profiler.profile`` in its older form, which is a list of events, too.
+
+    Args:
+        enabled: False for no recording.
+        use_cuda: wait for the GPU at each event.
+        use_device: "cuda" for the same.
+        record_shapes and others that ``profile`` has: see there. The rest is without effect.
+    """
 
     def __init__(
-        self, enabled: bool = True, *, use_cuda: bool = False, use_device: str | None = None, **options: Any
+        self,
+        enabled: bool = True,
+        *,
+        use_cuda: bool = False,
+        use_device: str | None = None,
+        record_shapes: bool = False,
+        with_flops: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_modules: bool = True,
+        use_kineto: bool = False,
+        use_cpu: bool = True,
+        experimental_config: Any = None,
+        acc_events: bool = False,
+        custom_trace_id_callback: Any = None,
+        post_processing_timeout_s: Any = None,
+        activity_filters: Any = None,
     ) -> None:
-        gpu = [ProfilerActivity.CUDA] if use_cuda or use_device == "cuda" else []
-        super().__init__(activities=[ProfilerActivity.CPU, *gpu], **options)
+        gpu = use_cuda or use_device == "cuda"
+        super().__init__(
+            activities=[ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if gpu else [])],
+            record_shapes=record_shapes,
+            with_flops=with_flops,
+            profile_memory=profile_memory,
+            with_stack=with_stack,
+            with_modules=with_modules,
+            acc_events=acc_events,
+        )
         self.enabled = enabled
 
     def __enter__(self) -> profile:

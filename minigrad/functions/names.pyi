@@ -647,6 +647,7 @@ __all__ = [
     "SymFloat",
     "SymInt",
     "TensorType",
+    "TypedStorage",
     "UntypedStorage",
     "abs_",
     "accelerator",
@@ -1734,6 +1735,7 @@ SymBool: Any
 SymFloat: Any
 SymInt: Any
 TensorType: Any
+TypedStorage: Any
 UntypedStorage: Any
 abs_: Any
 accelerator: Any
