@@ -38,7 +38,7 @@ from typing import Any, Generic, Literal, TypeVar, overload
 from minigrad.autograd.views import Viewing
 from minigrad.backend.random import Generator
 from minigrad.backend.size import Size
-from minigrad.backend.storage import UntypedStorage
+from minigrad.backend.storage import TypedStorage, UntypedStorage
 from minigrad.compat.functions import return_types
 from minigrad.functions.arguments import Axis, Dims, Maybe, Operand, Scalar
 

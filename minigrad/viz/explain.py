@@ -214,8 +214,7 @@ class _Chain:
             shape = node.value.shape if node.value and not slot else ""
             numbers = str(shape) if gradient is None else summary(gradient)
             yield "g", f"the gradient of {self._called(node.id, slot)} {numbers}{after}"
-        tree = ast.parse(f"({source.text})", mode="eval").body if source and source.text.startswith("lambda") else None
-        for name in [a.arg for a in tree.args.args[1:]] if isinstance(tree, ast.Lambda) else ():
+        for name in _parameters(source) if source and key != BACKWARD else ():
             if argument := self._argument(name, edge):
                 yield name, argument
         if edge.gradient is not None:
@@ -262,6 +261,13 @@ def _source(heading: str, source: Source | None, op: OpInfo) -> Iterator[tuple[s
     for name, helper in op.helpers.items():
         if re.search(rf"\b{name}\b", source.text):
             yield "", f"{name} stands at {at(helper.file, helper.line)}"
+
+
+def _parameters(source: Source) -> list[str]:
+    """The names of a rule's parameters after the gradient."""
+    text = f"({source.text})" if source.text.startswith("lambda") else source.text
+    rules = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Lambda | ast.FunctionDef))
+    return [argument.arg for argument in next(rules).args.args[1:]]
 
 
 def _rule_of(op: OpInfo, name: str) -> tuple[str, Source] | None:
