@@ -46,10 +46,11 @@ class Tensor(Methods["Tensor"]):
         array: the NumPy or CuPy array underneath, without a copy.
         grad: the sum of the gradients of every ``backward()``, of the same shape, or None.
 
-    >>> x = mg.tensor([1.0, 2.0], requires_grad=True)
+    >>> x = mg.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     >>> (x * x).sum().backward()
     >>> x.grad
-    tensor([2., 4.])
+    tensor([[2., 4.],
+            [6., 8.]])
     """
 
     __array_priority__ = 1000  # NumPy leaves ``ndarray * tensor`` to the tensor
@@ -93,8 +94,8 @@ class Tensor(Methods["Tensor"]):
     def dtype(self) -> DType:
         """The number format.
 
-        >>> mg.zeros(2).dtype
-        minigrad.float32
+        >>> mg.zeros(2, dtype=mg.int64).dtype == mg.int64
+        True
         """
         return dt.of_numpy(self.array.dtype)
 

@@ -1069,19 +1069,23 @@ class Methods(Viewing, Generic[Tensor]):
 
     @overload
     def max(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The largest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``maximum``."""
+        """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
+        elementwise maximum."""
 
     @overload
     def max(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.max[Tensor]:
-        """The largest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``maximum``."""
+        """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
+        elementwise maximum."""
 
     @overload
     def max(self, dim: Tensor) -> Tensor:
-        """The largest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``maximum``."""
+        """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
+        elementwise maximum."""
 
     @overload
     def max(self, *, other: Tensor) -> Tensor:
-        """The largest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``maximum``."""
+        """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
+        elementwise maximum."""
 
     def maximum(self, other: Tensor | Scalar) -> Tensor:
         """max(a, b); equal operands share the gradient, elementwise; the operands broadcast."""

@@ -259,10 +259,12 @@ class autocast(ContextDecorator):
         enabled: False for a part of an autocast in which nothing is converted.
         cache_enabled: whether a parameter that is used several times is converted once.
 
-    Raises RuntimeError: ``device_type`` is the name of no device; ValueError: it is no text.
+    Raises RuntimeError if ``device_type`` is the name of no device, and ValueError if it is no text.
 
+    >>> layer, x = mg.nn.Linear(3, 2), mg.ones(4, 3)
     >>> with mg.autocast("cpu", dtype=mg.float16):
-    ...     (mg.ones(4, 3) @ mg.ones(3, 2)).dtype
+    ...     y = layer(x)
+    >>> y.dtype
     minigrad.float16
     """
 

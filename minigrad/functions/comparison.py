@@ -124,8 +124,8 @@ def get_device(input: Tensor) -> int:
 def is_tensor(obj: Any) -> bool:
     """Whether an object is a Tensor.
 
-    >>> mg.is_tensor([0.0])
-    False
+    >>> mg.is_tensor(mg.zeros(1)), mg.is_tensor([0.0])
+    (True, False)
     """
     return isinstance(obj, Variable)
 

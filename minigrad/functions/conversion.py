@@ -97,7 +97,7 @@ def detach(input: Tensor) -> Tensor:
     """The same memory without history; changes in place are still noticed.
 
     >>> x = mg.tensor([1.0], requires_grad=True)
-    >>> x.detach().requires_grad
+    >>> (x * 2).detach().requires_grad
     False
     """
     view: Tensor = wrap(input.array)

@@ -158,9 +158,13 @@ def sized(size: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[int, ...]:
 def tensor(
     data: Any, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
-    """A tensor in new memory from numbers, nested lists, arrays or tensors. Python floats give the default dtype
-    (float32), ints int64, bools bool; arrays keep their dtype.
+    """A tensor in new memory from numbers, nested lists, arrays or tensors.
 
+    Python floats give the default dtype (float32), ints int64, bools bool; arrays keep their dtype.
+
+    >>> mg.tensor([[1, 2], [3, 4]])
+    tensor([[1, 2],
+            [3, 4]])
     >>> mg.tensor([1.0, 2.0], requires_grad=True)
     tensor([1., 2.], requires_grad=True)
     """
@@ -208,10 +212,14 @@ def asarray(
 
 @function
 def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
-    """A tensor in the memory of a NumPy array. Raises TypeError: no NumPy array, or a dtype that tensors lack.
+    """A tensor in the memory of a NumPy array. Raises TypeError: not a NumPy array, or of a dtype that tensors do not
+    have.
 
     >>> import numpy as np
-    >>> mg.from_numpy(np.array([5.0, 2.0]))
+    >>> array = np.array([1.0, 2.0])
+    >>> x = mg.from_numpy(array)
+    >>> array[0] = 5.0
+    >>> x
     tensor([5., 2.], dtype=minigrad.float64)
     """
     if not isinstance(ndarray, np.ndarray):
@@ -265,8 +273,9 @@ empty = announced(_of_shape("empty", "A tensor of a shape whose elements are uns
 def full(size: Any, fill_value: Any, *, dtype: Maybe, device: Maybe) -> Any:
     """A shape filled with one number, by default of the number's dtype.
 
-    >>> mg.full((2, 2), 7).tolist()
-    [[7, 7], [7, 7]]
+    >>> mg.full((2, 2), 7)
+    tensor([[7, 7],
+            [7, 7]])
     """
     value = raw(fill_value)
     if dtype is None:
@@ -337,6 +346,8 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: Maybe, device: Maybe) ->
 def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: Maybe, device: Maybe) -> Any:
     """Numbers from ``start`` up to, without, ``end``; int64 unless one of them is a float.
 
+    >>> mg.arange(5)
+    tensor([0, 1, 2, 3, 4])
     >>> mg.arange(1, 2, 0.25)
     tensor([1.0000, 1.2500, 1.5000, 1.7500])
     """
@@ -419,8 +430,10 @@ def _count(steps: Any, name: str) -> int:
 def eye(n: int, m: int | None = None, *, dtype: Maybe) -> Any:
     """Ones on the diagonal of an n by m matrix.
 
-    >>> mg.eye(3).tolist()
-    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    >>> mg.eye(3)
+    tensor([[1., 0., 0.],
+            [0., 1., 0.],
+            [0., 0., 1.]])
     """
     if n < 0 or (m is not None and m < 0):
         raise RuntimeError(f"eye: n and m must be greater or equal to 0, not {n} and {n if m is None else m}")

@@ -215,8 +215,10 @@ def _along(input: Tensor, dim: int, index: Any, name: str) -> tuple[int, Any]:
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """out[i, j] = input[index[i, j], j] for dim 0, and so on.
 
-    >>> mg.tensor([[1, 9], [8, 2]]).gather(1, mg.tensor([[1], [0]])).tolist()
-    [[9], [8]]
+    >>> logits = mg.tensor([[0.1, 0.9], [0.8, 0.2]])
+    >>> logits.gather(1, mg.tensor([[1], [0]]))
+    tensor([[0.9000],
+            [0.8000]])
     """
     place, index = _along(input, dim, index, "gather")
     if not index.array.size:
@@ -260,8 +262,9 @@ def scatter(
     """A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on; src may be a number. With ``reduce``
     "add" or "multiply" they combine with the elements there.
 
-    >>> mg.zeros(2, 3).scatter(1, mg.tensor([[2], [0]]), 1.0).tolist()
-    [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
+    >>> mg.zeros(2, 3).scatter(1, mg.tensor([[2], [0]]), 1.0)
+    tensor([[0., 0., 1.],
+            [1., 0., 0.]])
     """
     args = scatter_arguments(input, dim, index, value if src is None else src)
     if reduce is None:
@@ -298,8 +301,9 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of an axis that a vector of indices names.
 
-    >>> mg.tensor([[1, 2], [3, 4]]).index_select(0, mg.tensor([1])).tolist()
-    [[3, 4]]
+    >>> mg.tensor([[1, 2], [3, 4], [5, 6]]).index_select(0, mg.tensor([2, 0]))
+    tensor([[5, 6],
+            [1, 2]])
     """
     place, index = _along(input, dim, index, "index_select")
     return apply(i.index_select, (input, place, index.reshape(-1)))
@@ -357,8 +361,9 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """The tensor with ``value`` (a number or a tensor without axes) where the bool mask is True.
 
-    >>> mg.ones(2).masked_fill(mg.tensor([True, False]), 0.0)
-    tensor([0., 1.])
+    >>> x = mg.tensor([1.0, 2.0, 3.0])
+    >>> x.masked_fill(x > 1.5, 0.0)
+    tensor([1., 0., 0.])
     """
     _check_mask(mask, input, "masked_fill")
     if isinstance(value, Variable):
@@ -385,7 +390,12 @@ def _check_mask(mask: Tensor, like: Tensor, name: str) -> None:
 
 @method
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """The elements where the bool mask (broadcast) is True, as a vector."""
+    """The elements where the bool mask (broadcast) is True, as a vector.
+
+    >>> x = mg.tensor([1, 2, 3])
+    >>> x.masked_select(x > 1)
+    tensor([2, 3])
+    """
     _check_mask(mask, input, "masked_select")
     shape = common_shape(input.array.shape, mask.array.shape)
     where = xp(mask.array).broadcast_to(mask.array, shape).copy()
@@ -402,8 +412,9 @@ def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ..
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements other than 0: (N, axes), or a tuple with a vector for each axis.
 
-    >>> mg.tensor([0, 3, 0, 5]).nonzero().tolist()
-    [[1], [3]]
+    >>> mg.tensor([0, 3, 0, 5]).nonzero()
+    tensor([[1],
+            [3]])
     """
     places = apply(i.nonzero, (input if input.array.ndim else input.reshape(1),))
     if as_tuple:
@@ -416,7 +427,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> return_types.topk[Tensor]:
     """The k largest (or smallest) along ``dim``, in order: (values, indices).
 
-    >>> tuple(mg.tensor([1.0, 5.0, 3.0]).topk(2))
+    >>> values, indices = mg.tensor([1.0, 5.0, 3.0]).topk(2)
+    >>> values, indices
     (tensor([5., 3.]), tensor([1, 2]))
     """
     return return_types.topk(*apply(i.topk, (input, int(k), axis(dim, input.array.ndim), largest)))
@@ -427,7 +439,8 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> return_types.sort[Tensor]:
     """The elements in order along ``dim``: (values, indices); equal ones keep their order.
 
-    >>> tuple(mg.tensor([3, 1, 2]).sort())
+    >>> values, indices = mg.tensor([3, 1, 2]).sort()
+    >>> values, indices
     (tensor([1, 2, 3]), tensor([1, 2, 0]))
     """
     return return_types.sort(*apply(i.sort, (input, axis(dim, input.array.ndim), descending)))

@@ -52,8 +52,8 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The products of two stacks of matrices, (B, N, M) and (B, M, P) -> (B, N, P).
 
-    >>> mg.bmm(mg.ones(2, 1, 3), mg.ones(2, 3, 1)).tolist()
-    [[[3.0]], [[3.0]]]
+    >>> mg.bmm(mg.ones(2, 1, 3), mg.ones(2, 3, 1)).flatten()
+    tensor([3., 3.])
     """
     _check_axes(input, 3, "bmm")
     _check_axes(mat2, 3, "bmm")
@@ -92,8 +92,9 @@ def _check_axes(x: Tensor, n: int, name: str) -> None:
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """aᵢ bⱼ of two vectors.
 
-    >>> mg.outer(mg.tensor([1, 2]), mg.tensor([3, 4])).tolist()
-    [[3, 4], [6, 8]]
+    >>> mg.outer(mg.tensor([1, 2]), mg.tensor([3, 4]))
+    tensor([[3, 4],
+            [6, 8]])
     """
     _check_axes(input, 1, "outer")
     _check_axes(vec2, 1, "outer")

@@ -235,8 +235,9 @@ def zero_(input: Tensor) -> Tensor:
 def copy_(input: Tensor, other: Tensor, non_blocking: bool = False) -> Tensor:
     """In place: the elements of another tensor (broadcast, in this one's dtype, from any device).
 
-    >>> mg.zeros(2).copy_(mg.tensor([1, 2]))
-    tensor([1., 2.])
+    >>> mg.zeros(2, 2).copy_(mg.tensor([1, 2]))
+    tensor([[1., 2.],
+            [1., 2.]])
     """
     input[...] = other.to(dtype=input.dtype, device=input.device)
     return input

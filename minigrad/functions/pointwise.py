@@ -188,8 +188,9 @@ def where(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar) -> 
 def where(condition: Tensor, input: Tensor | Scalar | None = None, other: Tensor | Scalar | None = None) -> Any:
     """input where the condition holds and other elsewhere; with one argument, the indices where it holds.
 
-    >>> mg.where(mg.tensor([True, False]), mg.tensor([1.0, 2.0]), 0.0)
-    tensor([1., 0.])
+    >>> x = mg.tensor([-1.0, 2.0])
+    >>> mg.where(x > 0, x, 0.0)
+    tensor([0., 2.])
     """
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
@@ -238,7 +239,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` (that of the input if None).
 
-    >>> mg.zeros(4).softmax(dim=0)
+    >>> mg.tensor([0.0, 0.0, 0.0, 0.0]).softmax(dim=0)
     tensor([0.2500, 0.2500, 0.2500, 0.2500])
     """
     input = input if dtype is None else input.to(dtype)
@@ -256,8 +257,11 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy, through which gradients flow, with its axes in memory as the tensor's, or in a memory format's order.
 
-    >>> mg.tensor([1.0, 2.0]).clone()
-    tensor([1., 2.])
+    >>> x = mg.tensor([1.0])
+    >>> y = x.clone()
+    >>> y[0] = 2
+    >>> x, y
+    (tensor([1.]), tensor([2.]))
     """
     order = None if memory_format is None else memory_format.order(input.array.ndim)
     return apply(e.clone, (input,) if order is None else (input, order))

@@ -229,7 +229,12 @@ def randint(
 @announced
 @creating
 def randperm(n: int, *, generator: Generator | None = None, dtype: Maybe) -> Any:
-    """The numbers 0 .. n-1 in random order."""
+    """The numbers 0 .. n-1 in random order.
+
+    >>> _ = mg.manual_seed(0)
+    >>> mg.randperm(5)
+    tensor([4, 0, 1, 3, 2])
+    """
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
     return (generator or default_generator).permutation(n).astype(int_dtype(dtype), copy=False)
@@ -281,7 +286,12 @@ def normal(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Normal numbers of a mean and standard deviation (numbers with a ``size``, or tensors)."""
+    """Normal numbers of a mean and standard deviation (numbers with a ``size``, or tensors).
+
+    >>> _ = mg.manual_seed(0)
+    >>> mg.normal(0.0, 1.0, (3,))
+    tensor([ 1.5410, -0.2934, -2.1788])
+    """
     if size is not None:
         drawn = normal_(empty(size, dtype=dtype, device=device), mean, std, generator=generator)
         return drawn.requires_grad_() if requires_grad else drawn
@@ -299,7 +309,12 @@ def normal(
 @announced
 @method
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
-    """1 with the probability in each element (or with probability ``p``), else 0."""
+    """1 with the probability in each element (or with probability ``p``), else 0.
+
+    >>> _ = mg.manual_seed(0)
+    >>> mg.bernoulli(mg.full((4,), 0.5))
+    tensor([1., 0., 1., 1.])
+    """
     if p is not None:
         like = {"dtype": input.dtype, "device": input.device}
         return bernoulli_(empty(input.array.shape, **like), p, generator=generator)

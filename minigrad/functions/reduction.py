@@ -161,11 +161,14 @@ def max(input: Tensor, *, other: Tensor) -> Tensor: ...
 
 @method
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    """The largest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``maximum``.
+    """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor,
+    the elementwise maximum.
 
-    >>> mg.tensor([[1, 5], [7, 2]]).max()
+    >>> x = mg.tensor([[1, 5], [7, 2]])
+    >>> x.max()
     tensor(7)
-    >>> tuple(mg.tensor([[1, 5], [7, 2]]).max(dim=1))
+    >>> values, indices = x.max(dim=1)
+    >>> values, indices
     (tensor([5, 7]), tensor([1, 0]))
     """
     return _extreme(input, dim if other is None else other, keepdim, "max")

@@ -175,8 +175,10 @@ class _DropoutNd(FunctionLayer, fields=True):
 
 
 class Dropout(_DropoutNd, function=F.dropout):
-    """In training, zero each element with probability ``p``, and scale the others. See ``functional.dropout``.
+    """In training, zero each element with probability ``p`` and scale the others by 1 / (1 - p) (Srivastava et al.
+    2014). Raises ValueError: ``p`` is not a probability.
 
+    >>> _ = mg.manual_seed(0)
     >>> sorted(set(nn.Dropout(0.5)(mg.ones(100)).tolist()))
     [0.0, 2.0]
     """

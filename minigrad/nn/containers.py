@@ -109,7 +109,8 @@ class _Modules(_List):
 class Sequential(_Modules):
     """Modules called one after another: ``Sequential(a, b)`` or ``Sequential(OrderedDict(first=a))``.
 
-    >>> nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))(mg.zeros(5, 3)).shape
+    >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+    >>> model(mg.zeros(5, 3)).shape
     minigrad.Size([5, 2])
     """
 
@@ -160,8 +161,12 @@ class Sequential(_Modules):
 class ModuleList(_Modules):
     """A list of modules that are registered. It has no forward: its owner calls them.
 
-    >>> len(nn.ModuleList(nn.Linear(4, 4) for _ in range(3)))
-    3
+    >>> layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
+    >>> x = mg.zeros(2, 4)
+    >>> for layer in layers:
+    ...     x = layer(x)
+    >>> len(layers), x.shape
+    (3, minigrad.Size([2, 4]))
     """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:

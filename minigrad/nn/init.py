@@ -55,13 +55,22 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
 
 @no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Source = None) -> Tensor:
-    """Uniform in [a, b)."""
+    """Uniform in [a, b).
+
+    >>> nn.init.uniform_(mg.empty(100), -1, 1).abs().max() <= 1
+    tensor(True)
+    """
     return tensor.uniform_(a, b, generator=generator)
 
 
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Source = None) -> Tensor:
-    """Normal with a mean and a standard deviation."""
+    """Normal with a mean and a standard deviation.
+
+    >>> _ = mg.manual_seed(0)
+    >>> nn.init.normal_(mg.empty(2, 2), std=0.02).shape
+    minigrad.Size([2, 2])
+    """
     return tensor.normal_(mean, std, generator=generator)
 
 
@@ -93,12 +102,20 @@ def trunc_normal_(
 
 @no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """A constant."""
+    """A constant.
+
+    >>> nn.init.constant_(mg.empty(2), 0.5)
+    tensor([0.5000, 0.5000])
+    """
     return tensor.fill_(val)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Zeros."""
+    """Zeros.
+
+    >>> nn.init.zeros_(mg.empty(2))
+    tensor([0., 0.])
+    """
     return constant_(tensor, 0.0)
 
 

@@ -54,8 +54,15 @@ class Module(Stateful):
     ``register_buffer`` makes it a part of the state. ``training`` says whether the module is in training mode (dropout
     is active); see ``train`` and ``eval``.
 
-    >>> nn.Linear(2, 1)
-    Linear(in_features=2, out_features=1, bias=True)
+    >>> class Block(nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.linear = nn.Linear(4, 4)
+    ...
+    ...     def forward(self, x):
+    ...         return x + self.linear(x).relu()
+    >>> Block()(mg.zeros(2, 4)).shape
+    minigrad.Size([2, 4])
     """
 
     call_super_init: bool = False  # whether __init__ passes its arguments on to the next base class
@@ -173,11 +180,14 @@ class Module(Stateful):
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is state but not a parameter: it moves with the module, and gets no gradient.
+
         ``persistent``: whether it is part of ``state_dict``.
 
-        >>> module = nn.Module()
-        >>> module.register_buffer("mask", mg.ones(2, 2).tril())
-        >>> list(module.state_dict())
+        >>> class Causal(nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.register_buffer("mask", mg.ones(2, 2).tril())
+        >>> list(Causal().state_dict())
         ['mask']
         """
         self._register("buffer", name, tensor, Tensor)
@@ -305,8 +315,8 @@ class Module(Stateful):
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """All parameters, each once.
 
-        >>> [p.shape for p in nn.Linear(3, 2).parameters()]
-        [minigrad.Size([2, 3]), minigrad.Size([2])]
+        >>> sum(p.numel() for p in nn.Linear(3, 2).parameters())
+        8
         """
         return (parameter for _, parameter in self.named_parameters(recurse=recurse))
 
@@ -387,11 +397,12 @@ class Module(Stateful):
     def apply(self: T, fn: Callable[[Module], Any]) -> T:
         """Call ``fn`` with every module below this one, and then with this one.
 
-        >>> _ = nn.Sequential(nn.ReLU()).apply(print)
-        ReLU()
-        Sequential(
-          (0): ReLU()
-        )
+        >>> def zero(module):
+        ...     if isinstance(module, nn.Linear):
+        ...         nn.init.zeros_(module.weight)
+        >>> model = nn.Sequential(nn.Linear(2, 2)).apply(zero)
+        >>> model[0].weight.sum().item()
+        0.0
         """
         for module in self.children():
             module.apply(fn)
@@ -405,7 +416,14 @@ class Module(Stateful):
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Delete the gradients of all parameters, or set them to zero."""
+        """Delete the gradients of all parameters, or set them to zero.
+
+        >>> layer = nn.Linear(2, 1)
+        >>> layer(mg.ones(1, 2)).sum().backward()
+        >>> layer.zero_grad()
+        >>> layer.weight.grad is None
+        True
+        """
         for parameter in self.parameters():
             clear_grad(parameter, set_to_none)
 

@@ -303,7 +303,12 @@ class GRU(RNNBase):
     """The gated recurrent unit over sequences (Cho et al. 2014): r, z = σ(W x + b + W' h + b'),
     n = tanh(W x + b + r (W' h + b')), h ← (1 - z) n + z h.
 
-    Args and attributes: see RNNBase; the weights' rows are those of r, z and n."""
+    Args and attributes: see RNNBase; the weights' rows are those of r, z and n.
+
+    >>> out, h = nn.GRU(4, 8, num_layers=2)(mg.zeros(5, 2, 4))
+    >>> out.shape, h.shape
+    (minigrad.Size([5, 2, 8]), minigrad.Size([2, 2, 8]))
+    """
 
     __init__ = _of_mode("GRU", RNNBase.__init__)
 

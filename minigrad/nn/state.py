@@ -90,10 +90,14 @@ class Stateful:
             strict: refuse missing and unexpected names; otherwise they are only returned.
             assign: replace the module's tensors by those of the dict, with their dtypes and devices, without a copy.
 
-        Returns the missing and the unexpected names. Raises RuntimeError: names or shapes do not fit (it lists all).
+        Returns the missing and the unexpected names. Raises RuntimeError: names or shapes do not fit; the text lists
+        them all.
 
-        >>> nn.Linear(2, 2).load_state_dict(nn.Linear(2, 2).state_dict())
+        >>> one, other = nn.Linear(2, 2), nn.Linear(2, 2)
+        >>> other.load_state_dict(one.state_dict())
         <All keys matched successfully>
+        >>> mg.equal(one.weight, other.weight)
+        True
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")

@@ -210,8 +210,9 @@ def _softmax_axis(name: str, ndim: int, dim: int | None) -> int:
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` if one is given; an axis all of -inf gives zeros.
 
-    >>> F.softmax(mg.zeros(2, 2), dim=-1).tolist()
-    [[0.5, 0.5], [0.5, 0.5]]
+    >>> F.softmax(mg.zeros(2, 2), dim=-1)
+    tensor([[0.5000, 0.5000],
+            [0.5000, 0.5000]])
     """
     return pointwise.softmax(input, _softmax_axis("softmax", input.array.ndim, dim), dtype)
 

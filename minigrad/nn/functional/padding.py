@@ -31,16 +31,18 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     """Add elements before and after axes; negative numbers remove elements.
 
     Args:
-        pad: (before, after) of the last axis, then of the last but one, and so on. value: the constant, 0 if None.
+        pad: (before, after) of the last axis, then of the last but one, and so on.
         mode: "constant", "reflect" (mirrored without the edge), "replicate" (the edge repeated) or "circular"
             (from the other end). The last three do not pad the first axis (unbatched) or the first two. What negative
             numbers remove is still there to be mirrored or repeated, but not to come round.
+        value: the constant, 0 if None.
 
     Raises RuntimeError: the number of widths is odd or too large, or an axis is too short; NotImplementedError: the
     mode is unknown, or does not pad these axes.
 
-    >>> F.pad(mg.tensor([[1, 2]]), (1, 0, 0, 1)).tolist()
-    [[0, 1, 2], [0, 0, 0]]
+    >>> F.pad(mg.tensor([[1, 2]]), (1, 0, 0, 1))
+    tensor([[0, 1, 2],
+            [0, 0, 0]])
     """
     if mode not in _PADDINGS:
         raise NotImplementedError(f"Unrecognised padding mode {mode}: expected one of {', '.join(_PADDINGS)}")

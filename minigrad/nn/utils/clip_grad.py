@@ -97,13 +97,20 @@ def clip_grad_norm_(
     parameters: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Flag = None
 ) -> Tensor:
     """Scale all gradients, in place, so that their joint norm is at most ``max_norm`` (Pascanu et al. 2013).
-    ``norm_type``: which norm; inf for the largest absolute value. ``foreach`` is ignored. Returns the norm before, a
-    tensor without axes. Raises RuntimeError: the norm is not finite, and ``error_if_nonfinite``.
+
+    Args:
+        parameters: whose gradients to scale. norm_type: which norm; inf for the largest absolute value.
+        foreach: ignored.
+
+    Returns the norm before, a tensor without axes. Raises RuntimeError: the norm is not finite, and
+    ``error_if_nonfinite``.
 
     >>> w = mg.ones(4, requires_grad=True)
     >>> (10 * w).sum().backward()
-    >>> nn.utils.clip_grad_norm_([w], 1.0), w.grad
-    (tensor(20.), tensor([0.5000, 0.5000, 0.5000, 0.5000]))
+    >>> nn.utils.clip_grad_norm_([w], 1.0)
+    tensor(20.)
+    >>> w.grad
+    tensor([0.5000, 0.5000, 0.5000, 0.5000])
     """
     listed = _listed(parameters)
     total = get_total_norm(_gradients(listed), norm_type, error_if_nonfinite)

@@ -179,8 +179,9 @@ def pad_sequence(
     """Tensors (L, ...) of different L as one (T, B, ...), or (B, T, ...), T being the largest L. Raises RuntimeError:
     the side is unknown, there are no sequences, or axes after the first differ.
 
-    >>> nn.utils.rnn.pad_sequence([mg.tensor([1, 2, 3]), mg.tensor([4])], batch_first=True).tolist()
-    [[1, 2, 3], [4, 0, 0]]
+    >>> nn.utils.rnn.pad_sequence([mg.tensor([1, 2, 3]), mg.tensor([4])], batch_first=True)
+    tensor([[1, 2, 3],
+            [4, 0, 0]])
     """
     if padding_side not in ("left", "right"):
         raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
