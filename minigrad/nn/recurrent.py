@@ -7,10 +7,9 @@ one, else H), D directions (1 or 2), L layers, N rows of all steps together.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from inspect import Signature, signature
+from collections.abc import Sequence
 from numbers import Number
-from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ..autograd.tracebacks import warn
 from ..functions.creation import zeros
@@ -24,7 +23,6 @@ from .utils.rnn import PackedSequence
 
 __all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
 
-Options = ParamSpec("Options")
 Shape = tuple[int, ...]
 States = tuple[Tensor, ...]
 Weights = Sequence[Tensor | None]
@@ -268,8 +266,7 @@ def _check_options(mode: str, input_size: int, hidden_size: int, num_layers: int
 
 
 class RNN(RNNBase):
-    """h ← tanh(W x + b + W' h + b'), or relu as ``nonlinearity`` (Elman 1990). ``options`` and
-    attributes: see RNNBase."""
+    """h ← tanh(W x + b + W' h + b'), or relu as ``nonlinearity`` (Elman 1990). Args and attributes: see RNNBase."""
 
     def __init__(
         self,
@@ -277,29 +274,42 @@ class RNN(RNNBase):
         hidden_size: int,
         num_layers: int = 1,
         nonlinearity: str = "tanh",
-        *options: Any,
-        **named: Any,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
-        super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, *options, **named)
+        options = (num_layers, bias, batch_first, dropout, bidirectional, proj_size, device, dtype)
+        super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, *options)
         self.nonlinearity = nonlinearity
 
 
-def _of_mode(
-    mode: str, init: Callable[Concatenate[Any, str, Options], None]
-) -> Callable[Concatenate[Any, Options], None]:
-    """The constructor of a layer of that mode."""
+class _Gated(RNNBase):
+    """A layer whose class has the mode."""
 
-    def __init__(self: Any, /, *args: Options.args, **kwargs: Options.kwargs) -> None:
-        init(self, mode, *args, **kwargs)
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        options = (num_layers, bias, batch_first, dropout, bidirectional, proj_size, device, dtype)
+        super().__init__(self.mode, input_size, hidden_size, *options)
 
-    first, _, *others = signature(init).parameters.values()
-    vars(__init__)["__signature__"] = Signature([first, *others])
-    return __init__
 
-
-class GRU(RNNBase):
+class GRU(_Gated):
     """The gated recurrent unit over sequences (Cho et al. 2014): r, z = σ(W x + b + W' h + b'),
     n = tanh(W x + b + r (W' h + b')), h ← (1 - z) n + z h.
 
@@ -310,10 +320,10 @@ class GRU(RNNBase):
     (minigrad.Size([5, 2, 8]), minigrad.Size([2, 2, 8]))
     """
 
-    __init__ = _of_mode("GRU", RNNBase.__init__)
+    mode = "GRU"
 
 
-class LSTM(RNNBase):
+class LSTM(_Gated):
     """Long short-term memory over sequences (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et
     al. 2000): i, f, o = σ(W x + b + W' h + b'), g = tanh(likewise), c ← f c + i g, h ← o tanh c.
 
@@ -325,7 +335,7 @@ class LSTM(RNNBase):
     (minigrad.Size([2, 5, 8]), minigrad.Size([1, 2, 8]))
     """
 
-    __init__ = _of_mode("LSTM", RNNBase.__init__)
+    mode = "LSTM"
 
     if TYPE_CHECKING:
 

@@ -332,9 +332,10 @@ class SparseAdam(Optimizer):
     def __init__(
         self, params: Params, lr: Rate = 1e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, maximize: bool = False
     ) -> None:
+        defaults = checked(locals())
         check(lr > 0, "learning rate", lr)
         check(eps > 0, "epsilon value", eps)
-        super().__init__(params, checked(locals()))
+        super().__init__(params, defaults)
         if any(p.array.dtype.kind == "c" for group in self.param_groups for p in group["params"]):
             raise ValueError("SparseAdam does not support complex parameters")
 
