@@ -72,8 +72,7 @@ class DType:
 
 class ExtraDType(DType):
     """A floating-point format of the package ml_dtypes, which NumPy lacks. Its name and limits are known without the
-    package, which is imported when the first array of the format is made; NumPy calls the kind of its numbers "V".
-    """
+    package, which is imported when the first array of the format is made; NumPy calls the kind of its numbers "V"."""
 
     __slots__ = ()
 
@@ -273,11 +272,9 @@ def promote_types(a: Any, b: Any) -> DType:
 
 
 def result_type(*operands: Any) -> DType:
-    """The dtype of an elementwise result.
-
-    Operands are arrays or Python scalars. Within a category, arrays with axes outrank arrays without,
-    and these outrank Python scalars, so that ``float32_tensor * 2.5`` stays float32 (PyTorch's rule).
-    """
+    """The dtype of an elementwise result. Operands are arrays or Python scalars. Within a category, arrays with axes
+    outrank arrays without, and these outrank Python scalars, so that ``float32_tensor * 2.5`` stays float32 (PyTorch's
+    rule)."""
     groups: list[DType | None] = [None, None, None]  # with axes, without, Python scalars
     for operand in operands:
         if isinstance(operand, NUMBERS):

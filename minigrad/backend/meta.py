@@ -1,10 +1,8 @@
-"""The device "meta": arrays that have a shape, steps and a dtype, and no elements.
-
-A model is built there without memory, to ask it for shapes or to give it the tensors of a file. What an op does to
-shapes is not written down again: the op's forward runs on stand-ins. Where all lengths of the result are lengths of the
-operands (arithmetic, reductions, products of matrices, sorting), the stand-ins are tiny, with one small length for each
-that occurs. A view is a view of the same imaginary memory. All else runs in full, on zeros that share one element.
-"""
+"""The device "meta": arrays that have a shape, steps and a dtype, and no elements. A model is built there without
+memory, to ask it for shapes or to give it the tensors of a file. What an op does to shapes is not written down again:
+the op's forward runs on stand-ins. Where all lengths of the result are lengths of the operands (arithmetic, reductions,
+products of matrices, sorting), the stand-ins are tiny, with one small length for each that occurs. A view is a view of
+the same imaginary memory. All else runs in full, on zeros that share one element."""
 
 from __future__ import annotations
 
@@ -102,7 +100,6 @@ class MetaArray(NDArrayOperatorsMixin):
         """Nothing is written."""
 
     def astype(self, dtype: Any, order: str = "K", copy: bool = True, **options: Any) -> MetaArray:
-        """Of another dtype."""
         return self if not copy and self.dtype == dtype else _dense(self.shape, np.dtype(dtype), _order(self._like))
 
     def copy(self, order: str = "C") -> MetaArray:
@@ -110,11 +107,9 @@ class MetaArray(NDArrayOperatorsMixin):
         return _dense(self.shape, self.dtype, _order(self._like) if order in "KA" else None)
 
     def view(self, dtype: Any) -> MetaArray:
-        """The same memory as numbers of another dtype."""
         return _view(self._like.view(dtype), self)
 
     def reshape(self, *size: Any, **options: Any) -> MetaArray:
-        """In another shape: a view where the layout lets it."""
         size = size[0] if len(size) == 1 else size
         try:
             return _view(np.reshape(self._like, size, copy=False), self)
@@ -122,7 +117,6 @@ class MetaArray(NDArrayOperatorsMixin):
             return _dense(np.reshape(_zeros(self.shape, np.bool_), size).shape, self.dtype)
 
     def transpose(self, *axes: Any) -> MetaArray:
-        """The axes in another order."""
         return _view(self._like.transpose(*axes), self)
 
 

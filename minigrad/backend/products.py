@@ -1,9 +1,7 @@
-"""Products of matrices on all cores.
-
-OpenBLAS has threads of its own, but after a product they go on looking for work for a while, and take the cores from
-the threads of compiled loops, which do the rest of a step (``parallel.py``). So these threads compute large products of
-float32 as well. Other products, and all where there are no compiled loops, are OpenBLAS's.
-"""
+"""Products of matrices on all cores. OpenBLAS has threads of its own, but after a product they go on looking for work
+for a while, and take the cores from the threads of compiled loops, which do the rest of a step (``parallel.py``). So
+these threads compute large products of float32 as well. Other products, and all where there are no compiled loops, are
+OpenBLAS's."""
 
 from __future__ import annotations
 
@@ -110,11 +108,9 @@ def _shared_rows(a: Array, b: Array, bias: Array | None) -> Array:
 
 
 def _grain(length: int, multiplications: int) -> int:
-    """Rows (or columns, of so many multiplications each) of a part: a multiple of 16, as BLAS takes 16.
-
-    Two parts for each thread, so that one which is held up takes fewer, but parts of ``LEAST`` rows: BLAS puts the
-    other operand in order for each of them anew.
-    """
+    """Rows (or columns, of so many multiplications each) of a part: a multiple of 16, as BLAS takes 16. Two parts for
+    each thread, so that one which is held up takes fewer, but parts of ``LEAST`` rows: BLAS puts the other operand in
+    order for each of them anew."""
     threads = get_num_threads()
     parts = 2 * threads if length >= 2 * threads * LEAST else threads
     parts = max(1, min(parts, length * multiplications // PART))

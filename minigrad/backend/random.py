@@ -46,11 +46,9 @@ def drawn(seed: int, count: int, xp: Any = np) -> Any:
 
 
 class _Streams:
-    """Both streams of one seed. A new seed or state is a new object, so no thread sees half of a change.
-
-    A stream begins with its first draw: numpy.random would cost ``import minigrad`` a tenth. Of threads that draw first
-    together each may make one, and ``setdefault`` gives all of them the same.
-    """
+    """Both streams of one seed. A new seed or state is a new object, so no thread sees half of a change. A stream
+    begins with its first draw: numpy.random would cost ``import minigrad`` a tenth. Of threads that draw first together
+    each may make one, and ``setdefault`` gives all of them the same."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed

@@ -51,20 +51,16 @@ def xp(array: Any) -> Any:
 
 
 def in_order(array: Any) -> Any:
-    """The array, or a copy whose elements lie in the order of its axes, so that ``view`` takes any shape.
-
-    NumPy's results follow the strides of the operands; PyTorch's are in order for many functions, and
-    programs go on with ``.view``.
-    """
+    """The array, or a copy whose elements lie in the order of its axes, so that ``view`` takes any shape. NumPy's
+    results follow the strides of the operands; PyTorch's are in order for many functions, and programs go on with
+    ``.view``."""
     return array if array.flags.c_contiguous else array.copy()
 
 
 def where_holds(array: Any, mask: Any) -> Any:
     """The array where the mask holds and 0 elsewhere, also in place of infinities and NaN: their product with 0 is NaN.
-
     NumPy's ``where`` branches at each element, which takes 20 times as long where a mask is random. So on the CPU the
-    elements' bits are multiplied as whole numbers, as fast as floats.
-    """
+    elements' bits are multiplied as whole numbers, as fast as floats."""
     bits = _BITS.get(array.itemsize) if type(array) is np.ndarray else None
     if bits is None:
         return xp(array).where(mask, array, array.dtype.type(0))

@@ -26,7 +26,6 @@ class Window(NamedTuple):
     dilation: Ints
 
     def padded(self, lengths: Ints) -> Ints:
-        """The lengths with the padding."""
         return tuple(n + before + after for n, (before, after) in zip(lengths, self.padding, strict=True))
 
     def span(self) -> Ints:

@@ -1,9 +1,7 @@
-"""Collectives of tensors: all ranks of a group call the same function, in the same order (PyTorch's names).
-
-Each returns None when it is over; with ``async_op=True`` at once, a ``Work``. On ranks that are not in the group they
-do nothing. All raise ValueError before ``init_process_group``, TypeError for what is no tensor, RuntimeError when the
-time is over and, with TORCH_DISTRIBUTED_DEBUG=DETAIL in the environment, where the ranks' calls differ.
-"""
+"""Collectives of tensors: all ranks of a group call the same function, in the same order (PyTorch's names). Each
+returns None when it is over; with ``async_op=True`` at once, a ``Work``. On ranks that are not in the group they do
+nothing. All raise ValueError before ``init_process_group``, TypeError for what is no tensor, RuntimeError when the time
+is over and, with TORCH_DISTRIBUTED_DEBUG=DETAIL in the environment, where the ranks' calls differ."""
 
 from __future__ import annotations
 

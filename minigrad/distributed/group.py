@@ -52,7 +52,6 @@ class Backend(str):
     ValueError: there is no such backend."""
 
     def __new__(cls, name: str) -> Backend:
-        """The name, checked."""
         if not isinstance(name, str):
             raise ValueError(f"Backend constructor parameter must be string-ish, not {name!r}")
         return super().__new__(cls, _checked(name))

@@ -1,11 +1,8 @@
-"""Arrays between GPUs: NVIDIA's NCCL, by CuPy. One rank has one GPU.
-
-As in PyTorch, the ranks of a group share a communicator, which also carries ``batch_isend_irecv``, and each two that
-send single messages have another. Each has a stream: an operation waits there for what the program began before, and
-``join`` lets what the program begins next wait for it. NCCL runs the operations of one communicator one after another,
-two ranks wait for each other at their first message, and a message may end only when it is received: ranks that all
-send first must use a batch.
-"""
+"""Arrays between GPUs: NVIDIA's NCCL, by CuPy. One rank has one GPU. As in PyTorch, the ranks of a group share a
+communicator, which also carries ``batch_isend_irecv``, and each two that send single messages have another. Each has a
+stream: an operation waits there for what the program began before, and ``join`` lets what the program begins next wait
+for it. NCCL runs the operations of one communicator one after another, two ranks wait for each other at their first
+message, and a message may end only when it is received: ranks that all send first must use a batch."""
 
 from __future__ import annotations
 
@@ -98,7 +95,6 @@ class Nccl:
         return self._run("send", lambda c, s: self._exchange(c, s, [(peer, array)], []), array, to)
 
     def receive(self, array: Any, source: int | None, tag: int) -> Operation:
-        """Receive from one rank."""
         if source is None:
             raise ValueError("NCCL receives from a rank that is named: give src")
         peer = self._number(source)
@@ -203,5 +199,4 @@ class Nccl:
 
 
 def _at(array: Any) -> int:
-    """Where an array's memory begins."""
     return int(array.data.ptr)

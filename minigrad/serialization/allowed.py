@@ -295,7 +295,6 @@ def fill_array(array: Any, state: Any) -> None:
 
 
 def _content(raw: Any, kind: Any, shape: Any) -> bytes:
-    """The bytes of an array, after a check."""
     if not isinstance(kind, np.dtype) or kind.kind not in NUMPY_KINDS or kind.hasobject:
         shown = kind if isinstance(kind, np.dtype) and not kind.hasobject else short(kind)
         raise TypeError(f"a NumPy dtype {shown}, which holds more than numbers or text")

@@ -1,8 +1,6 @@
-"""Writes an object as PyTorch does: an archive of one pickle and the memory of its tensors.
-
-Python's own pickler names PyTorch's functions, and PyTorch need not be there. Tensors that overlap are views of one
-storage. The archive is a zip of records without compression, whose bytes begin at multiples of 64, as in PyTorch's.
-"""
+"""Writes an object as PyTorch does: an archive of one pickle and the memory of its tensors. Python's own pickler names
+PyTorch's functions, and PyTorch need not be there. Tensors that overlap are views of one storage. The archive is a zip
+of records without compression, whose bytes begin at multiples of 64, as in PyTorch's."""
 
 from __future__ import annotations
 
@@ -189,7 +187,6 @@ class _Sink:
         self._file, self.position = file, 0
 
     def write(self, data: Any) -> int:
-        """Write bytes."""
         self._file.write(data)
         self.position += len(data)
         return len(data)

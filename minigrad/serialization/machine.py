@@ -1,9 +1,7 @@
-"""A pickle machine that runs no code: it builds plain values, and refuses all names that ``allowed.py`` lacks.
-
-Python's own unpickler calls whatever a file names. This one keeps its instructions for numbers, text, lists, tuples,
-sets and dicts; it looks names, calls and states up among those that are allowed. It reads protocols 2 to 5, which
-PyTorch and Python 3 write.
-"""
+"""A pickle machine that runs no code: it builds plain values, and refuses all names that ``allowed.py`` lacks. Python's
+own unpickler calls whatever a file names. This one keeps its instructions for numbers, text, lists, tuples, sets and
+dicts; it looks names, calls and states up among those that are allowed. It reads protocols 2 to 5, which PyTorch and
+Python 3 write."""
 
 from __future__ import annotations
 
@@ -122,7 +120,6 @@ class Machine(Unpickler):  # type: ignore[misc]
             raise ValueError("it repeats parts of itself too often")
 
     def _pop(self, count: int) -> list[Any]:
-        """The topmost values of the stack."""
         if len(self.stack) < count:
             raise IndexError("its pickle takes more than there is")
         values: list[Any] = self.stack[len(self.stack) - count :]
@@ -205,7 +202,6 @@ class Machine(Unpickler):  # type: ignore[misc]
             self._call(cls, args)
 
     def _build(self) -> None:
-        """Give an object its state."""
         state, obj = self.stack.pop(), self.stack[-1]
         self._bounds.forget(obj)
         if id(obj) in self._hollow:

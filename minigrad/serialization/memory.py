@@ -101,7 +101,6 @@ class Block:
 
     @property
     def size(self) -> int:
-        """The number of its bytes."""
         return self.end - self.begin
 
     def read(self) -> Ndarray:
@@ -298,14 +297,12 @@ class Rebuilder:
     def tensor_of_bytes(
         self, storage: Any, offset: Any, size: Any, stride: Any, flag: Any, hooks: Any, dtype: Any, bits: Any = None
     ) -> Tensor:
-        """A tensor of some dtype in a storage of bytes."""
         if not isinstance(dtype, DType):
             raise TypeError(f"a tensor of dtype {short(dtype)}")
         typed = self._memory(_checked(storage).key, dtype, storage.location)
         return self.tensor(typed, offset, size, stride, flag, hooks, bits)
 
     def parameter(self, data: Any, requires_grad: Any, hooks: Any = None, state: Any = ()) -> Parameter:
-        """A Parameter in the memory of a tensor, with attributes."""
         if not isinstance(data, Tensor):
             raise TypeError(f"a Parameter of a {type(data).__name__}")
         check_flag(data, requires_grad)

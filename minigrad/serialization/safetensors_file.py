@@ -1,8 +1,5 @@
-"""The safetensors format: a JSON header of names, dtypes, shapes and offsets, then the numbers.
-
-Files are the same, to the byte, as those of the package safetensors. The metadata has a sum, which is checked when the
-whole file is read.
-"""
+"""The safetensors format: a JSON header of names, dtypes, shapes and offsets, then the numbers. Files are the same, to
+the byte, as those of the package safetensors. The metadata has a sum, which is checked when the whole file is read."""
 
 from __future__ import annotations
 

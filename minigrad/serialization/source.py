@@ -68,11 +68,8 @@ class EmptyFileError(EOFError, RuntimeError):
 class Source:
     """The bytes to load, of a path or of a binary file object from its position to its end: ``file`` and ``data``, (n,)
     uint8. A file is mapped, and regions are copied out of it; with ``mmap`` they are left there, and changes to them
-    stay in memory.
-
-    Raises FileNotFoundError: there is no such file; AttributeError: ``f`` is neither a path nor a file object;
-    TypeError: it gives text; ValueError: ``mmap`` of a file object; EmptyFileError: the file is empty.
-    """
+    stay in memory. Raises FileNotFoundError: there is no such file; AttributeError: ``f`` is neither a path nor a file
+    object; TypeError: it gives text; ValueError: ``mmap`` of a file object; EmptyFileError: the file is empty."""
 
     def __init__(self, f: Any, mmap: bool = False) -> None:
         self.mmap = mmap
@@ -103,7 +100,6 @@ class Source:
             raise EmptyFileError(f"cannot load {self.name}: it is empty. What to do: {repair}.")
 
     def start(self, count: int) -> bytes:
-        """The first bytes."""
         return self.data[:count].tobytes()
 
     def region(self, begin: int, size: int) -> Ndarray:

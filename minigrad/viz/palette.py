@@ -1,7 +1,5 @@
-"""The colours of pictures, on light and on dark paper. assets/base.css and dark.css have the same for pages.
-
-All text stands out from its paper by 4.5 : 1 at least (WCAG 2.2, success criterion 1.4.3).
-"""
+"""The colours of pictures, on light and on dark paper. assets/base.css and dark.css have the same for pages. All text
+stands out from its paper by 4.5 : 1 at least (WCAG 2.2, success criterion 1.4.3)."""
 
 from __future__ import annotations
 

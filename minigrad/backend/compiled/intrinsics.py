@@ -1,8 +1,5 @@
 """LLVM's types and instructions, with which the functions of ``native.py`` write their code. Only ``build.py`` imports
-this.
-
-``b`` is LLVM's builder of what is being compiled.
-"""
+this. ``b`` is LLVM's builder of what is being compiled."""
 
 from __future__ import annotations
 

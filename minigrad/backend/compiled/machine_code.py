@@ -1,10 +1,8 @@
-"""The machine code of compiled loops on disk: found there, or compiled once for a machine.
-
-The files, one for each file of kernels, lie in the user's cache, or in ``$MINIGRAD_CACHE``. A file's name has a hash of
-all that its machine code depends on: the sources, Numba's and llvmlite's versions, the processor and what it can do.
-Several processes may want them at once: one makes them, the others wait for its lock. A file that is not what it was,
-as its own hash says, is made anew. Where nothing can be written, the code is made for this process alone.
-"""
+"""The machine code of compiled loops on disk: found there, or compiled once for a machine. The files, one for each file
+of kernels, lie in the user's cache, or in ``$MINIGRAD_CACHE``. A file's name has a hash of all that its machine code
+depends on: the sources, Numba's and llvmlite's versions, the processor and what it can do. Several processes may want
+them at once: one makes them, the others wait for its lock. A file that is not what it was, as its own hash says, is
+made anew. Where nothing can be written, the code is made for this process alone."""
 
 from __future__ import annotations
 
@@ -103,7 +101,6 @@ def _keys() -> dict[str, str]:
 
 
 def _sources() -> dict[str, Path]:
-    """The file of each unit."""
     files = sorted([*_KERNELS.glob("[!_]*_numba.py"), *_KERNELS.parent.glob("*_numba.py")])
     return {CREW: Path(__file__).with_name("crew.py"), **{path.stem: path for path in files}}
 

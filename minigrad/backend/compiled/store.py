@@ -1,7 +1,5 @@
 """The compiled loops in memory: loaded from the cache (``machine_code.py``) when they are first needed.
-
-``MINIGRAD_FAST=0`` in the environment leaves the compiled loops alone, as if Numba were not installed.
-"""
+``MINIGRAD_FAST=0`` in the environment leaves the compiled loops alone, as if Numba were not installed."""
 
 from __future__ import annotations
 

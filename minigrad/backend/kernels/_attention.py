@@ -1,7 +1,5 @@
-"""What the kernels of attention share: factors, masks, and where results and gradients lie in memory.
-
-Shape letters: B batch, H heads, T and S target and source length, D and Dv width of a head.
-"""
+"""What the kernels of attention share: factors, masks, and where results and gradients lie in memory. Shape letters: B
+batch, H heads, T and S target and source length, D and Dv width of a head."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
 """Cross-entropy on given logits, which are read once forward, and once to make their gradient; and of a linear layer,
-in chunks of rows, so that its logits are never whole in memory.
-
-A linear layer's gradients are made at once, chunk by chunk, for a loss gradient of 1, and scaled later. Rows that do
-not count are left out from the start.
-"""
+in chunks of rows, so that its logits are never whole in memory. A linear layer's gradients are made at once, chunk by
+chunk, for a loss gradient of 1, and scaled later. Rows that do not count are left out from the start."""
 
 from __future__ import annotations
 

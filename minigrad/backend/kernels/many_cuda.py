@@ -1,9 +1,7 @@
 """Optimisers' updates of many parameters, and clipping, in one launch: see adam.cu, sgd.cu, muon.cu, clip_grad_norm.cu.
-
 A row is what belongs together, a parameter and its gradient for example. Kernels get a table of the arrays' addresses
 and the list of the parts into which all rows are cut, a block of threads for each. Both stay on the GPU until they
-change: most steps upload nothing. Clipping does not wait for the GPU.
-"""
+change: most steps upload nothing. Clipping does not wait for the GPU."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""Scaled dot-product attention, tile by tile: see scaled_dot_product_attention.cu.
-
-Kept for the backward pass: the result and the logarithm of each row's sum of exponentials. Heads so wide that a tile of
-them does not fit a block's shared memory are left to the plain definition.
-"""
+"""Scaled dot-product attention, tile by tile: see scaled_dot_product_attention.cu. Kept for the backward pass: the
+result and the logarithm of each row's sum of exponentials. Heads so wide that a tile of them does not fit a block's
+shared memory are left to the plain definition."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""Attention, a head of a sentence at a time, PART of its queries at once: their scores never leave the cache.
-
-Shape letters: B batch, H heads, T and S target and source length, D and Dv width of a head. Kept for the backward pass
-are a row's largest score and 1 / the sum of its exponentials: its weights are computed again (Dao et al. 2022,
-FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness). With a causal mask a part's later keys
-are left out.
-"""
+"""Attention, a head of a sentence at a time, PART of its queries at once: their scores never leave the cache. Shape
+letters: B batch, H heads, T and S target and source length, D and Dv width of a head. Kept for the backward pass are a
+row's largest score and 1 / the sum of its exponentials: its weights are computed again (Dao et al. 2022,
+FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness). With a causal mask a part's later keys are
+left out."""
 
 from __future__ import annotations
 

@@ -85,7 +85,6 @@ class Attention:
 
     @property
     def title(self) -> str:
-        """What to call it."""
         return f"{TITLES[self.kind]} {self.note}".strip()
 
     @property
