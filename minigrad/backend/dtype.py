@@ -27,8 +27,7 @@ def shown(name: str) -> str:
 
 
 def show_as(library: str) -> str:
-    """Let dtypes, sizes and the like show themselves as parts of a library of this name, from now on. Gives the name
-    until now."""
+    """Let dtypes and sizes show themselves as parts of a library of this name from now on. Returns the name before."""
     global _library
     before, _library = _library, library
     return before
@@ -225,8 +224,7 @@ def name_of(dtype: np.dtype[Any]) -> str:
 
 
 def counted(array: Array) -> Array:
-    """Indices and counts that NumPy made, in int64 as PyTorch's: on a 32-bit system, such as WebAssembly, NumPy's are
-    int32."""
+    """Indices and counts that NumPy made, in int64 as PyTorch's: on a 32-bit system (WebAssembly) NumPy's are int32."""
     return array.astype(np.int64) if _SHORT else array
 
 
@@ -272,9 +270,11 @@ def promote_types(a: Any, b: Any) -> DType:
 
 
 def result_type(*operands: Any) -> DType:
-    """The dtype of an elementwise result. Operands are arrays or Python scalars. Within a category, arrays with axes
-    outrank arrays without, and these outrank Python scalars, so that ``float32_tensor * 2.5`` stays float32 (PyTorch's
-    rule)."""
+    """The dtype of an elementwise result.
+
+    Operands are arrays or Python scalars. Within a category, arrays with axes outrank arrays without,
+    and these outrank Python scalars, so that ``float32_tensor * 2.5`` stays float32 (PyTorch's rule).
+    """
     groups: list[DType | None] = [None, None, None]  # with axes, without, Python scalars
     for operand in operands:
         if isinstance(operand, NUMBERS):

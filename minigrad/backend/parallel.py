@@ -1,6 +1,5 @@
-"""Compiled loops on all cores, by a crew of threads. Each thread must have a core of its own: a thread that wakes may
-be put on the core of the one that woke it, and then both take turns; so these threads are bound to cores where the
-system can do that."""
+"""Compiled loops on all cores, by a crew of threads, each with a core of its own: a thread that wakes may be put on the
+core of the one that woke it, and then both take turns; so they are bound to cores where the system can do that."""
 
 from __future__ import annotations
 

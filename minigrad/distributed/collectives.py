@@ -230,9 +230,8 @@ def all_to_all(
 def _rows(
     tensors: Tensors | None, g: ProcessGroup, what: str, like: Tensor, filled: bool = False, root: Rank = None
 ) -> Any:
-    """A new tensor with a row for each tensor of a list; with ``filled``, their numbers. None on ranks that are not the
-    ``root``, which must not have a list. Raises TypeError: no tensors; ValueError: not one for each rank, or others
-    than ``like``."""
+    """A new tensor with a row for each tensor of a list; with ``filled``, their numbers. None off the ``root``, where a
+    list is an error. Raises TypeError: no tensors; ValueError: not one for each rank, or others than ``like``."""
     if root is not None and g.number != root:
         if tensors:
             raise ValueError(f"{what} is for rank {g.ranks[root]}; the others give none")

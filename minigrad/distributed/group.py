@@ -211,8 +211,7 @@ def _checked(backend: str | None) -> str:
 
 @cache
 def _watch() -> None:
-    """From now on, an error that ends this process ends the other ranks, which would wait for it; and a forked process,
-    such as a data loader's worker, is no rank."""
+    """From now on, an error that ends this process ends the other ranks, which would wait. A fork is no rank."""
     before, rank = sys.excepthook, launch.find_place().rank
 
     def failed(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
@@ -265,8 +264,7 @@ def is_initialized() -> bool:
 
 
 def the_group(given: Any = None) -> ProcessGroup:
-    """A group, by default that of all ranks. Raises ValueError: ``init_process_group`` was not called; TypeError: no
-    group, or one of other ranks."""
+    """A group, by default that of all ranks. Raises ValueError: there is none yet; TypeError: no group, or not ours."""
     if group.WORLD is None:
         raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
     if given is None:

@@ -128,8 +128,7 @@ def hashed(keys: list[Any], bounds: Bounds) -> int:
 
 
 def dict_of(items: Any = ()) -> Any:
-    """The dict of a dict's items, or of pairs. Raises as ``hashed`` and ``put``; TypeError: something else, which may
-    have any number of items."""
+    """The dict of a dict's items, or of pairs. Raises as ``hashed`` and ``put``; TypeError: of something else."""
     if not isinstance(items, (dict, list, tuple)):
         raise TypeError(f"a dict of a {type(items).__name__}")
     pairs = [(key, value) for key, value in (items.items() if isinstance(items, dict) else items)]

@@ -52,8 +52,7 @@ class Archiver(_Pickler):  # type: ignore[misc]
         super().__init__(SimpleNamespace(write=self._codes.append), protocol)
 
     def parts(self, obj: Any) -> tuple[bytes, list[tuple[str, Ndarray]]]:
-        """The pickle of an object, without frames, which would put it together too early, and its tensors' memory by
-        key, each (n,) uint8."""
+        """An object's pickle, without frames, which would join it too early; its tensors' memory by key, (n,) uint8."""
         self.write(pickle.PROTO + bytes([self.proto]))
         self.save(obj)
         self.write(pickle.STOP)

@@ -1,7 +1,6 @@
 """A pickle machine that runs no code: it builds plain values, and refuses all names that ``allowed.py`` lacks. Python's
-own unpickler calls whatever a file names. This one keeps its instructions for numbers, text, lists, tuples, sets and
-dicts; it looks names, calls and states up among those that are allowed. It reads protocols 2 to 5, which PyTorch and
-Python 3 write."""
+own unpickler calls whatever a file names. This one keeps its instructions for numbers, text and containers; it looks up
+names, calls and states among those that are allowed. It reads protocols 2 to 5, which PyTorch and Python 3 write."""
 
 from __future__ import annotations
 

@@ -228,8 +228,7 @@ class Rebuilder:
         }
 
     def storage(self, persistent_id: Any) -> Storage:
-        """The storage of a persistent id: ("storage", format, key, location, number of elements). Raises ValueError: it
-        makes no sense."""
+        """The storage of ("storage", format, key, location, number of elements). Raises ValueError: it has no sense."""
         if type(persistent_id) is not tuple or len(persistent_id) not in (5, 6):
             raise ValueError(f"{short(persistent_id)} in the place of a persistent id")
         tag, form, key, location, count, *view = persistent_id
@@ -260,8 +259,7 @@ class Rebuilder:
         return memory
 
     def finish(self) -> None:
-        """Convert the numbers, once all bytes are there, and move tensors to their devices, where they share memory as
-        before."""
+        """Convert the numbers, once all are there, and move tensors to their devices; they share memory as before."""
         for task in self._pending:
             task()
         moving = list(self._elsewhere.values())

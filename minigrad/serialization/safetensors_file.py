@@ -126,8 +126,7 @@ def begins(source: Source) -> bool:
 
 
 def read(source: Source) -> tuple[dict[str, str], dict[str, Ndarray]]:
-    """The metadata and the arrays by name. Raises RuntimeError: no safetensors file, a damaged one, or a dtype that
-    minigrad lacks."""
+    """The metadata and the arrays by name. Raises RuntimeError: another format, damage, or a dtype that we lack."""
     size, header = _header(source)
     metadata = header.pop("__metadata__", {})
     try:

@@ -1,5 +1,4 @@
-"""Files and file objects: read in place, and replaced in one step; and what messages say of a file that may be
-damaged, or made to do harm."""
+"""Files and file objects: read in place, and replaced in one step; and what messages say of a file that may be bad."""
 
 from __future__ import annotations
 
@@ -38,8 +37,7 @@ PATIENCE = 2.0 if sys.platform == "win32" else 0.0  # seconds for other programs
 
 
 def short(value: Any) -> str:
-    """A value for a message: text, a number or the name of a class, cut; of anything else its type, as to print it may
-    take for ever."""
+    """A value for a message: text, a number, a class's name, cut; else its type, as to print it may take for ever."""
     if isinstance(value, int) and value.bit_length() > 4 * _LONGEST:
         return f"a number of {value.bit_length():,} bits"
     if type(value) in _SCALARS:

@@ -38,8 +38,7 @@ class Linked(Picture):
         return Page.of("linked", title, {"title": title}, frames=frames)
 
     def svg(self, *args: Any, **look: Any) -> str:
-        """Both as one vector picture, of the first text and its graph; arguments and errors are those of attention's
-        ``svg``."""
+        """Both as one vector picture, of the first text and its graph. Takes and raises what attention's does."""
         return beside(self.attention.title, self.attention.svg(*args, **look), self.graphs[0].svg())
 
 

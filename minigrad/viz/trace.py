@@ -1,6 +1,5 @@
 """``viz.trace``: a call of a model, all of whose intermediate values have names, to read, replace and patch. A value is
-a tensor, or tuples, lists and dictionaries of them, whose parts have names like Python's. Names are the same in every
-run."""
+a tensor, or tuples, lists and dictionaries of them, whose parts have names like Python's: the same in every run."""
 
 from __future__ import annotations
 

@@ -148,8 +148,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _compiled(units: list[str]) -> dict[str, Code]:
-    """Units that are compiled now, by as many processes as there are CPUs. Raises RuntimeError: a process has failed;
-    its last words."""
+    """Units that as many processes compile now as there are CPUs. Raises RuntimeError, with the last words of one."""
     if not units:
         return {}
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -76,8 +76,7 @@ class Library:
 
 
 def _release_pages(name: str) -> None:
-    """Release the memory of a shared library's code, some 30 MiB of LLVM; the system reads it again from the file if
-    it runs once more. Only on Linux."""
+    """Release a shared library's code, some 30 MiB of LLVM, which the system reads again if need be. Only on Linux."""
     if not sys.platform.startswith("linux"):
         return
     advise, no_need = ctypes.CDLL(None).madvise, 4  # MADV_DONTNEED, for pages that nobody has written to
@@ -101,8 +100,7 @@ def library(unit: str = CREW) -> Library | None:
 
 
 def prepare() -> None:
-    """Load the loops in a thread of its own, or have them made, while the program does something else. Who asks for
-    them meanwhile waits."""
+    """Load the loops, or have them made, in a thread of its own. Who asks for them meanwhile waits."""
     if CREW not in _asked and is_wanted():
         threading.Thread(target=library, name="minigrad kernels", daemon=True).start()
 

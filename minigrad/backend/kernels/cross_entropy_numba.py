@@ -28,8 +28,7 @@ _SLOPE = True, False, False, False, False  # what cross-entropy needs
 def losses(
     start: int, stop: int, x: Rows, target: Indices, weight: Flat, ignored: int, smoothing: float, out: Rows
 ) -> None:
-    """Of each row, in columns: Σᵥ qᵥ wᵥ (ln Σ eˣ - xᵥ), q as in ``ops/loss.py``, its largest x, Σ eˣ⁻ˡᵃʳᵍᵉˢᵗ, and 1 - p
-    of the target."""
+    """Of a row: Σᵥ qᵥ wᵥ (ln Σ eˣ - xᵥ), q as in ``ops/loss.py``, its largest x, Σ eˣ⁻ˡᵃʳᵍᵉˢᵗ, 1 - p of the target."""
     classes = x.shape[1]
     for i in range(start, stop):
         t = target[i]

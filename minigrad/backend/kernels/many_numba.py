@@ -1,7 +1,6 @@
 """Optimisers' updates of many parameters at once, and clipping: many arrays in one compiled loop. A row is what belongs
-together, a parameter and its gradient for example: contiguous float32 of one size. Loops get a table of the array
-objects' addresses, and the list of parts into which all rows are cut. The plain rules are in ``optim/adam.py``,
-``optim/sgd.py`` and ``optim/muon.py``."""
+together, such as a parameter and its gradient: contiguous float32 of one size. Loops get a table of the array objects'
+addresses, and the list of parts into which all rows are cut. ``optim`` has the plain rules."""
 
 from __future__ import annotations
 
@@ -256,8 +255,7 @@ def muon(
 
 
 def muon_all(many: Many, rates: Sequence[float], numbers: Sequence[float], steps: int) -> list[bool]:
-    """Update the matrices of rows (θ, g, m) in place, those that take longest first; whether it took each. The numbers
-    are those of ``Muon._update_together``."""
+    """``Muon._update_together`` of rows (θ, g, m) in place, those that take longest first; whether it took each."""
     works = [p.size * min(p.shape) for p, *_ in many.rows]
     gemm = blas.sgemm()
     small = [fits and work <= SMALL and bool(gemm) for fits, work in zip(many.fits, works, strict=True)]
