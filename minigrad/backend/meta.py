@@ -32,12 +32,8 @@ _BY_VALUES = "argwhere bincount compress extract flatnonzero nonzero unique"
 
 
 class MetaArray(NDArrayOperatorsMixin):
-    """An array without elements, behind NumPy's interface.
-
-    Args:
-        like: a NumPy array of its shape, strides and dtype. Its elements are never read: they are not there.
-        base: the array whose memory it would show, if it were there.
-    """
+    """An array without elements, behind NumPy's interface. ``like`` is a NumPy array of its shape, strides and dtype,
+    whose elements are never read; ``base`` the array whose memory it would show."""
 
     __slots__ = ("__weakref__", "_like", "base")
 
@@ -158,11 +154,7 @@ def _each(change: Callable[[Any], Any], value: Any, kinds: Any) -> Any:
 
 
 def _call(function: Any, small: bool, args: Any, kwargs: Any) -> Any:
-    """What a function of NumPy's makes of arrays without elements.
-
-    Args:
-        small: its result has no other lengths than its operands.
-    """
+    """What a NumPy function makes of arrays without elements. ``small``: the result has no other lengths than they."""
     given = kwargs.pop("out", None)
     found: list[MetaArray] = []
     _each(found.append, [args, list(kwargs.values())], MetaArray)

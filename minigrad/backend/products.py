@@ -23,11 +23,7 @@ FLOAT32 = np.dtype(np.float32)
 
 
 def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
-    """a b (+ bias), matrices in the last two axes.
-
-    Args:
-        bias: of two matrices: added to each row.
-    """
+    """a b, matrices in the last two axes; of two matrices each row gets ``bias`` added."""
     if type(a) is np.ndarray and a.size * b.shape[-1] < SMALL:
         out = a @ b
     elif type(a) is not np.ndarray:

@@ -47,9 +47,6 @@ def root_of(g: ProcessGroup, rank: Rank, number: Rank, what: str) -> int:
     return (number or 0) if rank is None else g.number_of(rank)
 
 
-# Of one tensor, in place --------------------------------------------------------------------------------------
-
-
 def all_reduce(tensor: Tensor, op: Any = SUM, group: Group = None, async_op: bool = False) -> Work | None:
     """Give all ranks the sum (or another ``ReduceOp``) of their tensors, of one shape and dtype, in place."""
     return _in_place("all_reduce", tensor, group, async_op, op)
@@ -74,9 +71,6 @@ def _in_place(call: str, tensor: Tensor, group: Group, async_op: bool, op: Any, 
     if (g := inside(group, call, tensor)) is None:
         return None
     return _run(call, g, tensor, tensor, async_op, op=op, root=None if at is None else root_of(g, *at))
-
-
-# Of one tensor and the parts of another ------------------------------------------------------------------------
 
 
 def all_gather_into_tensor(
@@ -128,11 +122,8 @@ def _run(
     sizes: Any = None,
 ) -> Work | None:
     """Begin a call that reads one tensor and writes another, perhaps the same, or a list of tensors side by side in it.
-
-    Args:
-        into, own: what it writes and reads; None on ranks that are not the root.
-        root: its number in the group. sizes: elements from and to each rank, of an exchange.
-    """
+    ``into`` and ``own``, what it writes and reads, are None off the ``root`` (its number in the group); ``sizes``: of
+    an exchange, the elements from and to each rank."""
     tensor = own if call.endswith("gather") else into
     assert tensor is not None
     if g.compares:
@@ -156,9 +147,6 @@ def _run(
     changes = call not in ("reduce", "broadcast") or (g.number == root) == (call == "reduce")
     results = listed or ([] if into is None else [into])
     return g.begin(Work(call, request, finish if changes else None, g.seconds, results), async_op)
-
-
-# Of lists of tensors -------------------------------------------------------------------------------------------
 
 
 def all_gather(tensor_list: Tensors, tensor: Tensor, group: Group = None, async_op: bool = False) -> Work | None:
@@ -276,9 +264,6 @@ def _elements(tensor: Tensor, sizes: Sequence[int] | None, g: ProcessGroup) -> l
     return [count * (tensor.array.size // max(rows, 1)) for count in counts]
 
 
-# Arrays as MPI or NCCL can take them, and back -----------------------------------------------------------------
-
-
 class Loan:
     """A tensor's numbers, on their way: to be reduced by ``op``, and not in the memory of the tensor ``apart``. MPI or
     NCCL gets ``array``, which is the tensor's own memory where that is possible, and ``op``, a name."""
@@ -333,9 +318,6 @@ def _reduction(op: Any, tensor: Tensor) -> str:
     if is_missing:
         raise RuntimeError(f"there is no reduction {op.name} of {dt.of(tensor.array).name}")
     return OF_BOOLS.get(name, name) if kind == "b" else "sum" if name == "avg" else str(name)
-
-
-# Waiting ----------------------------------------------------------------------------------------------------
 
 
 def barrier(

@@ -318,8 +318,6 @@ def new_group(
     return _groups[-1]
 
 
-# What a program asks --------------------------------------------------------------------------------------
-
 Group = ProcessGroup | int | None
 
 

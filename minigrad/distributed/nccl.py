@@ -111,8 +111,6 @@ class Nccl:
                 if array.size:
                     call(_at(array), *self._moved(array), rank, stream)
 
-    # How operations run -------------------------------------------------------------------------------------
-
     def _run(self, name: str, start: Start, array: Any, peer: int = ALL) -> Operation:
         """Begin an operation, or keep it for the batch that is open."""
         number = int(array.device.id)
@@ -177,8 +175,6 @@ class Nccl:
         for _, (comm, stream) in sorted(self._channels.items()):  # the same order on all ranks: NCCL may wait for them
             (comm.destroy if stream.done else comm.abort)()
         self._channels = {}
-
-    # What NCCL knows ----------------------------------------------------------------------------------------
 
     def _moved(self, array: Any) -> tuple[int, int]:
         """How many elements an array has of a dtype that NCCL knows, and that dtype's number."""

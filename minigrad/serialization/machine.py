@@ -13,20 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .allowed import (
-    FRAGILE,
-    FUNCTIONS,
-    MOST_PARTS,
-    PYTHON_2,
-    VALUES,
-    Bounds,
-    dismantle,
-    fill_array,
-    fill_dtype,
-    hashed,
-    put,
-    safe,
-)
+from . import allowed
 from .memory import Rebuilder
 from .source import reason, short
 
@@ -69,11 +56,11 @@ class Machine(Unpickler):  # type: ignore[misc]
         super().__init__(file, encoding=encoding)
         self._name, self.persistent_load = name, rebuilder.storage
         self._read, self.readline = file.read, file.readline
-        self._values = VALUES | rebuilder.values()
-        self._functions = FUNCTIONS | {f: f for f in rebuilder.functions().values()}
-        self._safe = dict(safe)
+        self._values = allowed.VALUES | rebuilder.values()
+        self._functions = allowed.FUNCTIONS | {f: f for f in rebuilder.functions().values()}
+        self._safe = dict(allowed.safe)
         self._hollow: dict[int, Any] = {}  # arrays and dtypes that have no state yet
-        self._bounds, self._fragile = Bounds(), list[Any]()
+        self._bounds, self._fragile = allowed.Bounds(), list[Any]()
         self._size, self._left = size, _LEAST_PARTS + _PARTS_A_BYTE * size
 
     def load(self) -> Any:
@@ -87,9 +74,9 @@ class Machine(Unpickler):  # type: ignore[misc]
                     dispatch[read(1)[0]](self)
             except _Stop as end:
                 obj = end.value
-            Bounds().check([obj, *self._fragile], MOST_PARTS + self._size)
+            allowed.Bounds().check([obj, *self._fragile], allowed.MOST_PARTS + self._size)
         except BaseException as error:
-            dismantle(self._fragile)
+            allowed.dismantle(self._fragile)
             if isinstance(error, pickle.UnpicklingError) and not isinstance(error, Refused):
                 raise ValueError(reason(error)) from error
             raise
@@ -104,7 +91,7 @@ class Machine(Unpickler):  # type: ignore[misc]
 
     def find_class(self, module: str, name: str) -> Any:
         """The object with a name, if it is allowed."""
-        for key, known in (((PYTHON_2.get(module, module), name), self._values), ((module, name), self._safe)):
+        for key, known in (((allowed.PYTHON_2.get(module, module), name), self._values), ((module, name), self._safe)):
             if key in known:
                 return known[key]
         raise refusal(self._name, module, name)
@@ -145,21 +132,21 @@ class Machine(Unpickler):  # type: ignore[misc]
             target.append(value)
 
     def _set_items(self, items: list[Any]) -> None:
-        self._spend(hashed(items[::2], self._bounds))
+        self._spend(allowed.hashed(items[::2], self._bounds))
         target, pairs = self._target(dict), zip(items[::2], items[1::2], strict=True)
         if isinstance(target, dict):
-            put(target, pairs)
+            allowed.put(target, pairs)
             return
         for key, value in pairs:
             target[key] = value
 
     def _add_items(self, items: list[Any]) -> None:
-        self._spend(hashed(items, self._bounds))
-        put(self._target(set), items)
+        self._spend(allowed.hashed(items, self._bounds))
+        allowed.put(self._target(set), items)
 
     def _frozen(self, items: list[Any]) -> None:
-        self._spend(hashed(items, self._bounds))
-        self.append(frozenset(put(set(), items)))
+        self._spend(allowed.hashed(items, self._bounds))
+        self.append(frozenset(allowed.put(set(), items)))
 
     def _check_args(self, function: Any, args: Any) -> None:
         """Raise TypeError or ValueError for arguments that are none, or are so large that using them takes too long."""
@@ -186,7 +173,7 @@ class Machine(Unpickler):  # type: ignore[misc]
         self._put(result)
 
     def _put(self, result: Any) -> None:
-        if isinstance(result, FRAGILE):
+        if isinstance(result, allowed.FRAGILE):
             self._fragile.append(result)
         self.append(result)
 
@@ -206,7 +193,7 @@ class Machine(Unpickler):  # type: ignore[misc]
         if id(obj) in self._hollow:
             _check_tuple(state)
             self._spend(_text_in(state))
-            fill = fill_array if type(obj) is np.ndarray else fill_dtype
+            fill = allowed.fill_array if type(obj) is np.ndarray else allowed.fill_dtype
             fill(self._hollow.pop(id(obj)), state)
         elif type(obj) in (OrderedDict, Namespace, SimpleNamespace):
             if type(state) is not dict:

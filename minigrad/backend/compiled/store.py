@@ -32,11 +32,7 @@ _asked: set[str] = set()  # units that have been loaded, or tried
 
 
 class Library:
-    """Compiled functions in memory.
-
-    Attributes:
-        units: whose functions are there. addresses: of the functions, by name.
-    """
+    """Compiled functions in memory: the ``addresses`` by name, and the ``units`` that have them."""
 
     def __init__(self) -> None:
         from llvmlite import binding

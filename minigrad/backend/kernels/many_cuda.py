@@ -22,14 +22,9 @@ _KEPT = 64  # tables on the GPU: gradients may alternate between a few places
 
 
 class Many:
-    """Rows of arrays, each of as many arrays.
-
-    Attributes:
-        rows: the argument. device: the GPU of the first array.
-        fits: for each row whether kernels take it: contiguous arrays of one size and one floating dtype on that GPU;
-            none where two rows have one memory.
-        parts: how many parts there are.
-    """
+    """Rows of arrays, each of as many arrays, on the GPU of the first, ``device``. ``fits`` says for each row whether
+    kernels take it (contiguous arrays of one size and one floating dtype there), for none where two rows have one
+    memory. ``parts`` is how many parts there are."""
 
     def __init__(self, rows: Sequence[tuple[Array, ...]]) -> None:
         self.rows, self.device = rows, rows[0][0].device

@@ -49,13 +49,9 @@ def look(start: int, stop: int, table: Indices, kind: int, dtype: int, sizes: In
 
 
 class Many:
-    """Rows of arrays, each of as many arrays.
-
-    Attributes:
-        table: the addresses of their objects, (rows, arrays of a row).
-        fits: for each row whether loops take it; none where two rows have one memory.
-        parts: the (row, first element, elements) of each part, of all rows that fit.
-    """
+    """Rows of arrays, each of as many arrays: the ``table`` of their objects' addresses (rows, arrays of a row); for
+    each row whether it ``fits`` loops, none where two rows have one memory; and of each part the (row, first element,
+    elements)."""
 
     def __init__(self, rows: Sequence[tuple[Array, ...]]) -> None:
         sizes = self._look(rows)

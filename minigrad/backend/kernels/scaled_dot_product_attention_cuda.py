@@ -22,13 +22,8 @@ _WIDEST_HEAD = 256
 
 @dataclass(frozen=True)
 class Plan:
-    """How one call is cut up.
-
-    Attributes:
-        head: the larger width of q and v, rounded up to 16.
-        tile: how many queries and keys are worked on at once.
-        itemsize: bytes of a number in shared memory.
-    """
+    """How one call is cut up: ``head`` is the larger width of q and v, rounded up to 16, ``tile`` how many queries and
+    keys are worked on at once, ``itemsize`` the bytes of a number in shared memory."""
 
     head: int
     tile: int
