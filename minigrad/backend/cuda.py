@@ -36,7 +36,7 @@ class CupyBackend:
         return self._devices[number]
 
     def on(self, device: Device) -> Any:
-        """CuPy's device of a Device, for ``with``; "cuda" is the current one. Raises RuntimeError: there is none."""
+        """CuPy's device of a Device, for ``with``; "cuda" is the current one. Raises RuntimeError: no such GPU."""
         if device.index is not None and device.index >= len(self._devices):
             raise RuntimeError(f"there is no {device}: this machine has {len(self._devices)} GPU(s)")
         return self.xp.cuda.Device(device.index)
@@ -97,7 +97,6 @@ class OnDevice:
 
 
 def _install() -> str:
-    """What to install."""
     command = how_to_install("cupy-cuda12x")
     return f"install CuPy for your driver (`nvidia-smi` tells its CUDA; for 13, cupy-cuda13x): {command}"
 

@@ -256,7 +256,6 @@ def _check_dtype(call: str, *tensors: Tensor) -> None:
 
 
 def _elements(tensor: Tensor, sizes: Sequence[int] | None, g: ProcessGroup) -> list[int]:
-    """The elements of each rank's rows."""
     rows = tensor.array.shape[0] if tensor.array.ndim else 0
     counts = [rows // g.size()] * g.size() if sizes is None else list(sizes)
     if len(counts) != g.size() or sum(counts) != rows or min(counts) < 0:

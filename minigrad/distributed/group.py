@@ -211,7 +211,7 @@ def _checked(backend: str | None) -> str:
 
 @cache
 def _watch() -> None:
-    """From now on, an error that ends this process ends the other ranks, which would wait. A fork is no rank."""
+    """From now on, an error that ends this process ends the other ranks, which would wait. A fork is not a rank."""
     before, rank = sys.excepthook, launch.find_place().rank
 
     def failed(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:

@@ -130,7 +130,6 @@ class Nccl:
         return operation
 
     def _launch(self, operations: Sequence[Operation]) -> None:
-        """Begin operations that run at once."""
         event: Callable[[Any], Any] = lambda stream: stream.record(self._cupy.cuda.Event(disable_timing=True))
         before = event(self._cupy.cuda.get_current_stream())
         for operation in operations:

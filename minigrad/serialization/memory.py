@@ -228,7 +228,7 @@ class Rebuilder:
         }
 
     def storage(self, persistent_id: Any) -> Storage:
-        """The storage of ("storage", format, key, location, number of elements). Raises ValueError: it has no sense."""
+        """The storage of ("storage", format, key, location, number of elements). Raises ValueError: another id."""
         if type(persistent_id) is not tuple or len(persistent_id) not in (5, 6):
             raise ValueError(f"{short(persistent_id)} in the place of a persistent id")
         tag, form, key, location, count, *view = persistent_id

@@ -160,7 +160,6 @@ def read(source: Source) -> tuple[dict[str, str], dict[str, Ndarray]]:
 
 
 def _header(source: Source) -> tuple[int, dict[str, Any]]:
-    """The header, and its length in bytes."""
     size = int.from_bytes(source.start(8), "little")
     if source.size < 10:
         raise source.damaged(f"is too short for a safetensors file ({source.size} bytes)")

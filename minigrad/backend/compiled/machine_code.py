@@ -47,12 +47,10 @@ def load(units: Iterable[str] | None = None) -> Code:
 
 
 def _read_all(folder: Path, names: dict[str, str]) -> dict[str, Code]:
-    """The units that are in a folder."""
     return {unit: code for unit, name in names.items() if (code := _read(folder / name)) is not None}
 
 
 def _folders() -> Iterator[Path]:
-    """Where the file may lie."""
     if given := os.environ.get("MINIGRAD_CACHE"):
         yield Path(given)
         return
