@@ -1,9 +1,6 @@
-"""How many threads the BLAS under NumPy may use.
-
-Beside our own threads it must use one: OpenBLAS's threads go on looking for work for a while after a
-product, and take the cores from ours. NumPy's wheels bring OpenBLAS, whose functions are found in the
-libraries that NumPy has loaded. Under another BLAS nothing is found, and nothing is changed.
-"""
+"""How many threads the BLAS under NumPy may use. Beside our own threads it must use one: OpenBLAS's threads go on
+looking for work for a while after a product, and take the cores from ours. NumPy's wheels bring OpenBLAS, whose
+functions are found in the libraries that NumPy has loaded. Under another BLAS nothing is changed."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
-"""Products of matrices by cuBLAS: those of a batch, and whether float32 may be multiplied in TF32.
-
-CuPy 14.2 copies transposed operands of a batch, multiplies float16 in float32, and fails with bfloat16; a row times a
-column of 16 bits it adds up in 16 bits. Here cuBLAS reads operands by their strides, and adds up products of 16 bits in
-float32. Other products of two matrices are CuPy's, which costs the host 4 µs less.
-"""
+"""Products of matrices by cuBLAS: those of a batch, and whether float32 may be multiplied in TF32. CuPy 14.2 copies
+transposed operands of a batch, multiplies float16 in float32, and fails with bfloat16; a row times a column of 16 bits
+it adds up in 16 bits. Here cuBLAS reads operands by their strides, and adds up products of 16 bits in float32. Other
+products of two matrices are CuPy's, which costs the host 4 µs less."""
 
 from __future__ import annotations
 
@@ -28,10 +26,8 @@ def is_tf32_allowed() -> bool:
 
 
 def allow_tf32(allowed: bool, cupy: Any = None) -> None:
-    """Let products of float32 be in TF32, or not; ``cupy``, once it is there, for its own products, too.
-
-    CuPy's own default depends on the environment (CUPY_TF32), so that it is set in either case.
-    """
+    """Let products of float32 be in TF32, or not; ``cupy``, once it is there, for its own products, too. CuPy's own
+    default depends on the environment (CUPY_TF32), so that it is set in either case."""
     cupy = cupy or _TF32["cupy"]
     _TF32.update(allowed=allowed, cupy=cupy)
     if cupy:

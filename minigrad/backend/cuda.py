@@ -36,8 +36,7 @@ class CupyBackend:
         return self._devices[number]
 
     def on(self, device: Device) -> Any:
-        """The CuPy device of a Device, for ``with``. "cuda" without a number is the current one. Raises RuntimeError:
-        there is no GPU of that number."""
+        """CuPy's device of a Device, for ``with``; "cuda" is the current one. Raises RuntimeError: no such GPU."""
         if device.index is not None and device.index >= len(self._devices):
             raise RuntimeError(f"there is no {device}: this machine has {len(self._devices)} GPU(s)")
         return self.xp.cuda.Device(device.index)
@@ -98,7 +97,6 @@ class OnDevice:
 
 
 def _install() -> str:
-    """What to install."""
     command = how_to_install("cupy-cuda12x")
     return f"install CuPy for your driver (`nvidia-smi` tells its CUDA; for 13, cupy-cuda13x): {command}"
 
@@ -118,8 +116,7 @@ def why_not() -> str:
 
 
 def load() -> CupyBackend:
-    """The backend of this machine's GPUs. Raises RuntimeError: CuPy, a driver or a GPU is missing; the message says
-    what to do."""
+    """The backend of this machine's GPUs. Raises RuntimeError: CuPy, a driver or a GPU is missing, and what to do."""
     if why_not():
         raise RuntimeError(f"the device 'cuda' cannot be used. {why_not()}")
     cupy = importlib.import_module("cupy")

@@ -13,11 +13,7 @@ from typing import Any
 
 
 class Deferred:
-    """Stands for a module.
-
-    Args:
-        name: the module's, in full.
-    """
+    """Stands for the module of that full name."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -27,8 +27,7 @@ def shown(name: str) -> str:
 
 
 def show_as(library: str) -> str:
-    """Let dtypes, sizes and the like show themselves as parts of a library of this name, from now on. Gives the name
-    until now."""
+    """Let dtypes and sizes show themselves as parts of a library of this name from now on. Returns the name before."""
     global _library
     before, _library = _library, library
     return before
@@ -72,8 +71,7 @@ class DType:
 
 class ExtraDType(DType):
     """A floating-point format of the package ml_dtypes, which NumPy lacks. Its name and limits are known without the
-    package, which is imported when the first array of the format is made; NumPy calls the kind of its numbers "V".
-    """
+    package, which is imported when the first array of the format is made; NumPy calls the kind of its numbers "V"."""
 
     __slots__ = ()
 
@@ -226,8 +224,7 @@ def name_of(dtype: np.dtype[Any]) -> str:
 
 
 def counted(array: Array) -> Array:
-    """Indices and counts that NumPy made, in int64 as PyTorch's: on a 32-bit system, such as WebAssembly, NumPy's are
-    int32."""
+    """Indices and counts that NumPy made, in int64 as PyTorch's: on a 32-bit system (WebAssembly) NumPy's are int32."""
     return array.astype(np.int64) if _SHORT else array
 
 

@@ -1,9 +1,6 @@
-"""Freed memory stays with the process.
-
-The C library of Linux gives large blocks back to the system at once, and each training step then has page
-faults for the same memory again. So it is told to keep some: all blocks lie in the heap, whatever their size, and up to
-KEEP_BYTES stay free at its end.
-"""
+"""Freed memory stays with the process. The C library of Linux gives large blocks back to the system at once, and each
+training step then has page faults for the same memory again. So it is told to keep some: all blocks lie in the heap,
+whatever their size, and up to KEEP_BYTES stay free at its end."""
 
 from __future__ import annotations
 
@@ -23,10 +20,8 @@ _SET_BY_USER = (
 
 
 def keep_freed() -> bool:
-    """Tell the C library to keep freed memory for the next arrays; whether it took that.
-
-    A user's settings (glibc's environment variables) stay; other C libraries have no such call.
-    """
+    """Tell the C library to keep freed memory for the next arrays; whether it took that. A user's settings (glibc's
+    environment variables) stay; other C libraries have no such call."""
     if not sys.platform.startswith("linux") or any(name in os.environ for name in _SET_BY_USER):
         return False
     try:

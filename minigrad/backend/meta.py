@@ -1,10 +1,8 @@
-"""The device "meta": arrays that have a shape, steps and a dtype, and no elements.
-
-A model is built there without memory, to ask it for shapes or to give it the tensors of a file. What an op does to
-shapes is not written down again: the op's forward runs on stand-ins. Where all lengths of the result are lengths of the
-operands (arithmetic, reductions, products of matrices, sorting), the stand-ins are tiny, with one small length for each
-that occurs. A view is a view of the same imaginary memory. All else runs in full, on zeros that share one element.
-"""
+"""The device "meta": arrays that have a shape, steps and a dtype, and no elements. A model is built there without
+memory, to ask it for shapes or to give it the tensors of a file. What an op does to shapes is not written down again:
+the op's forward runs on stand-ins. Where all lengths of the result are lengths of the operands (arithmetic, reductions,
+products of matrices, sorting), the stand-ins are tiny, with one small length for each that occurs. A view is a view of
+the same imaginary memory. All else runs in full, on zeros that share one element."""
 
 from __future__ import annotations
 
@@ -34,12 +32,8 @@ _BY_VALUES = "argwhere bincount compress extract flatnonzero nonzero unique"
 
 
 class MetaArray(NDArrayOperatorsMixin):
-    """An array without elements, behind NumPy's interface.
-
-    Args:
-        like: a NumPy array of its shape, strides and dtype. Its elements are never read: they are not there.
-        base: the array whose memory it would show, if it were there.
-    """
+    """An array without elements, behind NumPy's interface. ``like`` is a NumPy array of its shape, strides and dtype,
+    whose elements are never read; ``base`` the array whose memory it would show."""
 
     __slots__ = ("__weakref__", "_like", "base")
 
@@ -102,7 +96,6 @@ class MetaArray(NDArrayOperatorsMixin):
         """Nothing is written."""
 
     def astype(self, dtype: Any, order: str = "K", copy: bool = True, **options: Any) -> MetaArray:
-        """Of another dtype."""
         return self if not copy and self.dtype == dtype else _dense(self.shape, np.dtype(dtype), _order(self._like))
 
     def copy(self, order: str = "C") -> MetaArray:
@@ -110,11 +103,9 @@ class MetaArray(NDArrayOperatorsMixin):
         return _dense(self.shape, self.dtype, _order(self._like) if order in "KA" else None)
 
     def view(self, dtype: Any) -> MetaArray:
-        """The same memory as numbers of another dtype."""
         return _view(self._like.view(dtype), self)
 
     def reshape(self, *size: Any, **options: Any) -> MetaArray:
-        """In another shape: a view where the layout lets it."""
         size = size[0] if len(size) == 1 else size
         try:
             return _view(np.reshape(self._like, size, copy=False), self)
@@ -122,7 +113,6 @@ class MetaArray(NDArrayOperatorsMixin):
             return _dense(np.reshape(_zeros(self.shape, np.bool_), size).shape, self.dtype)
 
     def transpose(self, *axes: Any) -> MetaArray:
-        """The axes in another order."""
         return _view(self._like.transpose(*axes), self)
 
 
@@ -164,11 +154,7 @@ def _each(change: Callable[[Any], Any], value: Any, kinds: Any) -> Any:
 
 
 def _call(function: Any, small: bool, args: Any, kwargs: Any) -> Any:
-    """What a function of NumPy's makes of arrays without elements.
-
-    Args:
-        small: its result has no other lengths than its operands.
-    """
+    """What a NumPy function makes of arrays without elements. ``small``: the result has no other lengths than they."""
     given = kwargs.pop("out", None)
     found: list[MetaArray] = []
     _each(found.append, [args, list(kwargs.values())], MetaArray)

@@ -1,8 +1,5 @@
-"""Compiled loops on all cores, by a crew of threads.
-
-Each thread must have a core of its own: a thread that wakes may be put on the core of the one that woke it, and then
-both take turns; so these threads are bound to cores where the system can do that.
-"""
+"""Compiled loops on all cores, by a crew of threads, each with a core of its own: a thread that wakes may be put on the
+core of the one that woke it, and then both take turns; so they are bound to cores where the system can do that."""
 
 from __future__ import annotations
 
@@ -62,14 +59,9 @@ def _cpus() -> list[int]:
 
 
 class _Crew:
-    """Threads that take blocks of compiled loops without Python (``compiled/crew.py``), beside the thread that calls.
-
-    Each is bound to a CPU other than the one that the caller is on, where the system can do that.
-
-    Attributes:
-        user: the call that uses the crew: the first one to enter itself here.
-        threads: those that the system has started.
-    """
+    """Threads that take blocks of compiled loops without Python (``compiled/crew.py``), beside the thread that calls;
+    each is bound to a CPU other than the caller's, where that can be. ``user`` is the call that uses the crew, the
+    first to enter itself here; ``threads`` are those that the system has started."""
 
     def __init__(self, library: store.Library, count: int) -> None:
         from .compiled import crew  # here, as it is only needed beside compiled loops
@@ -127,11 +119,8 @@ def _sched_getcpu() -> Callable[[], int] | None:
 
 
 def launch(kernel: int, words: bytes, spec: bytes, arguments: int, count: int, grain: int) -> int:
-    """A compiled loop over [0, ``count``) in blocks of ``grain``, on all cores: called by ``compiled/loops.py``.
-
-    Returns:
-        0, or the number, from 1 on, of an argument that is not what ``spec`` asks for; nothing has run then.
-    """
+    """A compiled loop over [0, ``count``) in blocks of ``grain``, on all cores, for ``compiled/loops.py``. Returns 0,
+    or the number, from 1 on, of an argument that is not what ``spec`` asks for; nothing has run then."""
     crew = _crew or _new_crew()
     if count <= grain or not crew.threads:
         return int(crew.alone(kernel, words, spec, arguments, count, grain))

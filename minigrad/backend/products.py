@@ -1,9 +1,6 @@
-"""Products of matrices on all cores.
-
-OpenBLAS has threads of its own, but after a product they go on looking for work for a while, and take the cores from
-the threads of compiled loops, which do the rest of a step (``parallel.py``). So these threads compute large products of
-float32 as well. Other products, and all where there are no compiled loops, are OpenBLAS's.
-"""
+"""Products of matrices on all cores. OpenBLAS's own threads go on looking for work for a while after a product, and
+take the cores from the threads of compiled loops, which do the rest of a step (``parallel.py``). So these threads
+compute large products of float32 as well. All others, and all where there are no compiled loops, are OpenBLAS's."""
 
 from __future__ import annotations
 
@@ -26,11 +23,7 @@ FLOAT32 = np.dtype(np.float32)
 
 
 def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
-    """a b (+ bias), matrices in the last two axes.
-
-    Args:
-        bias: of two matrices: added to each row.
-    """
+    """a b, matrices in the last two axes; of two matrices each row gets ``bias`` added."""
     if type(a) is np.ndarray and a.size * b.shape[-1] < SMALL:
         out = a @ b
     elif type(a) is not np.ndarray:
@@ -86,8 +79,7 @@ def _lies_in_order(x: Array) -> bool:
 
 
 def _shared_rows(a: Array, b: Array, bias: Array | None) -> Array:
-    """Two matrices: parts of the longer side of the result, so that the operand which BLAS puts in order for each of
-    them is the smaller one."""
+    """Two matrices, cut along the result's longer side: so what BLAS puts in order for each part is the smaller one."""
     from . import products_numba as loops
 
     (rows, inner), columns = a.shape, b.shape[1]
@@ -110,11 +102,8 @@ def _shared_rows(a: Array, b: Array, bias: Array | None) -> Array:
 
 
 def _grain(length: int, multiplications: int) -> int:
-    """Rows (or columns, of so many multiplications each) of a part: a multiple of 16, as BLAS takes 16.
-
-    Two parts for each thread, so that one which is held up takes fewer, but parts of ``LEAST`` rows: BLAS puts the
-    other operand in order for each of them anew.
-    """
+    """Rows (or columns, of so many multiplications) of a part: a multiple of 16, as BLAS takes 16; two parts for each
+    thread, as one may be held up, but of ``LEAST`` rows, as BLAS puts the other operand in order for each."""
     threads = get_num_threads()
     parts = 2 * threads if length >= 2 * threads * LEAST else threads
     parts = max(1, min(parts, length * multiplications // PART))

@@ -72,7 +72,6 @@ def products(start: int, stop: int, blas: int, a: Strided, b: Strided, heads: in
 @loop
 def few_rows(start: int, stop: int, thread: int, blas: int, a: Rows, weight: Rows, scratch: Rows, out: Rows) -> None:
     """Panels number [start, stop) of a weightᵀ, each of as many columns as ``scratch`` has room for, for few rows of a.
-
     BLAS reads the weight once, as it lies, and the result of a panel stays in cache until it is turned."""
     rows, inner, columns = a.shape[0], a.shape[1], weight.shape[0]
     width = scratch.shape[1] // rows

@@ -46,11 +46,9 @@ def drawn(seed: int, count: int, xp: Any = np) -> Any:
 
 
 class _Streams:
-    """Both streams of one seed. A new seed or state is a new object, so no thread sees half of a change.
-
-    A stream begins with its first draw: numpy.random would cost ``import minigrad`` a tenth. Of threads that draw first
-    together each may make one, and ``setdefault`` gives all of them the same.
-    """
+    """Both streams of one seed. A new seed or state is a new object, so no thread sees half of a change. A stream
+    begins with its first draw: numpy.random would cost ``import minigrad`` a tenth. Of threads that draw first together
+    each may make one, and ``setdefault`` gives all of them the same."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -230,11 +228,8 @@ class Generator:
 
 class Draw:
     """A dropout mask that is still to be drawn: kernels on a GPU ask ``is_kept`` (common.cuh) for each element, and no
-    mask is in memory. Other code takes the array.
-
-    Attributes:
-        bound: an element is kept where its 16 bits reach this. seed: of the bits. xp, on: its library, its device.
-    """
+    mask is in memory; other code takes the array. An element is kept where its 16 bits, from ``seed``, reach ``bound``;
+    ``xp`` and ``on`` are its library and device."""
 
     def __init__(self, shape: tuple[int, ...], bound: int, seed: int, xp: Any, on: Any) -> None:
         self.shape, self.bound, self.seed, self.xp, self.on = shape, bound, seed, xp, on
@@ -312,11 +307,8 @@ def follows_pytorch(device: Device) -> bool:
 
 
 def pytorch_keep_mask(shape: tuple[int, ...], p: float, like: Any = None) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Dropout's mask as PyTorch draws it: True where a float64 uniform is below 1 - p.
-
-    Args:
-        like: an array of this shape, in the order of whose memory it is drawn; that of indices if None.
-    """
+    """Dropout's mask as PyTorch draws it: True where a float64 uniform is below 1 - p; in the order of the memory of
+    ``like``, an array of this shape, or of indices."""
     if p == 1:
         return np.zeros(shape, np.bool_)
     draw = default_generator.words64(math.prod(shape)) & _53 < np.uint64(math.ceil((1 - p) * 2**53))

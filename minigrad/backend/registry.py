@@ -38,8 +38,7 @@ class Backend(Protocol):
         """Begin a copy in NumPy's memory, and return a function that waits for it, and for nothing after it."""
 
     def kernels(self, name: str) -> tuple[Any, ...]:
-        """The fused kernels of that name, the fastest first: where none takes the arguments, the plain definition
-        runs."""
+        """The fused kernels of a name, the fastest first; where none takes the arguments, the definition runs."""
 
     def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> Any:
         """Dropout's draw: a bool array, each element False with probability ``p``, or a ``random.Draw``."""
@@ -51,20 +50,15 @@ def xp(array: Any) -> Any:
 
 
 def in_order(array: Any) -> Any:
-    """The array, or a copy whose elements lie in the order of its axes, so that ``view`` takes any shape.
-
-    NumPy's results follow the strides of the operands; PyTorch's are in order for many functions, and
-    programs go on with ``.view``.
-    """
+    """The array, or a copy whose elements lie in the order of its axes, so that ``view`` takes any shape: NumPy's
+    results follow the strides of the operands, and many of PyTorch's are in order."""
     return array if array.flags.c_contiguous else array.copy()
 
 
 def where_holds(array: Any, mask: Any) -> Any:
     """The array where the mask holds and 0 elsewhere, also in place of infinities and NaN: their product with 0 is NaN.
-
     NumPy's ``where`` branches at each element, which takes 20 times as long where a mask is random. So on the CPU the
-    elements' bits are multiplied as whole numbers, as fast as floats.
-    """
+    elements' bits are multiplied as whole numbers, as fast as floats."""
     bits = _BITS.get(array.itemsize) if type(array) is np.ndarray else None
     if bits is None:
         return xp(array).where(mask, array, array.dtype.type(0))

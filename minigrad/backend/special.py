@@ -106,10 +106,8 @@ _NORMAL = (1.7562759e-9, -1.3226623e-7, 3.9647726e-6, -5.5306314e-5, -3.259475e-
 
 
 def normal_share(x: Array) -> Array:
-    """The standard normal distribution's share below x, in the array's dtype.
-
-    In NumPy's float32 it is (1 + tanh(x P(x²))) / 2, which takes a fifth of the time, but where that has lost digits.
-    """
+    """The standard normal distribution's share below x, in the array's dtype. In NumPy's float32 it is (1 + tanh(x
+    P(x²))) / 2, which takes a fifth of the time, but where that has lost digits."""
     if type(x) is not np.ndarray or x.dtype != np.float32:
         return 0.5 * complementary_error_function(x * -math.sqrt(0.5))
     square, p = x * x, np.full_like(x, _NORMAL[0])

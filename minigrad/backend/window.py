@@ -13,12 +13,8 @@ Ints = tuple[int, ...]
 
 
 class Window(NamedTuple):
-    """Where a kernel goes: a number for each spatial axis.
-
-    Attributes:
-        kernel: how many elements it meets. stride: from one place to the next. dilation: from one element
-            to the next. padding: how many are added (before, after).
-    """
+    """Where a kernel goes, by spatial axis: how many elements it meets, its ``stride`` from place to place,
+    ``dilation`` from one element to the next, and what ``padding`` adds (before, after)."""
 
     kernel: Ints
     stride: Ints
@@ -26,7 +22,6 @@ class Window(NamedTuple):
     dilation: Ints
 
     def padded(self, lengths: Ints) -> Ints:
-        """The lengths with the padding."""
         return tuple(n + before + after for n, (before, after) in zip(lengths, self.padding, strict=True))
 
     def span(self) -> Ints:
@@ -50,13 +45,8 @@ class Window(NamedTuple):
 
 
 class Taps:
-    """The old elements of which each new one is the sum.
-
-    Attributes:
-        indices: of the old elements, (taps, new) int64; -1 for none.
-        weights: of each, (taps, new) float64; None if all are 1.
-        length: the number of old elements.
-    """
+    """The old elements of which each new one is the sum: their ``indices``, (taps, new) int64, -1 for none;
+    ``weights``, (taps, new) float64, or None if all are 1; and the ``length`` of the old ones."""
 
     def __init__(self, indices: Any, weights: Any, length: int) -> None:
         self.indices = np.ascontiguousarray(indices, np.int64)

@@ -1,9 +1,7 @@
-"""Collectives of tensors: all ranks of a group call the same function, in the same order (PyTorch's names).
-
-Each returns None when it is over; with ``async_op=True`` at once, a ``Work``. On ranks that are not in the group they
-do nothing. All raise ValueError before ``init_process_group``, TypeError for what is no tensor, RuntimeError when the
-time is over and, with TORCH_DISTRIBUTED_DEBUG=DETAIL in the environment, where the ranks' calls differ.
-"""
+"""Collectives of tensors: all ranks of a group call the same function, in the same order (PyTorch's names). Each
+returns None when it is over; with ``async_op=True`` at once, a ``Work``. On ranks that are not in the group they do
+nothing. All raise ValueError before ``init_process_group``, TypeError for what is no tensor, RuntimeError when the time
+is over and, with TORCH_DISTRIBUTED_DEBUG=DETAIL in the environment, where the ranks' calls differ."""
 
 from __future__ import annotations
 
@@ -49,9 +47,6 @@ def root_of(g: ProcessGroup, rank: Rank, number: Rank, what: str) -> int:
     return (number or 0) if rank is None else g.number_of(rank)
 
 
-# Of one tensor, in place --------------------------------------------------------------------------------------
-
-
 def all_reduce(tensor: Tensor, op: Any = SUM, group: Group = None, async_op: bool = False) -> Work | None:
     """Give all ranks the sum (or another ``ReduceOp``) of their tensors, of one shape and dtype, in place."""
     return _in_place("all_reduce", tensor, group, async_op, op)
@@ -76,9 +71,6 @@ def _in_place(call: str, tensor: Tensor, group: Group, async_op: bool, op: Any, 
     if (g := inside(group, call, tensor)) is None:
         return None
     return _run(call, g, tensor, tensor, async_op, op=op, root=None if at is None else root_of(g, *at))
-
-
-# Of one tensor and the parts of another ------------------------------------------------------------------------
 
 
 def all_gather_into_tensor(
@@ -130,11 +122,8 @@ def _run(
     sizes: Any = None,
 ) -> Work | None:
     """Begin a call that reads one tensor and writes another, perhaps the same, or a list of tensors side by side in it.
-
-    Args:
-        into, own: what it writes and reads; None on ranks that are not the root.
-        root: its number in the group. sizes: elements from and to each rank, of an exchange.
-    """
+    ``into`` and ``own``, what it writes and reads, are None off the ``root`` (its number in the group); ``sizes``: of
+    an exchange, the elements from and to each rank."""
     tensor = own if call.endswith("gather") else into
     assert tensor is not None
     if g.compares:
@@ -158,9 +147,6 @@ def _run(
     changes = call not in ("reduce", "broadcast") or (g.number == root) == (call == "reduce")
     results = listed or ([] if into is None else [into])
     return g.begin(Work(call, request, finish if changes else None, g.seconds, results), async_op)
-
-
-# Of lists of tensors -------------------------------------------------------------------------------------------
 
 
 def all_gather(tensor_list: Tensors, tensor: Tensor, group: Group = None, async_op: bool = False) -> Work | None:
@@ -232,9 +218,8 @@ def all_to_all(
 def _rows(
     tensors: Tensors | None, g: ProcessGroup, what: str, like: Tensor, filled: bool = False, root: Rank = None
 ) -> Any:
-    """A new tensor with a row for each tensor of a list; with ``filled``, their numbers. None on ranks that are not the
-    ``root``, which must not have a list. Raises TypeError: no tensors; ValueError: not one for each rank, or others
-    than ``like``."""
+    """A new tensor with a row for each tensor of a list; with ``filled``, their numbers. None off the ``root``, where a
+    list is an error. Raises TypeError: no tensors; ValueError: not one for each rank, or others than ``like``."""
     if root is not None and g.number != root:
         if tensors:
             raise ValueError(f"{what} is for rank {g.ranks[root]}; the others give none")
@@ -271,15 +256,11 @@ def _check_dtype(call: str, *tensors: Tensor) -> None:
 
 
 def _elements(tensor: Tensor, sizes: Sequence[int] | None, g: ProcessGroup) -> list[int]:
-    """The elements of each rank's rows."""
     rows = tensor.array.shape[0] if tensor.array.ndim else 0
     counts = [rows // g.size()] * g.size() if sizes is None else list(sizes)
     if len(counts) != g.size() or sum(counts) != rows or min(counts) < 0:
         raise ValueError(f"{rows} rows cannot be cut into parts of {counts} for {g.size()} ranks")
     return [count * (tensor.array.size // max(rows, 1)) for count in counts]
-
-
-# Arrays as MPI or NCCL can take them, and back -----------------------------------------------------------------
 
 
 class Loan:
@@ -336,9 +317,6 @@ def _reduction(op: Any, tensor: Tensor) -> str:
     if is_missing:
         raise RuntimeError(f"there is no reduction {op.name} of {dt.of(tensor.array).name}")
     return OF_BOOLS.get(name, name) if kind == "b" else "sum" if name == "avg" else str(name)
-
-
-# Waiting ----------------------------------------------------------------------------------------------------
 
 
 def barrier(

@@ -1,8 +1,6 @@
-"""Collectives that gradients flow through (``torch.distributed.nn.functional``).
-
-Each is its own adjoint, or another one's: what a rank gives reaches the ranks that get something of it, and their
-gradients come back the same way. So the backward pass is a collective, too, and all ranks have to run it.
-"""
+"""Collectives that gradients flow through (``torch.distributed.nn.functional``). Each is its own adjoint, or another
+one's: what a rank gives reaches the ranks that get something of it, and their gradients come back the same way. So the
+backward pass is a collective, too, and all ranks have to run it."""
 
 from __future__ import annotations
 

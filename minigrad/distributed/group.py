@@ -52,7 +52,6 @@ class Backend(str):
     ValueError: there is no such backend."""
 
     def __new__(cls, name: str) -> Backend:
-        """The name, checked."""
         if not isinstance(name, str):
             raise ValueError(f"Backend constructor parameter must be string-ish, not {name!r}")
         return super().__new__(cls, _checked(name))
@@ -212,8 +211,7 @@ def _checked(backend: str | None) -> str:
 
 @cache
 def _watch() -> None:
-    """From now on, an error that ends this process ends the other ranks, which would wait for it; and a forked process,
-    such as a data loader's worker, is no rank."""
+    """From now on, an error that ends this process ends the other ranks, which would wait. A fork is not a rank."""
     before, rank = sys.excepthook, launch.find_place().rank
 
     def failed(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
@@ -266,8 +264,7 @@ def is_initialized() -> bool:
 
 
 def the_group(given: Any = None) -> ProcessGroup:
-    """A group, by default that of all ranks. Raises ValueError: ``init_process_group`` was not called; TypeError: no
-    group, or one of other ranks."""
+    """A group, by default that of all ranks. Raises ValueError: there is none yet; TypeError: no group, or not ours."""
     if group.WORLD is None:
         raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
     if given is None:
@@ -320,8 +317,6 @@ def new_group(
     _groups.append(ProcessGroup(members, members.index(world.number), name, comm, seconds))
     return _groups[-1]
 
-
-# What a program asks --------------------------------------------------------------------------------------
 
 Group = ProcessGroup | int | None
 

@@ -1,8 +1,6 @@
-"""Communication hooks of DistributedDataParallel: how the ranks' gradients become one (``register_comm_hook``).
-
-A hook gets what it was registered with, here a group, None for all ranks, and a bucket of gradients, and returns the
-future of their mean (``torch.distributed.algorithms.ddp_comm_hooks.default_hooks``).
-"""
+"""Communication hooks of DistributedDataParallel: how the ranks' gradients become one (``register_comm_hook``). A hook
+gets what it was registered with, here a group, None for all ranks, and a bucket of gradients, and returns the future of
+their mean (``torch.distributed.algorithms.ddp_comm_hooks.default_hooks``)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""Arrays between ranks on CPUs: MPI's own calls, by mpi4py. A world of one copies.
-
-Every collective is MPI's non-blocking one, for which ranks wait in turns with whatever else runs: MPI does not pair a
-blocking call of one rank with a non-blocking one of another, and it is as quick.
-"""
+"""Arrays between ranks on CPUs: MPI's own calls, by mpi4py. A world of one copies. Collectives are non-blocking: MPI
+does not pair a blocking call of one rank with a non-blocking one of another, and they are as quick."""
 
 from __future__ import annotations
 
@@ -91,7 +88,6 @@ class Mpi:
         return starts[call]()
 
     def send(self, array: Any, to: int, tag: int) -> Any:
-        """Send to one rank."""
         return self.comm.Isend(array, to, tag)
 
     def receive(self, array: Any, source: int | None, tag: int) -> Request:

@@ -1,11 +1,8 @@
-"""Arrays between GPUs: NVIDIA's NCCL, by CuPy. One rank has one GPU.
-
-As in PyTorch, the ranks of a group share a communicator, which also carries ``batch_isend_irecv``, and each two that
-send single messages have another. Each has a stream: an operation waits there for what the program began before, and
-``join`` lets what the program begins next wait for it. NCCL runs the operations of one communicator one after another,
-two ranks wait for each other at their first message, and a message may end only when it is received: ranks that all
-send first must use a batch.
-"""
+"""Arrays between GPUs: NVIDIA's NCCL, by CuPy. One rank has one GPU. As in PyTorch, the ranks of a group share a
+communicator, which also carries ``batch_isend_irecv``, and each two that send single messages have another. Each has a
+stream: an operation waits there for what the program began before, and ``join`` lets what the program begins next wait
+for it. NCCL runs the operations of one communicator one after another, two ranks wait for each other at their first
+message, and a message may end only when it is received: ranks that all send first must use a batch."""
 
 from __future__ import annotations
 
@@ -98,7 +95,6 @@ class Nccl:
         return self._run("send", lambda c, s: self._exchange(c, s, [(peer, array)], []), array, to)
 
     def receive(self, array: Any, source: int | None, tag: int) -> Operation:
-        """Receive from one rank."""
         if source is None:
             raise ValueError("NCCL receives from a rank that is named: give src")
         peer = self._number(source)
@@ -114,8 +110,6 @@ class Nccl:
             for rank, array in parts:
                 if array.size:
                     call(_at(array), *self._moved(array), rank, stream)
-
-    # How operations run -------------------------------------------------------------------------------------
 
     def _run(self, name: str, start: Start, array: Any, peer: int = ALL) -> Operation:
         """Begin an operation, or keep it for the batch that is open."""
@@ -136,7 +130,6 @@ class Nccl:
         return operation
 
     def _launch(self, operations: Sequence[Operation]) -> None:
-        """Begin operations that run at once."""
         event: Callable[[Any], Any] = lambda stream: stream.record(self._cupy.cuda.Event(disable_timing=True))
         before = event(self._cupy.cuda.get_current_stream())
         for operation in operations:
@@ -182,8 +175,6 @@ class Nccl:
             (comm.destroy if stream.done else comm.abort)()
         self._channels = {}
 
-    # What NCCL knows ----------------------------------------------------------------------------------------
-
     def _moved(self, array: Any) -> tuple[int, int]:
         """How many elements an array has of a dtype that NCCL knows, and that dtype's number."""
         kind = array.dtype
@@ -203,5 +194,4 @@ class Nccl:
 
 
 def _at(array: Any) -> int:
-    """Where an array's memory begins."""
     return int(array.data.ptr)

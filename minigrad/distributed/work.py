@@ -32,7 +32,6 @@ class Done:
     """A transfer that is complete."""
 
     def Test(self) -> bool:
-        """True."""
         return True
 
 

@@ -1,8 +1,6 @@
 """What a profile writes down: events, each within the one that was open in its thread when it began, its parent; the
-observer that writes down the ops, nodes and spans that the engine announces; and its clocks.
-
-An event's *self* time is what its children leave of its time: those of it and of all below it add up to its time.
-"""
+observer that writes down the ops, nodes and spans that the engine announces; and its clocks. An event's *self* time is
+what its children leave of its time: those of it and of all below it add up to its time."""
 
 from __future__ import annotations
 
@@ -38,13 +36,13 @@ class TimeRange(NamedTuple):
     end: float
 
     def elapsed_us(self) -> float:
-        """The time between, in µs."""
         return self.end - self.start
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class Event:
-    """One call of something, with PyTorch's names for what is known of it (``FunctionEvent``)."""
+    """One call of something, with PyTorch's names for what is known of it (``FunctionEvent``). Times are in µs,
+    durations in ns; those of itself leave out its children."""
 
     name: str  # what was called: "add", "AddBackward0", "Net.fc1", "Optimizer.step#Adam.step"
     kind: str  # OP, NODE (in backward), WALK (``backward`` itself), MODULE, USER (a mark) or STEP (optimiser, loader)
@@ -96,7 +94,6 @@ class Event:
 
     @property
     def time_range(self) -> TimeRange:
-        """From when to when, in µs."""
         return TimeRange(self.start / 1000, self.end / 1000)
 
     def around(self) -> Iterator[Event]:
@@ -113,29 +110,24 @@ class Event:
 
     @property
     def duration(self) -> int:
-        """Its time in ns."""
         return self.end - self.start
 
     @property
     def self_duration(self) -> int:
-        """The time in ns that was spent in none of its children."""
         return self.duration - sum(child.duration for child in self.cpu_children)
 
     @property
     def cpu_time_total(self) -> float:
-        """Its time in µs."""
         return self.duration / 1000
 
     cpu_time = cpu_time_total
 
     @property
     def self_cpu_time_total(self) -> float:
-        """The time in µs that was spent in none of its children."""
         return self.self_duration / 1000
 
     @property
     def self_cpu_memory_usage(self) -> int:
-        """By how many bytes memory grew outside its children."""
         return self.cpu_memory_usage - sum(child.cpu_memory_usage for child in self.cpu_children)
 
 

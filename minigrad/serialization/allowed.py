@@ -128,8 +128,7 @@ def hashed(keys: list[Any], bounds: Bounds) -> int:
 
 
 def dict_of(items: Any = ()) -> Any:
-    """The dict of a dict's items, or of pairs. Raises as ``hashed`` and ``put``; TypeError: something else, which may
-    have any number of items."""
+    """The dict of a dict's items, or of pairs. Raises as ``hashed`` and ``put``; TypeError: of something else."""
     if not isinstance(items, (dict, list, tuple)):
         raise TypeError(f"a dict of a {type(items).__name__}")
     pairs = [(key, value) for key, value in (items.items() if isinstance(items, dict) else items)]
@@ -295,7 +294,6 @@ def fill_array(array: Any, state: Any) -> None:
 
 
 def _content(raw: Any, kind: Any, shape: Any) -> bytes:
-    """The bytes of an array, after a check."""
     if not isinstance(kind, np.dtype) or kind.kind not in NUMPY_KINDS or kind.hasobject:
         shown = kind if isinstance(kind, np.dtype) and not kind.hasobject else short(kind)
         raise TypeError(f"a NumPy dtype {shown}, which holds more than numbers or text")

@@ -1,8 +1,6 @@
-"""Writes an object as PyTorch does: an archive of one pickle and the memory of its tensors.
-
-Python's own pickler names PyTorch's functions, and PyTorch need not be there. Tensors that overlap are views of one
-storage. The archive is a zip of records without compression, whose bytes begin at multiples of 64, as in PyTorch's.
-"""
+"""Writes an object as PyTorch does: an archive of one pickle and the memory of its tensors. Python's own pickler names
+PyTorch's functions, and PyTorch need not be there. Tensors that overlap are views of one storage. The archive is a zip
+of records without compression, whose bytes begin at multiples of 64, as in PyTorch's."""
 
 from __future__ import annotations
 
@@ -54,8 +52,7 @@ class Archiver(_Pickler):  # type: ignore[misc]
         super().__init__(SimpleNamespace(write=self._codes.append), protocol)
 
     def parts(self, obj: Any) -> tuple[bytes, list[tuple[str, Ndarray]]]:
-        """The pickle of an object, without frames, which would put it together too early, and its tensors' memory by
-        key, each (n,) uint8."""
+        """An object's pickle, without frames, which would join it too early; its tensors' memory by key, (n,) uint8."""
         self.write(pickle.PROTO + bytes([self.proto]))
         self.save(obj)
         self.write(pickle.STOP)
@@ -189,7 +186,6 @@ class _Sink:
         self._file, self.position = file, 0
 
     def write(self, data: Any) -> int:
-        """Write bytes."""
         self._file.write(data)
         self.position += len(data)
         return len(data)

@@ -33,7 +33,6 @@ class How(NamedTuple):
 
 
 def _unpickle(source: Source, file: Any, size: int, rebuilder: Rebuilder, how: How) -> Any:
-    """The object of the next pickle in a file of some size."""
     try:
         if how.trusted:
             values = rebuilder.values() | {("torch", "Size"): Size, ("torch", "device"): Device}

@@ -1,9 +1,6 @@
-"""A pickle machine that runs no code: it builds plain values, and refuses all names that ``allowed.py`` lacks.
-
-Python's own unpickler calls whatever a file names. This one keeps its instructions for numbers, text, lists, tuples,
-sets and dicts; it looks names, calls and states up among those that are allowed. It reads protocols 2 to 5, which
-PyTorch and Python 3 write.
-"""
+"""A pickle machine that runs no code: it builds plain values, and refuses all names that ``allowed.py`` lacks. Python's
+own unpickler calls whatever a file names. This one keeps its instructions for numbers, text and containers; it looks up
+names, calls and states among those that are allowed. It reads protocols 2 to 5, which PyTorch and Python 3 write."""
 
 from __future__ import annotations
 
@@ -16,20 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .allowed import (
-    FRAGILE,
-    FUNCTIONS,
-    MOST_PARTS,
-    PYTHON_2,
-    VALUES,
-    Bounds,
-    dismantle,
-    fill_array,
-    fill_dtype,
-    hashed,
-    put,
-    safe,
-)
+from . import allowed
 from .memory import Rebuilder
 from .source import reason, short
 
@@ -72,11 +56,11 @@ class Machine(Unpickler):  # type: ignore[misc]
         super().__init__(file, encoding=encoding)
         self._name, self.persistent_load = name, rebuilder.storage
         self._read, self.readline = file.read, file.readline
-        self._values = VALUES | rebuilder.values()
-        self._functions = FUNCTIONS | {f: f for f in rebuilder.functions().values()}
-        self._safe = dict(safe)
+        self._values = allowed.VALUES | rebuilder.values()
+        self._functions = allowed.FUNCTIONS | {f: f for f in rebuilder.functions().values()}
+        self._safe = dict(allowed.safe)
         self._hollow: dict[int, Any] = {}  # arrays and dtypes that have no state yet
-        self._bounds, self._fragile = Bounds(), list[Any]()
+        self._bounds, self._fragile = allowed.Bounds(), list[Any]()
         self._size, self._left = size, _LEAST_PARTS + _PARTS_A_BYTE * size
 
     def load(self) -> Any:
@@ -90,9 +74,9 @@ class Machine(Unpickler):  # type: ignore[misc]
                     dispatch[read(1)[0]](self)
             except _Stop as end:
                 obj = end.value
-            Bounds().check([obj, *self._fragile], MOST_PARTS + self._size)
+            allowed.Bounds().check([obj, *self._fragile], allowed.MOST_PARTS + self._size)
         except BaseException as error:
-            dismantle(self._fragile)
+            allowed.dismantle(self._fragile)
             if isinstance(error, pickle.UnpicklingError) and not isinstance(error, Refused):
                 raise ValueError(reason(error)) from error
             raise
@@ -107,7 +91,7 @@ class Machine(Unpickler):  # type: ignore[misc]
 
     def find_class(self, module: str, name: str) -> Any:
         """The object with a name, if it is allowed."""
-        for key, known in (((PYTHON_2.get(module, module), name), self._values), ((module, name), self._safe)):
+        for key, known in (((allowed.PYTHON_2.get(module, module), name), self._values), ((module, name), self._safe)):
             if key in known:
                 return known[key]
         raise refusal(self._name, module, name)
@@ -122,7 +106,6 @@ class Machine(Unpickler):  # type: ignore[misc]
             raise ValueError("it repeats parts of itself too often")
 
     def _pop(self, count: int) -> list[Any]:
-        """The topmost values of the stack."""
         if len(self.stack) < count:
             raise IndexError("its pickle takes more than there is")
         values: list[Any] = self.stack[len(self.stack) - count :]
@@ -149,21 +132,21 @@ class Machine(Unpickler):  # type: ignore[misc]
             target.append(value)
 
     def _set_items(self, items: list[Any]) -> None:
-        self._spend(hashed(items[::2], self._bounds))
+        self._spend(allowed.hashed(items[::2], self._bounds))
         target, pairs = self._target(dict), zip(items[::2], items[1::2], strict=True)
         if isinstance(target, dict):
-            put(target, pairs)
+            allowed.put(target, pairs)
             return
         for key, value in pairs:
             target[key] = value
 
     def _add_items(self, items: list[Any]) -> None:
-        self._spend(hashed(items, self._bounds))
-        put(self._target(set), items)
+        self._spend(allowed.hashed(items, self._bounds))
+        allowed.put(self._target(set), items)
 
     def _frozen(self, items: list[Any]) -> None:
-        self._spend(hashed(items, self._bounds))
-        self.append(frozenset(put(set(), items)))
+        self._spend(allowed.hashed(items, self._bounds))
+        self.append(frozenset(allowed.put(set(), items)))
 
     def _check_args(self, function: Any, args: Any) -> None:
         """Raise TypeError or ValueError for arguments that are none, or are so large that using them takes too long."""
@@ -190,7 +173,7 @@ class Machine(Unpickler):  # type: ignore[misc]
         self._put(result)
 
     def _put(self, result: Any) -> None:
-        if isinstance(result, FRAGILE):
+        if isinstance(result, allowed.FRAGILE):
             self._fragile.append(result)
         self.append(result)
 
@@ -205,13 +188,12 @@ class Machine(Unpickler):  # type: ignore[misc]
             self._call(cls, args)
 
     def _build(self) -> None:
-        """Give an object its state."""
         state, obj = self.stack.pop(), self.stack[-1]
         self._bounds.forget(obj)
         if id(obj) in self._hollow:
             _check_tuple(state)
             self._spend(_text_in(state))
-            fill = fill_array if type(obj) is np.ndarray else fill_dtype
+            fill = allowed.fill_array if type(obj) is np.ndarray else allowed.fill_dtype
             fill(self._hollow.pop(id(obj)), state)
         elif type(obj) in (OrderedDict, Namespace, SimpleNamespace):
             if type(state) is not dict:

@@ -101,7 +101,6 @@ class Block:
 
     @property
     def size(self) -> int:
-        """The number of its bytes."""
         return self.end - self.begin
 
     def read(self) -> Ndarray:
@@ -229,8 +228,7 @@ class Rebuilder:
         }
 
     def storage(self, persistent_id: Any) -> Storage:
-        """The storage of a persistent id: ("storage", format, key, location, number of elements). Raises ValueError: it
-        makes no sense."""
+        """The storage of ("storage", format, key, location, number of elements). Raises ValueError: another id."""
         if type(persistent_id) is not tuple or len(persistent_id) not in (5, 6):
             raise ValueError(f"{short(persistent_id)} in the place of a persistent id")
         tag, form, key, location, count, *view = persistent_id
@@ -261,8 +259,7 @@ class Rebuilder:
         return memory
 
     def finish(self) -> None:
-        """Convert the numbers, once all bytes are there, and move tensors to their devices, where they share memory as
-        before."""
+        """Convert the numbers, once all are there, and move tensors to their devices; they share memory as before."""
         for task in self._pending:
             task()
         moving = list(self._elsewhere.values())
@@ -298,14 +295,12 @@ class Rebuilder:
     def tensor_of_bytes(
         self, storage: Any, offset: Any, size: Any, stride: Any, flag: Any, hooks: Any, dtype: Any, bits: Any = None
     ) -> Tensor:
-        """A tensor of some dtype in a storage of bytes."""
         if not isinstance(dtype, DType):
             raise TypeError(f"a tensor of dtype {short(dtype)}")
         typed = self._memory(_checked(storage).key, dtype, storage.location)
         return self.tensor(typed, offset, size, stride, flag, hooks, bits)
 
     def parameter(self, data: Any, requires_grad: Any, hooks: Any = None, state: Any = ()) -> Parameter:
-        """A Parameter in the memory of a tensor, with attributes."""
         if not isinstance(data, Tensor):
             raise TypeError(f"a Parameter of a {type(data).__name__}")
         check_flag(data, requires_grad)

@@ -1,8 +1,5 @@
-"""The safetensors format: a JSON header of names, dtypes, shapes and offsets, then the numbers.
-
-Files are the same, to the byte, as those of the package safetensors. The metadata has a sum, which is checked when the
-whole file is read.
-"""
+"""The safetensors format: a JSON header of names, dtypes, shapes and offsets, then the numbers. Files are the same, to
+the byte, as those of the package safetensors. The metadata has a sum, which is checked when the whole file is read."""
 
 from __future__ import annotations
 
@@ -129,8 +126,7 @@ def begins(source: Source) -> bool:
 
 
 def read(source: Source) -> tuple[dict[str, str], dict[str, Ndarray]]:
-    """The metadata and the arrays by name. Raises RuntimeError: no safetensors file, a damaged one, or a dtype that
-    minigrad lacks."""
+    """The metadata and the arrays by name. Raises RuntimeError: another format, damage, or a dtype that we lack."""
     size, header = _header(source)
     metadata = header.pop("__metadata__", {})
     try:
@@ -164,7 +160,6 @@ def read(source: Source) -> tuple[dict[str, str], dict[str, Ndarray]]:
 
 
 def _header(source: Source) -> tuple[int, dict[str, Any]]:
-    """The header, and its length in bytes."""
     size = int.from_bytes(source.start(8), "little")
     if source.size < 10:
         raise source.damaged(f"is too short for a safetensors file ({source.size} bytes)")

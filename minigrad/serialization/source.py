@@ -1,5 +1,4 @@
-"""Files and file objects: read in place, and replaced in one step; and what messages say of a file that may be
-damaged, or made to do harm."""
+"""Files and file objects: read in place, and replaced in one step; and what messages say of a file that may be bad."""
 
 from __future__ import annotations
 
@@ -38,8 +37,7 @@ PATIENCE = 2.0 if sys.platform == "win32" else 0.0  # seconds for other programs
 
 
 def short(value: Any) -> str:
-    """A value for a message: text, a number or the name of a class, cut; of anything else its type, as to print it may
-    take for ever."""
+    """A value for a message: text, a number, a class's name, cut; else its type, as to print it may take for ever."""
     if isinstance(value, int) and value.bit_length() > 4 * _LONGEST:
         return f"a number of {value.bit_length():,} bits"
     if type(value) in _SCALARS:
@@ -68,11 +66,8 @@ class EmptyFileError(EOFError, RuntimeError):
 class Source:
     """The bytes to load, of a path or of a binary file object from its position to its end: ``file`` and ``data``, (n,)
     uint8. A file is mapped, and regions are copied out of it; with ``mmap`` they are left there, and changes to them
-    stay in memory.
-
-    Raises FileNotFoundError: there is no such file; AttributeError: ``f`` is neither a path nor a file object;
-    TypeError: it gives text; ValueError: ``mmap`` of a file object; EmptyFileError: the file is empty.
-    """
+    stay in memory. Raises FileNotFoundError: there is no such file; AttributeError: ``f`` is neither a path nor a file
+    object; TypeError: it gives text; ValueError: ``mmap`` of a file object; EmptyFileError: the file is empty."""
 
     def __init__(self, f: Any, mmap: bool = False) -> None:
         self.mmap = mmap
@@ -103,7 +98,6 @@ class Source:
             raise EmptyFileError(f"cannot load {self.name}: it is empty. What to do: {repair}.")
 
     def start(self, count: int) -> bytes:
-        """The first bytes."""
         return self.data[:count].tobytes()
 
     def region(self, begin: int, size: int) -> Ndarray:

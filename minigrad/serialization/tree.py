@@ -1,10 +1,8 @@
-"""Plain data as JSON, in which tensors are names: the description in the metadata of a saved file.
-
-Lists, and what JSON has, stand for themselves; every other value is an object with one tag: {"tuple": [...]},
-{"tensor": "weight", "requires_grad": true}, {"OrderedDict": ...}. Tensors and mutable containers are numbered
-in the order of their first appearance, and {"again": number} is a further appearance of the same object. A tensor that
-shows part of another's memory has its place there for a name: {"tensor": {"of": "weight", "offset": 2, ...}}.
-"""
+"""Plain data as JSON, in which tensors are names: the description in the metadata of a saved file. Lists, and what JSON
+has, stand for themselves; every other value is an object with one tag: {"tuple": [...]}, {"tensor": "weight",
+"requires_grad": true}, {"OrderedDict": ...}. Tensors and mutable containers are numbered in the order of their first
+appearance, and {"again": number} is a further appearance of the same object. A tensor that shows part of another's
+memory has its place there for a name: {"tensor": {"of": "weight", "offset": 2, ...}}."""
 
 from __future__ import annotations
 

@@ -248,7 +248,6 @@ class _Chain:
 
 
 def _source(heading: str, source: Source | None, op: OpInfo) -> Iterator[tuple[str, str]]:
-    """A rule's text, and where it stands."""
     if source is None:
         yield heading, "its source cannot be read"
         return

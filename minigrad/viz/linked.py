@@ -18,8 +18,7 @@ from .view import Picture
 class Linked(Picture):
     """Attention (of one text, or of each text of a beam) and graphs (one for all texts, or one for each, in the beam's
     order; else ValueError) on one page. A layer of attention leads to the op that computed its weights, and back: they
-    share a module's path, so both must come from the same model.
-    """
+    share a module's path, so both must come from the same model."""
 
     def __init__(self, attention: AttentionView, graphs: Sequence[GraphView]) -> None:
         texts = max(len(attention.beam), 1)
@@ -34,14 +33,12 @@ class Linked(Picture):
         return f"<{self.attention!r}, linked to {len(self.graphs)} × {self.graphs[0]!r}; .save('x.html')>"
 
     def page(self) -> Page:
-        """The page: attention at the left, the graph at the right, as far as the window is wide enough."""
         frames = (self.attention.page(), *(view.page() for view in self.graphs))
         title = self.attention.title
         return Page.of("linked", title, {"title": title}, frames=frames)
 
     def svg(self, *args: Any, **look: Any) -> str:
-        """Both as one vector picture, of the first text and its graph. Takes the arguments of attention's ``svg``, and
-        raises as it does."""
+        """Both as one vector picture, of the first text and its graph. Takes and raises what attention's does."""
         return beside(self.attention.title, self.attention.svg(*args, **look), self.graphs[0].svg())
 
 

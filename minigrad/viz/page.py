@@ -1,8 +1,6 @@
-"""One HTML file that holds all it shows: data, style and script, and asks nobody for anything.
-
-Whatever a user's program named (tensors, tokens, files) travels as JSON and becomes text in the page, never
-markup. The page's policy forbids every request, and every script but its own.
-"""
+"""One HTML file that holds all it shows: data, style and script, and asks nobody for anything. Whatever a user's
+program named (tensors, tokens, files) travels as JSON and becomes text in the page, never markup. The page's policy
+forbids every request, and every script but its own."""
 
 from __future__ import annotations
 
@@ -30,11 +28,8 @@ _SAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028":
 
 @dataclass(frozen=True)
 class Page:
-    """A page that works without a network.
-
-    ``data`` is what JSON can hold, for `await viz.data()` (assets/base.js); numbers that are not finite become strings:
-    "NaN", "Infinity", "-Infinity" (`viz.number` makes numbers of these).
-    """
+    """A page that works without a network. ``data`` is what JSON can hold, for `await viz.data()` (assets/base.js);
+    numbers that are not finite become strings: "NaN", "Infinity", "-Infinity" (`viz.number` makes numbers of these)."""
 
     title: str  # of the window, plain text
     data: Any
@@ -51,7 +46,6 @@ class Page:
         return cls(title, data, scripts or (f"{name}.js",), (f"{name}.css",), body, **{"height": 760, **more})
 
     def html(self) -> str:
-        """The text of the file."""
         style = "\n".join(asset(name) for name in ("base.css", *self.styles))
         dark = asset("dark.css")  # base.js turns it on and off
         hashes = (hashlib.sha256(page.script().encode()).digest() for page in (self, *self.frames))

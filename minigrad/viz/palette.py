@@ -1,7 +1,5 @@
-"""The colours of pictures, on light and on dark paper. assets/base.css and dark.css have the same for pages.
-
-All text stands out from its paper by 4.5 : 1 at least (WCAG 2.2, success criterion 1.4.3).
-"""
+"""The colours of pictures, on light and on dark paper. assets/base.css and dark.css have the same for pages. All text
+stands out from its paper by 4.5 : 1 at least (WCAG 2.2, success criterion 1.4.3)."""
 
 from __future__ import annotations
 
@@ -13,8 +11,7 @@ from typing import Any
 @dataclass(frozen=True)
 class Palette:
     """Colours as "#rrggbb": of text (ink, quiet), thin lines, the paper and fields on it, what matters (accent),
-    numbers by their sign (plus, minus), the two ways through a graph (forward, backward), numbers that are not finite
-    (wrong), and of things to tell apart (series)."""
+    numbers by sign (plus, minus), the ways through a graph, numbers that are not finite (wrong), and of series."""
 
     ink: str
     quiet: str

@@ -131,19 +131,14 @@ class Playback(Picture):
         return f"<playback of {self.graph.title}: {len(self)} steps; .save('x.html')>"
 
     def page(self) -> Page:
-        """The page that plays it."""
         steps = [{**vars(step), "arrived": list(step.arrived.items())} for step in self.steps]
         scripts = ("graph_panel.js", "playback_drawing.js", "playback.js")
         return Page.of("playback", f"Backward of {self.graph.title}", packed(self.graph, steps=steps), scripts)
 
     def svg(self, step: int = -1, dark: bool = False) -> str:
-        """A step on the graph's picture, and below it its rules and numbers. Graphviz's ``dot`` draws it.
-
-        Args:
-            step: 1 is the first; 0 is before it; by default the last. dark: in the colours of dark paper.
-
-        Raises ValueError: there is no such step. ImportError: as ``viz.graph``'s.
-        """
+        """A step on the graph's picture, and below it its rules and numbers: 1 is the first ``step``, 0 is before it,
+        by default the last. ``dark``: in the colours of dark paper. Graphviz's ``dot`` draws it. Raises ValueError:
+        there is no such step. ImportError: as ``viz.graph``'s."""
         number = checked_number("step", step, len(self) + 1, "with the one before backward there are")
         return _StepDot(self.graph, fold.tree(self.graph), self.steps, number, dark).svg()
 

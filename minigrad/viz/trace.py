@@ -1,8 +1,5 @@
-"""``viz.trace``: a call of a model, all of whose intermediate values have names, to read, replace and patch.
-
-A value is a tensor, or tuples, lists and dictionaries of them, whose parts have names like Python's. Names are the same
-in every run.
-"""
+"""``viz.trace``: a call of a model, all of whose intermediate values have names, to read, replace and patch. A value is
+a tensor, or tuples, lists and dictionaries of them, whose parts have names like Python's: the same in every run."""
 
 from __future__ import annotations
 
@@ -124,12 +121,9 @@ class Run(Mapping[str, Any]):
         return Run(self._call, places)
 
     def patch(self, name: str, value: Any, at: Any = None) -> Run:
-        """A run with the numbers of another run in a place (activation patching: Vig et al. 2020, Meng et al. 2022).
-
-        Args:
-            name: where; a name or a pattern. value: the other run; or a tensor, an array or a number.
-            at: an index: only there; for head 2 of (B, H, T, D) it is ``(slice(None), 2)``.
-        """
+        """A run with the numbers of another run in a place (activation patching: Vig et al. 2020, Meng et al. 2022):
+        ``name`` or a pattern. ``value`` is the other run; or a tensor, an array or a number. ``at``: an index, only
+        there; for head 2 of (B, H, T, D) it is ``(slice(None), 2)``."""
 
         def patching(source: Any) -> Change:
             copied = mapped(source, "", lambda part, _: leaf(part))
@@ -159,13 +153,11 @@ class Run(Mapping[str, Any]):
         return graph_view(again, *inputs, **named, **look)
 
     def _known(self, name: str) -> str:
-        """What a value is called in every run."""
         if name not in self._names:
             raise KeyError(f"no value is called {name!r}{similar(name, self)}. run.names('*') has all {len(self)}")
         return self._names[name]
 
     def _matching(self, pattern: str) -> list[str]:
-        """The values of a name or a pattern, each once."""
         names = self.names(pattern) if pattern not in self and ("*" in pattern or "?" in pattern) else []
         return list(dict.fromkeys(map(self._known, names or [pattern])))
 
@@ -226,7 +218,6 @@ def replaced(new: Array, old: Array, name: str) -> Array:
 
 
 def _in_place_of(old: Tensor, new: Any, name: str) -> Tensor:
-    """The new value in the place of the old one, as a node of the graph."""
     if is_in_first_run():
         raise RuntimeError(f"{name!r} is computed within a checkpoint, which would run again without the change")
     if isinstance(new, bool | int | float | complex):
@@ -398,12 +389,10 @@ class Recorder(Within):
             self._quiet -= 1
 
     def _within(self, name: str) -> str:
-        """What a value is called in the module that is running."""
         scope = self._scopes[-1][0]
         return f"{scope}.{name}" if scope else name
 
     def _passed(self, name: str, value: Any, fixed: bool = False) -> Any:
-        """Note a value, or what is to go on in its place, and return that."""
         if isinstance(value, Tensor):
             return self._tensor(name, value, fixed)
         for change in self._changes.get(name, ()):
@@ -452,7 +441,6 @@ class Recorder(Within):
                 raise
 
     def _also(self, part: str, tensor: Any) -> None:
-        """Give a value another name, in the module that is running."""
         name, alias = self._names.get(id(tensor), ""), self._within(part)
         if name and name != alias and alias not in self._paths and (alias, name) not in self._aliases:
             self._aliases.add((alias, name))

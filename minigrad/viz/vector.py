@@ -77,7 +77,6 @@ class Drawing:
         self.add("polyline", points=joined, **look, stroke_dasharray=dash)
 
     def svg(self) -> str:
-        """The text of the file."""
         wide, high, unit = _short(self.width), _short(self.height), self.unit
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}{unit}" '
@@ -204,7 +203,6 @@ def wrapped(text: str, size: float, most: float) -> list[str]:
 
 
 def _advance(c: str) -> int:
-    """The width of a character: of Helvetica's where it has one, otherwise of its kind."""
     if (known := _ASCII.get(c)) is not None:
         return known
     if unicodedata.combining(c) or unicodedata.category(c) in ("Mn", "Me", "Cf"):

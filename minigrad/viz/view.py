@@ -77,7 +77,6 @@ class View(ABC):
         return ending
 
     def _drawn(self) -> str:
-        """An SVG of it for whatever shows no pages, or nothing."""
         return ""
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:

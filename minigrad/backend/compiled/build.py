@@ -30,10 +30,8 @@ _LENGTHS = {"Rows": "volume(o, 1), length(o, -1)", "Cube": "volume(o, 2), length
 
 
 def adapter(each: loops.Loop) -> str:
-    """The source of what threads call: it makes a loop's arguments of the words of a call.
-
-    Its symbol comes from its name, which no other loop may share: units that were compiled apart are loaded together.
-    """
+    """The source of what threads call: it makes a loop's arguments of the words of a call. Its symbol comes from its
+    name, which no other loop may share: units that were compiled apart are loaded together."""
     lines = [f"def {_adapter_name(each)}(start, stop, thread, place):"]
     names = []
     for i, kind in enumerate(each.kinds):

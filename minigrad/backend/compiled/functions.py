@@ -1,10 +1,7 @@
-"""Functions for compiled loops: where a NumPy array keeps its data, shape and steps; and some of float32, without
-calls and branches, so that a loop of them becomes vector code.
-
-The fields of PyArrayObject follow the head of every object, of ``object.__basicsize__`` bytes; ``store.py`` compares
-them with what NumPy says before it loads anything. Errors of float32 are of at most 1 unit in the last place in exp, 2
-in tanh, 2.5 in sigmoid, and of 1e-7 in normal: tests/backend/compiled/test_functions.py.
-"""
+"""Functions for compiled loops: where a NumPy array keeps its data, shape and steps; and some of float32, without calls
+and branches, so that a loop of them becomes vector code. The fields of PyArrayObject follow the head of every object,
+of ``object.__basicsize__`` bytes; ``store.py`` compares them with NumPy before it loads anything. Errors of float32 are
+of at most 1 unit in the last place in exp, 2 in tanh, 2.5 in sigmoid, and of 1e-7 in normal."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
 """LLVM's types and instructions, with which the functions of ``native.py`` write their code. Only ``build.py`` imports
-this.
-
-``b`` is LLVM's builder of what is being compiled.
-"""
+this. ``b`` is LLVM's builder of what is being compiled."""
 
 from __future__ import annotations
 
@@ -42,8 +39,7 @@ _TYPES = {  # by what an annotation says
 
 
 def register() -> dict[str, Callable[..., Any]]:
-    """Let Numba compile calls of ``native.py``'s functions. Returns, by the annotation of an array, a function from an
-    address and lengths to that array."""
+    """Let Numba compile ``native.py``. Returns, by an array's annotation, what makes it of an address and lengths."""
     for function in vars(native).values():
         if inspect.isfunction(function) and function.__module__ == native.__name__:
             *kinds, result = (_TYPES[name] for name in function.__annotations__.values())

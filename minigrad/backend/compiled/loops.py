@@ -68,14 +68,9 @@ def loop(body: Callable[..., None]) -> Loop:
 
 
 class Loop:
-    """A function that Numba has compiled, and how it is called.
-
-    Attributes:
-        body: the function.
-        kinds: of each argument behind start, stop (and thread), its annotation.
-        takes_thread: whether it has a parameter ``thread``.
-        address: of its machine code; 0 until that is loaded.
-    """
+    """A function (``body``) that Numba has compiled, and how it is called: ``kinds`` are the annotations of its
+    arguments behind start, stop (and thread, which it ``takes_thread``); ``address`` is its machine code's, 0 until
+    that is loaded."""
 
     def __init__(self, body: Callable[..., None]) -> None:
         self.body, self.name = body, f"{body.__module__.rpartition('.')[2]}.{body.__name__}"

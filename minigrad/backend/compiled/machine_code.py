@@ -1,10 +1,8 @@
-"""The machine code of compiled loops on disk: found there, or compiled once for a machine.
-
-The files, one for each file of kernels, lie in the user's cache, or in ``$MINIGRAD_CACHE``. A file's name has a hash of
-all that its machine code depends on: the sources, Numba's and llvmlite's versions, the processor and what it can do.
-Several processes may want them at once: one makes them, the others wait for its lock. A file that is not what it was,
-as its own hash says, is made anew. Where nothing can be written, the code is made for this process alone.
-"""
+"""The machine code of compiled loops on disk: found there, or compiled once for a machine. The files, one for each file
+of kernels, lie in the user's cache, or in ``$MINIGRAD_CACHE``. A file's name has a hash of all that its machine code
+depends on: the sources, Numba's and llvmlite's versions, the processor and what it can do. Several processes may want
+them at once: one makes them, the others wait for its lock. A file that is not what it was, as its own hash says, is
+made anew. Where nothing can be written, the code is made for this process alone."""
 
 from __future__ import annotations
 
@@ -49,12 +47,10 @@ def load(units: Iterable[str] | None = None) -> Code:
 
 
 def _read_all(folder: Path, names: dict[str, str]) -> dict[str, Code]:
-    """The units that are in a folder."""
     return {unit: code for unit, name in names.items() if (code := _read(folder / name)) is not None}
 
 
 def _folders() -> Iterator[Path]:
-    """Where the file may lie."""
     if given := os.environ.get("MINIGRAD_CACHE"):
         yield Path(given)
         return
@@ -103,7 +99,6 @@ def _keys() -> dict[str, str]:
 
 
 def _sources() -> dict[str, Path]:
-    """The file of each unit."""
     files = sorted([*_KERNELS.glob("[!_]*_numba.py"), *_KERNELS.parent.glob("*_numba.py")])
     return {CREW: Path(__file__).with_name("crew.py"), **{path.stem: path for path in files}}
 
@@ -151,8 +146,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _compiled(units: list[str]) -> dict[str, Code]:
-    """Units that are compiled now, by as many processes as there are CPUs. Raises RuntimeError: a process has failed;
-    its last words."""
+    """Units that as many processes compile now as there are CPUs. Raises RuntimeError, with the last words of one."""
     if not units:
         return {}
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

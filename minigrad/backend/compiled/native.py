@@ -1,9 +1,6 @@
-"""What compiled loops may say that Python cannot: bits, addresses, atomics, BLAS.
-
-An address is an int. A float32 array that is handed over as ``Strided`` is the address of its array object.
-
-The body of each function writes LLVM's instructions for it, with ``intrinsics.py``; only ``build.py`` runs it.
-"""
+"""What compiled loops may say that Python cannot: bits, addresses, atomics, BLAS. An address is an int. A float32 array
+that is handed over as ``Strided`` is the address of its array object. The body of each function writes LLVM's
+instructions for it, with ``intrinsics.py``; only ``build.py`` runs it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """The compiled loops in memory: loaded from the cache (``machine_code.py``) when they are first needed.
-
-``MINIGRAD_FAST=0`` in the environment leaves the compiled loops alone, as if Numba were not installed.
-"""
+``MINIGRAD_FAST=0`` in the environment leaves the compiled loops alone, as if Numba were not installed."""
 
 from __future__ import annotations
 
@@ -34,11 +32,7 @@ _asked: set[str] = set()  # units that have been loaded, or tried
 
 
 class Library:
-    """Compiled functions in memory.
-
-    Attributes:
-        units: whose functions are there. addresses: of the functions, by name.
-    """
+    """Compiled functions in memory: the ``addresses`` by name, and the ``units`` that have them."""
 
     def __init__(self) -> None:
         from llvmlite import binding
@@ -78,8 +72,7 @@ class Library:
 
 
 def _release_pages(name: str) -> None:
-    """Release the memory of a shared library's code, some 30 MiB of LLVM; the system reads it again from the file if
-    it runs once more. Only on Linux."""
+    """Release a shared library's code, some 30 MiB of LLVM, which the system reads again if need be. Only on Linux."""
     if not sys.platform.startswith("linux"):
         return
     advise, no_need = ctypes.CDLL(None).madvise, 4  # MADV_DONTNEED, for pages that nobody has written to
@@ -103,8 +96,7 @@ def library(unit: str = CREW) -> Library | None:
 
 
 def prepare() -> None:
-    """Load the loops in a thread of its own, or have them made, while the program does something else. Who asks for
-    them meanwhile waits."""
+    """Load the loops, or have them made, in a thread of its own. Who asks for them meanwhile waits."""
     if CREW not in _asked and is_wanted():
         threading.Thread(target=library, name="minigrad kernels", daemon=True).start()
 

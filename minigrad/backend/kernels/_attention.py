@@ -1,7 +1,5 @@
-"""What the kernels of attention share: factors, masks, and where results and gradients lie in memory.
-
-Shape letters: B batch, H heads, T and S target and source length, D and Dv width of a head.
-"""
+"""What the kernels of attention share: factors, masks, and where results and gradients lie in memory. Shape letters: B
+batch, H heads, T and S target and source length, D and Dv width of a head."""
 
 from __future__ import annotations
 
@@ -23,8 +21,7 @@ def empty_result(query: Array, value: Array) -> Array:
 
 
 def laid_like(x: Array) -> Array:
-    """An empty array like (B, H, T, D), which lies as (B, T, H, D), or (T, B, H, D), in memory: the way back to where
-    heads were split off is then a view."""
+    """An empty array like (B, H, T, D) that lies as (B, T, H, D) or (T, B, H, D): joining its heads is a view."""
     batch, heads, length, width = x.shape
     if x.strides[0] >= x.strides[2]:
         return xp(x).empty((batch, length, heads, width), x.dtype).transpose(0, 2, 1, 3)

@@ -1,9 +1,7 @@
-"""From a CUDA source to a running kernel: the one place that compiles and launches.
-
-``NAME.cu`` stands beside its launcher ``NAME_cuda.py``. It is compiled when it is first needed, once for each
-number format, with ``common.cuh`` before it. The compiler is the ``RawModule`` of the arrays' own namespace
-(``cupy.RawModule``), so that the stand-in for CuPy that the tests use can bring another.
-"""
+"""From a CUDA source to a running kernel: the one place that compiles and launches. ``NAME.cu`` stands beside its
+launcher ``NAME_cuda.py``. It is compiled when it is first needed, once for each number format, with ``common.cuh``
+before it. The compiler is the ``RawModule`` of the arrays' own namespace (``cupy.RawModule``), so that the stand-in for
+CuPy that the tests use can bring another."""
 
 from __future__ import annotations
 

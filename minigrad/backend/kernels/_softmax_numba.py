@@ -16,10 +16,8 @@ INFINITY, _LN2 = F(np.inf), F(0.6931471805599453)
 
 @inline
 def top(x: Any) -> np.float32:
-    """The largest of a row; 0 if all are -inf (then x - top stays -inf, not NaN).
-
-    It is found among whole numbers of the same order, as a maximum of float32 becomes no vector code.
-    """
+    """The largest of a row; 0 if all are -inf (then x - top stays -inf, not NaN). It is found among whole numbers of
+    the same order, as a maximum of float32 becomes no vector code."""
     best = I(-0x80000000)
     for j in range(x.size):
         key = _ordered(to_bits(x[j]))

@@ -1,7 +1,6 @@
 """Convolution over one or two axes: what a window meets at some rows of places is unrolled into a block that stays in
 cache, and multiplied there. A thread takes such rows of one image, or of one image some channels; for the weight's
-gradient, some channels of several images.
-"""
+gradient, some channels of several images."""
 
 from __future__ import annotations
 

@@ -45,8 +45,7 @@ def row_max(rows: Array) -> Array:
 
 
 def row_sum(block: Array) -> Array:
-    """The sum of each row, (rows,): of short rows a product, as BLAS is faster than ``sum``, which keeps more digits of
-    long ones."""
+    """Sums of rows, (rows,): of short rows by BLAS, which is faster; ``sum`` keeps more digits of long ones."""
     if block.shape[1] <= _LONG:
         return block @ np.ones(block.shape[1], block.dtype)
     total: Array = block.sum(axis=1)
@@ -54,8 +53,7 @@ def row_sum(block: Array) -> Array:
 
 
 def _spread(below: Array, log_total: Array, weight: Array | None) -> Array:
-    """Σᵥ wᵥ (log Σ e - xᵥ): smoothing adds it for every class. ``below`` is x - top, and the logarithm that of its
-    sum."""
+    """Σᵥ wᵥ (log Σ e - xᵥ): smoothing adds it for every class. ``below`` is x - top, the logarithm its sum's."""
     if weight is None:
         return log_total * below.shape[1] - row_sum(below)
     spread: Array = log_total * weight.sum() - below @ weight

@@ -1,9 +1,6 @@
 """Cross-entropy on given logits, which are read once forward, and once to make their gradient; and of a linear layer,
-in chunks of rows, so that its logits are never whole in memory.
-
-A linear layer's gradients are made at once, chunk by chunk, for a loss gradient of 1, and scaled later. Rows that do
-not count are left out from the start.
-"""
+in chunks of rows, so that its logits are never whole in memory. A linear layer's gradients are made at once, chunk by
+chunk, for a loss gradient of 1, and scaled later. Rows that do not count are left out from the start."""
 
 from __future__ import annotations
 
@@ -31,8 +28,7 @@ _SLOPE = True, False, False, False, False  # what cross-entropy needs
 def losses(
     start: int, stop: int, x: Rows, target: Indices, weight: Flat, ignored: int, smoothing: float, out: Rows
 ) -> None:
-    """Of each row, in columns: Σᵥ qᵥ wᵥ (ln Σ eˣ - xᵥ), q as in ``ops/loss.py``, its largest x, Σ eˣ⁻ˡᵃʳᵍᵉˢᵗ, and 1 - p
-    of the target."""
+    """Of a row: Σᵥ qᵥ wᵥ (ln Σ eˣ - xᵥ), q as in ``ops/loss.py``, its largest x, Σ eˣ⁻ˡᵃʳᵍᵉˢᵗ, 1 - p of the target."""
     classes = x.shape[1]
     for i in range(start, stop):
         t = target[i]

@@ -46,13 +46,8 @@ def _gradient(slope: Callable[..., Any]) -> Loop:
 def _kernel(
     value: Callable[..., Any], slope: Callable[..., Any], from_result: bool = False, least: int = LEAST
 ) -> SimpleNamespace:
-    """A kernel of two functions of float32.
-
-    Args:
-        value: of x. slope: of g and x, or of g and y.
-        from_result: whether ``slope`` takes y, which is what the op's rule names then.
-        least: the elements from which on it is tried: NumPy's functions are called sooner.
-    """
+    """A kernel of two functions of float32: ``value`` of x, and ``slope`` of g and x, or with ``from_result`` of g and
+    y, which the op's rule names then. Below ``least`` elements NumPy's functions are faster."""
     function, gradient = _function(value), _gradient(slope)
 
     @in_memory_order

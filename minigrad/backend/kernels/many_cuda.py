@@ -1,9 +1,7 @@
 """Optimisers' updates of many parameters, and clipping, in one launch: see adam.cu, sgd.cu, muon.cu, clip_grad_norm.cu.
-
 A row is what belongs together, a parameter and its gradient for example. Kernels get a table of the arrays' addresses
 and the list of the parts into which all rows are cut, a block of threads for each. Both stay on the GPU until they
-change: most steps upload nothing. Clipping does not wait for the GPU.
-"""
+change: most steps upload nothing. Clipping does not wait for the GPU."""
 
 from __future__ import annotations
 
@@ -24,14 +22,9 @@ _KEPT = 64  # tables on the GPU: gradients may alternate between a few places
 
 
 class Many:
-    """Rows of arrays, each of as many arrays.
-
-    Attributes:
-        rows: the argument. device: the GPU of the first array.
-        fits: for each row whether kernels take it: contiguous arrays of one size and one floating dtype on that GPU;
-            none where two rows have one memory.
-        parts: how many parts there are.
-    """
+    """Rows of arrays, each of as many arrays, on the GPU of the first, ``device``. ``fits`` says for each row whether
+    kernels take it (contiguous arrays of one size and one floating dtype there), for none where two rows have one
+    memory. ``parts`` is how many parts there are."""
 
     def __init__(self, rows: Sequence[tuple[Array, ...]]) -> None:
         self.rows, self.device = rows, rows[0][0].device

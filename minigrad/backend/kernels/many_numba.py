@@ -1,9 +1,6 @@
-"""Optimisers' updates of many parameters at once, and clipping: many arrays in one compiled loop.
-
-A row is what belongs together, a parameter and its gradient for example: contiguous float32 of one size. Loops get a
-table of the array objects' addresses, and the list of parts into which all rows are cut. The plain rules are in
-``optim/adam.py``, ``optim/sgd.py`` and ``optim/muon.py``.
-"""
+"""Optimisers' updates of many parameters at once, and clipping: many arrays in one compiled loop. A row is what belongs
+together, such as a parameter and its gradient: contiguous float32 of one size. Loops get a table of the array objects'
+addresses, and the list of parts into which all rows are cut. ``optim`` has the plain rules."""
 
 from __future__ import annotations
 
@@ -52,13 +49,9 @@ def look(start: int, stop: int, table: Indices, kind: int, dtype: int, sizes: In
 
 
 class Many:
-    """Rows of arrays, each of as many arrays.
-
-    Attributes:
-        table: the addresses of their objects, (rows, arrays of a row).
-        fits: for each row whether loops take it; none where two rows have one memory.
-        parts: the (row, first element, elements) of each part, of all rows that fit.
-    """
+    """Rows of arrays, each of as many arrays: the ``table`` of their objects' addresses (rows, arrays of a row); for
+    each row whether it ``fits`` loops, none where two rows have one memory; and of each part the (row, first element,
+    elements)."""
 
     def __init__(self, rows: Sequence[tuple[Array, ...]]) -> None:
         sizes = self._look(rows)
@@ -258,10 +251,7 @@ def muon(
 
 
 def muon_all(many: Many, rates: Sequence[float], numbers: Sequence[float], steps: int) -> list[bool]:
-    """Update the matrices of rows (θ, g, m) in place, those that take longest first; whether it took each.
-
-    The numbers are those of ``Muon._update_together``.
-    """
+    """``Muon._update_together`` of rows (θ, g, m) in place, those that take longest first; whether it took each."""
     works = [p.size * min(p.shape) for p, *_ in many.rows]
     gemm = blas.sgemm()
     small = [fits and work <= SMALL and bool(gemm) for fits, work in zip(many.fits, works, strict=True)]

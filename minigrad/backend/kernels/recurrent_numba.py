@@ -1,7 +1,5 @@
-"""The LSTM and the GRU over all steps.
-
-The rows of a batch do not ask for one another: a thread takes some of them through all steps, and waits for nobody.
-"""
+"""The LSTM and the GRU over all steps. The rows of a batch do not ask for one another: a thread takes some of them
+through all steps, and waits for nobody."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""Scaled dot-product attention, tile by tile: see scaled_dot_product_attention.cu.
-
-Kept for the backward pass: the result and the logarithm of each row's sum of exponentials. Heads so wide that a tile of
-them does not fit a block's shared memory are left to the plain definition.
-"""
+"""Scaled dot-product attention, tile by tile: see scaled_dot_product_attention.cu. Kept for the backward pass: the
+result and the logarithm of each row's sum of exponentials. Heads so wide that a tile of them does not fit a block's
+shared memory are left to the plain definition."""
 
 from __future__ import annotations
 
@@ -24,13 +22,8 @@ _WIDEST_HEAD = 256
 
 @dataclass(frozen=True)
 class Plan:
-    """How one call is cut up.
-
-    Attributes:
-        head: the larger width of q and v, rounded up to 16.
-        tile: how many queries and keys are worked on at once.
-        itemsize: bytes of a number in shared memory.
-    """
+    """How one call is cut up: ``head`` is the larger width of q and v, rounded up to 16, ``tile`` how many queries and
+    keys are worked on at once, ``itemsize`` the bytes of a number in shared memory."""
 
     head: int
     tile: int

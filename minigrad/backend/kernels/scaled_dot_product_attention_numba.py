@@ -1,10 +1,7 @@
-"""Attention, a head of a sentence at a time, PART of its queries at once: their scores never leave the cache.
-
-Shape letters: B batch, H heads, T and S target and source length, D and Dv width of a head. Kept for the backward pass
-are a row's largest score and 1 / the sum of its exponentials: its weights are computed again (Dao et al. 2022,
-FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness). With a causal mask a part's later keys
-are left out.
-"""
+"""Attention, a head of a sentence at a time, PART of its queries at once: their scores never leave the cache. Shape
+letters: B batch, H heads, T and S target and source length, D and Dv width of a head. Kept for backward: a row's
+largest score and 1 / the sum of its exponentials, as its weights are computed again (Dao et al. 2022, FlashAttention:
+Fast and Memory-Efficient Exact Attention with IO-Awareness). With a causal mask a part's later keys are left out."""
 
 from __future__ import annotations
 
@@ -73,8 +70,7 @@ def score_rows(
 def weigh_rows(
     weights: int, n: int, keys: int, keep: int, keep_step: int, rest: float, share: Flat, place: int
 ) -> None:
-    """Exponentials of n rows as shares of their sums, and dropped by ``keep``, the address of their draw, if that is
-    not 0; 1 / the sum is written to ``share``."""
+    """Exponentials of n rows as shares of their sums, dropped by the draw at ``keep`` (0: none). 1 / sum: ``share``."""
     for i in range(n):
         line, total = row(weights + 4 * i * keys, keys), F(0.0)
         for s in range(keys):

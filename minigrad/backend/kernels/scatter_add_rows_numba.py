@@ -1,8 +1,5 @@
-"""Rows added up by index, an embedding's gradient: sorted by index, so that each row of the result is written once.
-
-A thread has some rows of the result, and adds what belongs to one in the order in which it came: the same bits for any
-number of threads.
-"""
+"""Rows added up by index, an embedding's gradient: sorted by index, so that each row of the result is written once. A
+thread has some rows, and adds to each in the order of arrival: the same bits for any number of threads."""
 
 from __future__ import annotations
 

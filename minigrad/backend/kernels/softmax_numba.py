@@ -112,12 +112,8 @@ def log_slope(start: int, stop: int, g: Rows, y: Rows, out: Rows) -> None:
 
 
 def along(by_rows: Loop, slope: Loop) -> SimpleNamespace:
-    """A kernel along any axis: other axes than the last take its place meanwhile.
-
-    Args:
-        by_rows: called with the input's rows and the result's. slope: with those of the result's gradient, of the
-            result and of the input's gradient.
-    """
+    """A kernel along any axis, whose place other axes take meanwhile. ``by_rows`` is called with the input's rows and
+    the result's, ``slope`` with those of the result's gradient, of the result and of the input's gradient."""
 
     def run(loop: Loop, dim: int, *inputs: Array) -> Any:
         if not inputs[0].ndim or not fits(*inputs):

@@ -1,6 +1,5 @@
-"""What is known of a model's attention for some tokens: plain data, which every picture of it is made from, and the
-texts of the tokens. Shapes: H heads, T queries (the tokens that look), S keys (the tokens that are looked at), Dh width
-of a head."""
+"""What is known of a model's attention for some tokens: plain data, which every picture is made from, and the tokens'
+texts. Shapes: H heads, T queries (the tokens that look), S keys (the tokens that are looked at), Dh width of a head."""
 
 from __future__ import annotations
 
@@ -85,7 +84,6 @@ class Attention:
 
     @property
     def title(self) -> str:
-        """What to call it."""
         return f"{TITLES[self.kind]} {self.note}".strip()
 
     @property

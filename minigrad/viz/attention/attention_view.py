@@ -64,8 +64,7 @@ def attention(
 
 class AttentionView(Picture):
     """Attention of some tokens: all kinds, layers and heads, counted from 0; -1 is the last. ``attentions`` has one of
-    each kind, ``beam`` the texts of a search, best first, to be chosen from in the page.
-    """
+    each kind, ``beam`` the texts of a search, best first, to be chosen from in the page."""
 
     def __init__(
         self, attentions: Sequence[Attention], title: str = "Attention", beam: Sequence[Candidate] = ()
@@ -93,7 +92,6 @@ class AttentionView(Picture):
         return [layer.weights for layer in self._of(kind).layers]
 
     def page(self) -> Page:
-        """The interactive page: all views, kinds, layers and heads of one text, or of several to choose from."""
         texts = self.beam or (Candidate("", 0.0, self.attentions),)
         different = list({id(one): one for text in texts for one in text.attentions}.values())  # some share some
         arrays = (getattr(layer, name) for one in different for layer in one.layers for name in PARTS)
@@ -228,7 +226,6 @@ def _titled(right: float, bottom: float, title: str, palette: Palette) -> PointD
 
 
 def _note(drawing: PointDrawing, notes: list[str]) -> PointDrawing:
-    """The drawing with notes in lines below it."""
     for line in wrapped("; ".join(notes), SMALL, drawing.width - 2 * MARGIN):
         drawing.height += 1.5 * SMALL
         drawing.caption(MARGIN, drawing.height - MARGIN, line)
@@ -276,7 +273,6 @@ def head_picture(attention: Attention, what: Chosen, palette: Palette) -> PointD
 
 
 def _key(drawing: PointDrawing, heads: tuple[int, ...]) -> None:
-    """The colour of each head, in lines at the bottom, in the order in which their lines lie."""
     first, y = MARGIN + width("head", SMALL) + 6, drawing.height - MARGIN + 2 * SMALL
     drawing.caption(MARGIN, y, "head")
     x = first
@@ -326,7 +322,6 @@ def matrix_picture(attention: Attention, what: Chosen, palette: Palette) -> Poin
 
 
 def _cells(drawing: PointDrawing, weights: Array, first: Box) -> None:
-    """Shaded cells from the first on, and a frame around all."""
     left, top, w, h = first
     for opacity, places in _shaded(weights, FAINTEST):
         boxes = [(left + w * s, top + h * t, w, h) for t, s in places]

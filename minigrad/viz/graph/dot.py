@@ -1,7 +1,5 @@
-"""A folded graph in Graphviz's language, and what its program draws of it.
-
-All that a program named is text: escaped, in one line, and without its middle where it is long.
-"""
+"""A folded graph in Graphviz's language, and what its program draws of it. All that a program named is text: escaped,
+in one line, and without its middle where it is long."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""Which boxes of a graph are drawn, and what they say: modules nest, repeats are told once, one screen holds all.
-
-The program's order makes the boxes. Ops of the same module that ran one after the other are one box, so that
-a module which ran twice has two; a box is an interval of time, and folded boxes never wait for each other.
-"""
+"""Which boxes of a graph are drawn, and what they say: modules nest, repeats are told once, one screen holds all. The
+program's order makes the boxes. Ops of the same module that ran one after the other are one box, so that a module which
+ran twice has two; a box is an interval of time, and folded boxes never wait for each other."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""What is known of a compute graph: plain data, which every picture of it is made from.
-
-A graph has nodes (an op's application, or a tensor that no recorded op made), edges from a node to one that reads its
-result, and modules, nested by their paths.
-"""
+"""What is known of a compute graph: plain data, which every picture of it is made from. It has nodes (an op's
+application, or a tensor that no recorded op made), edges from a node to one that reads its result, and modules."""
 
 from __future__ import annotations
 

@@ -101,7 +101,6 @@ class GraphView(Picture):
 
     @cached_property
     def tree(self) -> Tree:
-        """The nested boxes of the graph, and which are open."""
         return tree(self.graph, depth=self.depth)
 
     @property
@@ -110,7 +109,6 @@ class GraphView(Picture):
         return "forward" if self.graph.backward == "none" else "both"
 
     def page(self) -> Page:
-        """The interactive page, which works offline."""
         # Where nobody asked for what is open, more may be closed, so that it fits.
         look = {"direction": self.direction, "colour": self.colour, "fit": self.depth is None}
         data = packed(self.graph, **_boxes(self.graph, self.tree), **look)

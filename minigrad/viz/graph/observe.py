@@ -1,8 +1,6 @@
-"""What is observed: of a call each op with its line, module and time, of a backward pass the gradients.
-
-Values are looked at when they are made, as the program may change them later; of results, what is shown is kept. The
-walk back is the engine's own: gradients are those that ``backward()`` would have added up.
-"""
+"""What is observed: of a call each op with its line, module and time, of a backward pass the gradients. Values are
+looked at when they are made, as the program may change them later; of results, what is shown is kept. The walk back is
+the engine's own: gradients are those that ``backward()`` would have added up."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
-"""Ops of a tape that run once more: for results that nobody has kept, and for a graph with other numbers.
-
-The library's ops draw no random numbers; a program's own might, and do not run. For lost results nothing is used that a
-program has changed since, and what comes out has to agree with the results that are still known. For other numbers ops
-run on copies; what a changed result was computed from stays, and its gradient goes back by the same rules.
-"""
+"""Ops of a tape that run once more: for results that nobody has kept, and for a graph with other numbers. The library's
+ops draw no random numbers; a program's own might, and do not run. For lost results nothing is used that a program has
+changed since, and what comes out has to agree with the results that are still known. For other numbers ops run on
+copies; what a changed result was computed from stays, and its gradient goes back by the same rules."""
 
 from __future__ import annotations
 
@@ -115,7 +113,6 @@ def _results(op: Op, args: list[Any], left: int) -> tuple[Array, ...]:
 
 
 def _is_close(a: Array, b: Array) -> bool:
-    """Whether two arrays are the same but for rounding."""
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
     one, two = of(a).to_numpy(a), of(b).to_numpy(b)
