@@ -154,8 +154,8 @@ torch.autograd | compat.function: | Function
 torch.autograd | compat.graph: | SavedTensor
 torch.autograd | utils.gradcheck: | GradcheckError gradcheck gradgradcheck
 torch.autograd torch.autograd.variable | compat.internal: | Variable
-torch.autograd.graph | compat.graph: | GradientEdge allow_mutation_on_saved_tensors disable_saved_tensors_hooks
-    get_gradient_edge increment_version register_multi_grad_hook save_on_cpu saved_tensors_hooks
+torch.autograd.graph | compat.graph: | GradientEdge disable_saved_tensors_hooks get_gradient_edge
+    increment_version save_on_cpu saved_tensors_hooks
 torch.cpu.amp | compat.amp: | GradScaler=CpuGradScaler
 torch.cpu.amp | compat.autocast: | autocast=CpuAutocast
 torch.cuda | compat.internal: | OutOfMemoryError
