@@ -153,7 +153,6 @@ def absent(path: str) -> Any:
 
 
 def is_absent(value: Any) -> bool:
-    """Whether a value only stands for something that is absent."""
     return isinstance(value, _Refusing)
 
 

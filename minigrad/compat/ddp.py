@@ -277,7 +277,6 @@ class Reducer(Observer):
                 self._begin()
 
     def _begin(self) -> None:
-        """A walk that passes parameters begins."""
         unused = [number for number in range(len(self.names)) if not self._uses[number]]
         if unused and not self.finds_unused:
             names = [self.names[number] for number in unused]
@@ -299,7 +298,6 @@ class Reducer(Observer):
         self._spans = []
 
     def _is_in_walk(self) -> bool:
-        """Whether the innermost walk is that whose gradients are reduced."""
         return sum(self._spans) == 1
 
     def delivered(self, node: Any, position: int, gradient: Any) -> None:
@@ -364,7 +362,6 @@ class Reducer(Observer):
         self.buckets.complete(number, self.factor)
 
     def _wait(self) -> None:
-        """Until all buckets are reduced, by a hook's futures where there is one."""
         self.buckets.wait()
         for bucket, future in self._futures:
             result = future.wait() if hasattr(future, "wait") else future

@@ -142,7 +142,6 @@ class Packed(Lost):
         node.saved, node.out, node.residual = saved, out, residual
 
     def used(self, node: Node) -> None:
-        """Drop the unpacked values."""
         node.saved, node.out, node.residual = self, self.out, self.residual
 
 
@@ -161,7 +160,6 @@ class _Handed:
             raise RuntimeError("A saved tensor pack hook is modifying its input in place: work on a copy")
 
     def unpacked(self) -> Any:
-        """What was packed, with another array."""
         tensor = self._hooks.unpack_hook(self._kept)
         if not isinstance(tensor, Variable):
             kind = type(tensor).__name__
@@ -188,7 +186,6 @@ def history_of(tensor: Any) -> tuple[Any, int, bool, Any]:
 
 
 def stand_in(array: Any, history: tuple[Any, int, bool, Any]) -> Any:
-    """A tensor around another array with that history."""
     node, slot, needs, leaf = history
     if leaf is not None:
         return record(clone, (leaf,), 1, array)
@@ -247,7 +244,6 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 
 
 def _saved_tensors_hooks_is_enabled() -> bool:
-    """Whether ``saved_tensors_hooks`` may be entered."""
     return _refused.reason is None
 
 

@@ -23,7 +23,6 @@ Mask = Tensor | None
 
 
 def _filled(input: Tensor, mask: Mask, value: Any) -> Tensor:
-    """The input with a value where the mask is False."""
     return input if mask is None else pointwise.where(_spread(input, mask), input, value)
 
 
@@ -36,7 +35,6 @@ def _spread(input: Tensor, mask: Tensor) -> Tensor:
 
 
 def _as(result: Tensor, dtype: Any, input: Tensor) -> Tensor:
-    """A result in a dtype, by default the input's."""
     return result.to(input.dtype if dtype is None else dtype)
 
 

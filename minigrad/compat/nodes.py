@@ -31,7 +31,6 @@ def _has_dim(node: Node) -> bool:
 
 
 def _ndim(node: Node, place: int) -> int:
-    """The number of axes of an argument that is a tensor."""
     if place in node.plan.inputs:
         return len(node.edges[node.plan.inputs.index(place)][2])
     return len(getattr(_others(node).get(place), "shape", ()))
@@ -136,7 +135,6 @@ def of_node(node: Any, name: str) -> Any:
 
 
 def _saved(node: Node, name: str) -> Any:
-    """A value that a node keeps, by PyTorch's name for it."""
     place, value = _place(node, name)
     if place is None:
         return value
@@ -186,7 +184,6 @@ class Around:
                 sums[slot] = [_like(gradient, next(iter(sums.values()))[0]), False]
 
     def run_first(self, arrived: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The gradients that have arrived, as the first hooks change them."""
         for hook in list(self.first.values()):
             arrived = _replaced(hook(arrived), arrived)
         return arrived

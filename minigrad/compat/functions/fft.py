@@ -25,8 +25,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class OneAxis(Protocol):
-    """A transform along one axis."""
-
     def __call__(self, input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor: ...
 
 
@@ -85,7 +83,6 @@ def ihfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = 
 
 
 def _over_one(function: Callable[..., Tensor]) -> OneAxis:
-    """A transform along one axis."""
     name = function.__name__[:-1]
 
     def over_one(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:

@@ -28,17 +28,14 @@ def adjoint(x: Array) -> Array:
 
 
 def conjugate(x: Array) -> Array:
-    """conj(x) of complex x, x itself of real."""
     return conj(x) if bare(x).dtype.kind == "c" else x
 
 
 def _diag(x: Array) -> Array:
-    """Matrices with x on the diagonal."""
     return diagonal_scatter(x, (*x.shape, x.shape[-1]), 0, -2, -1)
 
 
 def _off_diagonal(x: Array) -> Array:
-    """x with zeros on the diagonal."""
     return x - _diag(diagonal(x, 0, -2, -1))
 
 

@@ -28,7 +28,6 @@ class WeightHook:
     compute: Callable[..., Tensor]  # (training, *tensors) -> the current weight
 
     def compute_weight(self, module: Module, training: bool = False) -> Tensor:
-        """The current weight."""
         return self.compute(training, *(getattr(module, self.name + suffix) for suffix in self.suffixes))
 
     def __call__(self, module: Module, inputs: Any) -> None:
