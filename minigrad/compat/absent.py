@@ -157,5 +157,4 @@ def is_absent(value: Any) -> bool:
 
 
 def refusal(path: str) -> str:
-    """The error's text."""
     return f"minigrad has no torch.{path}: {instead(path)}"

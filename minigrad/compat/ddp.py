@@ -211,7 +211,6 @@ class _Joining(JoinHook):
         self.model._reducer.factor = self.model._reducer.usual_factor
 
     def _active(self, said: list[int]) -> list[int]:
-        """The ranks that have a batch."""
         return [rank for rank, word in enumerate(said) if word != self.OVER]
 
 
@@ -382,7 +381,6 @@ class Reducer(Observer):
                 parameter.grad = wrap(view.copy())
 
     def _marks(self, own: set[int]) -> set[int]:
-        """The parameters that any rank has used."""
         marks = tensor([int(number in own) for number in range(len(self.names))])
         collectives.all_reduce(marks, ReduceOp.MAX, self.buckets.group)
         return {number for number, mark in enumerate(marks.tolist()) if mark}

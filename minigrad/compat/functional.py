@@ -129,9 +129,7 @@ class _Call:
 
     def __init__(self, name: str, func: Function, inputs: Any, create: bool, strict: bool) -> None:
         if strict:
-            raise NotImplementedError(
-                f"{name}: strict=True is not supported: where an output depends on no input, 0 is right"
-            )
+            raise NotImplementedError(f"{name}: strict=True is not supported; an input without effect has zeros")
         self.name, self.create = name, create
         points, self.several = _as_tuple(inputs, "inputs", name)
         self.inputs = tuple(
@@ -154,7 +152,6 @@ class _Call:
         return rows(output, self.inputs, lambda v: filled(pull((output,), self.inputs, (v,), self.create), self.inputs))
 
     def result(self, values: Variables, several: bool) -> Any:
-        """Values, without their history unless it is wanted; one or a tuple."""
         results = values if self.create else tuple(v.detach() for v in values)
         return results if several else results[0]
 

@@ -1,5 +1,4 @@
-"""``torch.autograd.graph``: edges, hooks on several gradients, and the tensors that nodes keep, in a program's own form
-or safe from changes in place.
+"""``torch.autograd.graph``: edges, and the tensors that nodes keep, in a program's own form.
 
 What nodes keep is changed by observers of the tape, so that a node costs nothing more while there is none.
 """
@@ -115,7 +114,7 @@ def pack(node: Node, hooks: saved_tensors_hooks, chosen: int | None = None) -> N
     packed = node.saved if isinstance(node.saved, Packed) else Packed(node)
     whole, hand = chosen is None, partial(_Handed, hooks)
     places = [i for i, v in enumerate(packed.saved) if isinstance(v, (Variable, _Result, _Handed))]
-    places += [-1] * _results_kept(node)
+    places += [-1] * (0 if node.out is None else len(node.out) if isinstance(node.out, tuple) else 1)
     for i, value in enumerate(packed.saved):
         if isinstance(value, (Variable, _Result)) and chosen in (None, i):
             packed.saved[i] = hand(value)
@@ -151,7 +150,10 @@ class _Handed:
     def __init__(self, hooks: saved_tensors_hooks, value: Any) -> None:
         self._hooks = hooks
         self._slot = value.slot if isinstance(value, _Result) else None
-        self._history = history_of(value) if isinstance(value, Variable) else None
+        self._history: Any = None  # the node, the number of its result, whether it needs a gradient, and such a leaf
+        if isinstance(value, Variable):
+            node, slot = value._source()
+            self._history = node, slot, value._needs, value if node is None and value._needs else None
         tensor = value if isinstance(value, Variable) else wrap(getattr(value, "array", value))
         before = tensor._changes[0]
         with no_grad():
@@ -167,7 +169,14 @@ class _Handed:
         array = tensor.array
         if self._slot is not None:
             return _Result(array, [0, None], self._slot)
-        return array if self._history is None else stand_in(array, self._history)
+        if self._history is None:
+            return array
+        node, slot, needs, leaf = self._history
+        if leaf is not None:
+            return record(clone, (leaf,), 1, array)
+        result = wrap(array)
+        result._node, result._slot, result._needs = node, slot, needs
+        return result
 
 
 def _mapped(value: Any, function: Callable[[Any], Any], kinds: Any = tuple(ARRAY_TYPES)) -> Any:
@@ -177,21 +186,6 @@ def _mapped(value: Any, function: Callable[[Any], Any], kinds: Any = tuple(ARRAY
     if value.__class__ in (tuple, list):
         return value.__class__(_mapped(part, function, kinds) for part in value)
     return value
-
-
-def history_of(tensor: Any) -> tuple[Any, int, bool, Any]:
-    """The node, the number of its result, whether the tensor needs a gradient, and, of a leaf that does, the leaf."""
-    node, slot = tensor._source()
-    return node, slot, tensor._needs, tensor if node is None and tensor._needs else None
-
-
-def stand_in(array: Any, history: tuple[Any, int, bool, Any]) -> Any:
-    node, slot, needs, leaf = history
-    if leaf is not None:
-        return record(clone, (leaf,), 1, array)
-    tensor = wrap(array)
-    tensor._node, tensor._slot, tensor._needs = node, slot, needs
-    return tensor
 
 
 class SavedTensor:
@@ -245,7 +239,3 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 
 def _saved_tensors_hooks_is_enabled() -> bool:
     return _refused.reason is None
-
-
-def _results_kept(node: Node) -> int:
-    return 0 if node.out is None else len(node.out) if isinstance(node.out, tuple) else 1

@@ -96,7 +96,6 @@ def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any =
 
 
 def _count(input: Tensor, dim: Dims, keepdim: bool, mask: Mask) -> Tensor:
-    """How many elements under the mask go into each result."""
     counted = pointwise.eq(input.detach(), input.detach()) | True if mask is None else _spread(input, mask)
     return reduction.sum(counted, dim, keepdim)
 

@@ -176,7 +176,6 @@ class Around:
         self.last: dict[int, Callable[..., Any]] = {}
 
     def before(self, node: Node, sums: dict[int, list[Any]]) -> None:
-        """Let the first hooks see and replace the gradients that have arrived at a node."""
         arrived = _arrived(node, sums)
         for slot, gradient in enumerate(self.run_first(arrived)):
             if gradient is not arrived[slot]:
@@ -189,7 +188,6 @@ class Around:
         return arrived
 
     def after(self, node: Node, sums: dict[int, list[Any]], gradients: Any) -> list[Any]:
-        """Let the last hooks see and replace the gradients of a node's inputs."""
         places = inputs_of(node)
         arrived, like = _arrived(node, sums), next(iter(sums.values()))[0]
         passed = tuple(None if i is None or gradients[i] is None else shown(gradients[i]) for i in places)

@@ -19,7 +19,7 @@ from ...functions.pointwise import level
 from ...tensor import Tensor, apply, wrap
 from ..ops import decompositions as ops
 from ..ops import determinants
-from ..ops.lapack import LinAlgError, on_host
+from ..ops.decompositions import LinAlgError, on_host
 from . import return_types
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...backend import dtype as dt
 from ...functions.arguments import axis
-from ...functions.define import spelled
+from ...functions.define import named, spelled
 from ...functions.names import cat, conj, flip, real, roll, tensor
 from ...ops.op import Op
 from ...tensor import Tensor, apply
@@ -92,9 +92,9 @@ def _over_one(function: Callable[..., Tensor]) -> OneAxis:
             _check_real(input, name)
         return function(input, None if n is None else (n,), (dim,), norm)
 
-    over_one.__name__ = over_one.__qualname__ = name
-    over_one.__doc__ = f"``{function.__name__}`` along one axis, cut to the length ``n`` or filled up to it with zeros."
-    return over_one
+    return named(
+        over_one, name, f"``{function.__name__}`` along one axis, cut or filled up with zeros to the length ``n``."
+    )
 
 
 def _over_two(function: Function) -> Function:
@@ -103,9 +103,8 @@ def _over_two(function: Function) -> Function:
     def over_two(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
         return function(input, s, dim, norm)
 
-    over_two.__name__ = over_two.__qualname__ = f"{function.__name__[:-1]}2"
-    over_two.__doc__ = f"``{function.__name__}`` along the last two axes."
-    return over_two  # type: ignore[return-value]
+    name = function.__name__
+    return named(over_two, f"{name[:-1]}2", f"``{name}`` along the last two axes.")  # type: ignore[return-value]
 
 
 fft, ifft, rfft, irfft, hfft, ihfft = map(_over_one, (fftn, ifftn, rfftn, irfftn, hfftn, ihfftn))
@@ -145,7 +144,6 @@ def ifftshift(input: Tensor, dim: Dims = None) -> Tensor:
 
 
 def _along(op: Op, input: Tensor, s: Sizes, dim: Dims, norm: str | None) -> Tensor:
-    """A transform along one axis after the other."""
     _inverse(norm)
     lengths, dims = _lengths(input, s, dim)
     wide = input if input.is_floating_point() or input.is_complex() else input.to(dt.get_default_dtype())

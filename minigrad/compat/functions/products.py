@@ -14,7 +14,7 @@ from ...functions.names import arange, dot, einsum, eye, matmul, randn, stack, w
 from ...functions.pointwise import level
 from ...tensor import Tensor, apply, wrap
 from ..ops import decompositions as ops
-from ..ops.lapack import on_host
+from ..ops.decompositions import on_host
 from . import decompositions, return_types
 from .equations import matrices, square
 

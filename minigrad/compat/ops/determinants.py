@@ -14,8 +14,7 @@ from ...ops.linear import matmul
 from ...ops.op import bare, op
 from ...ops.reduction import sum as sum_over
 from ...ops.shape import transpose
-from .decompositions import adjoint, conjugate, inverse, one_matrix
-from .lapack import on_cpu, on_host
+from .decompositions import adjoint, conjugate, inverse, on_cpu, on_host, one_matrix
 
 
 @op("dx = g adj(x)ᴴ", x=lambda g, x: one_matrix(g) * adjoint(adjugate(x)))

@@ -61,7 +61,6 @@ class WeightHook:
 
     @classmethod
     def _find(cls, module: Module, name: str) -> int | None:
-        """The key of the hook for a weight, if it has one."""
         hooks = module._forward_pre_hooks.items()
         return next((key for key, hook in hooks if isinstance(hook, cls) and hook.name == name), None)
 
