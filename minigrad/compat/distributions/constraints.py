@@ -135,6 +135,8 @@ class MixtureSameFamilyConstraint(_IndependentConstraint):
 
 
 class _Cat(Constraint):
+    """Constraints of the parts of a tensor along an axis, each ``lengths[i]`` long."""
+
     is_discrete = property(lambda self: any(c.is_discrete for c in self.cseq))
     event_dim = property(lambda self: max(c.event_dim for c in self.cseq))
 
@@ -149,6 +151,8 @@ class _Cat(Constraint):
 
 
 class _Stack(_Cat):
+    """Constraints of the slices of a tensor along an axis."""
+
     def check(self, value: Tensor) -> Tensor:
         return _stack([c.check(part) for c, part in zip(self.cseq, value.unbind(self.dim), strict=True)], self.dim)
 
