@@ -235,7 +235,3 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     with at_end(setattr, _refused, "reason", _refused.reason) as end, end:
         _refused.reason = error_message
         yield
-
-
-def _saved_tensors_hooks_is_enabled() -> bool:
-    return _refused.reason is None

@@ -117,7 +117,7 @@ torch | compat.functions: | aminmax bartlett_window bincount blackman_window buc
 torch | compat.internal: | ScriptModule _assert _check _check_tensor_all
     _check_tensor_all_with _check_with _shape_as_tensor from_dlpack get_device_module
 torch | compat.linalg: | matrix_rank
-torch | compat.native: | _chunk_cat _grouped_mm=grouped_mm _softmax_backward_data constant_pad_nd grid_sampler
+torch | compat.native: | _grouped_mm=grouped_mm _softmax_backward_data constant_pad_nd grid_sampler
     grid_sampler_2d=grid_sampler grid_sampler_3d=grid_sampler native_batch_norm native_group_norm native_layer_norm
 torch | compat.nn.functional: | affine_grid_generator=affine_grid
 torch | compiler: | compile
@@ -142,7 +142,7 @@ torch._C | backend.random: | Generator
 torch._C | compat.overrides: | DisableTorchFunction DisableTorchFunctionSubclass _is_torch_function_enabled
     _is_torch_function_mode_enabled _len_torch_function_stack
 torch._C | tensor: | TensorBase=Tensor _TensorBase=Tensor
-torch._C._autograd | compat.graph: | SavedTensor _saved_tensors_hooks_is_enabled
+torch._C._autograd | compat.graph: | SavedTensor
 torch._C._functions | autograd.graph: | AccumulateGrad
 torch._tensor_str | functions.printing: | PRINT_OPTS=options _tensor_str=values_text
 torch.accelerator | compat.internal: | current_accelerator
