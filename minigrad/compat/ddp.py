@@ -369,7 +369,6 @@ class Reducer(Observer):
                 bucket.set_buffer(result)
 
     def _set_gradients(self) -> None:
-        """Set ``.grad`` of each parameter that any rank has used."""
         used = {number for number, p in enumerate(self.buckets.parameters) if p.grad is not None}
         used = self._marks(used) if self.finds_unused else used
         for number, parameter in enumerate(self.buckets.parameters):
