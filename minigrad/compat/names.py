@@ -408,7 +408,6 @@ def _torch_path(place: str) -> str:
 
 
 def _torch_name(place: str, name: str) -> str:
-    """PyTorch's path for something in a module of minigrad, without "torch."."""
     return ".".join(part for part in (_torch_path(place), name) if part)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...backend import dtype as dt
 from ...functions.arguments import axis
-from ...functions.define import named, spelled
+from ...functions.define import spelled
 from ...functions.names import cat, conj, flip, real, roll, tensor
 from ...ops.op import Op
 from ...tensor import Tensor, apply
@@ -92,19 +92,18 @@ def _over_one(function: Callable[..., Tensor]) -> OneAxis:
             _check_real(input, name)
         return function(input, None if n is None else (n,), (dim,), norm)
 
-    return named(
-        over_one, name, f"``{function.__name__}`` along one axis, cut or filled up with zeros to the length ``n``."
-    )
+    over_one.__name__ = over_one.__qualname__ = name
+    over_one.__doc__ = f"``{function.__name__}`` along one axis, cut to the length ``n`` or filled up to it with zeros."
+    return over_one
 
 
 def _over_two(function: Function) -> Function:
-    """A transform along the last two axes, where others are not named."""
-
     def over_two(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
         return function(input, s, dim, norm)
 
-    name = function.__name__
-    return named(over_two, f"{name[:-1]}2", f"``{name}`` along the last two axes.")  # type: ignore[return-value]
+    over_two.__name__ = over_two.__qualname__ = f"{function.__name__[:-1]}2"
+    over_two.__doc__ = f"``{function.__name__}`` along the last two axes."
+    return over_two  # type: ignore[return-value]
 
 
 fft, ifft, rfft, irfft, hfft, ihfft = map(_over_one, (fftn, ifftn, rfftn, irfftn, hfftn, ihfftn))
