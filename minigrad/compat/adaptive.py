@@ -75,7 +75,18 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     def forward(self, input_: Tensor, target_: Tensor) -> ASMOutput:
         """(N, D), (N) integers -> log-probabilities (N) and the loss; (D), () -> (), ()."""
-        batched = self._check(input_, target_)
+        ndim = target_.array.ndim
+        if ndim > 1:
+            raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+        if input_.array.ndim != ndim + 1:
+            expected = f"{ndim}D target tensor expects {ndim + 1}D input tensors"
+            raise RuntimeError(f"{expected}, but found inputs with size {input_.shape}")
+        if ndim and input_.array.shape[0] != target_.array.shape[0]:
+            raise RuntimeError("Input and target should have the same size in the batch dimension.")
+        if target_.array.size and not bool(((target_.array >= 0) & (target_.array < self.n_classes)).all()):
+            actual = f"values in range [{target_.min().item()}, {target_.max().item()}] were found"
+            raise RuntimeError(f"Target values should be in [0, {self.n_classes - 1}], but {actual}")
+        batched = ndim == 1
         rows, target = (input_, target_) if batched else (input_.unsqueeze(0), target_.unsqueeze(0))
         head = F.log_softmax(self.head(rows), 1)
         in_head, places, parts = target, [], []
@@ -92,21 +103,6 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             output = output.index_add(0, shaping.cat(places), shaping.cat(parts))
         loss = -output.mean()
         return ASMOutput(output if batched else output.squeeze(0), loss)
-
-    def _check(self, input: Tensor, target: Tensor) -> bool:
-        """Whether there is a batch axis, after a check of the shapes and targets."""
-        ndim = target.array.ndim
-        if ndim > 1:
-            raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-        if input.array.ndim != ndim + 1:
-            expected = f"{ndim}D target tensor expects {ndim + 1}D input tensors"
-            raise RuntimeError(f"{expected}, but found inputs with size {input.shape}")
-        if ndim and input.array.shape[0] != target.array.shape[0]:
-            raise RuntimeError("Input and target should have the same size in the batch dimension.")
-        if target.array.size and not bool(((target.array >= 0) & (target.array < self.n_classes)).all()):
-            actual = f"values in range [{target.min().item()}, {target.max().item()}] were found"
-            raise RuntimeError(f"Target values should be in [0, {self.n_classes - 1}], but {actual}")
-        return ndim == 1
 
     def log_prob(self, input: Tensor) -> Tensor:
         """ln p of every class: (N, D) -> (N, C)."""

@@ -88,7 +88,6 @@ def _give_torch_to(keeper: bool) -> None:
 
 
 def _asked_by_a_keeper() -> bool:
-    """Whether it is a keeper that asks ``importlib``."""
     frame: Any = sys._getframe(2)
     while frame and _top(frame.f_globals.get("__name__", "")) in ("importlib", "_frozen_importlib"):
         frame = frame.f_back
@@ -164,7 +163,6 @@ def _now() -> Modules:
 
 
 def _put(modules: Modules) -> None:
-    """Replace the imported modules under the name torch."""
     for name in _now():
         del sys.modules[name]
     sys.modules.update(modules)

@@ -107,8 +107,13 @@ class GradScaler:
             raise ValueError("Attempting to unscale FP16 gradients.")
         with no_grad(), np.errstate(all="ignore"):
             scale_(grads, 1 / self._scale)
-            if grads:
-                self._overflow[id(optimizer)] = _sums([grad.array for grad in grads])
+            sums: dict[Any, list[Array]] = {}  # by device: a kernel for each array, and no look at any
+            for array in (grad.array for grad in grads):
+                sums.setdefault(of(array).device_of(array), []).append(xp(array).asarray(array.sum()))
+            stacked = (xp(each[0]).stack(each) for each in sums.values())
+            totals = [s.sum(dtype=np.complex128 if s.dtype.kind == "c" else np.float64) for s in stacked]
+            if totals:
+                self._overflow[id(optimizer)] = totals
 
     def _overflowed(self, optimizer: int) -> bool:
         """Whether an optimiser's gradients hold Inf or NaN: the look at the device, once."""
@@ -172,15 +177,6 @@ class GradScaler:
 for _name in ("growth_factor", "backoff_factor", "growth_interval"):
     setattr(GradScaler, f"get_{_name}", functools.partialmethod(getattr, f"_{_name}"))
     setattr(GradScaler, f"set_{_name}", functools.partialmethod(setattr, f"_{_name}"))
-
-
-def _sums(arrays: list[Array]) -> list[Array]:
-    """For each device the sum of all numbers in the arrays there: a kernel for each array, and no look at any."""
-    on: dict[Any, list[Array]] = {}
-    for array in arrays:
-        on.setdefault(of(array).device_of(array), []).append(xp(array).asarray(array.sum()))
-    stacked = (xp(sums[0]).stack(sums) for sums in on.values())
-    return [s.sum(dtype=np.complex128 if s.dtype.kind == "c" else np.float64) for s in stacked]
 
 
 class CudaGradScaler(GradScaler):

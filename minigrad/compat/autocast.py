@@ -42,8 +42,6 @@ Cache = dict[int, tuple[Tensor, Any, Tensor]]
 
 
 class _Setting(NamedTuple):
-    """What autocast does within a context."""
-
     enabled: Dtypes  # of each device type whose functions convert
     chosen: Dtypes  # in place of the usual ones
     caches: bool  # whether conversions of parameters stay in ``cache``, by the parameter's id
@@ -61,11 +59,9 @@ class _State(threading.local):
 
     @property
     def now(self) -> _Setting:
-        """The setting of the innermost context."""
         return self.settings[-1]
 
     def change(self, **changes: Any) -> None:
-        """Change it, until its context ends."""
         self.settings = (*self.settings[:-1], self.now._replace(**changes))
 
 
@@ -89,7 +85,6 @@ def _wide(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, d
 
 
 def _widest(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
-    """In the widest dtype of the operands."""
     operands = [x for x in _tensors((*args, *kwargs.values())) if _converts(x, place)]
     widest = reduce(dt.promote_types, (x.dtype for x in operands), dtype)
     return _lower(run, args, kwargs, place, widest)
@@ -183,8 +178,6 @@ def _install() -> None:
 
 
 def _converting(on_cpu: Policy | None, on_gpu: Policy | None, run: Any) -> Any:
-    """A function that converts its operands first, where an autocast is active."""
-
     def convert(*args: Any, **kwargs: Any) -> Any:
         enabled = _state.now.enabled
         if not enabled or _state.inside or kwargs.get("out") is not None:
@@ -206,7 +199,6 @@ def _inside(run: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _tensors(values: Any) -> Iterator[Tensor]:
-    """The tensors among values, and in lists and tuples of them."""
     for value in values:
         if isinstance(value, Tensor):
             yield value

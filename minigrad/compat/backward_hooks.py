@@ -40,13 +40,11 @@ class Border:
         self.grad_outputs: Args | None = None
 
     def enter(self, args: Args) -> Args:
-        """The arguments, tied to this border."""
         tied = _tied(args, self._passed_input, True)
         self.argument_count, self.has_inputs = len(args), tied is not args
         return tied
 
     def leave(self, result: Any) -> Any:
-        """The result or results, tied to this border."""
         if isinstance(result, (tuple, Tensor)):
             tied = _tied(result if isinstance(result, tuple) else (result,), self._passed_output, False)
             return tied if isinstance(result, tuple) else tied[0]
@@ -55,7 +53,6 @@ class Border:
         return result
 
     def _passed_output(self, grads: Args) -> Args:
-        """The gradients of the results have arrived."""
         for hook in self.pre_hooks:
             grads = _replaced(hook(self.module, grads), grads, "grad_output")
         if self.has_inputs:
@@ -69,7 +66,6 @@ class Border:
         return grads
 
     def _passed_input(self, grads: Args) -> Args:
-        """The gradients of the arguments are complete."""
         if self.grad_outputs is None:  # it came without passing the results, as in second order
             return grads
         for hook in self.hooks:

@@ -211,7 +211,6 @@ class _Joining(JoinHook):
         self.model._reducer.factor = self.model._reducer.usual_factor
 
     def _active(self, said: list[int]) -> list[int]:
-        """The ranks that have a batch."""
         return [rank for rank, word in enumerate(said) if word != self.OVER]
 
 
@@ -277,7 +276,6 @@ class Reducer(Observer):
                 self._begin()
 
     def _begin(self) -> None:
-        """A walk that passes parameters begins."""
         unused = [number for number in range(len(self.names)) if not self._uses[number]]
         if unused and not self.finds_unused:
             names = [self.names[number] for number in unused]
@@ -299,7 +297,6 @@ class Reducer(Observer):
         self._spans = []
 
     def _is_in_walk(self) -> bool:
-        """Whether the innermost walk is that whose gradients are reduced."""
         return sum(self._spans) == 1
 
     def delivered(self, node: Any, position: int, gradient: Any) -> None:
@@ -364,7 +361,6 @@ class Reducer(Observer):
         self.buckets.complete(number, self.factor)
 
     def _wait(self) -> None:
-        """Until all buckets are reduced, by a hook's futures where there is one."""
         self.buckets.wait()
         for bucket, future in self._futures:
             result = future.wait() if hasattr(future, "wait") else future
@@ -373,7 +369,6 @@ class Reducer(Observer):
                 bucket.set_buffer(result)
 
     def _set_gradients(self) -> None:
-        """Set ``.grad`` of each parameter that any rank has used."""
         used = {number for number, p in enumerate(self.buckets.parameters) if p.grad is not None}
         used = self._marks(used) if self.finds_unused else used
         for number, parameter in enumerate(self.buckets.parameters):
@@ -385,7 +380,6 @@ class Reducer(Observer):
                 parameter.grad = wrap(view.copy())
 
     def _marks(self, own: set[int]) -> set[int]:
-        """The parameters that any rank has used."""
         marks = tensor([int(number in own) for number in range(len(self.names))])
         collectives.all_reduce(marks, ReduceOp.MAX, self.buckets.group)
         return {number for number, mark in enumerate(marks.tolist()) if mark}

@@ -234,7 +234,6 @@ def _dims_of(tree: Any, dims: Dims) -> list[int | None]:
 
 
 def _stacked(rows: Sequence[Sequence[Any]], out_dims: Dims) -> list[Tensor]:
-    """The results of all slices, each stacked along its axis."""
     if not rows:
         raise ValueError("vmap: there are no slices, and without one the form of the results is unknown")
     columns = list(zip(*rows, strict=True))

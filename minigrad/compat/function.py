@@ -78,7 +78,6 @@ class _Result:
         self.array, self.version, self.slot = array, version, slot
 
     def tensor(self, node: Node) -> Variable:
-        """The result."""
         result: Variable = wrap(self.array)
         result._changes, result._node, result._slot, result._needs = self.version, node, self.slot, True
         return result

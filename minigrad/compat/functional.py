@@ -21,18 +21,6 @@ __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 Function = Callable[..., Any]
 Pair = tuple[Any, Any]
 Variables = tuple[Any, ...]
-_LINEAR = (
-    "While computing the hessian, found that the jacobian of the user-provided function with respect to "
-    "input {} is independent of the input. This is not allowed in strict mode; a linear function is."
-)
-_CONSTANT = (
-    "Output {} of the user-provided function does not require gradients. The outputs must be computed in a "
-    "differentiable manner from the input when running in strict mode."
-)
-_UNUSED = "The output of the user-provided function is independent of input {}. This is not allowed in strict mode."
-_UNUSED_TWICE = (
-    "The jacobian of the user-provided function is independent of input {}. This is not allowed in strict mode"
-)
 
 
 def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
@@ -42,14 +30,14 @@ def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
         func: takes Tensors, returns a Tensor or a tuple of them. inputs: a Tensor or a tuple of them.
         v: of the outputs' form and shapes; None stands for 1 where the output is a single number.
         create_graph: keep the results differentiable.
-        strict: refuse outputs that do not depend on an input (else their derivative is 0).
+        strict: taken for PyTorch's signature; only False.
 
-    Raises TypeError: something else than Tensors. RuntimeError: a v that does not fit; see ``strict``.
+    Raises TypeError: something else than Tensors. RuntimeError: a v that does not fit. NotImplementedError: ``strict``.
     """
     with enable_grad():
         call = _Call("vjp", func, inputs, create_graph, strict)
         vectors = _vectors("vjp", v, call.outputs, call.many, "user-provided function returns")
-        product = call.filled(pull(call.outputs, call.inputs, vectors, create_graph), call.inputs)
+        product = filled(pull(call.outputs, call.inputs, vectors, create_graph), call.inputs)
     return call.result(call.outputs, call.many), call.result(product, call.several)
 
 
@@ -59,13 +47,13 @@ def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     with enable_grad():
         call = _Call("jvp", func, inputs, create_graph, strict)
         vectors = _vectors("jvp", v, call.inputs, call.several, _INPUT)
-        product = call.filled(push(call.outputs, call.inputs, vectors, create_graph, call.filled), call.outputs, "")
+        product = filled(push(call.outputs, call.inputs, vectors, create_graph, filled), call.outputs)
     return call.result(call.outputs, call.many), call.result(product, call.many)
 
 
 def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
     """A vector times the Hessian of a function with a single number as result: vᵀ H. See ``vjp``; v and the product
-    are of the inputs' form, and ``strict`` refuses a derivative that does not depend on an input."""
+    are of the inputs' form."""
     return _hessian_product("vhp", func, inputs, v, create_graph, strict)
 
 
@@ -90,8 +78,8 @@ def jacobian(
         vectorize: taken for PyTorch's signature, without effect.
         strategy: "reverse-mode", or with ``vectorize`` "forward-mode": the numbers are the same.
 
-    Raises TypeError: something else than Tensors. RuntimeError: see ``strict``, which goes not with ``vectorize``.
-    NotImplementedError: "forward-mode" without ``vectorize``.
+    Raises TypeError: something else than Tensors. NotImplementedError: ``strict``; "forward-mode" without
+    ``vectorize``.
     """
     return _jacobian("jacobian", func, inputs, create_graph, strict, vectorize, strategy)
 
@@ -103,11 +91,6 @@ def _jacobian(
         raise AssertionError(f'Expected strategy to be either "forward-mode" or "reverse-mode", not {strategy!r}')
     if strategy == "forward-mode" and not vectorize:
         raise NotImplementedError('strategy="forward-mode" is only implemented for `vectorize=True`')
-    if strict and vectorize:
-        raise RuntimeError(
-            f"{name}: `strict=True` and `vectorized=True` are not supported together. Please either set "
-            "`strict=False` or `vectorize=False`."
-        )
     with enable_grad():
         call = _Call(name, func, inputs, create_graph, strict)
         blocks = tuple(call.result(call.rows(number), call.several) for number in range(len(call.outputs)))
@@ -136,8 +119,7 @@ def _hessian_product(name: str, func: Function, inputs: Any, v: Any, create_grap
     with enable_grad():
         call = _Call(name, func, inputs, create_graph, strict)
         vectors = _vectors(name, v, call.inputs, call.several, _INPUT)
-        product = pull(call.slopes(), call.inputs, vectors, create_graph)
-        product = call.filled(product, call.inputs, f"{_UNUSED_TWICE}.")
+        product = filled(pull(call.slopes(), call.inputs, vectors, create_graph), call.inputs)
     return call.result(call.outputs, False), call.result(product, call.several)
 
 
@@ -146,29 +128,14 @@ class _Call:
     ``many`` say whether these are tuples."""
 
     def __init__(self, name: str, func: Function, inputs: Any, create: bool, strict: bool) -> None:
-        self.name, self.create, self.strict = name, create, strict
+        if strict:
+            raise NotImplementedError(f"{name}: strict=True is not supported; an input without effect has zeros")
+        self.name, self.create = name, create
         points, self.several = _as_tuple(inputs, "inputs", name)
         self.inputs = tuple(
             apply(clone, (p,)) if create and p.requires_grad else p.detach().requires_grad_() for p in points
         )
         self.outputs, self.many = _as_tuple(func(*self.inputs), "outputs of the user-provided function", name)
-        self.refuse_constant(self.outputs, _CONSTANT)
-
-    def refuse_constant(self, values: Variables, text: str) -> None:
-        """If ``strict``, raise an error with ``text`` for a value that depends on nothing."""
-        for i, value in enumerate(values):
-            if self.strict and (value is None or not value.requires_grad):
-                raise RuntimeError(text.format(i))
-
-    def filled(self, gradients: Variables, like: Variables, unused: str = _UNUSED, again: bool = True) -> Variables:
-        """Gradients with zeros for None. ``strict`` refuses None with the text ``unused``, if it is not empty, and
-        what cannot be differentiated ``again``."""
-        for i, gradient in enumerate(gradients):
-            if self.strict and unused and gradient is None:
-                raise RuntimeError(unused.format(i))
-        if self.create and again:
-            self.refuse_constant(gradients, f"{_UNUSED_TWICE} when create_graph=True.")
-        return filled(gradients, like)
 
     def slopes(self) -> Variables:
         """The differentiable gradients of the output, which must be a single number."""
@@ -178,21 +145,13 @@ class _Call:
             raise RuntimeError(
                 f"The Tensor returned by the function given to {self.name} should contain a single element"
             )
-        slopes = self.filled(pull(self.outputs, self.inputs, None, True), self.inputs, again=False)
-        self.refuse_constant(slopes, _LINEAR)
-        return slopes
+        return filled(pull(self.outputs, self.inputs, None, True), self.inputs)
 
     def rows(self, number: int) -> Variables:
-        """All derivatives of one of the outputs."""
-        output, unused = self.outputs[number], _UNUSED.replace("The output", f"Output {number}")
-
-        def pull_one(vector: Any) -> Variables:
-            return self.filled(pull((output,), self.inputs, (vector,), self.create), self.inputs, unused)
-
-        return rows(output, self.inputs, pull_one)
+        output = self.outputs[number]
+        return rows(output, self.inputs, lambda v: filled(pull((output,), self.inputs, (v,), self.create), self.inputs))
 
     def result(self, values: Variables, several: bool) -> Any:
-        """Values, without their history unless it is wanted; one or a tuple."""
         results = values if self.create else tuple(v.detach() for v in values)
         return results if several else results[0]
 

@@ -1,5 +1,4 @@
-"""``torch.autograd.graph``: edges, hooks on several gradients, and the tensors that nodes keep, in a program's own form
-or safe from changes in place.
+"""``torch.autograd.graph``: edges, and the tensors that nodes keep, in a program's own form.
 
 What nodes keep is changed by observers of the tape, so that a node costs nothing more while there is none.
 """
@@ -7,18 +6,16 @@ What nodes keep is changed by observers of the tape, so that a node costs nothin
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
-from typing import Any, Literal, NamedTuple
-from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
+from typing import Any, NamedTuple
 
 from ..autograd.graph import AccumulateGrad, end_of
-from ..autograd.mode import at_end, no_grad, state
-from ..autograd.observer import Observer, attach, detach, observed
+from ..autograd.mode import at_end, no_grad
+from ..autograd.observer import Observer, attach, detach
 from ..autograd.origin import note_change
 from ..autograd.tape import Lost, Node, Variable, record, wrap
-from ..autograd.walk import Walk, nodes_behind
 from ..backend import ARRAY_TYPES, xp
 from ..ops.elementwise import clone
 from ..ops.op import Op, watch
@@ -65,56 +62,6 @@ def increment_version(tensor: Variable | Iterable[Variable]) -> None:
     """Note a change that autograd does not see, so that a backward pass which needs the old values raises an error."""
     for one in (tensor,) if isinstance(tensor, Variable) else tensor:
         note_change(one._changes, "increment_version", "increment_version()")
-
-
-class _Handles(ExitStack):
-    """The handles of several hooks, as one."""
-
-    remove = ExitStack.close
-
-
-def _reached(walk: Walk) -> set[Any]:
-    """The nodes and leaves that a walk passes."""
-    if walk.useful is not None:
-        return set(walk.useful)
-    nodes = nodes_behind(walk.roots)
-    return {*nodes, *walk.roots, *(edge[0] for node in nodes for edge in node.edges)}
-
-
-def register_multi_grad_hook(
-    tensors: Sequence[Any], fn: Callable[..., None], *, mode: Literal["all", "any"] = "all"
-) -> _Handles:
-    """Call a function once for each backward pass, when the gradients of several tensors have arrived: in mode "all"
-    with the list of the gradients, None for tensors that the pass does not reach; in mode "any" with the gradient that
-    arrives first. Returns a handle: ``remove()``, or the end of a ``with`` block, takes the hook away.
-
-    Raises ValueError: another mode. RuntimeError: a tensor requires no gradient.
-
-    >>> a, b = (mg.ones(1, requires_grad=True) for _ in range(2))
-    >>> with mg.autograd.graph.register_multi_grad_hook([a, b], lambda grads: print(len(grads))):
-    ...     (a * b).sum().backward()
-    2
-    """
-    if mode not in ("all", "any"):
-        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
-    sources = [tensor if (node := tensor._source()[0]) is None else node for tensor in tensors]
-    walks: WeakKeyDictionary[Any, tuple[dict[int, Any], int]] = WeakKeyDictionary()
-
-    def hook(place: int, gradient: Any) -> None:
-        if state.walk not in walks:
-            reached = _reached(state.walk) if mode == "all" else ()
-            walks[state.walk] = {}, sum(source in reached for source in sources)
-            if mode == "any":
-                fn(gradient)
-        gradients, count = walks[state.walk]
-        gradients[place] = gradient
-        if mode == "all" and len(gradients) == count:
-            fn([gradients.get(i) for i in range(len(sources))])
-
-    handles = _Handles()
-    for i, tensor in enumerate(tensors):
-        handles.callback(tensor.register_hook(partial(hook, i)).remove)
-    return handles
 
 
 # What nodes keep ----------------------------------------------------------------------------------------------
@@ -167,7 +114,7 @@ def pack(node: Node, hooks: saved_tensors_hooks, chosen: int | None = None) -> N
     packed = node.saved if isinstance(node.saved, Packed) else Packed(node)
     whole, hand = chosen is None, partial(_Handed, hooks)
     places = [i for i, v in enumerate(packed.saved) if isinstance(v, (Variable, _Result, _Handed))]
-    places += [-1] * _results_kept(node)
+    places += [-1] * (0 if node.out is None else len(node.out) if isinstance(node.out, tuple) else 1)
     for i, value in enumerate(packed.saved):
         if isinstance(value, (Variable, _Result)) and chosen in (None, i):
             packed.saved[i] = hand(value)
@@ -194,7 +141,6 @@ class Packed(Lost):
         node.saved, node.out, node.residual = saved, out, residual
 
     def used(self, node: Node) -> None:
-        """Drop the unpacked values."""
         node.saved, node.out, node.residual = self, self.out, self.residual
 
 
@@ -204,7 +150,10 @@ class _Handed:
     def __init__(self, hooks: saved_tensors_hooks, value: Any) -> None:
         self._hooks = hooks
         self._slot = value.slot if isinstance(value, _Result) else None
-        self._history = history_of(value) if isinstance(value, Variable) else None
+        self._history: Any = None  # the node, the number of its result, whether it needs a gradient, and such a leaf
+        if isinstance(value, Variable):
+            node, slot = value._source()
+            self._history = node, slot, value._needs, value if node is None and value._needs else None
         tensor = value if isinstance(value, Variable) else wrap(getattr(value, "array", value))
         before = tensor._changes[0]
         with no_grad():
@@ -213,7 +162,6 @@ class _Handed:
             raise RuntimeError("A saved tensor pack hook is modifying its input in place: work on a copy")
 
     def unpacked(self) -> Any:
-        """What was packed, with another array."""
         tensor = self._hooks.unpack_hook(self._kept)
         if not isinstance(tensor, Variable):
             kind = type(tensor).__name__
@@ -221,7 +169,14 @@ class _Handed:
         array = tensor.array
         if self._slot is not None:
             return _Result(array, [0, None], self._slot)
-        return array if self._history is None else stand_in(array, self._history)
+        if self._history is None:
+            return array
+        node, slot, needs, leaf = self._history
+        if leaf is not None:
+            return record(clone, (leaf,), 1, array)
+        result = wrap(array)
+        result._node, result._slot, result._needs = node, slot, needs
+        return result
 
 
 def _mapped(value: Any, function: Callable[[Any], Any], kinds: Any = tuple(ARRAY_TYPES)) -> Any:
@@ -231,22 +186,6 @@ def _mapped(value: Any, function: Callable[[Any], Any], kinds: Any = tuple(ARRAY
     if value.__class__ in (tuple, list):
         return value.__class__(_mapped(part, function, kinds) for part in value)
     return value
-
-
-def history_of(tensor: Any) -> tuple[Any, int, bool, Any]:
-    """The node, the number of its result, whether the tensor needs a gradient, and, of a leaf that does, the leaf."""
-    node, slot = tensor._source()
-    return node, slot, tensor._needs, tensor if node is None and tensor._needs else None
-
-
-def stand_in(array: Any, history: tuple[Any, int, bool, Any]) -> Any:
-    """A tensor around another array with that history."""
-    node, slot, needs, leaf = history
-    if leaf is not None:
-        return record(clone, (leaf,), 1, array)
-    tensor = wrap(array)
-    tensor._node, tensor._slot, tensor._needs = node, slot, needs
-    return tensor
 
 
 class SavedTensor:
@@ -296,66 +235,3 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     with at_end(setattr, _refused, "reason", _refused.reason) as end, end:
         _refused.reason = error_message
         yield
-
-
-def _saved_tensors_hooks_is_enabled() -> bool:
-    """Whether ``saved_tensors_hooks`` may be entered."""
-    return _refused.reason is None
-
-
-class MutationContext(Observer):
-    """The result of ``allow_mutation_on_saved_tensors``. ``cloned`` are the copies that nodes keep now."""
-
-    def __init__(self) -> None:
-        self.cloned: WeakValueDictionary[int, Any] = WeakValueDictionary()
-        self._keepers: dict[int, tuple[list[Any], WeakSet[Node]]] = {}  # by version counter, the nodes that watch it
-
-    def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
-        """Note the tensors that a new node keeps."""
-        if node is not None:
-            for version, _ in node.versions:
-                self._keepers.setdefault(id(version), (version, WeakSet()))[1].add(node)
-
-    def changing(self, tensor: Any) -> None:
-        """Give a copy to the nodes that keep a tensor, or a view of its memory."""
-        version, nodes = self._keepers.pop(id(tensor._changes), (None, ()))
-        copies: dict[Any, Any] = {}
-        for node in nodes:
-            saved = node.saved  # a Function's context holds this very list
-            if not isinstance(saved, list):
-                continue
-            for i, value in enumerate(saved):
-                if isinstance(value, _Result) and value.version is version:
-                    value.array, value.version = value.array.copy(), [0, None]
-                elif isinstance(value, Variable) and value._changes is version:
-                    if value not in copies:
-                        copies[value] = stand_in(value.array.copy(), history_of(value))
-                        self.cloned[id(copies[value])] = copies[value]
-                    saved[i] = copies[value]
-            if any(v is version for v, _ in node.versions[len(node.versions) - _results_kept(node) :]):
-                node.out = _mapped(node.out, lambda array: array.copy())
-            node.versions = [([0, None], 0) if v is version else (v, at) for v, at in node.versions]
-
-
-def _results_kept(node: Node) -> int:
-    return 0 if node.out is None else len(node.out) if isinstance(node.out, tuple) else 1
-
-
-@contextmanager
-def allow_mutation_on_saved_tensors() -> Iterator[MutationContext]:
-    """Within it, tensors that a graph keeps may be changed in place: the graph then keeps a copy. Raises RuntimeError:
-    one within another.
-
-    >>> x = mg.ones(2, requires_grad=True).clone()
-    >>> with mg.autograd.graph.allow_mutation_on_saved_tensors():
-    ...     y = (x * x).sum()
-    ...     _ = x.zero_()
-    >>> y.grad_fn.next_functions[0][0]._saved_self
-    tensor([1., 1.], grad_fn=<CloneBackward0>)
-    """
-    if any(isinstance(o, MutationContext) for o in watch.observers):
-        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
-    context = MutationContext()
-    with observed(context):
-        yield context
-    context.cloned.clear()

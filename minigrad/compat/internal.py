@@ -160,7 +160,6 @@ class _DecoratorContextManager(ContextDecorator):
         return self.clone()
 
     def clone(self) -> Any:
-        """Another such context."""
         return type(self)()
 
 
@@ -176,8 +175,6 @@ class TracerWarning(Warning):
 
 
 class _AnyTensor(type):
-    """``isinstance(x, Variable)`` is True of every tensor."""
-
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, Tensor)
 

@@ -163,7 +163,6 @@ class _Lazy(LazyModuleMixin, Layer):
             self.register_parameter(name, None if shape is None else UninitializedParameter(True, device, dtype))
 
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
-        """Draw the parameters that an input needs."""
         width = int(input.shape[self._axis])
         if self.has_uninitialized_params():
             tensors = [t for t in (*self._parameters.values(), *self._buffers.values()) if t is not None]
@@ -187,7 +186,6 @@ class _LazyConv(_Lazy, becomes=Conv1d, width="in_channels"):
     kernel_size: tuple[int, ...]
 
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
-        """Draw the parameters that an input needs."""
         n = len(self.kernel_size)
         if input.ndim not in (n + 1, n + 2):
             expected = f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {type(self).__name__}"
@@ -196,7 +194,6 @@ class _LazyConv(_Lazy, becomes=Conv1d, width="in_channels"):
 
 
 def _lazy(base: Any, layer: Any, **constants: Any) -> Any:
-    """The lazy class of a layer."""
     first = next(iter(inspect.signature(layer).parameters))
     words = {"__doc__": f"``{layer.__name__}({first}, ...)`` with as many channels as its first input."}
     return type(f"Lazy{layer.__name__}", (base, layer), {**words, "__module__": __name__}, becomes=layer, **constants)

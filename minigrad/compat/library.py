@@ -140,8 +140,6 @@ def custom_op(
 
 
 def _by_name(method: str) -> Callable[..., Any]:
-    """A method of operators, as a function of an operator, or of its name."""
-
     def register(op: Any, /, *args: Any, lib: Any = None, **options: Any) -> Any:
         return getattr(_op(op), method)(*args, **options)
 

@@ -14,7 +14,7 @@ from ..functions.reduction import norm as _norm
 from ..tensor import Tensor
 from .functions import decompositions as factors
 from .functions import equations, products, return_types
-from .ops.lapack import LinAlgError as LinAlgError
+from .ops.decompositions import LinAlgError as LinAlgError
 
 det, inv, inv_ex = equations.det, equations.inverse, equations.inv_ex
 pinv, matrix_rank, lstsq = equations.pinv, equations.matrix_rank, equations.lstsq

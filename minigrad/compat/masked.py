@@ -23,7 +23,6 @@ Mask = Tensor | None
 
 
 def _filled(input: Tensor, mask: Mask, value: Any) -> Tensor:
-    """The input with a value where the mask is False."""
     return input if mask is None else pointwise.where(_spread(input, mask), input, value)
 
 
@@ -36,7 +35,6 @@ def _spread(input: Tensor, mask: Tensor) -> Tensor:
 
 
 def _as(result: Tensor, dtype: Any, input: Tensor) -> Tensor:
-    """A result in a dtype, by default the input's."""
     return result.to(input.dtype if dtype is None else dtype)
 
 
@@ -98,7 +96,6 @@ def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any =
 
 
 def _count(input: Tensor, dim: Dims, keepdim: bool, mask: Mask) -> Tensor:
-    """How many elements under the mask go into each result."""
     counted = pointwise.eq(input.detach(), input.detach()) | True if mask is None else _spread(input, mask)
     return reduction.sum(counted, dim, keepdim)
 

@@ -117,7 +117,7 @@ torch | compat.functions: | aminmax bartlett_window bincount blackman_window buc
 torch | compat.internal: | ScriptModule _assert _check _check_tensor_all
     _check_tensor_all_with _check_with _shape_as_tensor from_dlpack get_device_module
 torch | compat.linalg: | matrix_rank
-torch | compat.native: | _chunk_cat _grouped_mm=grouped_mm _softmax_backward_data constant_pad_nd grid_sampler
+torch | compat.native: | _grouped_mm=grouped_mm _softmax_backward_data constant_pad_nd grid_sampler
     grid_sampler_2d=grid_sampler grid_sampler_3d=grid_sampler group_norm layer_norm native_batch_norm native_group_norm
     native_layer_norm
 torch | compat.nn.functional: | affine_grid_generator=affine_grid
@@ -143,7 +143,7 @@ torch._C | backend.random: | Generator
 torch._C | compat.overrides: | DisableTorchFunction DisableTorchFunctionSubclass _is_torch_function_enabled
     _is_torch_function_mode_enabled _len_torch_function_stack
 torch._C | tensor: | TensorBase=Tensor _TensorBase=Tensor
-torch._C._autograd | compat.graph: | SavedTensor _saved_tensors_hooks_is_enabled
+torch._C._autograd | compat.graph: | SavedTensor
 torch._C._functions | autograd.graph: | AccumulateGrad
 torch._tensor_str | functions.printing: | PRINT_OPTS=options _tensor_str=values_text
 torch.accelerator | compat.internal: | current_accelerator
@@ -155,8 +155,8 @@ torch.autograd | compat.function: | Function
 torch.autograd | compat.graph: | SavedTensor
 torch.autograd | utils.gradcheck: | GradcheckError gradcheck gradgradcheck
 torch.autograd torch.autograd.variable | compat.internal: | Variable
-torch.autograd.graph | compat.graph: | GradientEdge allow_mutation_on_saved_tensors disable_saved_tensors_hooks
-    get_gradient_edge increment_version register_multi_grad_hook save_on_cpu saved_tensors_hooks
+torch.autograd.graph | compat.graph: | GradientEdge disable_saved_tensors_hooks get_gradient_edge
+    increment_version save_on_cpu saved_tensors_hooks
 torch.cpu.amp | compat.amp: | GradScaler=CpuGradScaler
 torch.cpu.amp | compat.autocast: | autocast=CpuAutocast
 torch.cuda | compat.internal: | OutOfMemoryError
@@ -409,7 +409,6 @@ def _torch_path(place: str) -> str:
 
 
 def _torch_name(place: str, name: str) -> str:
-    """PyTorch's path for something in a module of minigrad, without "torch."."""
     return ".".join(part for part in (_torch_path(place), name) if part)
 
 

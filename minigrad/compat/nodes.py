@@ -31,7 +31,6 @@ def _has_dim(node: Node) -> bool:
 
 
 def _ndim(node: Node, place: int) -> int:
-    """The number of axes of an argument that is a tensor."""
     if place in node.plan.inputs:
         return len(node.edges[node.plan.inputs.index(place)][2])
     return len(getattr(_others(node).get(place), "shape", ()))
@@ -136,7 +135,6 @@ def of_node(node: Any, name: str) -> Any:
 
 
 def _saved(node: Node, name: str) -> Any:
-    """A value that a node keeps, by PyTorch's name for it."""
     place, value = _place(node, name)
     if place is None:
         return value
@@ -178,7 +176,6 @@ class Around:
         self.last: dict[int, Callable[..., Any]] = {}
 
     def before(self, node: Node, sums: dict[int, list[Any]]) -> None:
-        """Let the first hooks see and replace the gradients that have arrived at a node."""
         arrived = _arrived(node, sums)
         for slot, gradient in enumerate(self.run_first(arrived)):
             if gradient is not arrived[slot]:
@@ -186,13 +183,11 @@ class Around:
                 sums[slot] = [_like(gradient, next(iter(sums.values()))[0]), False]
 
     def run_first(self, arrived: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The gradients that have arrived, as the first hooks change them."""
         for hook in list(self.first.values()):
             arrived = _replaced(hook(arrived), arrived)
         return arrived
 
     def after(self, node: Node, sums: dict[int, list[Any]], gradients: Any) -> list[Any]:
-        """Let the last hooks see and replace the gradients of a node's inputs."""
         places = inputs_of(node)
         arrived, like = _arrived(node, sums), next(iter(sums.values()))[0]
         passed = tuple(None if i is None or gradients[i] is None else shown(gradients[i]) for i in places)

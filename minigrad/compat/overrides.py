@@ -293,7 +293,6 @@ _ANNOUNCED, _BORDER = names.zeros.__code__, functional.linear.__code__
 
 
 def asking(public: Any) -> _Asking:
-    """The object that runs in the place of a public function."""
     return _askings.get(public) or _askings.setdefault(public, _Asking(public))
 
 

@@ -160,8 +160,6 @@ class _ByAmount(BasePruningMethod):
 
 
 class _Elements(_ByAmount):
-    """Prunes the elements with the lowest scores."""
-
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         number = self._number(t.nelement())
         mask = default_mask.clone(memory_format=contiguous_format)
@@ -183,8 +181,6 @@ class L1Unstructured(_Elements):
 
 
 class _Slices(_ByAmount):
-    """Prunes the slices of one axis with the lowest scores."""
-
     PRUNING_TYPE = "structured"
 
     def __init__(self, amount: float, dim: int = -1) -> None:
@@ -294,6 +290,5 @@ def is_pruned(module: Module) -> bool:
 
 
 def _hook(module: Module, name: str) -> tuple[int, BasePruningMethod] | None:
-    """The hook that prunes a parameter, and its key."""
     hooks = ((key, hook) for key, hook in module._forward_pre_hooks.items() if isinstance(hook, BasePruningMethod))
     return next((pair for pair in hooks if pair[1]._tensor_name == name), None)

@@ -76,7 +76,6 @@ def _difference(actual: Any, expected: Any, compare: Callable[[Any, Any], str]) 
 def _tensor_difference(
     attributes: list[str], rtol: float | None, atol: float | None, equal_nan: bool, actual: Any, expected: Any
 ) -> str:
-    """What differs between two tensors or numbers."""
     if actual is None or expected is None or isinstance(actual, str) or isinstance(expected, str):
         return "" if actual == expected else f"{actual!r} is not {expected!r}"
     both = isinstance(actual, Tensor) and isinstance(expected, Tensor)

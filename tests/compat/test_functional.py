@@ -122,13 +122,8 @@ def test_numbers_and_empty_outputs() -> None:
 REFUSED = programs("""
 F.vjp(lambda a: a * 2, x); F.vjp(lambda a: a * 2, x, (x, x)); F.vjp(lambda a: a * 2, (x,), (x, x));
 F.vjp(lambda a: a * 2, [x]); F.vjp(lambda a: a * 2, (x, 3)); F.jvp(lambda a: 3, x, x); F.jvp(lambda a: [a], x, x);
-F.jvp(lambda a: a * 2, x); F.vjp(lambda a: y.sum(), x, strict=True); F.vjp(lambda a, b: a.sum(), (x, y), strict=True);
-F.vjp(lambda a: a.sum(), x.clone().requires_grad_(), create_graph=True, strict=True);
-F.jvp(lambda a, b: a * 2, (x, y), (x, y), strict=True); F.jacobian(lambda a: y, x, strict=True);
-F.jacobian(lambda a: a * 2, x.clone().requires_grad_(), True, True);
-F.jacobian(lambda a, b: (a * b, a.sum()), (x, y), strict=True); F.hessian(lambda a: a * a, x);
-F.hessian(lambda a: (a.sum(),), x); F.hvp(lambda a: a * a, x, x); F.vhp(lambda a: (a * a).sum(), x);
-F.hvp(lambda a, b: (a * a).sum(), (x, y), (x, y), strict=True)
+F.jvp(lambda a: a * 2, x); F.hessian(lambda a: a * a, x);
+F.hessian(lambda a: (a.sum(),), x); F.hvp(lambda a: a * a, x, x); F.vhp(lambda a: (a * a).sum(), x)
 """)
 
 
@@ -141,13 +136,8 @@ def test_errors_are_pytorchs(program: str) -> None:
 
 def test_other_errors() -> None:
     x = ours(Y)
-    for name in ("hvp", "vhp"):
-        with pytest.raises(RuntimeError, match="with respect to input 0 is independent of the input"):
-            getattr(functional, name)(lambda a: a.sum(), x, x, strict=True)
-    with pytest.raises(RuntimeError, match="with respect to input 0 is independent of the input"):
-        functional.hessian(lambda a: a.sum(), x, strict=True)
+    for name in ("hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"):
+        raises(NotImplementedError, "strict", lambda name=name: getattr(functional, name)(sum, x, strict=True))
     raises(RuntimeError, "v has invalid size", lambda: functional.vhp(lambda a: a.sum(), x, ours(X)))
     raises(AssertionError, "Expected strategy", lambda: functional.jacobian(lambda a: a, x, strategy="sideways"))
     raises(NotImplementedError, "forward-mode", lambda: functional.jacobian(lambda a: a, x, strategy="forward-mode"))
-    with pytest.raises(RuntimeError, match="not supported together"):
-        functional.jacobian(lambda a: a, x, strict=True, vectorize=True)

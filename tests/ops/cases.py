@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.compat.ops import determinants, special
+from minigrad.compat.ops import decompositions, special
 from minigrad.ops import activation as activations
 from minigrad.ops import (
     attention,
@@ -379,7 +379,7 @@ case("inverse", lambda t, x: t.linalg.inv(x + 3 * t.eye(3).to(x)), (2, 3, 3))
 case("det", lambda t, x: t.linalg.det(x + 2 * t.eye(3).to(x)), (2, 3, 3))
 case("slogdet", lambda t, x: t.slogdet(x + 2 * t.eye(3).to(x))[1], (3, 3))
 _torch = lambda t, x: t.stack([t.linalg.cross(x[:, i - 2], x[:, i - 1]) for i in range(3)], -1)
-case("adjugate", lambda t, x: determinants.adjugate(x), (2, 3, 3), theirs=_torch)
+case("adjugate", lambda t, x: decompositions.adjugate(x), (2, 3, 3), theirs=_torch)
 case("solve", lambda t, a, b: t.linalg.solve(a + 3 * t.eye(3).to(a), b), (3, 3), (3, 2))
 case("cholesky", lambda t, x: t.linalg.cholesky(x @ x.mT + t.eye(3).to(x)), (2, 3, 3))
 for _upper in (False, True):

@@ -8,7 +8,7 @@ const PAGES = [
 const PROGRAMS = [
   [/graph\.(svg|pdf)"|third\.svg"|\.graphviz\(|make_dot\(|snapshots=/, "Graphviz"],
   [/\.(pdf|png)"/, "the package vl-convert-python"],
-  [/translation\.suited/, "the package tokenizers"],
+  [/import suited/, "the package tokenizers"],
   [/preset\("toy"\)|Translator\.load|\btranslator\./, "the package sacrebleu"],
 ];
 

@@ -98,11 +98,9 @@ class MixtureSameFamily(Distribution):
         return self._mean(components.variance) + self._mean((components.mean - self._one_more(self.mean)).pow(2))
 
     def _one_more(self, x: Tensor) -> Tensor:
-        """With an axis for the components."""
         return x.unsqueeze(-1 - len(self._event_shape))
 
     def _mean(self, values: Tensor) -> Tensor:
-        """Over the components."""
         axes = len(self._event_shape)
         probs = self.mixture_distribution.probs
         return (probs.reshape(*probs.shape, *(1,) * axes) * values).sum(-1 - axes)

@@ -197,7 +197,6 @@ class Distribution:
         raise NotImplementedError
 
     def _validate_sample(self, value: Tensor) -> None:
-        """Refuse a value that is no possible draw, or whose shape does not fit the parameters'."""
         if not self._validate_args:
             return
         if not isinstance(value, Tensor):

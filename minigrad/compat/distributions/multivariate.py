@@ -30,7 +30,6 @@ class _OfMatrix(Distribution):
     has_rsample = True
 
     def _only(self, *matrices: Tensor | None) -> tuple[str, Tensor]:
-        """The matrix that is not None, with its name."""
         arguments = [(name, x) for name, x in zip(self._MATRICES, matrices, strict=True) if x is not None]
         if len(arguments) != 1:
             raise ValueError(f"Exactly one of {' or '.join(self._MATRICES)} may be specified.")

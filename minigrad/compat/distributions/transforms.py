@@ -119,8 +119,6 @@ class Transform:
 
 
 class _InverseTransform(Transform):
-    """The inverse of a transform."""
-
     _values = ("inv",)
 
     def __init__(self, transform: Transform) -> None:

@@ -18,8 +18,7 @@ from ...functions.define import method, spelled
 from ...functions.pointwise import level
 from ...tensor import Tensor, apply, wrap
 from ..ops import decompositions as ops
-from ..ops import determinants
-from ..ops.lapack import LinAlgError, on_host
+from ..ops.decompositions import LinAlgError, on_host
 from . import return_types
 
 
@@ -90,13 +89,13 @@ def _zero_pivot(x: Array) -> int:
 @method
 def det(A: Tensor) -> Tensor:
     """The determinant of square matrices."""
-    return apply(determinants.det, (square(A, "det"),))
+    return apply(ops.det, (square(A, "det"),))
 
 
 @method
 def slogdet(A: Tensor) -> return_types.slogdet[Tensor]:
     """(sign, logarithm of the size) of the determinant."""
-    return return_types.slogdet(*apply(determinants.slogdet, (square(A, "slogdet"),)))
+    return return_types.slogdet(*apply(ops.slogdet, (square(A, "slogdet"),)))
 
 
 @method

@@ -25,8 +25,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class OneAxis(Protocol):
-    """A transform along one axis."""
-
     def __call__(self, input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor: ...
 
 
@@ -85,7 +83,6 @@ def ihfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = 
 
 
 def _over_one(function: Callable[..., Tensor]) -> OneAxis:
-    """A transform along one axis."""
     name = function.__name__[:-1]
 
     def over_one(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
@@ -101,8 +98,6 @@ def _over_one(function: Callable[..., Tensor]) -> OneAxis:
 
 
 def _over_two(function: Function) -> Function:
-    """A transform along the last two axes, where others are not named."""
-
     def over_two(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
         return function(input, s, dim, norm)
 
@@ -148,7 +143,6 @@ def ifftshift(input: Tensor, dim: Dims = None) -> Tensor:
 
 
 def _along(op: Op, input: Tensor, s: Sizes, dim: Dims, norm: str | None) -> Tensor:
-    """A transform along one axis after the other."""
     _inverse(norm)
     lengths, dims = _lengths(input, s, dim)
     wide = input if input.is_floating_point() or input.is_complex() else input.to(dt.get_default_dtype())

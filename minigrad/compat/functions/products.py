@@ -14,8 +14,8 @@ from ...functions.names import arange, dot, einsum, eye, matmul, randn, stack, w
 from ...functions.pointwise import level
 from ...tensor import Tensor, apply, wrap
 from ..ops import decompositions as ops
-from ..ops.lapack import on_host
-from . import decompositions, return_types
+from ..ops.decompositions import on_host
+from . import decompositions, return_types, special
 from .equations import matrices, square
 
 
@@ -211,6 +211,12 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
     if left:
         return decompositions.reflected(input, input2, input3, adjoint=transpose)
     return decompositions.reflected(input, input2, input3.mH, adjoint=not transpose).mH
+
+
+@method(free=False, in_place=True)
+def polygamma(input: Tensor, n: int) -> Tensor:
+    """The n-th derivative of ``digamma``: the function has its arguments in another order."""
+    return special.polygamma(n, input)
 
 
 # A few of many singular values, by random directions -------------------------------------------------------

@@ -17,7 +17,6 @@ Kind = TypeVar("Kind", bound=type)
 
 
 def _as(kind: Kind, name: str) -> Kind:
-    """A type with the elements of another."""
     return type(name, (kind,), {})  # type: ignore[return-value]
 
 

@@ -75,7 +75,6 @@ def _without_gradient(name: str, doc: str, kind: str, *order: int) -> Unary:
 
 
 def _of_orders(name: str, doc: str, kind: str) -> tuple[Unary, Unary]:
-    """The functions of order 0 and 1."""
     zeroth, first = (_without_gradient(f"{name}{n}", f"{doc} of order {n}", kind, n) for n in (0, 1))
     return zeroth, first
 
@@ -96,8 +95,6 @@ scaled_modified_bessel_k0, scaled_modified_bessel_k1 = _of_orders(
 
 
 class Polynomial(Protocol):
-    """A family of polynomials of one argument."""
-
     def __call__(self, input: Any, n: Any) -> Tensor: ...
 
 

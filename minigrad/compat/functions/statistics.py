@@ -22,7 +22,6 @@ from . import return_types
 
 
 def along_an_axis(function: Function) -> Function:
-    """Define a method that compares elements along an axis."""
     return method(ordered(scalars_as_vectors(function)))
 
 

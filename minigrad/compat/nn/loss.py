@@ -19,8 +19,6 @@ __all__ += ["PoissonNLLLoss", "SoftMarginLoss", "TripletMarginLoss", "TripletMar
 
 
 class _MarginLoss(_Loss, fields=True):
-    """The fields of losses with one margin."""
-
     margin: float = 0.0
     size_average: Flag = None
     reduce: Flag = None
@@ -69,8 +67,6 @@ class MultiLabelSoftMarginLoss(_UsualWeightedLoss, function=F.multilabel_soft_ma
 
 
 class _TripletLoss(_Loss):
-    """A loss whose margin must be positive."""
-
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.margin <= 0:

@@ -1,4 +1,4 @@
-"""Inverses, equations and decompositions of matrices, in the last two axes.
+"""Inverses, determinants, equations and decompositions of matrices, in the last two axes.
 
 They are computed on the CPU, by the LAPACK that NumPy brings. What NumPy does not offer of it (triangular equations,
 LU) is written here, for all matrices of a batch at once.
@@ -7,19 +7,73 @@ LU) is written here, for all matrices of a batch at once.
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from ...backend import xp
+from ...backend import holds, xp
 from ...backend.dtype import Array
+from ...backend.registry import of
 from ...ops.complex import IN_PLACE_OF, conj
+from ...ops.complex import complex as as_pair
+from ...ops.complex import imag as imaginary_part
 from ...ops.complex import real as real_part
+from ...ops.indexing import getitem, put_back
 from ...ops.joining import concatenate
 from ...ops.linear import matmul
 from ...ops.op import bare, op
+from ...ops.reduction import sum as sum_over
 from ...ops.shape import diagonal, diagonal_scatter, transpose, tril, triu, unsqueeze
-from .lapack import on_cpu, on_host
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class LinAlgError(RuntimeError):
+    """LAPACK's: a matrix is singular, or not positive definite, or the algorithm did not converge."""
+
+
+def on_host(function: Any, *arrays: Array) -> Any:
+    """A function of NumPy's on arrays of any backend; float16 is computed in float32.
+
+    Integers among the results keep their dtype; floats get that of the arrays, or its real or complex counterpart (of
+    arrays of integers they keep theirs, too). Errors of LAPACK are raised as LinAlgError.
+    """
+    backend = of(arrays[0])
+    get = _stand_in if backend.device_type == "meta" else backend.to_numpy
+    host = [get(a) for a in arrays]
+    kind = np.result_type(*(a for a in host if a.dtype.kind in "fc")) if host[0].dtype.kind in "fc" else host[0].dtype
+    try:
+        results = function(*(a.astype(np.float32) if a.dtype == np.float16 else a for a in host))
+    except np.linalg.LinAlgError as error:
+        raise LinAlgError(f"linalg: {error}") from error
+    device, moved = backend.device_of(arrays[0]), []
+    for part in map(np.asarray, results if isinstance(results, tuple) else (results,)):
+        if part.dtype.kind in "fc" and kind.kind in "fc":
+            real = np.finfo(kind).dtype
+            part = part.astype(np.result_type(real, np.complex64) if part.dtype.kind == "c" else real, copy=False)
+        moved.append(backend.asarray(part, device))
+    return tuple(moved) if isinstance(results, tuple) else moved[0]
+
+
+def on_cpu(function: Function) -> Function:
+    """Let a function of NumPy arrays, its first arguments of type Array, take those of any backend: see ``on_host``."""
+    arrays = list(function.__annotations__.values())[:-1].count("Array")
+
+    @wraps(function)
+    def on_any(*args: Any) -> Any:
+        return on_host(lambda *host: function(*host, *args[arrays:]), *args[:arrays])
+
+    return on_any  # type: ignore[return-value]
+
+
+def _stand_in(x: Array) -> Array:
+    """For a matrix without elements one that every algorithm takes."""
+    return np.broadcast_to(np.eye(*x.shape[-2:], dtype=x.dtype) if x.ndim > 1 else np.ones((), x.dtype), x.shape)
+
+
+# Parts of the rules ---------------------------------------------------------------------------------------
 
 
 def adjoint(x: Array) -> Array:
@@ -28,17 +82,14 @@ def adjoint(x: Array) -> Array:
 
 
 def conjugate(x: Array) -> Array:
-    """conj(x) of complex x, x itself of real."""
     return conj(x) if bare(x).dtype.kind == "c" else x
 
 
 def _diag(x: Array) -> Array:
-    """Matrices with x on the diagonal."""
     return diagonal_scatter(x, (*x.shape, x.shape[-1]), 0, -2, -1)
 
 
 def _off_diagonal(x: Array) -> Array:
-    """x with zeros on the diagonal."""
     return x - _diag(diagonal(x, 0, -2, -1))
 
 
@@ -154,6 +205,67 @@ def _pinv_slope(g: Array, x: Array, out: Array) -> Array:
     pushed = matmul(k, back)
     inside = matmul(matmul(back, out), gh - matmul(k, x))
     return pushed - adjoint(matmul(out, k)) - matmul(matmul(x, out), pushed) + inside
+
+
+# Determinants, whose gradients singular matrices have, too: by the adjugate, which needs no inverse -----------
+
+
+@op("dx = g adj(x)ᴴ", x=lambda g, x: one_matrix(g) * adjoint(adjugate(x)))
+def det(x: Array) -> Array:
+    """|x| of square matrices"""
+    return on_host(np.linalg.det, x)
+
+
+@op(
+    "dx = conj(|x|) (tr(g x⁻¹ᴴ) x⁻ᴴ − x⁻ᴴ g x⁻ᴴ), of a singular x by the adjugates of its minors",
+    x=lambda g, x: _adjugate_slope(g, x),
+)
+@on_cpu
+def adjugate(x: Array) -> Array:
+    """|x| x⁻¹ of square matrices, singular ones too: yⱼᵢ is (−1)ⁱ⁺ʲ |x without row i and column j|"""
+    with np.errstate(all="ignore"):
+        size = np.linalg.det(x)[..., None, None]
+        regular = np.where(size == 0, np.eye(x.shape[-1], dtype=x.dtype), x)
+        out = size * np.linalg.inv(regular)  # from one LU, so their errors near a singular matrix cancel
+    lost = ((size[..., 0, 0] == 0) | ~np.isfinite(out).all((-2, -1))) & np.isfinite(x).all((-2, -1))
+    if lost.any():  # |x| x⁻¹ = |u| |vᴴ| v diag(Π sⱼ over j ≠ i) uᴴ of x = u diag(s) vᴴ
+        u, s, vh = np.linalg.svd(x[lost])
+        others = np.where(np.eye(s.shape[-1], dtype=bool), 1, s[..., None, :]).prod(-1)
+        others = (others * (np.linalg.det(u) * np.linalg.det(vh))[..., None])[..., None, :]
+        out[lost] = (np.swapaxes(vh, -1, -2).conj() * others) @ np.swapaxes(u, -1, -2).conj()
+    return out
+
+
+@on_cpu
+def _are_ill(x: Array) -> Array:
+    """Which matrices are singular, or so near it that half of the digits are lost."""
+    condition = np.linalg.cond(x, 1) if x.size else np.ones(x.shape[:-2])
+    return (condition > np.finfo(x.dtype).eps ** -0.5) | (np.linalg.det(x) == 0)
+
+
+def _adjugate_slope(g: Array, x: Array) -> Array:
+    """By the inverse, or in n² minors: these are right in all orders, however many of the singular values are 0."""
+    if not holds(_are_ill(bare(x))):
+        over = adjoint(inverse(x))
+        trace = sum_over(g * transpose(over, -1, -2), (-2, -1), False)
+        return one_matrix(conjugate(det(x))) * (one_matrix(trace) * over - matmul(over, matmul(g, over)))
+    m, n, dtype = xp(bare(x)), x.shape[-1], bare(x).dtype
+    row, kept = m.arange(n)[:, None], m.arange(n - 1)[None]
+    kept = kept + (kept >= row)  # in line i all but i
+    index = (..., kept[:, None, :, None], kept[None, :, None, :])
+    weights = transpose(g, -1, -2) * (1 - 2 * ((row + row.T) % 2)).astype(dtype)
+    return put_back(one_matrix(weights) * adjoint(adjugate(getitem(x, index))), x.shape, index)
+
+
+@op("dx = (g₁ − i Im(conj(g₀) y₀)) x⁻ᴴ", x=lambda g, x, out: one_matrix(_log_slope(g, out)) * adjoint(inverse(x)))
+def slogdet(x: Array) -> tuple[Array, Array]:
+    """The sign of |x| (of complex numbers, |x| / abs |x|) and the logarithm of its size"""
+    return on_host(lambda a: tuple(np.linalg.slogdet(a)), x)
+
+
+def _log_slope(g: tuple[Array, Array], out: tuple[Array, Array]) -> Array:
+    """The gradient of log |x|, whose imaginary part is the angle of the sign."""
+    return g[1] if bare(g[0]).dtype.kind != "c" else as_pair(g[1], -imaginary_part(conj(g[0]) * out[0]))
 
 
 # Decompositions --------------------------------------------------------------------------------------------
@@ -366,6 +478,6 @@ def _exp_slope(g: Array, xh: Array) -> Array:
     return matrix_exp(blocks)[..., :n, n:]
 
 
-_EQUATIONS = (inverse, solve, solve_triangular, cholesky_solve, pinv, matrix_exp)
+_EQUATIONS = (det, slogdet, adjugate, inverse, solve, solve_triangular, cholesky_solve, pinv, matrix_exp)
 _FACTORS = (cholesky, svd, eigh, eig, qr, lu_factor)
 IN_PLACE_OF.update({known: known for known in _EQUATIONS + _FACTORS})

@@ -10,8 +10,7 @@ import numpy as np
 from ...backend.dtype import Array
 from ...ops.complex import IN_PLACE_OF
 from ...ops.op import op
-from .decompositions import conjugate, pivot_size
-from .lapack import on_cpu
+from .decompositions import conjugate, on_cpu, pivot_size
 
 _GROWTH = (1 + math.sqrt(17)) / 8  # a diagonal element this much smaller than its column is no pivot
 

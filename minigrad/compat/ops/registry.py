@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 from ...ops.registry import REGISTRY as REGISTRY
-from . import decompositions, determinants, fourier, indefinite, special  # noqa: F401 (each registers its ops)
+from . import decompositions, fourier, indefinite, special  # noqa: F401 (each registers its ops)

@@ -21,8 +21,6 @@ FLATTER = 0.9  # the slope is to be at most this part of the first one
 
 
 class Point(NamedTuple):
-    """A place on the line."""
-
     t: float  # how far along the direction
     f: float  # the loss there
     gradient: Array
@@ -102,7 +100,6 @@ class LBFGS(Optimizer):
         return loss, lib.concatenate([parts(a).reshape(-1) for a in flat])
 
     def _move(self, closure: Callable[[], Any], state: State, now: Point, t: float, d: Array, last: bool) -> Point:
-        """A step along d: the new point."""
         search, params = self.param_groups[0]["line_search_fn"], self.param_groups[0]["params"]
         start = [parts(p.array).copy() for p in params]
 

@@ -89,7 +89,6 @@ class CyclicLR(GroupScheduler):
 
 
 def check_strategy(strategy: str) -> None:
-    """Refuse another strategy than "cos" and "linear"."""
     if strategy not in ("cos", "linear"):
         raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {strategy}")
 

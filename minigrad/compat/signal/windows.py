@@ -122,8 +122,6 @@ def _cosines(M: int, a: Sequence[float], sym: bool) -> Array:
 
 
 def _of_cosines(name: str, doc: str, *a: float) -> Callable[..., Tensor]:
-    """A window of cosines with these coefficients."""
-
     def heights(M: int, *, sym: bool = True) -> Array:
         return _cosines(M, a, sym)
 

@@ -29,7 +29,6 @@ class _WeightNorm(Module):
         return weighted(weight_v, weight_g, self.dim)
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
-        """The norms and the direction of a weight."""
         return norm_except_dim(weight, 2, self.dim), weight
 
 

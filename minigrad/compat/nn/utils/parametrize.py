@@ -68,7 +68,6 @@ class ParametrizationList(ModuleList):
         return [getattr(self, f"original{i}") for i in range(self.ntensors)]
 
     def forward(self) -> Tensor:
-        """Compute the tensor."""
         first, *others = self
         out: Tensor = first(*self._originals())
         for module in others:

@@ -28,7 +28,6 @@ class WeightHook:
     compute: Callable[..., Tensor]  # (training, *tensors) -> the current weight
 
     def compute_weight(self, module: Module, training: bool = False) -> Tensor:
-        """The current weight."""
         return self.compute(training, *(getattr(module, self.name + suffix) for suffix in self.suffixes))
 
     def __call__(self, module: Module, inputs: Any) -> None:
@@ -62,7 +61,6 @@ class WeightHook:
 
     @classmethod
     def _find(cls, module: Module, name: str) -> int | None:
-        """The key of the hook for a weight, if it has one."""
         hooks = module._forward_pre_hooks.items()
         return next((key for key, hook in hooks if isinstance(hook, cls) and hook.name == name), None)
 
