@@ -202,7 +202,6 @@ def _written(array: Any, index: tuple[Any, ...]) -> Any:
 
 
 def _along(input: Tensor, dim: int, index: Any, name: str) -> tuple[int, Any]:
-    """An axis, and the index tensor along it, checked."""
     place, index = axis(dim, input.array.ndim), index_tensor(index, input.array, name)
     length = input.array.shape[place] if input.array.ndim else 1
     error = IndexError if name.startswith("index") else RuntimeError  # PyTorch's type in each case

@@ -309,7 +309,6 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 
 
 def _together(tensors: Sequence[Tensor], name: str) -> tuple[Tensor, ...]:
-    """Tensors for cat and stack, brought to one dtype."""
     listed = tuple(tensors)
     if not listed:
         kind = ValueError if name == "cat" else RuntimeError  # as in PyTorch

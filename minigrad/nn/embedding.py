@@ -48,7 +48,6 @@ class _Table(Layer):
             self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw new values."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             init.zeros_(self.weight.data[self.padding_idx])
@@ -196,7 +195,6 @@ class LearnedPositionalEncoding(_Added):
         self._add_parameters(device, dtype, weight=(self.max_len, self.d_model))
 
     def reset_parameters(self) -> None:
-        """Draw new values."""
         init.normal_(self.weight, std=0.02)
 
 

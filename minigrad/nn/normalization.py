@@ -26,7 +26,6 @@ class _Affine(Layer):
     """A norm with a weight, initially 1, and a bias, initially 0; either may be None."""
 
     def reset_parameters(self) -> None:
-        """Weight 1, bias 0."""
         for name, fill in (("weight", init.ones_), ("bias", init.zeros_)):
             parameter = self._parameters.get(name)
             if parameter is not None:

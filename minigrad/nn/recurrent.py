@@ -58,7 +58,6 @@ class _Recurrent(Layer):
     hidden_size: int
 
     def reset_parameters(self) -> None:
-        """Draw new values."""
         bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)

@@ -316,14 +316,6 @@ class Transformer(Module):
     ) -> Tensor:
         """``src`` (S, B, D) and ``tgt`` (T, B, D) -> (T, B, D). Masks as in the encoder and decoder blocks. Raises
         RuntimeError: widths or batches of ``src`` and ``tgt`` do not fit."""
-        self._check(src, tgt)
-        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
-        masks = {"tgt_mask": tgt_mask, "memory_mask": memory_mask}
-        padding = {"tgt_key_padding_mask": tgt_key_padding_mask, "memory_key_padding_mask": memory_key_padding_mask}
-        causal = {"tgt_is_causal": tgt_is_causal, "memory_is_causal": memory_is_causal}
-        return self.decoder(tgt, memory, **masks, **padding, **causal)
-
-    def _check(self, src: Tensor, tgt: Tensor) -> None:
         shapes, at = (tuple(src.shape), tuple(tgt.shape)), 0 if self.batch_first else 1
         problem = ""
         if len(shapes[0]) != len(shapes[1]) or (len(shapes[0]) == 3 and shapes[0][at] != shapes[1][at]):
@@ -332,6 +324,11 @@ class Transformer(Module):
             problem = f"feature number of src and tgt must be equal to d_model = {self.d_model}"
         if problem:
             raise RuntimeError(f"Transformer: the {problem}, but their shapes are {shapes}")
+        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
+        masks = {"tgt_mask": tgt_mask, "memory_mask": memory_mask}
+        padding = {"tgt_key_padding_mask": tgt_key_padding_mask, "memory_key_padding_mask": memory_key_padding_mask}
+        causal = {"tgt_is_causal": tgt_is_causal, "memory_is_causal": memory_is_causal}
+        return self.decoder(tgt, memory, **masks, **padding, **causal)
 
     generate_square_subsequent_mask = staticmethod(_generate_square_subsequent_mask)
 

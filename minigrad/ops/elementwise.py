@@ -446,7 +446,6 @@ def minimum(a: Array, b: Array) -> Array:
 
 
 def _shared(g: Array, a: Array, b: Array) -> Array:
-    """g, halved where both operands are equal."""
     return g * where(a == b, 0.5, 1.0)
 
 

@@ -39,7 +39,6 @@ class Watch(threading.local):
     observers: tuple[Any, ...] = ()
 
     def notify(self, event: str, *about: Any) -> list[Any]:
-        """Call a method of each observer."""
         return [getattr(observer, event)(*about) for observer in self.observers]
 
 
@@ -219,7 +218,6 @@ class Op:
         return self.formulas.get(name, "")
 
     def param(self, i: int) -> str:
-        """The name of argument ``i``."""
         return self.params[i] if i < self.arity else self.variadic
 
     def plan(self, mask: int, arity: int) -> Plan:

@@ -39,7 +39,6 @@ def _with_first(state: Array, new: Array) -> Array:
 
 
 def _outer(slopes: Array, inputs: Array) -> Array:
-    """The gradient of a weight, Σ daᵀ input over all steps."""
     return matmul(transpose(slopes, 0, 1), inputs)
 
 

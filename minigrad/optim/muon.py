@@ -98,7 +98,6 @@ class Muon(Optimizer):
         super().__init__(params, arguments(locals()))
 
     def add_param_group(self, param_group: Group) -> None:
-        """Add matrices with options of their own."""
         super().add_param_group(param_group)
         for p in param_group["params"] if param_group.get("muon", True) else ():
             if p.is_complex() or p.ndim != 2:

@@ -127,8 +127,6 @@ class Region(Observer):
 
 
 class _Recorded(Observer):
-    """Lists the nodes of a second run."""
-
     def __init__(self, nodes: list[tuple[Node, Node]]) -> None:
         self.nodes = nodes
 

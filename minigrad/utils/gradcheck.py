@@ -243,7 +243,6 @@ def _differences(func: Function, inputs: tuple[Any, ...], arrays: list[Any], us:
 
 
 def _by_elements(func: Function, inputs: tuple[Any, ...], array: Any, eps: float) -> list[list[Matrix]]:
-    """The differences for each element of an input's array."""
     differences = []
     for place in np.ndindex(array.shape):
         unit = np.zeros(array.shape, array.dtype)

@@ -52,7 +52,14 @@ def scaled_dot_product_attention(
     """
     if is_causal and attn_mask is not None:
         raise RuntimeError("scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
-    _check_attention(query, key, value, attn_mask)
+    same_dtype("scaled_dot_product_attention", query, key=key, value=value)
+    q, k, v = query.array.shape, key.array.shape, value.array.shape
+    if min(len(q), len(k), len(v)) < 2 or q[-1] != k[-1] or k[-2] != v[-2]:
+        expected = "query (..., T, Dh), key (..., S, Dh) and value (..., S, Dv)"
+        raise RuntimeError(f"scaled_dot_product_attention: {expected} do not fit: got {q}, {k} and {v}")
+    if attn_mask is not None and kind_of(attn_mask.array) not in "bf":
+        problem = f"Expected attn_mask dtype to be bool or float, but got {attn_mask.dtype}"
+        raise RuntimeError(f"scaled_dot_product_attention: {problem}: a mask of 0 and 1 becomes bool with .bool()")
     probability("dropout", dropout_p)
     if enable_gqa and key.ndim >= 3 and key.shape[-3] != query.shape[-3]:
         key, value = _shared_heads(query, key), _shared_heads(query, value)
@@ -67,8 +74,11 @@ def scaled_dot_product_attention(
         if len(lead) != 2 and len(shape) > min(3, len(lead) + 1):  # (..., H, T, S) -> (B, H, T, S)
             wide = attn_mask.expand(*lead[:-1], *((1,) * (len(scores) - len(shape)) + shape)[-3:])
             attn_mask = wide.reshape(math.prod(lead[:-1]), *wide.shape[-3:])
-    q, k, v = (_folded(t, lead) for t in (query, key, value))
-    out = attend(q, k, v, attn_mask, dropout_p, is_causal, scale)
+    operands = [t if t.array.shape[:-2] == lead else t.expand(*lead, *t.shape[-2:]) for t in (query, key, value)]
+    if len(lead) != 2:  # (..., T, D) -> (B, H, T, D)
+        axes = math.prod(lead[:-1]), lead[-1] if lead else 1
+        operands = [t.reshape(*axes, *t.shape[-2:]) for t in operands]
+    out = attend(*operands, attn_mask, dropout_p, is_causal, scale)
     return out if len(lead) == 2 else out.reshape(*lead, *out.shape[-2:])  # (B, H, T, Dv) -> (..., T, Dv)
 
 
@@ -91,18 +101,6 @@ def attend(
     return out if out.array.dtype == query.array.dtype else out.to(query.dtype)  # a wider mask changes no dtype
 
 
-def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
-    name = "scaled_dot_product_attention"
-    same_dtype(name, query, key=key, value=value)
-    q, k, v = query.array.shape, key.array.shape, value.array.shape
-    if min(len(q), len(k), len(v)) < 2 or q[-1] != k[-1] or k[-2] != v[-2]:
-        expected = "query (..., T, Dh), key (..., S, Dh) and value (..., S, Dv)"
-        raise RuntimeError(f"{name}: {expected} do not fit: got {q}, {k} and {v}")
-    if mask is not None and kind_of(mask.array) not in "bf":
-        problem = f"Expected attn_mask dtype to be bool or float, but got {mask.dtype}"
-        raise RuntimeError(f"{name}: {problem}: a mask of 0 and 1 becomes bool with .bool()")
-
-
 def _shared_heads(query: Tensor, few: Tensor) -> Tensor:
     """Each head of key or value repeated for the queries that share it: (..., Hk, S, D) -> (..., H, S, D)."""
     heads, shared = query.shape[-3], few.shape[-3]
@@ -110,12 +108,6 @@ def _shared_heads(query: Tensor, few: Tensor) -> Tensor:
         problem = f"{heads} query heads cannot share {shared} key or value heads evenly"
         raise RuntimeError(f"scaled_dot_product_attention: {problem}")
     return few.repeat_interleave(heads // shared, -3)
-
-
-def _folded(x: Tensor, lead: tuple[int, ...]) -> Tensor:
-    """(..., T, D), its leading axes broadcast to ``lead``, -> (B, H, T, D)."""
-    x = x if x.array.shape[:-2] == lead else x.expand(*lead, *x.shape[-2:])
-    return x if len(lead) == 2 else x.reshape(math.prod(lead[:-1]), lead[-1] if lead else 1, *x.shape[-2:])
 
 
 Mask = Tensor | None

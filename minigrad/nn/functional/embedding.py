@@ -45,7 +45,11 @@ def embedding(
     padding_idx = padding_row(padding_idx, rows)
     check_indices(input.array, rows, "embedding")
     if max_norm is not None:
-        _renormalize(weight, input, max_norm, norm_type)
+        with no_grad():
+            used = unique(input)
+            longest = weight[used]
+            length = norm(longest, norm_type, dim=-1, keepdim=True)
+            weight[used] = where(length > max_norm, longest * (max_norm / (length + 1e-7)), longest)
     out: Tensor = apply(ops.embedding, (weight, input, padding_idx))
     if scale_grad_by_freq and out.requires_grad:
         _, which, counts = unique(input, return_inverse=True, return_counts=True)
@@ -60,15 +64,6 @@ def padding_row(padding_idx: int | None, rows: int) -> int | None:
     if padding_idx is not None and not -rows <= padding_idx < rows:
         raise AssertionError(f"Padding_idx must be within num_embeddings ({rows}), not {padding_idx}")
     return None if padding_idx is None else padding_idx % rows
-
-
-@no_grad()
-def _renormalize(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
-    """Scale down, in place, the rows that are looked up and longer than ``max_norm``."""
-    used = unique(input)
-    rows = weight[used]
-    length = norm(rows, norm_type, dim=-1, keepdim=True)
-    weight[used] = where(length > max_norm, rows * (max_norm / (length + 1e-7)), rows)
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:

@@ -131,7 +131,6 @@ conv_transpose3d = over(3, _conv_transpose)
 
 
 def _window(axes: Axes, weight: Tensor, stride: Each, padding: Each | str, dilation: Each) -> Window:
-    """The window of a weight (., ., *kernel)."""
     shape = tuple(weight.array.shape)
     if len(shape) != axes.n + 2:
         raise RuntimeError(f"{axes.name}: expected a weight of {axes.n + 2} axes, but got one of size {list(shape)}")

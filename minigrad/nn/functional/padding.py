@@ -168,7 +168,6 @@ def interpolate(
 
 
 def _sizes(lengths: tuple[int, ...], size: Any, scale_factor: Any) -> tuple[tuple[int, ...], tuple[Any, ...]]:
-    """The new lengths, and the factors that determine them (None: there are none)."""
     if size is None and scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
     if size is not None and scale_factor is not None:

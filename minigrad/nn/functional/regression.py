@@ -32,8 +32,6 @@ def _difference(name: str, input: Tensor, target: Tensor) -> Tensor:
 
 
 def _of_difference(name: str, loss: Callable[[Tensor], Tensor], doc: str) -> Callable[..., Tensor]:
-    """A loss that is a function of the difference."""
-
     def of_difference(
         input: Tensor,
         target: Tensor,

@@ -539,7 +539,6 @@ class _Combined(LRScheduler):
         return {**super().state_dict(), "_schedulers": [s.state_dict() for s in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on where the schedule of ``state_dict`` was."""
         super().load_state_dict({k: v for k, v in state_dict.items() if k != "_schedulers"})
         for scheduler, state in zip(self._schedulers, state_dict["_schedulers"], strict=True):
             scheduler.load_state_dict(state)
@@ -586,7 +585,6 @@ class ChainedScheduler(_Combined):
         self._note_rates()
 
     def step(self) -> None:  # type: ignore[override]
-        """A step of each schedule, in order."""
         for scheduler in self._schedulers:
             scheduler.step()
         self._note_rates()

@@ -260,8 +260,6 @@ border_methods(_BaseDataLoaderIter, "__next__")
 
 
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
-    """Fetches each batch on demand."""
-
     def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)
         self._fetch = self._fetcher(loader.dataset)
