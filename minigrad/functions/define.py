@@ -350,9 +350,7 @@ def _written(result: Any, out: Any, arguments: list[Any]) -> Any:
         return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
     if any(step == 0 and n > 1 for step, n in zip(out.array.strides, out.array.shape, strict=True)):
         problem = "more than one element of the written-to tensor refers to a single memory location"
-        raise RuntimeError(
-            f"unsupported operation: {problem}. Please clone() the tensor before performing the operation."
-        )
+        raise RuntimeError(f"unsupported operation: {problem}. Please clone() the tensor before.")
     if out.requires_grad or result.requires_grad:
         raise RuntimeError("functions with out=... arguments don't support automatic differentiation")
     if not dt.can_cast(dt.of(result.array), dt.of(out.array)):

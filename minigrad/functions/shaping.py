@@ -664,9 +664,8 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     place, parts = axis(dim, input.array.ndim), raw(indices_or_sections)
     if isinstance(parts, str) or (isinstance(parts, int) and parts < 1):
-        raise (TypeError if isinstance(parts, str) else RuntimeError)(
-            f"tensor_split: indices_or_sections must be ints, or a number of sections larger than 0, not {parts!r}"
-        )
+        kind = TypeError if isinstance(parts, str) else RuntimeError
+        raise kind(f"tensor_split: indices_or_sections must be ints, or a number larger than 0, not {parts!r}")
     n = input.array.shape[place]
     if not isinstance(parts, (tuple, list)) and getattr(parts, "ndim", 0) == 0:
         count = int(parts)

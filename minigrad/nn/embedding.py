@@ -41,8 +41,7 @@ class _Table(Layer):
         self.num_embeddings, self.embedding_dim = rows, _ = shape
         self.padding_idx = padding_row(padding_idx, rows)
         if weight is not None and tuple(weight.shape) != shape:
-            problem = f"does not match (num_embeddings, embedding_dim) {shape}"
-            raise AssertionError(f"Shape of weight {tuple(weight.shape)} {problem}")
+            raise AssertionError(f"Shape of weight {tuple(weight.shape)} does not match (V, D), which are {shape}")
         self.weight = Parameter(empty(shape, device=device, dtype=dtype) if weight is None else weight)
         if weight is None:
             self.reset_parameters()

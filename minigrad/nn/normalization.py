@@ -310,8 +310,7 @@ class _InstanceNorm(_NormBase):
             expected = f"expected input's size at dim={dim} to match num_features ({self.num_features})"
             raise ValueError(f"{expected}, but got: {size}.")
         if size != self.num_features:
-            unused = "num_features, which is not used because affine=False"
-            warn(f"input's size at dim={dim} does not match {unused}")
+            warn(f"input's size at dim={dim} does not match num_features, which is not used because affine=False")
         x = input.unsqueeze(0) if is_single else input
         uses_input = self.training or not self.track_running_stats
         momentum = 0.0 if self.momentum is None else self.momentum

@@ -103,9 +103,7 @@ class Muon(Optimizer):
             if p.is_complex() or p.ndim != 2:
                 self.param_groups.pop()
             if p.is_complex():
-                raise RuntimeError(
-                    "Muon does not support complex parameters: train real ones, and view them as complex"
-                )
+                raise RuntimeError("Muon does not support complex parameters: train real ones, viewed as complex")
             if p.ndim != 2:
                 raise ValueError(self._refusal.format(size=p.size(), shape=tuple(p.shape)))
 

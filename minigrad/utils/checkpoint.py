@@ -119,10 +119,7 @@ class Region(Observer):
             pairs = enumerate(zip(self.names, names, strict=False))
             numbers = f"{len(self.names)} ops, then {len(names)}"
             other = next((f"op {i} was {a} and is {b}" for i, (a, b) in pairs if a != b), numbers)
-            raise RuntimeError(
-                f"checkpoint: the function recorded other ops when it was run again ({other}): it must do the same "
-                f"both times"
-            )
+            raise RuntimeError(f"checkpoint: the function recorded other ops when it was run again: {other}")
         return again
 
 

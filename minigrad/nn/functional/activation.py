@@ -270,8 +270,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     probability; RuntimeError: the input has another number of axes."""
     ndim = input.array.ndim
     if ndim not in (2, 3):
-        problem = f"Expected 2D or 3D input, but received a {ndim}D input: it takes (N, C, L) or (C, L)"
-        raise RuntimeError(f"dropout1d: {problem}")
+        raise RuntimeError(f"dropout1d: Expected 2D or 3D input, (N, C, L) or (C, L), but received a {ndim}D input")
     return channels(input, p, training, inplace, batched=ndim == 3)
 
 

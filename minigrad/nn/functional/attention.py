@@ -69,8 +69,7 @@ def scaled_dot_product_attention(
         shape, scores = tuple(attn_mask.array.shape), (*lead, query.array.shape[-2], key.array.shape[-2])
         if len(shape) > len(scores) or any(n not in (1, m) for n, m in zip(shape[::-1], scores[::-1], strict=False)):
             fits = f"the scores (..., T, S), {scores}: {scores[-2:]} fits"
-            problem = f"attn_mask of shape {shape} does not broadcast to {fits}"
-            raise RuntimeError(f"scaled_dot_product_attention: {problem}")
+            raise RuntimeError(f"scaled_dot_product_attention: attn_mask of shape {shape} does not broadcast to {fits}")
         if len(lead) != 2 and len(shape) > min(3, len(lead) + 1):  # (..., H, T, S) -> (B, H, T, S)
             wide = attn_mask.expand(*lead[:-1], *((1,) * (len(scores) - len(shape)) + shape)[-3:])
             attn_mask = wide.reshape(math.prod(lead[:-1]), *wide.shape[-3:])
@@ -105,8 +104,7 @@ def _shared_heads(query: Tensor, few: Tensor) -> Tensor:
     """Each head of key or value repeated for the queries that share it: (..., Hk, S, D) -> (..., H, S, D)."""
     heads, shared = query.shape[-3], few.shape[-3]
     if heads % shared:
-        problem = f"{heads} query heads cannot share {shared} key or value heads evenly"
-        raise RuntimeError(f"scaled_dot_product_attention: {problem}")
+        raise RuntimeError(f"scaled_dot_product_attention: {heads} query heads cannot share {shared} of key or value")
     return few.repeat_interleave(heads // shared, -3)
 
 
@@ -217,8 +215,7 @@ def _check(
     if any(len(s) != 3 for s in shapes):
         raise AssertionError(f"MultiheadAttention: inputs must be {layout}, or (T, D) without a batch; got {shapes}")
     if tuple(s[2] for s in shapes) != widths:
-        problem = f"query, key and value must be {widths} wide, but have shapes {shapes}"
-        raise AssertionError(f"MultiheadAttention: {problem}")
+        raise AssertionError(f"MultiheadAttention: query, key and value must be {widths} wide, but they are {shapes}")
     if len({s[b] for s in shapes}) > 1 or shapes[1][t] != shapes[2][t]:
         problem = "batches must be equal, and so must the lengths of key and value"
         raise AssertionError(f"MultiheadAttention: inputs are {layout}; {problem}; got {shapes}")

@@ -217,8 +217,7 @@ def linear_cross_entropy(
         operands = (rows, linear_weight, linear_bias, target.reshape(-1))
         return apply(ops.linear_cross_entropy, (*operands, ignored, float(label_smoothing), reduction))
     if len(shape) > 2:
-        problem = f"expected input with dimensionality 1 or 2, got {len(shape)}"
-        raise RuntimeError(f"linear_cross_entropy: {problem}: use reshape")
+        raise RuntimeError(f"linear_cross_entropy: expected input with dimensionality 1 or 2, got {len(shape)}")
     if len(shape) < 2 < len(widths):
         problem = f"linear_weight of shape {widths} requires batched input, (N, {shape[-1]})"
         raise RuntimeError(f"linear_cross_entropy: {problem}, got unbatched input of shape {shape}")

@@ -117,8 +117,7 @@ def embedding_bag(
         raise RuntimeError(f"embedding_bag: {problem}")
     if (factors := per_sample_weights) is not None:
         if mode != "sum":
-            problem = f"per_sample_weights is only supported for mode='sum', not {mode!r}"
-            raise NotImplementedError(f"embedding_bag: {problem}")
+            raise NotImplementedError(f"embedding_bag: per_sample_weights is only supported for mode='sum', not {mode}")
         if factors.array.shape != input.array.shape:
             shapes = f"({tuple(factors.shape)}) must have the same shape as the input ({tuple(input.shape)})"
             raise ValueError(f"embedding_bag: per_sample_weights {shapes}")
@@ -149,9 +148,8 @@ def _total(rows: Tensor, factors: Tensor | None, bag: Tensor, bags: int, mode: s
     total: Tensor = apply(ops.scatter_add_rows, (rows if factors is None else rows * factors.unsqueeze(-1), bag, bags))
     if mode == "sum":
         return total
-    counts: Tensor = apply(
-        ops.scatter_add_rows, (rows.detach().new_ones(rows.array.shape[0], 1, dtype=float32), bag, bags)
-    )
+    ones = rows.detach().new_ones(rows.array.shape[0], 1, dtype=float32)
+    counts: Tensor = apply(ops.scatter_add_rows, (ones, bag, bags))
     return total / counts.clamp_min(1)
 
 

@@ -148,8 +148,7 @@ def _check(name: str, x: Tensor, weight: Tensor, bias: Tensor | None, groups: in
     if shape[1] != channels:
         problem = f"expected input{shape} to have {channels} channels, but got {shape[1]} channels instead"
         layout = "(N, C, L)", "(N, C, H, W)", "(N, C, D, H, W)"
-        where = f"channels are axis 1, the input is {layout[len(shape) - 3]}"
-        raise RuntimeError(f"{name}: {context}, {problem}: {where}")
+        raise RuntimeError(f"{name}: {context}, {problem}: channels are axis 1, the input is {layout[len(shape) - 3]}")
     out = size[1] * groups if transposed else size[0]
     if bias is not None and tuple(bias.array.shape) != (out,):
         problem = f"expected bias to be 1-dimensional with {out} elements, but got {list(bias.array.shape)}"

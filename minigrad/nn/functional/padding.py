@@ -46,8 +46,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         raise NotImplementedError(f"Unrecognised padding mode {mode}: expected one of {', '.join(_PADDINGS)}")
     ndim = input.array.ndim
     if len(pad) % 2 or len(pad) // 2 > ndim:
-        expected = f"expected a (before, after) pair for at most {ndim} axes"
-        raise RuntimeError(f"pad: {expected}, but got {len(pad)} numbers: {list(pad)}")
+        raise RuntimeError(f"pad: expected a pair for at most {ndim} axes, but got {len(pad)} numbers: {list(pad)}")
     pairs = [(0, 0)] * (ndim - len(pad) // 2)
     pairs += [(int(pad[i]), int(pad[i + 1])) for i in range(len(pad) - 2, -1, -2)]
     if mode != "constant":

@@ -118,9 +118,8 @@ def _avg_pool(
     if divisor_override is not None:
         return total.div(divisor_override, rounding_mode=rounding)
     counts: Any = np.ones((), np.int64)  # the number of elements in each window, (*places)
-    known = zip(
-        window.places(lengths), window.stride, window.kernel, lengths, axes.each("padding", padding), strict=True
-    )
+    pads = axes.each("padding", padding)
+    known = zip(window.places(lengths), window.stride, window.kernel, lengths, pads, strict=True)
     for count, step, kernel, n, pad in known:
         start, more = np.arange(count) * step - pad, pad if count_include_pad else 0
         counts = counts[..., None] * (np.minimum(start + kernel, n + more) - np.maximum(start, -more))

@@ -128,8 +128,7 @@ class DataLoader(Generic[T_co, Batch_co]):
         if iterable:
             for name, value in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
                 if value is not None:
-                    problem = f"expected unspecified {name} option, not {name}={value}"
-                    raise ValueError(f"DataLoader with IterableDataset: {problem}")
+                    raise ValueError(f"DataLoader with IterableDataset: expected unspecified {name} option: {value}")
             sampler = repeat(None)  # the dataset itself ends the pass
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
