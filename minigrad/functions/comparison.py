@@ -95,10 +95,9 @@ _ELEMENTS = (
     "The memory that the tensor shows, as elements of its dtype.",
 )
 _of_tensors = method(free=False)
-globals().update(
-    brief(method, _ANSWERS, "bool") | brief(attribute, _PROPERTIES, "bool") | brief(attribute, _SIZES, "int")
-)
-globals().update(brief(attached, _LENGTHS, "int") | brief(_of_tensors, _NUMBERS, "int"))
+globals().update(brief(method, _ANSWERS, "bool") | brief(attribute, _PROPERTIES, "bool"))
+globals().update(brief(attribute, _SIZES, "int") | brief(attached, _LENGTHS, "int"))
+globals().update(brief(_of_tensors, _NUMBERS, "int"))
 globals().update(brief(_of_tensors, {"storage": _ELEMENTS}, "TypedStorage"))
 globals().update(brief(_of_tensors, {"untyped_storage": _BYTES}, "UntypedStorage"))
 
@@ -193,8 +192,7 @@ def to_dense(input: Tensor, dtype: Any = None, *, masked_grad: bool | None = Non
 
 _UNSHARED = "False: memory here is neither page-locked nor shared with other processes, which get copies."
 _pinned = brief(_of_tensors, {"is_pinned": (lambda input, device=None: False, _UNSHARED)}, "bool")
-_pinned |= brief(
-    _of_tensors, {"pin_memory": (lambda input, device=None: input, "The tensor itself. See ``is_pinned``.")}
-)
+_ITSELF = (lambda input, device=None: input, "The tensor itself. See ``is_pinned``.")
+_pinned |= brief(_of_tensors, {"pin_memory": _ITSELF})
 globals().update(_pinned)
 is_shared, share_memory_ = _pinned["is_pinned"], _pinned["pin_memory"]

@@ -144,9 +144,8 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
     terms, result = _parse(equation, tensors)
     lengths: dict[str, int] = {}  # of each letter: axes of length 1 are repeated to that of the other operands
-    for letter, n in (
-        (c, n) for term, x in zip(terms, tensors, strict=True) for c, n in zip(term, x.shape, strict=True)
-    ):
+    pairs = [pair for term, x in zip(terms, tensors, strict=True) for pair in zip(term, x.shape, strict=True)]
+    for letter, n in pairs:
         known = lengths.setdefault(letter, n)
         if 1 not in (known, n) and known != n:
             raise RuntimeError(f"einsum(): in {equation!r} the subscript {letter!r} has length {known} and {n}")

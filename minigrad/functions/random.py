@@ -138,9 +138,8 @@ def log_normal_(input: Tensor, mean: float = 1.0, std: float = 2.0, *, generator
     """In place: numbers whose logarithms are normal, of this mean and standard deviation."""
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
-    return fill(
-        input, lambda source, shape, _: np.exp(_one_by_one(source, shape) * std + mean), generator, "log_normal"
-    )
+    draw: Draw = lambda source, shape, _: np.exp(_one_by_one(source, shape) * std + mean)
+    return fill(input, draw, generator, "log_normal")
 
 
 _LARGEST = {"float64": 1 << 53, "float32": 1 << 24, "float16": 1 << 11, "bfloat16": 1 << 8, "bool": 1}

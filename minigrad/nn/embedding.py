@@ -90,9 +90,8 @@ class Embedding(_Table):
         self.weight.requires_grad_(not _freeze)
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.embedding(
-            input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
-        )
+        options = (self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse)
+        return F.embedding(input, self.weight, *options)
 
 
 class EmbeddingBag(_Table):

@@ -137,5 +137,7 @@ def call(module: Any, args: Args, kwargs: Kwargs) -> Any:
                 if hook.always:
                     hook(module, args, kwargs, result)
             except Exception as error:
-                warn(f"a forward hook with always_call=True raised an exception, silenced as another came first: {error}")
+                warn(
+                    f"a forward hook with always_call=True raised an exception, silenced as another came: {error}"
+                )
         raise

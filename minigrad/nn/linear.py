@@ -159,8 +159,7 @@ class Conv1d(_Conv, axes=1, function=F.conv1d):
     Attributes:
         weight: (O, C/groups, K), initially uniform in ±1/√(C K/groups). bias: (O), likewise, or None.
 
-    Raises ValueError: ``groups`` does not divide the channels, or the padding is unknown.
-    """
+    Raises ValueError: ``groups`` does not divide the channels, or the padding is unknown."""
 
 
 class Conv2d(_Conv, axes=2, function=F.conv2d):
@@ -228,8 +227,7 @@ class ConvTranspose1d(_ConvTransposeNd, axes=1, function=F.conv_transpose1d):
     P = (L - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1.
 
     Args and attributes: as of ``Conv1d``, but weight: (C, O/groups, K).
-        output_padding: extra length of the result on one side. padding_mode: only "zeros".
-    """
+        output_padding: extra length of the result on one side. padding_mode: only "zeros"."""
 
 
 class ConvTranspose2d(_ConvTransposeNd, axes=2, function=F.conv_transpose2d):

@@ -94,8 +94,7 @@ class GroupNorm(_Affine):
     """(x - mean) / √(variance + eps) · weight + bias over each group of channels (Wu and He 2018).
 
     (N, C, ...) -> the same. Args and attributes: as of ``LayerNorm``, but weight and bias: (C).
-        num_groups: the number of groups, which divides C. num_channels: C. affine: whether there is a weight.
-    """
+        num_groups: the number of groups, which divides C. num_channels: C. affine: whether there is a weight."""
 
     _shown, _unnamed = ("num_groups", "num_channels", "eps", "affine", "bias"), 2
 
@@ -221,8 +220,7 @@ class BatchNorm1d(_BatchNorm, dims=(2, 3)):
         weight, bias: (C), initially 1 and 0, or None. running_mean, running_var: (C) buffers, initially 0 and 1, and
             num_batches_tracked: (), the number of training batches, or None.
 
-    Raises ValueError: the input has another number of axes, or, in training, one value a channel.
-    """
+    Raises ValueError: the input has another number of axes, or, in training, one value a channel."""
 
 
 class BatchNorm2d(_BatchNorm, dims=(4,)):

@@ -79,8 +79,7 @@ class RNNBase(_Recurrent):
         bias_ih_l0, bias_hh_l0: (G·H). weight_hr_l0: (P, H), with a ``proj_size``. All are initially uniform in
         ±1/√H. The input of the other layers has the width D·P. "_reverse" after the name for the other direction.
 
-    Raises ValueError, TypeError: invalid sizes or options.
-    """
+    Raises ValueError, TypeError: invalid sizes or options."""
 
     _usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}
     _shown = ("input_size", "hidden_size", *_usual)
@@ -144,8 +143,7 @@ class RNNBase(_Recurrent):
                 a pair of it and the cell state (L·D, B, H).
 
         Returns the result of the last layer at each step, shaped as the input with D·P for I, and the last hidden
-        state, shaped as ``hx``. Raises ValueError, RuntimeError: shapes or dtypes do not fit.
-        """
+        state, shaped as ``hx``. Raises ValueError, RuntimeError: shapes or dtypes do not fit."""
         if isinstance(input, PackedSequence):
             data, batch_sizes, order, back = input
             states = _permuted(self._initial_states(data, hx, batch_sizes), order)

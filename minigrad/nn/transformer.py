@@ -117,8 +117,7 @@ class TransformerEncoderLayer(_Block):
 
         Args:
             src_mask: (S, S) or (B H, S, S). src_key_padding_mask: (B, S).
-            is_causal: ``src_mask`` is the causal mask (or stands for it, if None).
-        """
+            is_causal: ``src_mask`` is the causal mask (or stands for it, if None)."""
         masks = (src_mask, src_key_padding_mask, is_causal)
         x = self._residual(src, self.norm1, lambda x: self._sa_block(x, *masks))
         return self._residual(x, self.norm2, self._ff_block)
@@ -149,8 +148,7 @@ class TransformerDecoderLayer(_Block):
         Args:
             tgt_mask: (T, T) or (B H, T, T). memory_mask: (T, S) or (B H, T, S).
             tgt_key_padding_mask: (B, T). memory_key_padding_mask: (B, S).
-            tgt_is_causal, memory_is_causal: the mask is the causal one (or stands for it, if None).
-        """
+            tgt_is_causal, memory_is_causal: the mask is the causal one (or stands for it, if None)."""
         tgt_masks = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         memory_masks = (memory_mask, memory_key_padding_mask, memory_is_causal)
         x = self._residual(tgt, self.norm1, lambda x: self._sa_block(x, *tgt_masks))

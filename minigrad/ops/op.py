@@ -79,8 +79,7 @@ class Plan:
         needs: for each argument, whether it is one of those inputs.
         keep: the positions of the arguments to keep. keeps_out: whether to keep the result.
         rules: for each input its rule, and the getter that picks the rule's arguments out of
-            ``(g, out, shape, which, shapes, kept, *kept)``.
-    """
+            ``(g, out, shape, which, shapes, kept, *kept)``."""
 
     __slots__ = ("inputs", "keep", "keeps_out", "needs", "others", "rules")
 
@@ -115,8 +114,7 @@ class Op:
         formulas: for each of them, the rule in the notation of formulas.
         builtin: it is one of the library, from a folder "ops"; a program's own has no kernel, and may have any name.
         kernel: the name of the op's kernel; "" where it has none.
-        least: the elements from which on the kernel is worth its call.
-    """
+        least: the elements from which on the kernel is worth its call."""
 
     def __init__(
         self, forward: Callable[..., Any], *, promote: str = "", view: bool = False, holomorphic: bool = False

@@ -81,8 +81,7 @@ class AveragedModel(Module):
         model: the model to copy. device: where to keep the copy; the model's if None.
         avg_fn: from (mean, new, count so far) to the next mean; the equal mean of all if None.
         multi_avg_fn: the same for lists of tensors, in place; AssertionError together with ``avg_fn``.
-        use_buffers: average the buffers, too; they are copied otherwise.
-    """
+        use_buffers: average the buffers, too; they are copied otherwise."""
 
     n_averaged: Tensor
 

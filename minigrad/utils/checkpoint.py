@@ -53,8 +53,7 @@ def checkpoint(
         determinism_check, debug, early_stop: without effect. The ops of both runs are always compared.
         preserve_rng_state: the second run draws the random numbers of the first.
 
-    Raises RuntimeError: in the backward pass, if the second run applies other ops than the first.
-    """
+    Raises RuntimeError: in the backward pass, if the second run applies other ops than the first."""
     if not is_grad_enabled():
         return function(*args, **kwargs)
     if is_in_first_run():  # of a checkpoint around this one, which is a region only when that runs again

@@ -151,8 +151,7 @@ def multi_head_attention_forward(
         static_k, static_v: (B H, S, Dh), used instead of the projected key and value.
         batch_first: not in PyTorch: inputs are (B, T, D).
 
-    Raises AssertionError, RuntimeError: shapes or dtypes do not fit.
-    """
+    Raises AssertionError, RuntimeError: shapes or dtypes do not fit."""
     if query.ndim == 2:
         return _unbatched(query, key, value, locals())
     weights = (in_proj_weight, q_proj_weight, k_proj_weight, v_proj_weight)

@@ -189,8 +189,7 @@ def linear_cross_entropy(
         target, weight, reduction, label_smoothing: as for ``cross_entropy``.
         ignore_index: a target that is left out; None stands for -100. options: ignored.
 
-    Raises as ``cross_entropy``; RuntimeError also for an ``ignore_index`` with probabilities as target.
-    """
+    Raises as ``cross_entropy``; RuntimeError also for an ``ignore_index`` with probabilities as target."""
     reduction = reduction_of(None, None, reduction)
     shape, widths = tuple(input.array.shape), tuple(linear_weight.array.shape)
     if shape[-1:] != widths[-1:]:
@@ -224,6 +223,4 @@ def linear_cross_entropy(
     flat_bias = linear_bias if linear_bias is None else linear_bias.reshape(-1)
     logits = linear(input, linear_weight.reshape(-1, widths[-1]), flat_bias)
     logits = logits.reshape(*shape[:-1], *widths[:-1])  # (N, C d1 ...) -> (N, C, d1, ...)
-    return cross_entropy(
-        logits, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing
-    )
+    return cross_entropy(logits, target, weight, None, ignored, None, reduction, label_smoothing)

@@ -36,8 +36,7 @@ def embedding(
         scale_grad_by_freq: divide the gradient of a row by the number of its lookups.
         sparse: ignored: gradients are dense.
 
-    Raises RuntimeError: indices are not integers; IndexError: an index is outside 0 .. V - 1 (checked on the CPU).
-    """
+    Raises RuntimeError: indices are not integers; IndexError: an index is outside 0 .. V - 1 (checked on the CPU)."""
     integers("embedding", "indices", input)
     if weight.array.ndim != 2:
         raise RuntimeError(f"embedding: 'weight' must be 2-D, (V, D), but it has shape {list(weight.array.shape)}")
@@ -108,8 +107,7 @@ def embedding_bag(
 
     Raises ValueError: shapes do not fit, or the mode is unknown. NotImplementedError: factors in another mode than
     "sum". RuntimeError: ``scale_grad_by_freq`` in the mode "max"; an index outside of the table (checked on the CPU),
-    or offsets outside of the input; factors of another dtype than the weight.
-    """
+    or offsets outside of the input; factors of another dtype than the weight."""
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"mode has to be one of sum, mean or max, not {mode!r}")
     if scale_grad_by_freq and mode == "max":

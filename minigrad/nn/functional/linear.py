@@ -76,8 +76,7 @@ def _conv(
     """Cross-correlation: input (N, C, *lengths) or (C, *lengths) -> (N, O, *places) or (O, *places).
 
     Args: as of ``nn.Conv1d``, with a number, or one an axis.
-        weight: (O, C/groups, *kernel). bias: (O).
-    """
+        weight: (O, C/groups, *kernel). bias: (O)."""
     window = _window(axes, weight, stride, padding, dilation)
     _check(axes.name, input, weight, bias, groups, transposed=False)
     axes.check_fits(window, input.array.shape[2:])
@@ -102,8 +101,7 @@ def _conv_transpose(
     """The gradient of a convolution by its input: (N, C, *lengths) or (C, *lengths) -> (N, O, *P) or (O, *P).
 
     Args: as of ``nn.ConvTranspose1d``, with a number, or one an axis.
-        weight: (C, O/groups, *kernel). bias: (O).
-    """
+        weight: (C, O/groups, *kernel). bias: (O)."""
     window = _window(axes, weight, stride, padding, dilation)
     extra = axes.each("output_padding", output_padding)
     for more, step, apart in zip(extra, window.stride, window.dilation, strict=True):

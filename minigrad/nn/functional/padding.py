@@ -127,8 +127,7 @@ def interpolate(
             for, with a wider triangle or cubic, so that no detail is skipped.
 
     Raises ValueError: not exactly one of ``size`` and ``scale_factor``; ``antialias`` with another mode.
-    NotImplementedError: the mode does not fit the axes. TypeError, RuntimeError: a size is no positive integer.
-    """
+    NotImplementedError: the mode does not fit the axes. TypeError, RuntimeError: a size is no positive integer."""
     ndim = input.array.ndim
     if align_corners is not None and mode not in _SMOOTH:
         raise ValueError(f"align_corners option can only be set with the interpolating modes: {' | '.join(_SMOOTH)}")

@@ -68,8 +68,7 @@ def _max_pool(
         stride: from one window to the next; None or () stands for ``kernel_size``. padding: -inf on both sides, at
             most half a kernel. dilation: from one element of a window to the next.
         ceil_mode: whether the last window may reach beyond the end.
-        return_indices: return (values, indices), where an index counts the elements of a channel.
-    """
+        return_indices: return (values, indices), where an index counts the elements of a channel."""
     lengths = input.array.shape[2:]
     window = _window(axes, input, kernel_size, stride, padding, dilation, ceil_mode)
     for axis, (n, places) in enumerate(zip(lengths, window.places(lengths), strict=True)):

@@ -35,8 +35,7 @@ class LRScheduler:
         verbose: of older programs, without effect.
 
     Attributes are ``base_lrs``, lr₀ of each group, and ``last_epoch``, e. Raises TypeError: not an Optimizer;
-    KeyError: a group without "initial_lr".
-    """
+    KeyError: a group without "initial_lr"."""
 
     _functions: ClassVar[tuple[str, ...]] = ()  # attributes that hold a function, a list of these, or None
 
@@ -435,9 +434,6 @@ class MultiplicativeLR(_ByFunction):
         return lr if self._is_initial else lr * self.lr_lambdas[i](self.last_epoch)
 
 
-# By a metric, and combinations ------------------------------------------------------------------------------
-
-
 class ReduceLROnPlateau(LRScheduler):
     """The present rate times ``factor``, below 1, when a metric has not improved for more than ``patience`` calls.
 
@@ -448,8 +444,7 @@ class ReduceLROnPlateau(LRScheduler):
         eps: the smallest change.
 
     Raises ValueError: factor not below 1, an unknown mode, or another number of floors than groups; TypeError: not an
-    Optimizer.
-    """
+    Optimizer."""
 
     def __init__(
         self,

@@ -118,10 +118,8 @@ class DataLoader(Generic[T_co, Batch_co]):
         self.timeout, self.worker_init_fn = timeout, worker_init_fn
         if multiprocessing_context is not None and not num_workers:
             raise ValueError(f"multiprocessing_context can only be used with num_workers > 0, not {num_workers}")
-        context = multiprocessing_context
-        self.multiprocessing_context: Any = (
-            multiprocessing.get_context(context) if isinstance(context, str) else context
-        )
+        context: Any = multiprocessing_context
+        self.multiprocessing_context = multiprocessing.get_context(context) if isinstance(context, str) else context
         self.persistent_workers, self.in_order = persistent_workers, in_order
         iterable = isinstance(dataset, IterableDataset)
         self._dataset_kind = _DatasetKind.Iterable if iterable else _DatasetKind.Map
