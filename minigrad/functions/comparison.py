@@ -63,10 +63,7 @@ _ANSWERS = {
 }
 _PROPERTIES = {
     "is_leaf": (lambda input: input._source()[0] is None, "Whether the tensor is not the result of a recorded op."),
-    "is_meta": (
-        lambda input: of(input.array).device_type == "meta",
-        "Whether it is on the device ``meta``, without elements.",
-    ),
+    "is_meta": (lambda input: of(input.array).device_type == "meta", "Whether it is on ``meta``, without elements."),
     "is_cpu": (lambda input: input.device.type == "cpu", "Whether the array is in main memory."),
     "is_cuda": (lambda input: input.device.type == "cuda", "Whether the array is on a GPU."),
 }

@@ -185,7 +185,9 @@ def _parse(equation: str, tensors: list[Tensor]) -> tuple[list[str], str]:
             raise RuntimeError(f"einsum(): the subscripts {term!r} have more than one ellipsis")
         hidden = tensors[n].array.ndim - len(term.replace("...", ""))
         if hidden < 0 or (hidden and "..." not in term):
-            raise RuntimeError(f"einsum(): the subscripts {term!r} do not match operand {n} of {tensors[n].ndim} axes")
+            raise RuntimeError(
+                f"einsum(): the subscripts {term!r} do not match operand {n} of {tensors[n].ndim} dimensions"
+            )
         terms[n] = term.replace("...", "".join(reversed(spare[:hidden])))
         most = max(most, hidden if "..." in term else 0)
     ellipsis = "".join(reversed(spare[:most]))

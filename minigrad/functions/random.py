@@ -385,10 +385,7 @@ def set_rng_state(new_state: Tensor) -> None:
 
 
 _SEEDS = {
-    "seed": (
-        lambda: default_generator.seed(),
-        "Seed the default generator from the operating system; return the seed.",
-    ),
+    "seed": (lambda: default_generator.seed(), "Seed the default generator by the operating system; return the seed."),
     "initial_seed": (lambda: default_generator.initial_seed(), "The seed that the default generator began with."),
 }
 globals().update(brief(function, _SEEDS, "int"))

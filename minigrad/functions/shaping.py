@@ -870,10 +870,7 @@ _METHODS = {
     "broadcast_to": (lambda input, size: expand(input, *size), "``expand`` by its name in torch."),
     "fliplr": (lambda input: flip(input, 1), "The order along axis 1 reversed."),
     "diagflat": (lambda input, offset=0: diag(reshape(input, -1), offset), "All elements as the diagonal of a matrix."),
-    "narrow_copy": (
-        lambda input, dim, start, length: narrow(input, dim, start, length).clone(),
-        "A copy of ``narrow``.",
-    ),
+    "narrow_copy": (lambda input, dim, start, length: narrow(input, dim, start, length).clone(), "``narrow``, copied."),
     "diagonal_scatter": (
         lambda input, src, offset=0, dim1=0, dim2=1: _with(input, src, lambda x: diagonal(x, offset, dim1, dim2)),
         "A copy whose diagonal is ``src``.",

@@ -99,7 +99,25 @@ class RNNBase(_Recurrent):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        _check_options(mode, input_size, hidden_size, num_layers, dropout, proj_size)
+        if isinstance(dropout, bool) or not isinstance(dropout, Number) or not 0 <= dropout <= 1:  # type: ignore[operator]
+            raise ValueError(f"dropout should be a number in range [0, 1], the probability of a zero, not {dropout!r}")
+        if dropout > 0 and num_layers == 1:  # type: ignore[operator]
+            use = "dropout option adds dropout after all but last recurrent layer"
+            expected = f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}"
+            warn(f"{use}, so non-zero dropout expects {expected}")
+        if mode not in _GATES:
+            raise ValueError(f"Unrecognized RNN mode: {mode}")
+        for name, size in {"input_size": input_size, "hidden_size": hidden_size, "num_layers": num_layers}.items():
+            if not hasattr(size, "__index__"):
+                raise TypeError(f"{name} should be of type int, got: {type(size).__name__}")
+            if size <= 0:
+                raise ValueError(f"{name} must be greater than zero")
+        if proj_size and mode != "LSTM":
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        if proj_size < 0:
+            raise ValueError("proj_size should be a positive integer or zero to disable projections")
+        if proj_size >= hidden_size:
+            raise ValueError("proj_size has to be smaller than hidden_size")
         for name, flag in {"bias": bias, "batch_first": batch_first}.items():
             if not isinstance(flag, bool):
                 raise TypeError(f"{name} should be of type bool, got: {type(flag).__name__}")
@@ -240,28 +258,6 @@ def _shapes(gates: int, width: int, hidden: int, bias: bool, projected: int = 0)
     shapes: dict[str, Shape] = {"weight_ih": (rows, width), "weight_hh": (rows, projected or hidden)}
     shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)} if bias else {}
     return shapes | ({"weight_hr": (projected, hidden)} if projected else {})
-
-
-def _check_options(mode: str, input_size: int, hidden_size: int, num_layers: int, dropout: Any, proj_size: int) -> None:
-    if isinstance(dropout, bool) or not isinstance(dropout, Number) or not 0 <= dropout <= 1:  # type: ignore[operator]
-        raise ValueError(f"dropout should be a number in range [0, 1], a probability of being zeroed, not {dropout!r}")
-    if dropout > 0 and num_layers == 1:  # type: ignore[operator]
-        use = "dropout option adds dropout after all but last recurrent layer"
-        expected = f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}"
-        warn(f"{use}, so non-zero dropout expects {expected}")
-    if mode not in _GATES:
-        raise ValueError(f"Unrecognized RNN mode: {mode}")
-    for name, size in {"input_size": input_size, "hidden_size": hidden_size, "num_layers": num_layers}.items():
-        if not hasattr(size, "__index__"):
-            raise TypeError(f"{name} should be of type int, got: {type(size).__name__}")
-        if size <= 0:
-            raise ValueError(f"{name} must be greater than zero")
-    if proj_size and mode != "LSTM":
-        raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
-    if proj_size < 0:
-        raise ValueError("proj_size should be a positive integer or zero to disable projections")
-    if proj_size >= hidden_size:
-        raise ValueError("proj_size has to be smaller than hidden_size")
 
 
 class RNN(RNNBase):

@@ -267,7 +267,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     probability; RuntimeError: the input has another number of axes."""
     ndim = input.array.ndim
     if ndim not in (2, 3):
-        raise RuntimeError(f"dropout1d: Expected 2D or 3D input, (N, C, L) or (C, L), but received a {ndim}D input")
+        raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {ndim}D input: (N, C, L) or (C, L)")
     return channels(input, p, training, inplace, batched=ndim == 3)
 
 
