@@ -99,9 +99,9 @@ class RNNBase(_Recurrent):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        if isinstance(dropout, bool) or not isinstance(dropout, Number) or not 0 <= dropout <= 1:  # type: ignore[operator]
+        if isinstance(dropout, bool) or not isinstance(dropout, Number) or not 0 <= dropout <= 1:
             raise ValueError(f"dropout should be a number in range [0, 1], the probability of a zero, not {dropout!r}")
-        if dropout > 0 and num_layers == 1:  # type: ignore[operator]
+        if dropout > 0 and num_layers == 1:
             use = "dropout option adds dropout after all but last recurrent layer"
             expected = f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}"
             warn(f"{use}, so non-zero dropout expects {expected}")

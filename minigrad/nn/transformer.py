@@ -113,11 +113,8 @@ class TransformerEncoderLayer(_Block):
     def forward(
         self, src: Tensor, src_mask: Mask = None, src_key_padding_mask: Mask = None, is_causal: bool = False
     ) -> Tensor:
-        """One block: ``src`` (S, B, D) -> the same shape.
-
-        Args:
-            src_mask: (S, S) or (B H, S, S). src_key_padding_mask: (B, S).
-            is_causal: ``src_mask`` is the causal mask (or stands for it, if None)."""
+        """One block: ``src`` (S, B, D) -> the same shape. ``src_mask``: (S, S) or (B H, S, S).
+        ``src_key_padding_mask``: (B, S). ``is_causal``: ``src_mask`` is the causal mask (or stands for it, if None)."""
         masks = (src_mask, src_key_padding_mask, is_causal)
         x = self._residual(src, self.norm1, lambda x: self._sa_block(x, *masks))
         return self._residual(x, self.norm2, self._ff_block)

@@ -116,8 +116,7 @@ class Optimizer:
 
     Attributes:
         param_groups: a dict for each group; change ``group["lr"]`` at any time.
-        state: a dict for each parameter that an update has changed.
-        defaults: the argument.
+        state: a dict for each parameter that an update has changed. defaults: the argument.
 
     Raises TypeError: something else than tensors; ValueError: an option outside its range, or missing where it is
     required; no parameters, some in two groups or with a history, names for some of them only; NotImplementedError:

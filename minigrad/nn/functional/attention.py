@@ -73,11 +73,11 @@ def scaled_dot_product_attention(
         if len(lead) != 2 and len(shape) > min(3, len(lead) + 1):  # (..., H, T, S) -> (B, H, T, S)
             wide = attn_mask.expand(*lead[:-1], *((1,) * (len(scores) - len(shape)) + shape)[-3:])
             attn_mask = wide.reshape(math.prod(lead[:-1]), *wide.shape[-3:])
-    operands = [t if t.array.shape[:-2] == lead else t.expand(*lead, *t.shape[-2:]) for t in (query, key, value)]
+    q, k, v = (t if t.array.shape[:-2] == lead else t.expand(*lead, *t.shape[-2:]) for t in (query, key, value))
     if len(lead) != 2:  # (..., T, D) -> (B, H, T, D)
         axes = math.prod(lead[:-1]), lead[-1] if lead else 1
-        operands = [t.reshape(*axes, *t.shape[-2:]) for t in operands]
-    out = attend(*operands, attn_mask, dropout_p, is_causal, scale)
+        q, k, v = (t.reshape(*axes, *t.shape[-2:]) for t in (q, k, v))
+    out = attend(q, k, v, attn_mask, dropout_p, is_causal, scale)
     return out if len(lead) == 2 else out.reshape(*lead, *out.shape[-2:])  # (B, H, T, Dv) -> (..., T, Dv)
 
 

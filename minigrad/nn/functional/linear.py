@@ -73,10 +73,8 @@ def _conv(
     dilation: Each = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Cross-correlation: input (N, C, *lengths) or (C, *lengths) -> (N, O, *places) or (O, *places).
-
-    Args: as of ``nn.Conv1d``, with a number, or one an axis.
-        weight: (O, C/groups, *kernel). bias: (O)."""
+    """Cross-correlation: input (N, C, *lengths) or (C, *lengths) -> (N, O, *places) or (O, *places). Args: as of
+    ``nn.Conv1d``, with a number, or one an axis. weight: (O, C/groups, *kernel). bias: (O)."""
     window = _window(axes, weight, stride, padding, dilation)
     _check(axes.name, input, weight, bias, groups, transposed=False)
     axes.check_fits(window, input.array.shape[2:])
@@ -98,10 +96,8 @@ def _conv_transpose(
     groups: int = 1,
     dilation: Each = 1,
 ) -> Tensor:
-    """The gradient of a convolution by its input: (N, C, *lengths) or (C, *lengths) -> (N, O, *P) or (O, *P).
-
-    Args: as of ``nn.ConvTranspose1d``, with a number, or one an axis.
-        weight: (C, O/groups, *kernel). bias: (O)."""
+    """The gradient of a convolution by its input: (N, C, *lengths) or (C, *lengths) -> (N, O, *P) or (O, *P). Args: as
+    of ``nn.ConvTranspose1d``, with a number, or one an axis. weight: (C, O/groups, *kernel). bias: (O)."""
     window = _window(axes, weight, stride, padding, dilation)
     extra = axes.each("output_padding", output_padding)
     for more, step, apart in zip(extra, window.stride, window.dilation, strict=True):
