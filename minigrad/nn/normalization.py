@@ -92,8 +92,8 @@ class RMSNorm(_Affine):
 
 class GroupNorm(_Affine):
     """(x - mean) / √(variance + eps) · weight + bias over each group of channels (Wu and He 2018): (N, C, ...) -> the
-    same. Args and attributes: as of ``LayerNorm``, but weight and bias: (C). ``num_groups`` divides C. ``num_channels``:
-    C. ``affine``: whether there is a weight."""
+    same. Args and attributes: as of ``LayerNorm``, but weight and bias: (C). ``num_groups`` divides C.
+    ``num_channels``: C. ``affine``: whether there is a weight."""
 
     _shown, _unnamed = ("num_groups", "num_channels", "eps", "affine", "bias"), 2
 

@@ -169,9 +169,6 @@ def checkpoint_sequential(
     return run(chain[size * (segments - 1) :], input)
 
 
-# For functions that run a part of the forward pass again themselves ----------------------------------------
-
-
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
     """The GPUs of the tensors among ``args``, by number, and the states of their generators."""
     devices = sorted({x.get_device() for x in args if isinstance(x, Tensor) and x.is_cuda})

@@ -38,8 +38,7 @@ class SummaryWriter:
     by default now.
 
     Args:
-        log_dir: the folder of this run; by default runs/<time>_<host><comment>.
-        comment: the end of the default folder's name.
+        log_dir: the folder of this run; by default runs/<time>_<host><comment>. comment: the end of that name.
         purge_step: TensorBoard discards events of an earlier, interrupted run from this step on.
         max_queue, flush_secs: the most events that wait to be written, and the most seconds that they wait.
         filename_suffix: appended to the names of files.
