@@ -124,7 +124,6 @@ def to_array(data: Any, dtype: Any, device: Device | None) -> Any:
 
 
 def _unequal(data: Any, depth: int = 0) -> str:
-    """Which of nested lists differ in length."""
     lengths = [len(part) if isinstance(part, (list, tuple)) else None for part in data]
     other = next((n for n in lengths if n != lengths[0]), lengths[0])
     if other != lengths[0]:
@@ -135,7 +134,6 @@ def _unequal(data: Any, depth: int = 0) -> str:
 
 
 def _from_python(data: Any, dtype: Any) -> Any:
-    """Nested lists, possibly with tensors inside, as a NumPy array."""
     if isinstance(data, (list, tuple)):
         data = _plain(data)
     if isinstance(data, range):

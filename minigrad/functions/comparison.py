@@ -63,10 +63,7 @@ _ANSWERS = {
 }
 _PROPERTIES = {
     "is_leaf": (lambda input: input._source()[0] is None, "Whether the tensor is not the result of a recorded op."),
-    "is_meta": (
-        lambda input: of(input.array).device_type == "meta",
-        "Whether it is on the device ``meta``, without elements.",
-    ),
+    "is_meta": (lambda input: of(input.array).device_type == "meta", "Whether it is on ``meta``, without elements."),
     "is_cpu": (lambda input: input.device.type == "cpu", "Whether the array is in main memory."),
     "is_cuda": (lambda input: input.device.type == "cuda", "Whether the array is on a GPU."),
 }
@@ -95,10 +92,9 @@ _ELEMENTS = (
     "The memory that the tensor shows, as elements of its dtype.",
 )
 _of_tensors = method(free=False)
-globals().update(
-    brief(method, _ANSWERS, "bool") | brief(attribute, _PROPERTIES, "bool") | brief(attribute, _SIZES, "int")
-)
-globals().update(brief(attached, _LENGTHS, "int") | brief(_of_tensors, _NUMBERS, "int"))
+globals().update(brief(method, _ANSWERS, "bool") | brief(attribute, _PROPERTIES, "bool"))
+globals().update(brief(attribute, _SIZES, "int") | brief(attached, _LENGTHS, "int"))
+globals().update(brief(_of_tensors, _NUMBERS, "int"))
 globals().update(brief(_of_tensors, {"storage": _ELEMENTS}, "TypedStorage"))
 globals().update(brief(_of_tensors, {"untyped_storage": _BYTES}, "UntypedStorage"))
 
@@ -193,8 +189,7 @@ def to_dense(input: Tensor, dtype: Any = None, *, masked_grad: bool | None = Non
 
 _UNSHARED = "False: memory here is neither page-locked nor shared with other processes, which get copies."
 _pinned = brief(_of_tensors, {"is_pinned": (lambda input, device=None: False, _UNSHARED)}, "bool")
-_pinned |= brief(
-    _of_tensors, {"pin_memory": (lambda input, device=None: input, "The tensor itself. See ``is_pinned``.")}
-)
+_ITSELF = (lambda input, device=None: input, "The tensor itself. See ``is_pinned``.")
+_pinned |= brief(_of_tensors, {"pin_memory": _ITSELF})
 globals().update(_pinned)
 is_shared, share_memory_ = _pinned["is_pinned"], _pinned["pin_memory"]

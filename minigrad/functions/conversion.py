@@ -229,9 +229,8 @@ _OF_COMPLEX = {
 }
 _QUESTION = {"is_conj": (lambda input: False, "Whether conjugation is still to happen: never.")}
 _IN_PLACE_TOO = {"conj_physical": (lambda input: conj(input), "``conj``, computed at once.")}
-globals().update(
-    brief(method, _OF_COMPLEX) | brief(method, _QUESTION, "bool") | brief(method(in_place=True), _IN_PLACE_TOO)
-)
+globals().update(brief(method, _OF_COMPLEX) | brief(method, _QUESTION, "bool"))
+globals().update(brief(method(in_place=True), _IN_PLACE_TOO))
 
 
 @method

@@ -123,9 +123,6 @@ def _property(name: str, function: Any) -> property:
     return property(function, put if name in ("real", "imag") else None)
 
 
-# Functions of one op ----------------------------------------------------------------------------------------
-
-
 Unary = Callable[[Tensor], Tensor]  # an elementwise function
 Binary = Callable[[Any, Any], Tensor]  # of two tensors, or of a tensor and a number
 
@@ -173,9 +170,8 @@ def _change(in_place: bool | Change, usual: Change) -> Change | None:
 
 # The types of parameters of these names.
 _NOT_TENSORS = dict.fromkeys(("dim", "dim1", "dim2", "length", "offset", "start"), "int")
-_NOT_TENSORS |= dict.fromkeys(
-    ("data", "device", "fill_value", "indices", "memory_format", "size", "stride", "value"), "Any"
-)
+_NOT_TENSORS |= dict.fromkeys(("data", "device", "fill_value", "indices", "memory_format"), "Any")
+_NOT_TENSORS |= dict.fromkeys(("size", "stride", "value"), "Any")
 _NOT_TENSORS |= {"accumulate": "bool", "non_blocking": "bool", "min": "Scalar", "max": "Scalar"}
 _NOT_TENSORS |= {"tensors": "Sequence[Tensor]"}
 
@@ -350,9 +346,7 @@ def _written(result: Any, out: Any, arguments: list[Any]) -> Any:
         return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
     if any(step == 0 and n > 1 for step, n in zip(out.array.strides, out.array.shape, strict=True)):
         problem = "more than one element of the written-to tensor refers to a single memory location"
-        raise RuntimeError(
-            f"unsupported operation: {problem}. Please clone() the tensor before performing the operation."
-        )
+        raise RuntimeError(f"unsupported operation: {problem}. Please clone() the tensor before.")
     if out.requires_grad or result.requires_grad:
         raise RuntimeError("functions with out=... arguments don't support automatic differentiation")
     if not dt.can_cast(dt.of(result.array), dt.of(out.array)):

@@ -103,8 +103,7 @@ def _check(input: Tensor, index: tuple[Any, ...]) -> None:
             lengths = zip(part.shape, input.array.shape[place:], strict=False)
             i = next(i for i, (a, b) in enumerate(lengths) if a != b)
             tensor = f"the shape of the indexed tensor {list(input.array.shape)} at index {place + i}"
-            mask = f"The shape of the mask {list(part.shape)} at index {i}"
-            raise IndexError(f"getitem: {mask} does not match {tensor}")
+            raise IndexError(f"getitem: The shape of the mask {list(part.shape)} at index {i} does not match {tensor}")
         if isinstance(part, slice) and part.step is not None and part.step <= 0:
             raise ValueError("step must be greater than zero: reverse an axis with .flip()")
         step = part.ndim if _is_mask(part) else 1
@@ -202,7 +201,6 @@ def _written(array: Any, index: tuple[Any, ...]) -> Any:
 
 
 def _along(input: Tensor, dim: int, index: Any, name: str) -> tuple[int, Any]:
-    """An axis, and the index tensor along it, checked."""
     place, index = axis(dim, input.array.ndim), index_tensor(index, input.array, name)
     length = input.array.shape[place] if input.array.ndim else 1
     error = IndexError if name.startswith("index") else RuntimeError  # PyTorch's type in each case
@@ -240,9 +238,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: Axis = None) -> Tensor:
     place = axis(dim, input.array.ndim)
     if input.array.ndim != indices.array.ndim:
         counts = f"{input.array.ndim} and {indices.array.ndim}"
-        raise RuntimeError(
-            f"take_along_dim(): input and indices should have the same number of dimensions, but got {counts}"
-        )
+        raise RuntimeError(f"take_along_dim(): input and indices should have the same number of dimensions: {counts}")
     shape = common_shape(*((*t.array.shape[:place], 1, *t.array.shape[place + 1 :]) for t in (input, indices)))
     input, indices = (t.expand((*shape[:place], t.array.shape[place], *shape[place + 1 :])) for t in (input, indices))
     return gather(input, place, indices + (indices < 0) * input.array.shape[place])

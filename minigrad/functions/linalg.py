@@ -133,13 +133,20 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     minigrad.Size([2, 4, 5])
     """
     if isinstance(equation, Variable):
-        equation, operands = _from_numbers((equation, *operands))
+        operands = (equation, *operands)
+        count = len(operands) // 2
+        axes = [*operands[1::2], *(operands[-1:] if len(operands) % 2 else ())]
+        numbers = [n for each in axes for n in each if n is not Ellipsis]
+        if not all(isinstance(n, int) and 0 <= n < len(_LETTERS) for n in numbers):
+            raise RuntimeError(f"einsum(): subscripts must be numbers from 0 to {len(_LETTERS) - 1}, not {numbers}")
+        terms = ["".join("..." if n is Ellipsis else _LETTERS[n] for n in each) for each in axes]
+        equation = ",".join(terms[:count]) + "".join(f"->{term}" for term in terms[count:])
+        operands = operands[: 2 * count : 2]
     tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
     terms, result = _parse(equation, tensors)
     lengths: dict[str, int] = {}  # of each letter: axes of length 1 are repeated to that of the other operands
-    for letter, n in (
-        (c, n) for term, x in zip(terms, tensors, strict=True) for c, n in zip(term, x.shape, strict=True)
-    ):
+    pairs = [pair for term, x in zip(terms, tensors, strict=True) for pair in zip(term, x.shape, strict=True)]
+    for letter, n in pairs:
         known = lengths.setdefault(letter, n)
         if 1 not in (known, n) and known != n:
             raise RuntimeError(f"einsum(): in {equation!r} the subscript {letter!r} has length {known} and {n}")
@@ -147,7 +154,12 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     for n, term in enumerate(terms):
         shape = tuple(lengths[c] for c in term)
         tensor = tensors[n] if tensors[n].array.shape == shape else tensors[n].expand(shape)
-        tensors[n], terms[n] = _without_repeats(tensor, term)
+        for letter in dict.fromkeys(term):
+            while term.count(letter) > 1:  # "ii": the diagonal
+                first, second = term.index(letter), term.rindex(letter)
+                tensor = tensor.diagonal(0, first, second)
+                term = "".join(c for i, c in enumerate(term) if i not in (first, second)) + letter
+        tensors[n], terms[n] = tensor, term
     left, letters = tensors[0], terms[0]
     for n in range(1, len(tensors)):
         later = "".join(terms[n + 1 :]) + result
@@ -174,8 +186,9 @@ def _parse(equation: str, tensors: list[Tensor]) -> tuple[list[str], str]:
             raise RuntimeError(f"einsum(): the subscripts {term!r} have more than one ellipsis")
         hidden = tensors[n].array.ndim - len(term.replace("...", ""))
         if hidden < 0 or (hidden and "..." not in term):
-            operand = f"operand {n} of {tensors[n].array.ndim} dimensions"
-            raise RuntimeError(f"einsum(): the subscripts {term!r} do not match {operand}")
+            raise RuntimeError(
+                f"einsum(): the subscripts {term!r} do not match operand {n} of {tensors[n].ndim} dimensions"
+            )
         terms[n] = term.replace("...", "".join(reversed(spare[:hidden])))
         most = max(most, hidden if "..." in term else 0)
     ellipsis = "".join(reversed(spare[:most]))
@@ -187,27 +200,6 @@ def _parse(equation: str, tensors: list[Tensor]) -> tuple[list[str], str]:
     if unknown or len(set(result)) < len(result):
         raise RuntimeError(f"einsum(): the result of {equation!r} repeats a subscript or names one no operand has")
     return terms, result
-
-
-def _from_numbers(operands: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
-    """Tensors, each followed by the numbers of its axes, as an equation and tensors."""
-    lists = [*operands[1::2], *(operands[-1:] if len(operands) % 2 else ())]
-    numbers = [n for axes in lists for n in axes if n is not Ellipsis]
-    if not all(isinstance(n, int) and 0 <= n < len(_LETTERS) for n in numbers):
-        raise RuntimeError(f"einsum(): subscripts must be numbers from 0 to {len(_LETTERS) - 1}, not {numbers}")
-    terms = ["".join("..." if n is Ellipsis else _LETTERS[n] for n in axes) for axes in lists]
-    count = len(operands) // 2
-    return ",".join(terms[:count]) + "".join(f"->{term}" for term in terms[count:]), operands[: 2 * count : 2]
-
-
-def _without_repeats(tensor: Tensor, term: str) -> tuple[Tensor, str]:
-    """The diagonal where an operand names a letter twice ("ii")."""
-    for letter in dict.fromkeys(term):
-        while term.count(letter) > 1:
-            first, second = term.index(letter), term.rindex(letter)
-            tensor = tensor.diagonal(0, first, second)
-            term = "".join(c for i, c in enumerate(term) if i not in (first, second)) + letter
-    return tensor, term
 
 
 @method(in_place=True)

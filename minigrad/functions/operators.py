@@ -307,9 +307,6 @@ def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any =
 
 
 _FILL = "A tensor of the input's shape and dtype, every element ``value``, whose gradient is the sum of all."
-_RESIZE_AS = (
-    lambda input, other, memory_format=None: resize_(input, other.shape),
-    "In place: the shape of another tensor.",
-)
+_RESIZE_AS = (lambda input, other, memory_format=None: resize_(input, other.shape), "In place: another tensor's shape.")
 globals().update(brief(function, {"fill": (lambda input, value: fill_(input.clone(), value), _FILL)}))
 globals().update(brief(method(free=False), {"resize_as_": _RESIZE_AS}))

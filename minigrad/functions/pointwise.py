@@ -310,14 +310,8 @@ _NEW = {
         lambda input: wrap(xp(input.array).signbit(input.array)) if input.is_floating_point() else input < 0,
         "Whether the sign is minus, also of -0.0.",
     ),
-    "fmax": (
-        lambda input, other: _unless_nan(e.ge, *_promoted(input, other)),
-        "The larger of two; of a NaN and a number, the number.",
-    ),
-    "fmin": (
-        lambda input, other: _unless_nan(e.le, *_promoted(input, other)),
-        "The smaller of two; of a NaN and a number, the number.",
-    ),
+    "fmax": (lambda input, other: _unless_nan(e.ge, *_promoted(input, other)), "The larger; not NaN beside a number."),
+    "fmin": (lambda input, other: _unless_nan(e.le, *_promoted(input, other)), "The smaller; not NaN beside a number."),
 }
 globals().update(brief(method(in_place=True), _IN_PLACE_TOO) | brief(method, _NEW))
 

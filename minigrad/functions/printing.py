@@ -82,17 +82,11 @@ def values_text(tensor: Tensor, indent: int) -> str:
     values = values.view(np.uint8) if tensor.dtype is dt.float4_e2m1fn_x2 else values
     if values.size == 0:
         return "[]"
-    return _lines(values, *_formatter(_shown(values)), indent, values.size > options.threshold)
-
-
-def _shown(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The elements that will be printed."""
-    if values.size <= options.threshold:
-        return values.reshape(-1)
+    printed, summarise = values, values.size > options.threshold
     for axis, n in enumerate(values.shape):
-        if n > 2 * options.edgeitems:
-            values = np.take(values, [*range(options.edgeitems), *range(n - options.edgeitems, n)], axis)
-    return values.reshape(-1)
+        if summarise and n > 2 * options.edgeitems:
+            printed = np.take(printed, [*range(options.edgeitems), *range(n - options.edgeitems, n)], axis)
+    return _lines(values, *_formatter(printed.reshape(-1)), indent, summarise)
 
 
 def _formatter(values: np.ndarray[Any, Any]) -> tuple[Any, int]:

@@ -14,7 +14,7 @@ from ..autograd.inplace import bump, check_mutable
 from ..autograd.mode import at_end
 from ..autograd.observer import announced
 from ..autograd.tape import Variable, wrap
-from ..backend import of, xp
+from ..backend import of
 from ..backend.dtype import has_gradient, kind_of
 from ..backend.order import back, laid_as, memory_order
 from ..backend.random import Generator, default_generator
@@ -138,9 +138,8 @@ def log_normal_(input: Tensor, mean: float = 1.0, std: float = 2.0, *, generator
     """In place: numbers whose logarithms are normal, of this mean and standard deviation."""
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
-    return fill(
-        input, lambda source, shape, _: np.exp(_one_by_one(source, shape) * std + mean), generator, "log_normal"
-    )
+    draw: Draw = lambda source, shape, _: np.exp(_one_by_one(source, shape) * std + mean)
+    return fill(input, draw, generator, "log_normal")
 
 
 _LARGEST = {"float64": 1 << 53, "float32": 1 << 24, "float16": 1 << 11, "bfloat16": 1 << 8, "bool": 1}
@@ -178,8 +177,11 @@ def _of_shape(name: str, doc: str, stream: str, scale: float) -> Callable[..., T
         kind = np.dtype(float_dtype(dtype))
         if not has_gradient(kind):
             raise NotImplementedError(f"{name}: {doc.lower()} are floating point, not {dtype}")
-        draw = _pairs(getattr(generator or default_generator, stream), sized(size, size_kw), kind)
-        return draw * draw.dtype.type(scale) if kind.kind == "c" else draw
+        draw, shape = getattr(generator or default_generator, stream), sized(size, size_kw)
+        if kind.kind != "c":
+            return draw(shape, kind)
+        parts = draw((*shape, 2), np.float64 if kind == np.complex128 else np.float32)
+        return parts.view(kind)[..., 0] * kind.type(scale)
 
     return creating(named(create, name, f"{doc}."))
 
@@ -187,13 +189,6 @@ def _of_shape(name: str, doc: str, stream: str, scale: float) -> Callable[..., T
 rand = announced(_of_shape("rand", "Uniform numbers in [0, 1)", "uniform", 1))
 # The two parts of a complex number share the variance.
 randn = announced(_of_shape("randn", "Standard normal numbers", "normal", math.sqrt(0.5)))
-
-
-def _pairs(draw: Callable[..., Any], shape: tuple[int, ...], kind: Any) -> Any:
-    """Random numbers of a shape, of a complex dtype two for each element."""
-    if kind.kind != "c":
-        return draw(shape, kind)
-    return draw((*shape, 2), np.float64 if kind == np.complex128 else np.float32).view(kind)[..., 0]
 
 
 @announced
@@ -363,25 +358,23 @@ def multinomial(
     source = NoDraw() if input.is_meta else generator or default_generator
     if replacement if num_samples > 1 else not is_host:
         draws = source.uniform((*weights.shape[:-1], num_samples), np.float64)
-        rows = backend.asarray(draws.reshape(-1, num_samples), input.device)
-        chosen = _inverted(weights.reshape(-1, weights.shape[-1]), rows).reshape(draws.shape)
+        rows, m = backend.asarray(draws.reshape(-1, num_samples), input.device), backend.xp
+        # NumPy adds from left to right, a GPU in parts: only in float64 does rounding give nothing to a weight of 0
+        kind = weights.dtype if is_host else np.float64
+        shares = m.cumsum(weights.reshape(-1, weights.shape[-1]), -1, dtype=kind)
+        shares = shares / shares[:, -1:]
+        shares[:, -1] = 1
+        if num_samples == 1:
+            chosen = (shares < rows).sum(-1)
+        else:
+            pairs = zip(shares, rows, strict=True)
+            chosen = m.stack([m.searchsorted(share.astype(np.float64), row) for share, row in pairs])
+        chosen = chosen.reshape(draws.shape)
     else:
         exponential = (-np.log1p(-laid_as(source.uniform(weights.shape, np.float64), weights))).astype(weights.dtype)
         race = weights / backend.asarray(exponential, input.device)
         chosen = backend.xp.argsort(-race, axis=-1, kind="stable")[..., :num_samples]
     return wrap(chosen.astype(np.int64))
-
-
-def _inverted(weights: Any, draws: Any) -> Any:
-    """For each uniform draw the first place in a row where the running share of the weights reaches it."""
-    m = xp(weights)
-    # NumPy adds from left to right, a GPU in parts: only in float64 do their roundings give nothing to a weight of 0
-    shares = m.cumsum(weights, -1, dtype=weights.dtype if m is np else np.float64)
-    shares = shares / shares[:, -1:]
-    shares[:, -1] = 1
-    if draws.shape[1] == 1:
-        return (shares < draws).sum(-1)
-    return m.stack([m.searchsorted(row.astype(np.float64), d) for row, d in zip(shares, draws, strict=True)])
 
 
 @function
@@ -407,10 +400,7 @@ def set_rng_state(new_state: Tensor) -> None:
 
 
 _SEEDS = {
-    "seed": (
-        lambda: default_generator.seed(),
-        "Seed the default generator from the operating system; return the seed.",
-    ),
+    "seed": (lambda: default_generator.seed(), "Seed the default generator by the operating system; return the seed."),
     "initial_seed": (lambda: default_generator.initial_seed(), "The seed that the default generator began with."),
 }
 globals().update(brief(function, _SEEDS, "int"))

@@ -232,8 +232,7 @@ def _norm(input: Tensor, p: float | str, dim: Dims, keepdim: bool) -> Tensor:
     if p == "nuc":  # the sum of the singular values of the matrices in two axes, of a matrix by default
         places = _listed((0, 1) if dim is None and input.array.ndim == 2 else () if dim is None else dim)
         if len(places) != 2:
-            matrices = f"that of two axes, but got dim={dim} of {input.array.ndim} axes"
-            raise RuntimeError(f"norm: the nuclear norm is {matrices}")
+            raise RuntimeError(f"norm: the nuclear norm is that of two axes, not dim={dim} of {input.array.ndim} axes")
         first, second = (axis(d, input.array.ndim) for d in places)
         total = sum(look_up("minigrad", "linalg").svdvals(input.movedim((first, second), (-2, -1))), -1)
         for place in sorted((first, second)) if keepdim else ():

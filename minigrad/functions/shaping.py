@@ -321,7 +321,6 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 
 
 def _together(tensors: Sequence[Tensor], name: str) -> tuple[Tensor, ...]:
-    """Tensors for cat and stack, brought to one dtype."""
     listed = tuple(tensors)
     if not listed:
         kind = ValueError if name == "cat" else RuntimeError  # as in PyTorch
@@ -685,9 +684,8 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     place, parts = axis(dim, input.array.ndim), raw(indices_or_sections)
     if isinstance(parts, str) or (isinstance(parts, int) and parts < 1):
-        raise (TypeError if isinstance(parts, str) else RuntimeError)(
-            f"tensor_split: indices_or_sections must be ints, or a number of sections larger than 0, not {parts!r}"
-        )
+        kind = TypeError if isinstance(parts, str) else RuntimeError
+        raise kind(f"tensor_split: indices_or_sections must be ints, or a number larger than 0, not {parts!r}")
     n = input.array.shape[place]
     if not isinstance(parts, (tuple, list)) and getattr(parts, "ndim", 0) == 0:
         count = int(parts)
@@ -892,10 +890,7 @@ _METHODS = {
     "broadcast_to": (lambda input, size: expand(input, *size), "``expand`` by its name in torch."),
     "fliplr": (lambda input: flip(input, 1), "The order along axis 1 reversed."),
     "diagflat": (lambda input, offset=0: diag(reshape(input, -1), offset), "All elements as the diagonal of a matrix."),
-    "narrow_copy": (
-        lambda input, dim, start, length: narrow(input, dim, start, length).clone(),
-        "A copy of ``narrow``.",
-    ),
+    "narrow_copy": (lambda input, dim, start, length: narrow(input, dim, start, length).clone(), "``narrow``, copied."),
     "diagonal_scatter": (
         lambda input, src, offset=0, dim1=0, dim2=1: _with(input, src, lambda x: diagonal(x, offset, dim1, dim2)),
         "A copy whose diagonal is ``src``.",

@@ -101,7 +101,6 @@ class PReLU(Layer):
         self._add_parameters(device, dtype, weight=(num_parameters,))
 
     def reset_parameters(self) -> None:
-        """Set the slopes to ``init``."""
         fillers.constant_(self.weight, self.init)
 
     def forward(self, input: Tensor) -> Tensor:

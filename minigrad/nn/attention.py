@@ -108,8 +108,7 @@ class MultiheadAttention(Module):
             is_causal: query i attends to the keys up to i; ``attn_mask``, if any, must be that mask.
 
         Returns the result, shaped as the query, and the weights after dropout: (B, T, S), or (B, H, T, S) by head,
-        without B for inputs without a batch; None without ``need_weights``. Raises AssertionError, RuntimeError.
-        """
+        without B for inputs without a batch; None without ``need_weights``. Raises AssertionError, RuntimeError."""
         inputs = (query, key, value, self.embed_dim, self.num_heads)
         projections = (self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v, self.add_zero_attn)
         output = (self.dropout, self.out_proj.weight, self.out_proj.bias, self.training)

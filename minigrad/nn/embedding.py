@@ -41,14 +41,12 @@ class _Table(Layer):
         self.num_embeddings, self.embedding_dim = rows, _ = shape
         self.padding_idx = padding_row(padding_idx, rows)
         if weight is not None and tuple(weight.shape) != shape:
-            problem = f"does not match (num_embeddings, embedding_dim) {shape}"
-            raise AssertionError(f"Shape of weight {tuple(weight.shape)} {problem}")
+            raise AssertionError(f"Shape of weight {tuple(weight.shape)} does not match (V, D), which are {shape}")
         self.weight = Parameter(empty(shape, device=device, dtype=dtype) if weight is None else weight)
         if weight is None:
             self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw new values."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             init.zeros_(self.weight.data[self.padding_idx])
@@ -92,9 +90,8 @@ class Embedding(_Table):
         self.weight.requires_grad_(not _freeze)
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.embedding(
-            input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
-        )
+        options = (self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse)
+        return F.embedding(input, self.weight, *options)
 
 
 class EmbeddingBag(_Table):
@@ -196,7 +193,6 @@ class LearnedPositionalEncoding(_Added):
         self._add_parameters(device, dtype, weight=(self.max_len, self.d_model))
 
     def reset_parameters(self) -> None:
-        """Draw new values."""
         init.normal_(self.weight, std=0.02)
 
 

@@ -137,6 +137,5 @@ def call(module: Any, args: Args, kwargs: Kwargs) -> Any:
                 if hook.always:
                     hook(module, args, kwargs, result)
             except Exception as error:
-                problem = "raised an exception, silenced as another error came first"
-                warn(f"a forward hook with always_call=True {problem}: {error}")
+                warn(f"a forward hook with always_call=True raised an exception, silenced as another came: {error}")
         raise

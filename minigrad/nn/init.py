@@ -218,8 +218,7 @@ def kaiming_normal_(
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Source = None) -> Tensor:
     """A (semi-)orthogonal matrix times ``gain``; the axes after the first count as one (Saxe et al. 2013)."""
     if tensor.ndim < 2:
-        kinds = "tensors with 2 or more dimensions"
-        raise ValueError(f"Only {kinds} are supported, this one has shape {tuple(tensor.shape)}")
+        raise ValueError(f"Only tensors with 2 or more dimensions are supported, this one has {tuple(tensor.shape)}")
     if tensor.is_meta:  # the stand-in for its elements would take memory
         return tensor
     rows = tensor.array.shape[0]

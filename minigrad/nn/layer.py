@@ -65,7 +65,6 @@ class UniformLayer(Layer):
     weight: Parameter
 
     def reset_parameters(self) -> None:
-        """Draw new values."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)

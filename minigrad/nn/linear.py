@@ -69,7 +69,6 @@ class Bilinear(Layer):
         self._add_parameters(device, dtype, **shapes)
 
     def reset_parameters(self) -> None:
-        """Draw new values."""
         bound = 1 / math.sqrt(self.in1_features)
         for parameter in self.parameters():
             init.uniform_(parameter, -bound, bound)
@@ -112,7 +111,19 @@ class _ConvNd(UniformLayer):
         self.kernel_size, self.stride, self.dilation = (tuple_of(x, n) for x in (kernel_size, stride, dilation))
         self.padding: Any = padding if isinstance(padding, str) else tuple_of(padding, n)
         self.output_padding, self.padding_mode = (0,) * n, padding_mode
-        _check(in_channels, out_channels, self.padding, self.stride, groups, padding_mode)
+        if groups <= 0:
+            raise ValueError("groups must be a positive integer")
+        for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
+            if channels % groups:
+                raise ValueError(f"{name} must be divisible by groups")
+        if isinstance(padding, str):
+            if padding not in ("same", "valid"):
+                raise ValueError(f"Invalid padding string {padding!r}, should be one of {{'same', 'valid'}}")
+            if padding == "same" and any(s != 1 for s in self.stride):
+                raise ValueError("padding='same' is not supported for strided convolutions")
+        if padding_mode not in _MODES:
+            modes = ", ".join(map(repr, _MODES))
+            raise ValueError(f"padding_mode must be one of {{{modes}}}, but got {padding_mode=}")
         pairs = same_padding(self.kernel_size, self.dilation)
         if padding != "same":
             pairs = tuple((p, p) for p in tuple_of(0 if padding == "valid" else padding, n))
@@ -120,22 +131,6 @@ class _ConvNd(UniformLayer):
         first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
         shapes = {"weight": (first, second // groups, *self.kernel_size), "bias": (out_channels,) if bias else None}
         self._add_parameters(device, dtype, **shapes)
-
-
-def _check(in_channels: int, out_channels: int, padding: Any, stride: Any, groups: int, mode: str) -> None:
-    if groups <= 0:
-        raise ValueError("groups must be a positive integer")
-    for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
-        if channels % groups:
-            raise ValueError(f"{name} must be divisible by groups")
-    if isinstance(padding, str):
-        if padding not in ("same", "valid"):
-            raise ValueError(f"Invalid padding string {padding!r}, should be one of {{'same', 'valid'}}")
-        if padding == "same" and any(s != 1 for s in stride):
-            raise ValueError("padding='same' is not supported for strided convolutions")
-    if mode not in _MODES:
-        modes = ", ".join(map(repr, _MODES))
-        raise ValueError(f"padding_mode must be one of {{{modes}}}, but got padding_mode={mode!r}")
 
 
 class _Conv(_ConvNd):
@@ -164,8 +159,7 @@ class Conv1d(_Conv, axes=1, function=F.conv1d):
     Attributes:
         weight: (O, C/groups, K), initially uniform in ±1/√(C K/groups). bias: (O), likewise, or None.
 
-    Raises ValueError: ``groups`` does not divide the channels, or the padding is unknown.
-    """
+    Raises ValueError: ``groups`` does not divide the channels, or the padding is unknown."""
 
 
 class Conv2d(_Conv, axes=2, function=F.conv2d):
@@ -233,8 +227,7 @@ class ConvTranspose1d(_ConvTransposeNd, axes=1, function=F.conv_transpose1d):
     P = (L - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1.
 
     Args and attributes: as of ``Conv1d``, but weight: (C, O/groups, K).
-        output_padding: extra length of the result on one side. padding_mode: only "zeros".
-    """
+        output_padding: extra length of the result on one side. padding_mode: only "zeros"."""
 
 
 class ConvTranspose2d(_ConvTransposeNd, axes=2, function=F.conv_transpose2d):

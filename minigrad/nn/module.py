@@ -114,8 +114,6 @@ class Module(Stateful):
         forward = self._forward_hooks or self._forward_pre_hooks
         return bool(forward or self._backward_hooks or self._backward_pre_hooks or any(hooks.AROUND_CALLS))
 
-    # Attributes ---------------------------------------------------------------------------------------------
-
     def __getattr__(self, name: str) -> Any:
         for kind in _KINDS.values():
             table = self.__dict__.get(kind)
@@ -168,8 +166,6 @@ class Module(Stateful):
             if other != kind:
                 self.__dict__[table].pop(name, None)
         self._non_persistent_buffers_set.discard(name)
-
-    # Registration -------------------------------------------------------------------------------------------
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter under a name; None reserves the name. Raises TypeError, KeyError: the name or the value
@@ -255,8 +251,6 @@ class Module(Stateful):
             raise RuntimeError(f"Cannot use {both}. Please use only one of them.")
         self._is_full_backward_hook = full
         return hooks.register(self._backward_hooks, hook, prepend)
-
-    # Contents -----------------------------------------------------------------------------------------------
 
     def named_modules(
         self, memo: set[int] | None = None, prefix: str = "", remove_duplicate: bool = True
@@ -370,8 +364,6 @@ class Module(Stateful):
         if tensor is None:
             raise AttributeError(f"{type(owner).__name__} has no {kind} {name!r} (of {target!r})")
         return tensor
-
-    # Modes, devices and dtypes ------------------------------------------------------------------------------
 
     def train(self: T, mode: bool = True) -> T:
         """Set training mode, in which dropout is active, for this module and all below it.

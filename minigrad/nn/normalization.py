@@ -26,7 +26,6 @@ class _Affine(Layer):
     """A norm with a weight, initially 1, and a bias, initially 0; either may be None."""
 
     def reset_parameters(self) -> None:
-        """Weight 1, bias 0."""
         for name, fill in (("weight", init.ones_), ("bias", init.zeros_)):
             parameter = self._parameters.get(name)
             if parameter is not None:
@@ -94,11 +93,9 @@ class RMSNorm(_Affine):
 
 
 class GroupNorm(_Affine):
-    """(x - mean) / √(variance + eps) · weight + bias over each group of channels (Wu and He 2018).
-
-    (N, C, ...) -> the same. Args and attributes: as of ``LayerNorm``, but weight and bias: (C).
-        num_groups: the number of groups, which divides C. num_channels: C. affine: whether there is a weight.
-    """
+    """(x - mean) / √(variance + eps) · weight + bias over each group of channels (Wu and He 2018): (N, C, ...) -> the
+    same. Args and attributes: as of ``LayerNorm``, but weight and bias: (C). ``num_groups`` divides C.
+    ``num_channels``: C. ``affine``: whether there is a weight."""
 
     _shown, _unnamed = ("num_groups", "num_channels", "eps", "affine", "bias"), 2
 
@@ -224,8 +221,7 @@ class BatchNorm1d(_BatchNorm, dims=(2, 3)):
         weight, bias: (C), initially 1 and 0, or None. running_mean, running_var: (C) buffers, initially 0 and 1, and
             num_batches_tracked: (), the number of training batches, or None.
 
-    Raises ValueError: the input has another number of axes, or, in training, one value a channel.
-    """
+    Raises ValueError: the input has another number of axes, or, in training, one value a channel."""
 
 
 class BatchNorm2d(_BatchNorm, dims=(4,)):
@@ -313,8 +309,7 @@ class _InstanceNorm(_NormBase):
             expected = f"expected input's size at dim={dim} to match num_features ({self.num_features})"
             raise ValueError(f"{expected}, but got: {size}.")
         if size != self.num_features:
-            unused = "num_features, which is not used because affine=False"
-            warn(f"input's size at dim={dim} does not match {unused}")
+            warn(f"input's size at dim={dim} does not match num_features, which is not used because affine=False")
         x = input.unsqueeze(0) if is_single else input
         uses_input = self.training or not self.track_running_stats
         momentum = 0.0 if self.momentum is None else self.momentum

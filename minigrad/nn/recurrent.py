@@ -56,7 +56,6 @@ class _Recurrent(Layer):
     hidden_size: int
 
     def reset_parameters(self) -> None:
-        """Draw new values."""
         bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
@@ -78,8 +77,7 @@ class RNNBase(_Recurrent):
         bias_ih_l0, bias_hh_l0: (G·H). weight_hr_l0: (P, H), with a ``proj_size``. All are initially uniform in
         ±1/√H. The input of the other layers has the width D·P. "_reverse" after the name for the other direction.
 
-    Raises ValueError, TypeError: invalid sizes or options.
-    """
+    Raises ValueError, TypeError: invalid sizes or options."""
 
     _usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}
     _shown = ("input_size", "hidden_size", *_usual)
@@ -99,7 +97,25 @@ class RNNBase(_Recurrent):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        _check_options(mode, input_size, hidden_size, num_layers, dropout, proj_size)
+        if isinstance(dropout, bool) or not isinstance(dropout, Number) or not 0 <= dropout <= 1:
+            raise ValueError(f"dropout should be a number in range [0, 1], the probability of a zero, not {dropout!r}")
+        if dropout > 0 and num_layers == 1:
+            use = "dropout option adds dropout after all but last recurrent layer"
+            expected = f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}"
+            warn(f"{use}, so non-zero dropout expects {expected}")
+        if mode not in _GATES:
+            raise ValueError(f"Unrecognized RNN mode: {mode}")
+        for name, size in {"input_size": input_size, "hidden_size": hidden_size, "num_layers": num_layers}.items():
+            if not hasattr(size, "__index__"):
+                raise TypeError(f"{name} should be of type int, got: {type(size).__name__}")
+            if size <= 0:
+                raise ValueError(f"{name} must be greater than zero")
+        if proj_size and mode != "LSTM":
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        if proj_size < 0:
+            raise ValueError("proj_size should be a positive integer or zero to disable projections")
+        if proj_size >= hidden_size:
+            raise ValueError("proj_size has to be smaller than hidden_size")
         for name, flag in {"bias": bias, "batch_first": batch_first}.items():
             if not isinstance(flag, bool):
                 raise TypeError(f"{name} should be of type bool, got: {type(flag).__name__}")
@@ -143,8 +159,7 @@ class RNNBase(_Recurrent):
                 a pair of it and the cell state (L·D, B, H).
 
         Returns the result of the last layer at each step, shaped as the input with D·P for I, and the last hidden
-        state, shaped as ``hx``. Raises ValueError, RuntimeError: shapes or dtypes do not fit.
-        """
+        state, shaped as ``hx``. Raises ValueError, RuntimeError: shapes or dtypes do not fit."""
         if isinstance(input, PackedSequence):
             data, batch_sizes, order, back = input
             states = _permuted(self._initial_states(data, hx, batch_sizes), order)
@@ -241,28 +256,6 @@ def _shapes(gates: int, width: int, hidden: int, bias: bool, projected: int = 0)
     shapes: dict[str, Shape] = {"weight_ih": (rows, width), "weight_hh": (rows, projected or hidden)}
     shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)} if bias else {}
     return shapes | ({"weight_hr": (projected, hidden)} if projected else {})
-
-
-def _check_options(mode: str, input_size: int, hidden_size: int, num_layers: int, dropout: Any, proj_size: int) -> None:
-    if isinstance(dropout, bool) or not isinstance(dropout, Number) or not 0 <= dropout <= 1:  # type: ignore[operator]
-        raise ValueError(f"dropout should be a number in range [0, 1], a probability of being zeroed, not {dropout!r}")
-    if dropout > 0 and num_layers == 1:  # type: ignore[operator]
-        use = "dropout option adds dropout after all but last recurrent layer"
-        expected = f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}"
-        warn(f"{use}, so non-zero dropout expects {expected}")
-    if mode not in _GATES:
-        raise ValueError(f"Unrecognized RNN mode: {mode}")
-    for name, size in {"input_size": input_size, "hidden_size": hidden_size, "num_layers": num_layers}.items():
-        if not hasattr(size, "__index__"):
-            raise TypeError(f"{name} should be of type int, got: {type(size).__name__}")
-        if size <= 0:
-            raise ValueError(f"{name} must be greater than zero")
-    if proj_size and mode != "LSTM":
-        raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
-    if proj_size < 0:
-        raise ValueError("proj_size should be a positive integer or zero to disable projections")
-    if proj_size >= hidden_size:
-        raise ValueError("proj_size has to be smaller than hidden_size")
 
 
 class RNN(RNNBase):

@@ -112,8 +112,15 @@ class Stateful:
                 quoted = ", ".join(f'"{name}"' for name in names)
                 plan.insert(0, f"{kind} key(s) in state_dict: {quoted}. ")
         if plan:
-            if hint := _renamed(*plan.keys):
-                plan.append(hint)
+            missing, unexpected = plan.keys
+            for longer, shorter, change in (
+                (unexpected, missing, "remove it: {name.removeprefix(%r): value for name, value in state.items()}"),
+                (missing, unexpected, "add it: {%r + name: value for name, value in state.items()}"),
+            ):
+                prefix = longer[0].removesuffix(shorter[0]) if longer and shorter else ""
+                if prefix and {prefix + name for name in shorter} == set(longer):
+                    whose = "state dict's" if longer is unexpected else "module's"
+                    plan.append(f"The {whose} names begin with {prefix!r}, the others do not: {change % prefix}")
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(plan))
         plan.carry_out()
         return plan.keys
@@ -216,7 +223,6 @@ class _Plan(list[str]):
         self.replaced: dict[int, Tensor] = {}  # the new tensor for the old one's id: tied weights stay tied
 
     def carry_out(self) -> None:
-        """Run the steps, unless there are errors."""
         steps, self.steps = self.steps, []
         if not self:
             with no_grad():
@@ -224,7 +230,6 @@ class _Plan(list[str]):
                     step()
 
     def load(self, module: Stateful, state_dict: dict[str, Any], prefix: str) -> None:
-        """Load a module and all below it, each by its own method."""
         local_metadata = dict(self.metadata.get(prefix[:-1], {}))
         if self.assign:
             local_metadata["assign_to_params_buffers"] = True
@@ -237,8 +242,7 @@ class _Plan(list[str]):
             self.carry_out()
             if hook(module, self.keys) is not None:
                 kind = "Hooks registered with register_load_state_dict_post_hook"
-                remedy = "incompatible_keys is to be changed in place"
-                raise AssertionError(f"{kind} are not expected to return new values: {remedy}")
+                raise AssertionError(f"{kind} are not expected to return new values: they change incompatible_keys")
 
 
 def _is_unexpected(module: Stateful, key: str, prefix: str) -> bool:
@@ -273,19 +277,6 @@ def _fit(name: str, tensor: Tensor, value: Any, assign: bool) -> tuple[Any, str]
             f"their corresponding key in the module instead of copying them in place?)"
         )
     return value, ""
-
-
-def _renamed(missing: list[str], unexpected: list[str]) -> str:
-    """What to do where the names of a state dict are the module's but for a prefix; "" if that is not so."""
-    for longer, shorter, change in (
-        (unexpected, missing, "remove it: {name.removeprefix(%r): value for name, value in state.items()}"),
-        (missing, unexpected, "add it: {%r + name: value for name, value in state.items()}"),
-    ):
-        prefix = longer[0].removesuffix(shorter[0]) if longer and shorter else ""
-        if prefix and {prefix + name for name in shorter} == set(longer):
-            whose = "state dict's" if longer is unexpected else "module's"
-            return f"The {whose} names begin with {prefix!r}, the others do not: {change % prefix}"
-    return ""
 
 
 def _replace(module: Stateful, name: str, tensor: Tensor, value: Tensor, replaced: dict[int, Tensor]) -> None:

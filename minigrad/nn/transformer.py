@@ -113,12 +113,8 @@ class TransformerEncoderLayer(_Block):
     def forward(
         self, src: Tensor, src_mask: Mask = None, src_key_padding_mask: Mask = None, is_causal: bool = False
     ) -> Tensor:
-        """One block: ``src`` (S, B, D) -> the same shape.
-
-        Args:
-            src_mask: (S, S) or (B H, S, S). src_key_padding_mask: (B, S).
-            is_causal: ``src_mask`` is the causal mask (or stands for it, if None).
-        """
+        """One block: ``src`` (S, B, D) -> the same shape. ``src_mask``: (S, S) or (B H, S, S).
+        ``src_key_padding_mask``: (B, S). ``is_causal``: ``src_mask`` is the causal mask (or stands for it, if None)."""
         masks = (src_mask, src_key_padding_mask, is_causal)
         x = self._residual(src, self.norm1, lambda x: self._sa_block(x, *masks))
         return self._residual(x, self.norm2, self._ff_block)
@@ -149,8 +145,7 @@ class TransformerDecoderLayer(_Block):
         Args:
             tgt_mask: (T, T) or (B H, T, T). memory_mask: (T, S) or (B H, T, S).
             tgt_key_padding_mask: (B, T). memory_key_padding_mask: (B, S).
-            tgt_is_causal, memory_is_causal: the mask is the causal one (or stands for it, if None).
-        """
+            tgt_is_causal, memory_is_causal: the mask is the causal one (or stands for it, if None)."""
         tgt_masks = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         memory_masks = (memory_mask, memory_key_padding_mask, memory_is_causal)
         x = self._residual(tgt, self.norm1, lambda x: self._sa_block(x, *tgt_masks))
@@ -316,14 +311,6 @@ class Transformer(Module):
     ) -> Tensor:
         """``src`` (S, B, D) and ``tgt`` (T, B, D) -> (T, B, D). Masks as in the encoder and decoder blocks. Raises
         RuntimeError: widths or batches of ``src`` and ``tgt`` do not fit."""
-        self._check(src, tgt)
-        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
-        masks = {"tgt_mask": tgt_mask, "memory_mask": memory_mask}
-        padding = {"tgt_key_padding_mask": tgt_key_padding_mask, "memory_key_padding_mask": memory_key_padding_mask}
-        causal = {"tgt_is_causal": tgt_is_causal, "memory_is_causal": memory_is_causal}
-        return self.decoder(tgt, memory, **masks, **padding, **causal)
-
-    def _check(self, src: Tensor, tgt: Tensor) -> None:
         shapes, at = (tuple(src.shape), tuple(tgt.shape)), 0 if self.batch_first else 1
         problem = ""
         if len(shapes[0]) != len(shapes[1]) or (len(shapes[0]) == 3 and shapes[0][at] != shapes[1][at]):
@@ -332,6 +319,11 @@ class Transformer(Module):
             problem = f"feature number of src and tgt must be equal to d_model = {self.d_model}"
         if problem:
             raise RuntimeError(f"Transformer: the {problem}, but their shapes are {shapes}")
+        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
+        masks = {"tgt_mask": tgt_mask, "memory_mask": memory_mask}
+        padding = {"tgt_key_padding_mask": tgt_key_padding_mask, "memory_key_padding_mask": memory_key_padding_mask}
+        causal = {"tgt_is_causal": tgt_is_causal, "memory_is_causal": memory_is_causal}
+        return self.decoder(tgt, memory, **masks, **padding, **causal)
 
     generate_square_subsequent_mask = staticmethod(_generate_square_subsequent_mask)
 

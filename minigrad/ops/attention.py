@@ -40,8 +40,7 @@ def scaled_dot_product_attention(
 
     query (B, H, T, D), key (B, H, S, D), value (B, H, S, Dv) -> (B, H, T, Dv). A bool mask (broadcastable to
     (B, H, T, S)) is True where attention is allowed; a float mask is added. ``keep`` is dropout's draw over
-    (B, H, T, S). A query that may attend to nothing gets zeros.
-    """
+    (B, H, T, S). A query that may attend to nothing gets zeros."""
     out = matmul(dropped(attention_weights(query, key, mask, is_causal, scale), keep, dropout_p), value)
     by_rows = transpose(out, 1, 2)  # the layer that follows wants it as (B, T, H, Dv) in memory
     return transpose(xp(out).ascontiguousarray(by_rows), 1, 2)
@@ -88,8 +87,7 @@ def _score_slope(g: Array, out: Array, arguments: Arguments) -> Array:
 def rotate(x: Array, turns: Array, back: bool = False) -> Array:
     """Numbers 2i and 2i+1 of each row turned, (a + bi) · e^(iθ) (Su et al. 2021, equation 15)
 
-    x (..., T, D); ``turns`` (T, D/2, 2) has cos θ and sin θ. ``back``: by -θ.
-    """
+    x (..., T, D); ``turns`` (T, D/2, 2) has cos θ and sin θ. ``back``: by -θ."""
     phases = _as_complex(turns, x)[..., 0]
     pairs = _as_complex(x, x)
     out = pairs * (phases.conj() if back else phases)  # as complex numbers: one pass over memory, not six

@@ -78,7 +78,6 @@ def phase(x: Array) -> Array:
 
 
 def _length(x: Array) -> Array:
-    """|x|, and 1 in place of 0."""
     size = modulus(x)
     return where(size == 0, 1.0, size)
 

@@ -196,8 +196,7 @@ def largest_cells_at(x: Array, samples: Array, kernel: Ints, places: Ints) -> Ar
     """The cell of the largest element of windows whose places along each axis a number in [0, 1) determines
 
     x (N, C, *lengths), samples (N, C, axes) -> (N, C, *places). Places i from 0 to P - 2 are at ⌊(i + s) α⌋ - ⌊s α⌋,
-    α = (L - K) / (P - 1), and the last is at the end (Graham 2014).
-    """
+    α = (L - K) / (P - 1), and the last is at the end (Graham 2014)."""
     m, n, lengths = xp(x), len(kernel), x.shape[2:]
     along = []
     for axis, (size, k, count) in enumerate(zip(lengths, kernel, places, strict=True)):

@@ -115,8 +115,7 @@ def _running(x: Array, dim: int) -> Array:
     out, reach = x.copy(), 1
     while reach < x.shape[dim]:
         before = out.copy()
-        out[(*lead, slice(reach, None))] = m.logaddexp(
-            before[(*lead, slice(reach, None))], before[(*lead, slice(None, -reach))]
-        )
+        late = (*lead, slice(reach, None))
+        out[late] = m.logaddexp(before[late], before[(*lead, slice(None, -reach))])
         reach *= 2
     return out

@@ -21,8 +21,6 @@ def smooth(name: str, about: str, forward: Rule, formula: str, rule: Rule) -> An
     return expression(name, about, forward, formula, x=rule, promote="float", holomorphic=True)
 
 
-# Arithmetic ------------------------------------------------------------------------------------------------
-
 add = expression("add", "a + b", lambda a, b: a + b, "da = g; db = g", a=lambda g: g, b=lambda g: g, promote="same")
 sub = expression("sub", "a - b", lambda a, b: a - b, "da = g; db = −g", a=lambda g: g, b=lambda g: -g, promote="same")
 
@@ -182,9 +180,6 @@ def sign(x: Array) -> Array:
     return xp(x).subtract(x > 0, x < 0, dtype=x.dtype) if x.dtype.kind != "b" else x.copy()
 
 
-# Powers, exponentials, logarithms --------------------------------------------------------------------------
-
-
 @op("dx = 2 g x", x=lambda g, x: g * (2 * x), holomorphic=True)
 def square(x: Array) -> Array:
     """x²; of bools int64"""
@@ -261,8 +256,6 @@ def _complex_log1p(x: Array) -> Array:
     return out
 
 
-# Trigonometric and hyperbolic ------------------------------------------------------------------------------
-
 sin = smooth("sin", "sin x", lambda x: xp(x).sin(x), "dx = g cos x", lambda g, x: g * cos(x))
 cos = smooth("cos", "cos x", lambda x: xp(x).cos(x), "dx = −g sin x", lambda g, x: -g * sin(x))
 tan = smooth("tan", "tan x", lambda x: xp(x).tan(x), "dx = g (1 + y²)", lambda g, out: g * (1 + out * out))
@@ -322,9 +315,6 @@ def erfc(x: Array) -> Array:
 def erfinv(x: Array) -> Array:
     """The inverse of erf"""
     return inverse_error_function(x)
-
-
-# Activations -----------------------------------------------------------------------------------------------
 
 
 @op("dx = 0 where y = 0, else g", x=lambda g, out: only(g, out != 0))
@@ -391,8 +381,6 @@ def leaky_relu(x: Array, negative_slope: float = 0.01) -> Array:
     return xp(x).where(x > 0, x, x * negative_slope)
 
 
-# Rounding --------------------------------------------------------------------------------------------------
-
 floor = expression("floor", "⌊x⌋", lambda x: xp(x).floor(x), "dx = 0", x=lambda g, shape: zeros_of(g, shape))
 ceil = expression("ceil", "⌈x⌉", lambda x: xp(x).ceil(x), "dx = 0", x=lambda g, shape: zeros_of(g, shape))
 
@@ -406,9 +394,6 @@ def round(x: Array, decimals: int = 0) -> Array:
 trunc = expression(
     "trunc", "x without its fraction", lambda x: xp(x).trunc(x), "dx = 0", x=lambda g, shape: zeros_of(g, shape)
 )
-
-
-# Choice ----------------------------------------------------------------------------------------------------
 
 
 @op("dx = g where the mask holds, else 0", x=lambda g, mask: only(g, mask))
@@ -446,7 +431,6 @@ def minimum(a: Array, b: Array) -> Array:
 
 
 def _shared(g: Array, a: Array, b: Array) -> Array:
-    """g, halved where both operands are equal."""
     return g * where(a == b, 0.5, 1.0)
 
 
@@ -622,9 +606,6 @@ def log_of_sum(a: Array, b: Array) -> Array:
     swap = m.real(a) < m.real(b)
     top, low = m.where(swap, b, a), m.where(swap, a, b)
     return m.where(m.isneginf(m.real(top)), top, top + _complex_log1p(m.exp(low - top)))
-
-
-# Copies and dtypes -----------------------------------------------------------------------------------------
 
 
 @op("dx = g", x=lambda g: g)

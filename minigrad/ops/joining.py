@@ -24,7 +24,6 @@ def repeat(x: Array, repeats: Shape) -> Array:
 
 
 def _sum_tiles(g: Array, shape: Shape, repeats: Shape) -> Array:
-    """The sum of the copies of each element."""
     padded = (1,) * (len(repeats) - len(shape)) + tuple(shape)
     split = tuple(n for pair in zip(repeats, padded, strict=True) for n in pair)
     return reshape(sum_over(reshape(g, split), tuple(range(0, len(split), 2)), False), shape)
@@ -40,7 +39,6 @@ def concatenate(dim: int, *xs: Array) -> Array:
 
 
 def _part(g: Array, dim: int, lengths: list[int], index: int) -> Array:
-    """The piece of g that input ``index`` became."""
     start = sum(lengths[:index])
     lead = (slice(None),) * (dim % len(g.shape))
     return getitem(g, (*lead, slice(start, start + lengths[index])))
@@ -90,7 +88,6 @@ def _times(repeats: Any) -> Any:
 
 
 def _sum_runs(g: Array, shape: Shape, repeats: Any, dim: int) -> Array:
-    """The sum of each element's copies."""
     module = xp(repeats) if hasattr(repeats, "dtype") else xp(bare(g))
     source = module.repeat(module.arange(shape[dim]), _times(repeats))
     return index_add(shape, dim, source, g)
@@ -134,7 +131,6 @@ def as_strided(x: Array, size: Shape, stride: Shape, offset: int) -> Array:
 
 
 def _refold(g: Array, shape: Shape, dim: int, size: int, step: int) -> Array:
-    """The windows' gradients added up where they overlap."""
     m, count, last = xp(bare(g)), g.shape[dim], len(g.shape) - 1
     order = (*range(dim + 1), last, *range(dim + 1, last))
     merged = reshape(permute(g, order), (*shape[:dim], count * size, *shape[dim + 1 :]))

@@ -66,7 +66,6 @@ def linear(x: Array, weight: Array, bias: Array = None) -> Array:
 
 
 def _rows(x: Array) -> Array:
-    """x as a matrix of its last axis."""
     return x if len(x.shape) == 2 else reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
 
 
@@ -99,7 +98,6 @@ def einsum_pair(a: Array, b: Array, subscripts: tuple[str, str, str]) -> Array:
 
 
 def _sum_lonely(x: Array, letters: str, others: str) -> tuple[Array, str]:
-    """x summed over the letters that stand nowhere else."""
     lonely = tuple(i for i, c in enumerate(letters) if c not in others)
     return (total(x, lonely), "".join(c for c in letters if c in others)) if lonely else (x, letters)
 

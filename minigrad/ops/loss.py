@@ -23,8 +23,7 @@ def cross_entropy(
     """-Σ qᵥ wᵥ ln softmax(logits)ᵥ for each row; q is 1 at the target, smoothed to (1 - ε) onehot + ε/V
 
     logits (N, V), target (N,) integers, weight (V,) -> (N,); rows whose target is ``ignore_index`` give 0
-    (Szegedy et al. 2016 for the smoothing; class weights as PyTorch applies them).
-    """
+    (Szegedy et al. 2016 for the smoothing; class weights as PyTorch applies them)."""
     log_p = log_softmax(logits, -1)
     ignored = target == ignore_index
     index = xp(target).where(ignored, 0, target)
@@ -84,8 +83,7 @@ def linear_cross_entropy(
     """cross_entropy(x Wᵀ + b, target), its mean or sum over the rows that count
 
     x (N, D), weight (V, D), bias (V,) or None, target (N,). The kernel works in chunks of rows, so that the
-    logits (N, V) are never whole in memory. The mean over no rows is NaN.
-    """
+    logits (N, V) are never whole in memory. The mean over no rows is NaN."""
     total = sum_over(cross_entropy(linear(x, weight, bias), target, None, ignore_index, label_smoothing), None, False)
     return total if reduction == "sum" else total / (count_targets(target, ignore_index) or float("nan"))
 

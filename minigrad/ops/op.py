@@ -39,7 +39,6 @@ class Watch(threading.local):
     observers: tuple[Any, ...] = ()
 
     def notify(self, event: str, *about: Any) -> list[Any]:
-        """Call a method of each observer."""
         return [getattr(observer, event)(*about) for observer in self.observers]
 
 
@@ -80,8 +79,7 @@ class Plan:
         needs: for each argument, whether it is one of those inputs.
         keep: the positions of the arguments to keep. keeps_out: whether to keep the result.
         rules: for each input its rule, and the getter that picks the rule's arguments out of
-            ``(g, out, shape, which, shapes, kept, *kept)``.
-    """
+            ``(g, out, shape, which, shapes, kept, *kept)``."""
 
     __slots__ = ("inputs", "keep", "keeps_out", "needs", "others", "rules")
 
@@ -116,8 +114,7 @@ class Op:
         formulas: for each of them, the rule in the notation of formulas.
         builtin: it is one of the library, from a folder "ops"; a program's own has no kernel, and may have any name.
         kernel: the name of the op's kernel; "" where it has none.
-        least: the elements from which on the kernel is worth its call.
-    """
+        least: the elements from which on the kernel is worth its call."""
 
     def __init__(
         self, forward: Callable[..., Any], *, promote: str = "", view: bool = False, holomorphic: bool = False
@@ -219,7 +216,6 @@ class Op:
         return self.formulas.get(name, "")
 
     def param(self, i: int) -> str:
-        """The name of argument ``i``."""
         return self.params[i] if i < self.arity else self.variadic
 
     def plan(self, mask: int, arity: int) -> Plan:

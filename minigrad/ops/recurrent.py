@@ -39,7 +39,6 @@ def _with_first(state: Array, new: Array) -> Array:
 
 
 def _outer(slopes: Array, inputs: Array) -> Array:
-    """The gradient of a weight, Σ daᵀ input over all steps."""
     return matmul(transpose(slopes, 0, 1), inputs)
 
 
@@ -54,8 +53,7 @@ def rnn(
 ) -> tuple[Array, Array]:
     """h ← tanh(x + W h), or relu, at every step (Elman 1990)
 
-    x (N, H), weight (H, H), h (B, H) -> each step's h (N, H), the last of each sequence (B, H).
-    """
+    x (N, H), weight (H, H), h (B, H) -> each step's h (N, H), the last of each sequence (B, H)."""
     outs, _, h = _rnn_steps(x, weight, h, sizes, reverse, rectify)
     return concatenate(0, *outs), h
 
@@ -96,8 +94,7 @@ def gru(x: Array, weight: Array, bias: Array, h: Array, sizes: Sizes, reverse: b
     """r, z = σ(x + W h + b), n = tanh(x + r (W h + b)), h ← n + z (h - n) (Cho et al. 2014)
 
     x (N, 3H) and weight (3H, H) for r, z and n, bias (3H) or None, h (B, H) -> each step's h (N, H), the last of each
-    sequence (B, H). The reset gate r acts after the product, as in PyTorch.
-    """
+    sequence (B, H). The reset gate r acts after the product, as in PyTorch."""
     outs, _, _, h = _gru_steps(x, weight, bias, h, sizes, reverse)
     return concatenate(0, *outs), h
 
@@ -152,8 +149,7 @@ def lstm(
 
     x (N, 4H) and weight (4H, P) for i, f, g and o, project (P, H) or None (then P = H), h (B, P), c (B, H) -> each
     step's h (N, P), the last of each sequence (B, P), its c (B, H). Hochreiter and Schmidhuber 1997; the forget gate:
-    Gers et al. 2000; the projection: Sak et al. 2014.
-    """
+    Gers et al. 2000; the projection: Sak et al. 2014."""
     outs, _, _, h, c = _lstm_steps(x, weight, project, h, c, sizes, reverse)
     return concatenate(0, *outs), h, c
 

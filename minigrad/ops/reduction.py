@@ -86,7 +86,6 @@ def _mean(x: Array, dim: Axes, keepdim: bool) -> Array:
 
 
 def _count(shape: tuple[int, ...], dim: Axes) -> int:
-    """How many elements go into one result."""
     kept = keepdim_shape(shape, dim)
     return int(np.prod([n for n, k in zip(shape, kept, strict=True) if k == 1], dtype=np.int64)) if shape else 1
 

@@ -36,7 +36,6 @@ def scatter_extreme(x: Array, dim: int, index: Array, src: Array, largest: bool)
 
 
 def _share(g: Array, x: Array, dim: int, index: Array, src: Array, out: Array) -> Array:
-    """g divided by how many elements equal the result."""
     index, x, src, out = map(bare, (index, x, src, out))
     equal = (src == gather(out, dim, index)).astype(x.dtype)
     return g / scatter_add((x == out).astype(x.dtype), dim, index, equal)

@@ -17,9 +17,7 @@ def plain_step(
 ) -> None:
     """Adam's step number ``step`` (from 1), in place; the kernels "adam" compute the same.
 
-    m ← β₁ m + (1 - β₁) g,  v ← β₂ v + (1 - β₂) g²,  θ ← θ - lr m̂ / (√v̂ + ε),  m̂ = m / (1 - β₁ᵗ),  v̂ = v /
-    (1 - β₂ᵗ)
-    """
+    m ← β₁ m + (1 - β₁) g,  v ← β₂ v + (1 - β₂) g²,  θ ← θ - lr m̂ / (√v̂ + ε),  m̂ = m/(1 - β₁ᵗ),  v̂ = v/(1 - β₂ᵗ)"""
     g, (beta1, beta2) = -grad if options.maximize else grad, options.betas
     if options.decoupled_weight_decay:
         param *= 1 - options.lr * options.weight_decay

@@ -77,8 +77,7 @@ class Muon(Optimizer):
         ns_coefficients, eps, ns_steps: of the iteration.
         adjust_lr_fn: "original" (also None) or "match_rms_adamw".
 
-    Raises ValueError: an option outside its range, or a parameter that is no matrix; RuntimeError: a complex one.
-    """
+    Raises ValueError: an option outside its range, or a parameter that is no matrix; RuntimeError: a complex one."""
 
     _refusal = "Muon only supports 2D parameters whereas we found a parameter with size: {size}"
 
@@ -98,15 +97,12 @@ class Muon(Optimizer):
         super().__init__(params, arguments(locals()))
 
     def add_param_group(self, param_group: Group) -> None:
-        """Add matrices with options of their own."""
         super().add_param_group(param_group)
         for p in param_group["params"] if param_group.get("muon", True) else ():
             if p.is_complex() or p.ndim != 2:
                 self.param_groups.pop()
             if p.is_complex():
-                raise RuntimeError(
-                    "Muon does not support complex parameters: train real ones, and view them as complex"
-                )
+                raise RuntimeError("Muon does not support complex parameters: train real ones, viewed as complex")
             if p.ndim != 2:
                 raise ValueError(self._refusal.format(size=p.size(), shape=tuple(p.shape)))
 
@@ -142,8 +138,7 @@ class MuonWithAdamW(Muon, AdamW):
         MuonWithAdamW([{"params": matrices, "muon": True}, {"params": rest}], lr=5e-3, betas=(0.9, 0.98))
 
     Muon's rate is adjusted so that its updates are of AdamW's size ("match_rms_adamw"). Both have ``lr`` and
-    ``weight_decay``; ``betas`` and ``eps`` are AdamW's, ``momentum``, ``ns_steps`` and errors Muon's.
-    """
+    ``weight_decay``; ``betas`` and ``eps`` are AdamW's, ``momentum``, ``ns_steps`` and errors Muon's."""
 
     _refusal = "Muon is for matrices, and a parameter has the size {shape}"
 

@@ -116,13 +116,11 @@ class Optimizer:
 
     Attributes:
         param_groups: a dict for each group; change ``group["lr"]`` at any time.
-        state: a dict for each parameter that an update has changed.
-        defaults: the argument.
+        state: a dict for each parameter that an update has changed. defaults: the argument.
 
     Raises TypeError: something else than tensors; ValueError: an option outside its range, or missing where it is
     required; no parameters, some in two groups or with a history, names for some of them only; NotImplementedError:
-    ``differentiable=True``: steps are not recorded.
-    """
+    ``differentiable=True``: steps are not recorded."""
 
     # A number starts a tensor without axes; ZEROS are a tensor of the parameter's shape, and so is the name of the
     # option that asks for such a tensor.
@@ -180,8 +178,6 @@ class Optimizer:
                 if name in values and not isinstance(values[name], Tensor):
                     values[name] = scalar(values[name])
 
-    # Parameters -----------------------------------------------------------------------------------------
-
     def add_param_group(self, param_group: Group) -> None:
         """Add parameters with options of their own: {"params": [...], "lr": 0.01}. The dict itself is stored."""
         if not isinstance(param_group, dict):
@@ -228,8 +224,6 @@ class Optimizer:
             for group in self.param_groups:
                 for p in group["params"]:
                     clear_grad(p, set_to_none)
-
-    # A step ---------------------------------------------------------------------------------------------
 
     @overload
     def step(self, closure: None = None) -> None: ...
@@ -342,8 +336,6 @@ class Optimizer:
         without = [start for start in optional if not getattr(options, start)]
         return [name for name, start in self._state.items() if start not in without]
 
-    # State ----------------------------------------------------------------------------------------------
-
     def state_dict(self) -> dict[str, Any]:
         """PyTorch's layout: {"state": {number: {...}}, "param_groups": [{..., "params": [numbers]}]}."""
         for hook in self._hooks["state_pre"].values():
@@ -388,8 +380,6 @@ class Optimizer:
         self.__setstate__({"state": state, "param_groups": groups})
         for hook in self._hooks["load_post"].values():
             hook(self)
-
-    # Hooks ----------------------------------------------------------------------------------------------
 
     def _passed(self, hooks: str, state_dict: dict[str, Any]) -> dict[str, Any]:
         """A state dict after hooks, each of which may return another one."""

@@ -81,8 +81,7 @@ class AveragedModel(Module):
         model: the model to copy. device: where to keep the copy; the model's if None.
         avg_fn: from (mean, new, count so far) to the next mean; the equal mean of all if None.
         multi_avg_fn: the same for lists of tensors, in place; AssertionError together with ``avg_fn``.
-        use_buffers: average the buffers, too; they are copied otherwise.
-    """
+        use_buffers: average the buffers, too; they are copied otherwise."""
 
     n_averaged: Tensor
 
@@ -104,7 +103,6 @@ class AveragedModel(Module):
         self.avg_fn, self.multi_avg_fn, self.use_buffers = avg_fn, multi_avg_fn, use_buffers
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the averaged model computes."""
         return self.module(*args, **kwargs)
 
     @no_grad()

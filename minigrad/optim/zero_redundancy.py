@@ -28,8 +28,7 @@ class ZeroRedundancyOptimizer(Optimizer):
 
     The inner optimiser, which sees the gradients of this rank's share only, is the attribute ``optim``. Raises
     ValueError: ``init_process_group`` was not called; TypeError: ``optimizer_class`` is no optimiser;
-    NotImplementedError: ``overlap_with_ddp=True``.
-    """
+    NotImplementedError: ``overlap_with_ddp=True``."""
 
     def __init__(
         self,

@@ -42,7 +42,6 @@ class MappingKey:
         return f"[{self.key!r}]"
 
     def get(self, tree: Any) -> Any:
-        """The value."""
         return tree[self.key]
 
 
@@ -130,12 +129,10 @@ class TreeSpec:
     children_specs: list[TreeSpec]
 
     def is_leaf(self) -> bool:
-        """Whether this is the spec of a leaf."""
         return self.type is None
 
     @property
     def num_leaves(self) -> int:
-        """The number of leaves at all depths."""
         return 1 if self.is_leaf() else sum(child.num_leaves for child in self.children_specs)
 
     def unflatten(self, leaves: Iterable[Any]) -> PyTree:

@@ -53,8 +53,7 @@ def checkpoint(
         determinism_check, debug, early_stop: without effect. The ops of both runs are always compared.
         preserve_rng_state: the second run draws the random numbers of the first.
 
-    Raises RuntimeError: in the backward pass, if the second run applies other ops than the first.
-    """
+    Raises RuntimeError: in the backward pass, if the second run applies other ops than the first."""
     if not is_grad_enabled():
         return function(*args, **kwargs)
     if is_in_first_run():  # of a checkpoint around this one, which is a region only when that runs again
@@ -119,16 +118,11 @@ class Region(Observer):
             pairs = enumerate(zip(self.names, names, strict=False))
             numbers = f"{len(self.names)} ops, then {len(names)}"
             other = next((f"op {i} was {a} and is {b}" for i, (a, b) in pairs if a != b), numbers)
-            raise RuntimeError(
-                f"checkpoint: the function recorded other ops when it was run again ({other}): it must do the same "
-                f"both times"
-            )
+            raise RuntimeError(f"checkpoint: the function recorded other ops when it was run again: {other}")
         return again
 
 
 class _Recorded(Observer):
-    """Lists the nodes of a second run."""
-
     def __init__(self, nodes: list[tuple[Node, Node]]) -> None:
         self.nodes = nodes
 
@@ -173,9 +167,6 @@ def checkpoint_sequential(
     for i in range(segments - 1):
         input = checkpoint(run, chain[i * size : (i + 1) * size], input, preserve_rng_state=preserve_rng_state)
     return run(chain[size * (segments - 1) :], input)
-
-
-# For functions that run a part of the forward pass again themselves ----------------------------------------
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:

@@ -67,8 +67,7 @@ def gradcheck(
         check_undefined_grad, ...: PyTorch's other switches are taken and change nothing.
 
     Raises GradcheckError: a gradient is wrong. The text shows the worst element and the rules on the way; ValueError:
-    no input requires a gradient.
-    """
+    no input requires a gradient."""
     points = _listed(inputs)
     return _agrees(_of_reals(func, points), _reals(points), raise_exception, eps, (atol, rtol, nondet_tol), fast_mode)
 
@@ -143,9 +142,6 @@ def _differentiable(values: Sequence[Any]) -> list[Any]:
     return [value for value in values if isinstance(value, Variable) and value._wanted()]
 
 
-# The comparison --------------------------------------------------------------------------------------------
-
-
 @np.errstate(all="ignore")  # of infinite results
 def _agrees(
     func: Function, inputs: tuple[Any, ...], strict: bool, eps: float, tolerances: tuple[float, ...], fast: bool
@@ -187,8 +183,7 @@ def _agrees_along(
     """Whether vᵀ J u is the same by the rules and by differences, for random u and v: if not, the elements decide.
 
     No |uᵢ vⱼ| is below 1/4, so that one wrong element cannot hide; for several to cancel out twice, the odds are
-    about 1 in 600 where their errors are near ``atol``, and vanish where they are greater.
-    """
+    about 1 in 600 where their errors are near ``atol``, and vanish where they are greater."""
     (atol, rtol, nondet_tol), draw, roots = tolerances, np.random.default_rng(0), _differentiable(outputs)
     for number in range(1 if fast else _DIRECTIONS):
         us, vs = ([_weights(t.array, draw) for t in tensors] for tensors in (xs, outputs))
@@ -243,7 +238,6 @@ def _differences(func: Function, inputs: tuple[Any, ...], arrays: list[Any], us:
 
 
 def _by_elements(func: Function, inputs: tuple[Any, ...], array: Any, eps: float) -> list[list[Matrix]]:
-    """The differences for each element of an input's array."""
     differences = []
     for place in np.ndindex(array.shape):
         unit = np.zeros(array.shape, array.dtype)
@@ -268,9 +262,6 @@ def _pulled(roots: Any, xs: list[Any], arriving: Any) -> tuple[Any, ...]:
 def _host(tensor: Variable) -> Matrix:
     """The elements as a vector in NumPy's memory, a copy."""
     return np.array(of(tensor.array).to_numpy(tensor.array), np.float64).reshape(-1)
-
-
-# The report ------------------------------------------------------------------------------------------------
 
 
 def _report(output: Variable, x: Variable, which: tuple[int, int], matrix: Matrix, expected: Matrix, wrong: Any) -> str:

@@ -63,14 +63,11 @@ def _of_op(name: str, op: Op, doc: str, *attributes: float) -> Callable[..., Ten
 
 # SELU's constants keep mean 0 and variance 1.
 _SELU = (1.6732632423543772, 1.0507009873554805, 1.0)
-selu = _of_op(
-    "selu", a.scaled_elu, "1.0507 · (x for x > 0, else 1.6733 (eˣ - 1)), elementwise (Klambauer et al. 2017)", *_SELU
-)
+_SELU_IS = "1.0507 · (x for x > 0, else 1.6733 (eˣ - 1)), elementwise (Klambauer et al. 2017)"
+selu = _of_op("selu", a.scaled_elu, _SELU_IS, *_SELU)
 mish = _of_op("mish", a.mish, "x tanh ln(1 + eˣ), elementwise (Misra 2019)")
 relu6 = _of_op("relu6", a.hardtanh, "x clamped to [0, 6], elementwise (Krizhevsky 2010)", 0, 6)
-hardsigmoid = _of_op(
-    "hardsigmoid", a.hardsigmoid, "x / 6 + 1 / 2 clamped to [0, 1], elementwise (Courbariaux et al. 2015)"
-)
+hardsigmoid = _of_op("hardsigmoid", a.hardsigmoid, "x/6 + 1/2 within [0, 1], elementwise (Courbariaux et al. 2015)")
 hardswish = _of_op("hardswish", a.hardswish, "x hardsigmoid(x), elementwise (Howard et al. 2019)")
 
 
@@ -271,8 +268,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     probability; RuntimeError: the input has another number of axes."""
     ndim = input.array.ndim
     if ndim not in (2, 3):
-        problem = f"Expected 2D or 3D input, but received a {ndim}D input: it takes (N, C, L) or (C, L)"
-        raise RuntimeError(f"dropout1d: {problem}")
+        raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {ndim}D input: (N, C, L) or (C, L)")
     return channels(input, p, training, inplace, batched=ndim == 3)
 
 

@@ -52,7 +52,14 @@ def scaled_dot_product_attention(
     """
     if is_causal and attn_mask is not None:
         raise RuntimeError("scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
-    _check_attention(query, key, value, attn_mask)
+    same_dtype("scaled_dot_product_attention", query, key=key, value=value)
+    q, k, v = query.array.shape, key.array.shape, value.array.shape
+    if min(len(q), len(k), len(v)) < 2 or q[-1] != k[-1] or k[-2] != v[-2]:
+        expected = "query (..., T, Dh), key (..., S, Dh) and value (..., S, Dv)"
+        raise RuntimeError(f"scaled_dot_product_attention: {expected} do not fit: got {q}, {k} and {v}")
+    if attn_mask is not None and kind_of(attn_mask.array) not in "bf":
+        problem = f"Expected attn_mask dtype to be bool or float, but got {attn_mask.dtype}"
+        raise RuntimeError(f"scaled_dot_product_attention: {problem}: a mask of 0 and 1 becomes bool with .bool()")
     probability("dropout", dropout_p)
     if enable_gqa and key.ndim >= 3 and key.shape[-3] != query.shape[-3]:
         key, value = _shared_heads(query, key), _shared_heads(query, value)
@@ -62,12 +69,14 @@ def scaled_dot_product_attention(
         shape, scores = tuple(attn_mask.array.shape), (*lead, query.array.shape[-2], key.array.shape[-2])
         if len(shape) > len(scores) or any(n not in (1, m) for n, m in zip(shape[::-1], scores[::-1], strict=False)):
             fits = f"the scores (..., T, S), {scores}: {scores[-2:]} fits"
-            problem = f"attn_mask of shape {shape} does not broadcast to {fits}"
-            raise RuntimeError(f"scaled_dot_product_attention: {problem}")
+            raise RuntimeError(f"scaled_dot_product_attention: attn_mask of shape {shape} does not broadcast to {fits}")
         if len(lead) != 2 and len(shape) > min(3, len(lead) + 1):  # (..., H, T, S) -> (B, H, T, S)
             wide = attn_mask.expand(*lead[:-1], *((1,) * (len(scores) - len(shape)) + shape)[-3:])
             attn_mask = wide.reshape(math.prod(lead[:-1]), *wide.shape[-3:])
-    q, k, v = (_folded(t, lead) for t in (query, key, value))
+    q, k, v = (t if t.array.shape[:-2] == lead else t.expand(*lead, *t.shape[-2:]) for t in (query, key, value))
+    if len(lead) != 2:  # (..., T, D) -> (B, H, T, D)
+        axes = math.prod(lead[:-1]), lead[-1] if lead else 1
+        q, k, v = (t.reshape(*axes, *t.shape[-2:]) for t in (q, k, v))
     out = attend(q, k, v, attn_mask, dropout_p, is_causal, scale)
     return out if len(lead) == 2 else out.reshape(*lead, *out.shape[-2:])  # (B, H, T, Dv) -> (..., T, Dv)
 
@@ -91,31 +100,12 @@ def attend(
     return out if out.array.dtype == query.array.dtype else out.to(query.dtype)  # a wider mask changes no dtype
 
 
-def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
-    name = "scaled_dot_product_attention"
-    same_dtype(name, query, key=key, value=value)
-    q, k, v = query.array.shape, key.array.shape, value.array.shape
-    if min(len(q), len(k), len(v)) < 2 or q[-1] != k[-1] or k[-2] != v[-2]:
-        expected = "query (..., T, Dh), key (..., S, Dh) and value (..., S, Dv)"
-        raise RuntimeError(f"{name}: {expected} do not fit: got {q}, {k} and {v}")
-    if mask is not None and kind_of(mask.array) not in "bf":
-        problem = f"Expected attn_mask dtype to be bool or float, but got {mask.dtype}"
-        raise RuntimeError(f"{name}: {problem}: a mask of 0 and 1 becomes bool with .bool()")
-
-
 def _shared_heads(query: Tensor, few: Tensor) -> Tensor:
     """Each head of key or value repeated for the queries that share it: (..., Hk, S, D) -> (..., H, S, D)."""
     heads, shared = query.shape[-3], few.shape[-3]
     if heads % shared:
-        problem = f"{heads} query heads cannot share {shared} key or value heads evenly"
-        raise RuntimeError(f"scaled_dot_product_attention: {problem}")
+        raise RuntimeError(f"scaled_dot_product_attention: {heads} query heads cannot share {shared} of key or value")
     return few.repeat_interleave(heads // shared, -3)
-
-
-def _folded(x: Tensor, lead: tuple[int, ...]) -> Tensor:
-    """(..., T, D), its leading axes broadcast to ``lead``, -> (B, H, T, D)."""
-    x = x if x.array.shape[:-2] == lead else x.expand(*lead, *x.shape[-2:])
-    return x if len(lead) == 2 else x.reshape(math.prod(lead[:-1]), lead[-1] if lead else 1, *x.shape[-2:])
 
 
 Mask = Tensor | None
@@ -161,8 +151,7 @@ def multi_head_attention_forward(
         static_k, static_v: (B H, S, Dh), used instead of the projected key and value.
         batch_first: not in PyTorch: inputs are (B, T, D).
 
-    Raises AssertionError, RuntimeError: shapes or dtypes do not fit.
-    """
+    Raises AssertionError, RuntimeError: shapes or dtypes do not fit."""
     if query.ndim == 2:
         return _unbatched(query, key, value, locals())
     weights = (in_proj_weight, q_proj_weight, k_proj_weight, v_proj_weight)
@@ -225,8 +214,7 @@ def _check(
     if any(len(s) != 3 for s in shapes):
         raise AssertionError(f"MultiheadAttention: inputs must be {layout}, or (T, D) without a batch; got {shapes}")
     if tuple(s[2] for s in shapes) != widths:
-        problem = f"query, key and value must be {widths} wide, but have shapes {shapes}"
-        raise AssertionError(f"MultiheadAttention: {problem}")
+        raise AssertionError(f"MultiheadAttention: query, key and value must be {widths} wide, but they are {shapes}")
     if len({s[b] for s in shapes}) > 1 or shapes[1][t] != shapes[2][t]:
         problem = "batches must be equal, and so must the lengths of key and value"
         raise AssertionError(f"MultiheadAttention: inputs are {layout}; {problem}; got {shapes}")

@@ -189,8 +189,7 @@ def linear_cross_entropy(
         target, weight, reduction, label_smoothing: as for ``cross_entropy``.
         ignore_index: a target that is left out; None stands for -100. options: ignored.
 
-    Raises as ``cross_entropy``; RuntimeError also for an ``ignore_index`` with probabilities as target.
-    """
+    Raises as ``cross_entropy``; RuntimeError also for an ``ignore_index`` with probabilities as target."""
     reduction = reduction_of(None, None, reduction)
     shape, widths = tuple(input.array.shape), tuple(linear_weight.array.shape)
     if shape[-1:] != widths[-1:]:
@@ -202,36 +201,26 @@ def linear_cross_entropy(
         raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
     ignored = -100 if ignore_index is None else ignore_index
     if has_classes and weight is None and reduction != "none" and len(widths) == 2:
-        _check_chunked(input, linear_weight, target, linear_bias, ignored, label_smoothing)
+        if not 0.0 <= label_smoothing <= 1.0:
+            raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+        if tuple(target.array.shape) != shape[:-1]:
+            shapes = f"input (..., D) of shape {shape} does not fit target (...) of shape {tuple(target.array.shape)}"
+            other_batch = target.array.ndim == len(shape) - 1 and target.array.shape[:1] != shape[:1]
+            raise (ValueError if other_batch else RuntimeError)(f"linear_cross_entropy: {shapes}")  # as in PyTorch
+        if linear_bias is not None and linear_bias.array.shape != widths[:1]:
+            problem = f"linear_bias must have shape ({widths[0]},), not {tuple(linear_bias.shape)}"
+            raise RuntimeError(f"linear_cross_entropy: {problem}")
+        integers("linear_cross_entropy", "a target", target)
+        _without_ignored("linear_cross_entropy", target.reshape(-1), ignored, widths[0])
         rows = input.reshape(-1, widths[1])  # (..., D) -> (N, D)
         operands = (rows, linear_weight, linear_bias, target.reshape(-1))
         return apply(ops.linear_cross_entropy, (*operands, ignored, float(label_smoothing), reduction))
     if len(shape) > 2:
-        problem = f"expected input with dimensionality 1 or 2, got {len(shape)}"
-        raise RuntimeError(f"linear_cross_entropy: {problem}: use reshape")
+        raise RuntimeError(f"linear_cross_entropy: expected input with dimensionality 1 or 2, got {len(shape)}")
     if len(shape) < 2 < len(widths):
         problem = f"linear_weight of shape {widths} requires batched input, (N, {shape[-1]})"
         raise RuntimeError(f"linear_cross_entropy: {problem}, got unbatched input of shape {shape}")
     flat_bias = linear_bias if linear_bias is None else linear_bias.reshape(-1)
     logits = linear(input, linear_weight.reshape(-1, widths[-1]), flat_bias)
     logits = logits.reshape(*shape[:-1], *widths[:-1])  # (N, C d1 ...) -> (N, C, d1, ...)
-    return cross_entropy(
-        logits, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing
-    )
-
-
-def _check_chunked(
-    input: Tensor, weight: Tensor, target: Tensor, bias: Tensor | None, ignore_index: int, label_smoothing: float
-) -> None:
-    """Check input (..., D), weight (C, D), target (...), bias (C)."""
-    shape, classes = tuple(input.array.shape), weight.array.shape[0]
-    if not 0.0 <= label_smoothing <= 1.0:
-        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    if tuple(target.array.shape) != shape[:-1]:
-        shapes = f"input (..., D) of shape {shape} does not fit target (...) of shape {tuple(target.array.shape)}"
-        other_batch = target.array.ndim == len(shape) - 1 and target.array.shape[:1] != shape[:1]
-        raise (ValueError if other_batch else RuntimeError)(f"linear_cross_entropy: {shapes}")  # as in PyTorch
-    if bias is not None and bias.array.shape != (classes,):
-        raise RuntimeError(f"linear_cross_entropy: linear_bias must have shape ({classes},), not {tuple(bias.shape)}")
-    integers("linear_cross_entropy", "a target", target)
-    _without_ignored("linear_cross_entropy", target.reshape(-1), ignore_index, classes)
+    return cross_entropy(logits, target, weight, None, ignored, None, reduction, label_smoothing)

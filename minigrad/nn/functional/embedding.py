@@ -36,8 +36,7 @@ def embedding(
         scale_grad_by_freq: divide the gradient of a row by the number of its lookups.
         sparse: ignored: gradients are dense.
 
-    Raises RuntimeError: indices are not integers; IndexError: an index is outside 0 .. V - 1 (checked on the CPU).
-    """
+    Raises RuntimeError: indices are not integers; IndexError: an index is outside 0 .. V - 1 (checked on the CPU)."""
     integers("embedding", "indices", input)
     if weight.array.ndim != 2:
         raise RuntimeError(f"embedding: 'weight' must be 2-D, (V, D), but it has shape {list(weight.array.shape)}")
@@ -45,7 +44,11 @@ def embedding(
     padding_idx = padding_row(padding_idx, rows)
     check_indices(input.array, rows, "embedding")
     if max_norm is not None:
-        _renormalize(weight, input, max_norm, norm_type)
+        with no_grad():
+            used = unique(input)
+            longest = weight[used]
+            length = norm(longest, norm_type, dim=-1, keepdim=True)
+            weight[used] = where(length > max_norm, longest * (max_norm / (length + 1e-7)), longest)
     out: Tensor = apply(ops.embedding, (weight, input, padding_idx))
     if scale_grad_by_freq and out.requires_grad:
         _, which, counts = unique(input, return_inverse=True, return_counts=True)
@@ -60,15 +63,6 @@ def padding_row(padding_idx: int | None, rows: int) -> int | None:
     if padding_idx is not None and not -rows <= padding_idx < rows:
         raise AssertionError(f"Padding_idx must be within num_embeddings ({rows}), not {padding_idx}")
     return None if padding_idx is None else padding_idx % rows
-
-
-@no_grad()
-def _renormalize(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
-    """Scale down, in place, the rows that are looked up and longer than ``max_norm``."""
-    used = unique(input)
-    rows = weight[used]
-    length = norm(rows, norm_type, dim=-1, keepdim=True)
-    weight[used] = where(length > max_norm, rows * (max_norm / (length + 1e-7)), rows)
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
@@ -113,8 +107,7 @@ def embedding_bag(
 
     Raises ValueError: shapes do not fit, or the mode is unknown. NotImplementedError: factors in another mode than
     "sum". RuntimeError: ``scale_grad_by_freq`` in the mode "max"; an index outside of the table (checked on the CPU),
-    or offsets outside of the input; factors of another dtype than the weight.
-    """
+    or offsets outside of the input; factors of another dtype than the weight."""
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"mode has to be one of sum, mean or max, not {mode!r}")
     if scale_grad_by_freq and mode == "max":
@@ -122,8 +115,7 @@ def embedding_bag(
         raise RuntimeError(f"embedding_bag: {problem}")
     if (factors := per_sample_weights) is not None:
         if mode != "sum":
-            problem = f"per_sample_weights is only supported for mode='sum', not {mode!r}"
-            raise NotImplementedError(f"embedding_bag: {problem}")
+            raise NotImplementedError(f"embedding_bag: per_sample_weights is only supported for mode='sum', not {mode}")
         if factors.array.shape != input.array.shape:
             shapes = f"({tuple(factors.shape)}) must have the same shape as the input ({tuple(input.shape)})"
             raise ValueError(f"embedding_bag: per_sample_weights {shapes}")
@@ -154,9 +146,8 @@ def _total(rows: Tensor, factors: Tensor | None, bag: Tensor, bags: int, mode: s
     total: Tensor = apply(ops.scatter_add_rows, (rows if factors is None else rows * factors.unsqueeze(-1), bag, bags))
     if mode == "sum":
         return total
-    counts: Tensor = apply(
-        ops.scatter_add_rows, (rows.detach().new_ones(rows.array.shape[0], 1, dtype=float32), bag, bags)
-    )
+    ones = rows.detach().new_ones(rows.array.shape[0], 1, dtype=float32)
+    counts: Tensor = apply(ops.scatter_add_rows, (ones, bag, bags))
     return total / counts.clamp_min(1)
 
 

@@ -73,11 +73,8 @@ def _conv(
     dilation: Each = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Cross-correlation: input (N, C, *lengths) or (C, *lengths) -> (N, O, *places) or (O, *places).
-
-    Args: as of ``nn.Conv1d``, with a number, or one an axis.
-        weight: (O, C/groups, *kernel). bias: (O).
-    """
+    """Cross-correlation: input (N, C, *lengths) or (C, *lengths) -> (N, O, *places) or (O, *places). Args: as of
+    ``nn.Conv1d``, with a number, or one an axis. weight: (O, C/groups, *kernel). bias: (O)."""
     window = _window(axes, weight, stride, padding, dilation)
     _check(axes.name, input, weight, bias, groups, transposed=False)
     axes.check_fits(window, input.array.shape[2:])
@@ -99,11 +96,8 @@ def _conv_transpose(
     groups: int = 1,
     dilation: Each = 1,
 ) -> Tensor:
-    """The gradient of a convolution by its input: (N, C, *lengths) or (C, *lengths) -> (N, O, *P) or (O, *P).
-
-    Args: as of ``nn.ConvTranspose1d``, with a number, or one an axis.
-        weight: (C, O/groups, *kernel). bias: (O).
-    """
+    """The gradient of a convolution by its input: (N, C, *lengths) or (C, *lengths) -> (N, O, *P) or (O, *P). Args: as
+    of ``nn.ConvTranspose1d``, with a number, or one an axis. weight: (C, O/groups, *kernel). bias: (O)."""
     window = _window(axes, weight, stride, padding, dilation)
     extra = axes.each("output_padding", output_padding)
     for more, step, apart in zip(extra, window.stride, window.dilation, strict=True):
@@ -131,7 +125,6 @@ conv_transpose3d = over(3, _conv_transpose)
 
 
 def _window(axes: Axes, weight: Tensor, stride: Each, padding: Each | str, dilation: Each) -> Window:
-    """The window of a weight (., ., *kernel)."""
     shape = tuple(weight.array.shape)
     if len(shape) != axes.n + 2:
         raise RuntimeError(f"{axes.name}: expected a weight of {axes.n + 2} axes, but got one of size {list(shape)}")
@@ -149,8 +142,7 @@ def _check(name: str, x: Tensor, weight: Tensor, bias: Tensor | None, groups: in
     if shape[1] != channels:
         problem = f"expected input{shape} to have {channels} channels, but got {shape[1]} channels instead"
         layout = "(N, C, L)", "(N, C, H, W)", "(N, C, D, H, W)"
-        where = f"channels are axis 1, the input is {layout[len(shape) - 3]}"
-        raise RuntimeError(f"{name}: {context}, {problem}: {where}")
+        raise RuntimeError(f"{name}: {context}, {problem}: channels are axis 1, the input is {layout[len(shape) - 3]}")
     out = size[1] * groups if transposed else size[0]
     if bias is not None and tuple(bias.array.shape) != (out,):
         problem = f"expected bias to be 1-dimensional with {out} elements, but got {list(bias.array.shape)}"

@@ -85,8 +85,7 @@ def batch_norm(
             mean and variance of a batch that is not empty; evaluation uses them instead of these.
         weight, bias: (C), or None.
 
-    Raises ValueError: one value a channel in training, or an eps that is not positive.
-    """
+    Raises ValueError: one value a channel in training, or an eps that is not positive."""
     shape = input.array.shape
     if shape == (0,):
         return input.clone()

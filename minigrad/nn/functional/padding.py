@@ -48,8 +48,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         raise NotImplementedError(f"Unrecognised padding mode {mode}: expected one of {', '.join(_PADDINGS)}")
     ndim = input.array.ndim
     if len(pad) % 2 or len(pad) // 2 > ndim:
-        expected = f"expected a (before, after) pair for at most {ndim} axes"
-        raise RuntimeError(f"pad: {expected}, but got {len(pad)} numbers: {list(pad)}")
+        raise RuntimeError(f"pad: expected a pair for at most {ndim} axes, but got {len(pad)} numbers: {list(pad)}")
     pairs = [(0, 0)] * (ndim - len(pad) // 2)
     pairs += [(int(pad[i]), int(pad[i + 1])) for i in range(len(pad) - 2, -1, -2)]
     if mode != "constant":
@@ -130,8 +129,7 @@ def interpolate(
             for, with a wider triangle or cubic, so that no detail is skipped.
 
     Raises ValueError: not exactly one of ``size`` and ``scale_factor``; ``antialias`` with another mode.
-    NotImplementedError: the mode does not fit the axes. TypeError, RuntimeError: a size is no positive integer.
-    """
+    NotImplementedError: the mode does not fit the axes. TypeError, RuntimeError: a size is no positive integer."""
     ndim = input.array.ndim
     if align_corners is not None and mode not in _SMOOTH:
         raise ValueError(f"align_corners option can only be set with the interpolating modes: {' | '.join(_SMOOTH)}")
@@ -170,7 +168,6 @@ def interpolate(
 
 
 def _sizes(lengths: tuple[int, ...], size: Any, scale_factor: Any) -> tuple[tuple[int, ...], tuple[Any, ...]]:
-    """The new lengths, and the factors that determine them (None: there are none)."""
     if size is None and scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
     if size is not None and scale_factor is not None:

@@ -68,8 +68,7 @@ def _max_pool(
         stride: from one window to the next; None or () stands for ``kernel_size``. padding: -inf on both sides, at
             most half a kernel. dilation: from one element of a window to the next.
         ceil_mode: whether the last window may reach beyond the end.
-        return_indices: return (values, indices), where an index counts the elements of a channel.
-    """
+        return_indices: return (values, indices), where an index counts the elements of a channel."""
     lengths = input.array.shape[2:]
     window = _window(axes, input, kernel_size, stride, padding, dilation, ceil_mode)
     for axis, (n, places) in enumerate(zip(lengths, window.places(lengths), strict=True)):
@@ -118,9 +117,8 @@ def _avg_pool(
     if divisor_override is not None:
         return total.div(divisor_override, rounding_mode=rounding)
     counts: Any = np.ones((), np.int64)  # the number of elements in each window, (*places)
-    known = zip(
-        window.places(lengths), window.stride, window.kernel, lengths, axes.each("padding", padding), strict=True
-    )
+    pads = axes.each("padding", padding)
+    known = zip(window.places(lengths), window.stride, window.kernel, lengths, pads, strict=True)
     for count, step, kernel, n, pad in known:
         start, more = np.arange(count) * step - pad, pad if count_include_pad else 0
         counts = counts[..., None] * (np.minimum(start + kernel, n + more) - np.maximum(start, -more))

@@ -32,8 +32,6 @@ def _difference(name: str, input: Tensor, target: Tensor) -> Tensor:
 
 
 def _of_difference(name: str, loss: Callable[[Tensor], Tensor], doc: str) -> Callable[..., Tensor]:
-    """A loss that is a function of the difference."""
-
     def of_difference(
         input: Tensor,
         target: Tensor,
@@ -185,10 +183,8 @@ def gaussian_nll_loss(
 ) -> Tensor:
     """The negative log-likelihood of a normal distribution: (ln v + (input - target)² / v) / 2, plus ln 2π / 2 if
     ``full``. ``var``: the variance v, a number or a tensor of the shape of ``input``, of which one axis may be 1, or
-    the last one absent. It is clamped to at least ``eps``, which gradients ignore.
-
-    Raises ValueError: the variance is negative, or of another shape; the reduction is unknown.
-    """
+    the last one absent. It is clamped to at least ``eps``, which gradients ignore. Raises ValueError: the variance is
+    negative, or of another shape; the reduction is unknown."""
     variance = input.new_full(input.shape, var) if isinstance(var, (int, float)) else var
     if bool((variance.array < 0).any()):
         raise ValueError("gaussian_nll_loss: var has negative entry/entries")

@@ -77,7 +77,20 @@ class Buckets:
         self._make()
 
     def _make(self) -> None:
-        shares = _shares(self.parameters, *self._sizes)
+        first_bytes, most_bytes = self._sizes
+        shares: list[list[int]] = []  # the numbers of the parameters of each bucket, in the order of the reductions
+        open_ones: dict[Any, list[int]] = {}
+        limits: dict[Any, float] = {}
+        for number in reversed(range(len(self.parameters))):
+            array = self.parameters[number].array
+            kind = array.dtype, of(array).device_of(array)
+            share = open_ones.setdefault(kind, [])
+            share.append(number)
+            size = sum(math.prod(self.parameters[n].array.shape) * array.dtype.itemsize for n in share)
+            if size >= limits.get(kind, first_bytes):  # a bucket has its bytes; one parameter may have more
+                shares.append(open_ones.pop(kind))
+                limits[kind] = most_bytes
+        shares += open_ones.values()
         self.buckets = [GradBucket(i, len(shares), share, self.parameters) for i, share in enumerate(shares)]
         places = ((number, bucket, i) for bucket in self.buckets for i, number in enumerate(bucket.numbers))
         self._places = {number: (bucket, i) for number, bucket, i in places}
@@ -94,12 +107,10 @@ class Buckets:
             bucket.waiting, bucket.work = len(bucket.numbers), None
 
     def view(self, number: int) -> Any:
-        """A parameter's gradient in its bucket."""
         bucket, place = self._places[number]
         return bucket.views[place]
 
     def add(self, number: int, gradient: Any) -> None:
-        """Add a part of a parameter's gradient."""
         if number in self._written:
             view = self.view(number)
             view += gradient
@@ -122,7 +133,6 @@ class Buckets:
             following.work = self.reduce(following)
 
     def move(self) -> None:
-        """Move the reductions on that have begun."""
         for bucket in self.buckets[: self._next]:
             if bucket.work is not None and bucket.work.is_completed():
                 bucket.work = None
@@ -133,21 +143,3 @@ class Buckets:
             if bucket.work is not None:
                 bucket.work.wait()
                 bucket.work = None
-
-
-def _shares(parameters: Sequence[Tensor], first_bytes: float, most_bytes: float) -> list[list[int]]:
-    """The numbers of the parameters of each bucket, in the order of the reductions. A bucket is closed when it has its
-    bytes: one parameter may have more."""
-    shares: list[list[int]] = []
-    open_ones: dict[Any, list[int]] = {}
-    limits: dict[Any, float] = {}
-    for number in reversed(range(len(parameters))):
-        array = parameters[number].array
-        kind = array.dtype, of(array).device_of(array)
-        share = open_ones.setdefault(kind, [])
-        share.append(number)
-        size = sum(math.prod(parameters[n].array.shape) * array.dtype.itemsize for n in share)
-        if size >= limits.get(kind, first_bytes):
-            shares.append(open_ones.pop(kind))
-            limits[kind] = most_bytes
-    return shares + list(open_ones.values())

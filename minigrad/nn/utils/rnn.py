@@ -21,11 +21,7 @@ Indices = Tensor | None
 
 
 def _to(dtype: str) -> Callable[[PackedSequence], PackedSequence]:
-
-    def convert(self: PackedSequence) -> PackedSequence:
-        return self.to(dtype)
-
-    return convert
+    return lambda self: self.to(dtype)
 
 
 class PackedSequence_(NamedTuple):
@@ -144,7 +140,6 @@ def _packed_rows(sizes: Array, order: Array | None, time: int, batch: int, batch
 
 
 def _rows(step: Array, sequence: Array, time: int, batch: int, batch_first: bool) -> Array:
-    """The index of each step of a sequence among the rows of the padded tensor."""
     return sequence * time + step if batch_first else step * batch + sequence
 
 

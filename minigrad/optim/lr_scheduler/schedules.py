@@ -35,8 +35,7 @@ class LRScheduler:
         verbose: of older programs, without effect.
 
     Attributes are ``base_lrs``, lr₀ of each group, and ``last_epoch``, e. Raises TypeError: not an Optimizer;
-    KeyError: a group without "initial_lr".
-    """
+    KeyError: a group without "initial_lr"."""
 
     _functions: ClassVar[tuple[str, ...]] = ()  # attributes that hold a function, a list of these, or None
 
@@ -435,9 +434,6 @@ class MultiplicativeLR(_ByFunction):
         return lr if self._is_initial else lr * self.lr_lambdas[i](self.last_epoch)
 
 
-# By a metric, and combinations ------------------------------------------------------------------------------
-
-
 class ReduceLROnPlateau(LRScheduler):
     """The present rate times ``factor``, below 1, when a metric has not improved for more than ``patience`` calls.
 
@@ -448,8 +444,7 @@ class ReduceLROnPlateau(LRScheduler):
         eps: the smallest change.
 
     Raises ValueError: factor not below 1, an unknown mode, or another number of floors than groups; TypeError: not an
-    Optimizer.
-    """
+    Optimizer."""
 
     def __init__(
         self,
@@ -539,7 +534,6 @@ class _Combined(LRScheduler):
         return {**super().state_dict(), "_schedulers": [s.state_dict() for s in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on where the schedule of ``state_dict`` was."""
         super().load_state_dict({k: v for k, v in state_dict.items() if k != "_schedulers"})
         for scheduler, state in zip(self._schedulers, state_dict["_schedulers"], strict=True):
             scheduler.load_state_dict(state)
@@ -586,7 +580,6 @@ class ChainedScheduler(_Combined):
         self._note_rates()
 
     def step(self) -> None:  # type: ignore[override]
-        """A step of each schedule, in order."""
         for scheduler in self._schedulers:
             scheduler.step()
         self._note_rates()

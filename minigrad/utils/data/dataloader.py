@@ -57,23 +57,20 @@ class DataLoader(Generic[T_co, Batch_co]):
 
     Args:
         dataset: a Dataset, anything with ``__getitem__`` and ``__len__``, or an IterableDataset.
-        batch_size: examples in a batch; None yields single examples.
-        shuffle: a new random order in each pass.
+        batch_size: examples in a batch; None yields single examples. shuffle: a new random order in each pass.
         sampler: yields the numbers of examples instead.
         batch_sampler: yields lists of numbers; excludes batch_size, shuffle, sampler and drop_last.
         num_workers: processes that fetch; 0 fetches in this one.
         collate_fn: makes a batch of a list of examples; by default ``default_collate``, and for single
             examples ``default_convert``.
         pin_memory, pin_memory_device: without effect: there is no pinned memory.
-        drop_last: leave out the last batch if it is shorter.
-        timeout: seconds to wait for a worker's batch; 0 waits without limit.
+        drop_last: leave out a shorter last batch. timeout: seconds to wait for a worker's batch; 0: without limit.
         worker_init_fn: called with the worker's number when it starts.
         multiprocessing_context: "fork", "spawn", "forkserver" or a context; by default the method of
             ``multiprocessing.set_start_method``, else fork on Linux.
         generator: of the order and the workers' seeds; None is the default generator.
         prefetch_factor: batches that each worker fetches ahead, 2 if None.
-        persistent_workers: keep the workers for the next pass.
-        in_order: batches in the sampler's order; else as they are ready.
+        persistent_workers: keep them for the next pass. in_order: of the sampler; else batches as they are ready.
 
     To type checkers it is a ``DataLoader[Example, Batch]``, of which ``DataLoader[Example]`` says nothing of the batch:
     its type is that which ``collate_fn`` returns.
@@ -118,18 +115,15 @@ class DataLoader(Generic[T_co, Batch_co]):
         self.timeout, self.worker_init_fn = timeout, worker_init_fn
         if multiprocessing_context is not None and not num_workers:
             raise ValueError(f"multiprocessing_context can only be used with num_workers > 0, not {num_workers}")
-        context = multiprocessing_context
-        self.multiprocessing_context: Any = (
-            multiprocessing.get_context(context) if isinstance(context, str) else context
-        )
+        context: Any = multiprocessing_context
+        self.multiprocessing_context = multiprocessing.get_context(context) if isinstance(context, str) else context
         self.persistent_workers, self.in_order = persistent_workers, in_order
         iterable = isinstance(dataset, IterableDataset)
         self._dataset_kind = _DatasetKind.Iterable if iterable else _DatasetKind.Map
         if iterable:
             for name, value in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
                 if value is not None:
-                    problem = f"expected unspecified {name} option, not {name}={value}"
-                    raise ValueError(f"DataLoader with IterableDataset: {problem}")
+                    raise ValueError(f"DataLoader with IterableDataset: expected unspecified {name} option: {value}")
             sampler = repeat(None)  # the dataset itself ends the pass
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
@@ -260,8 +254,6 @@ border_methods(_BaseDataLoaderIter, "__next__")
 
 
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
-    """Fetches each batch on demand."""
-
     def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)
         self._fetch = self._fetcher(loader.dataset)

@@ -50,8 +50,7 @@ class RandomSampler(Sampler[int]):
 
     A pass has ``num_samples`` numbers, by default as many as the dataset; without replacement, a longer one goes
     through several orders. ``generator``: None is a new one for each pass, seeded from the default generator. Raises
-    TypeError: ``replacement`` is no bool; ValueError: ``num_samples`` is not a positive int.
-    """
+    TypeError: ``replacement`` is no bool; ValueError: ``num_samples`` is not a positive int."""
 
     def __init__(
         self, data_source: Sized, replacement: bool = False, num_samples: int | None = None, generator: Source = None
@@ -146,8 +145,7 @@ class DistributedSampler(Sampler[int]):
         num_replicas: the number of processes; None is that of ``init_process_group``, or 1 without it.
         rank: of this process; None is its rank, or 0. Else ValueError.
         shuffle: a random order, by epoch and ``seed``, which is the same in all processes; else 0, 1, 2, ...
-        drop_last: leave out numbers to give all processes equally many; else the first come again at the end.
-    """
+        drop_last: leave out numbers to give all processes equally many; else the first come again at the end."""
 
     def __init__(
         self,

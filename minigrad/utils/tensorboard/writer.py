@@ -38,14 +38,12 @@ class SummaryWriter:
     by default now.
 
     Args:
-        log_dir: the folder of this run; by default runs/<time>_<host><comment>.
-        comment: the end of the default folder's name.
+        log_dir: the folder of this run; by default runs/<time>_<host><comment>. comment: the end of that name.
         purge_step: TensorBoard discards events of an earlier, interrupted run from this step on.
         max_queue, flush_secs: the most events that wait to be written, and the most seconds that they wait.
         filename_suffix: appended to the names of files.
 
-    Raises ImportError: the package ``tensorboard`` is not installed.
-    """
+    Raises ImportError: the package ``tensorboard`` is not installed."""
 
     def __init__(
         self,
@@ -188,9 +186,8 @@ class SummaryWriter:
         from tensorboard.plugins.text.metadata import create_summary_metadata
 
         tensor = {"dtype": "DT_STRING", "string_val": [text_string.encode()], "tensor_shape": {"dim": [{"size": 1}]}}
-        self._add(
-            global_step, walltime, tag=f"{tag}/text_summary", metadata=create_summary_metadata("", ""), tensor=tensor
-        )
+        metadata = create_summary_metadata("", "")
+        self._add(global_step, walltime, tag=f"{tag}/text_summary", metadata=metadata, tensor=tensor)
 
     def flush(self) -> None:
         """Write the events that wait."""

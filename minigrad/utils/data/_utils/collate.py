@@ -22,8 +22,7 @@ def collate(batch: Any, *, collate_fn_map: Joiners | None = None) -> Any:
 
     ``collate_fn_map`` has, by type or tuple of types, ``function(batch, *, collate_fn_map)`` for examples of it, or of
     a type that derives from it. Other mappings, named tuples and sequences are collated item by item. Raises TypeError:
-    examples of a type that is not in the map; RuntimeError: sequences of different lengths.
-    """
+    examples of a type that is not in the map; RuntimeError: sequences of different lengths."""
     first, joiners = batch[0], collate_fn_map or {}
     inherited = (joiner for types, joiner in joiners.items() if isinstance(first, types))
     if join := joiners.get(type(first)) or next(inherited, None):
