@@ -107,16 +107,12 @@ class Cached(Plain):
         row = mg.arange(begin, end, device=self.first.device)[None]
         positions = (row - self.first.clamp(min=begin)[:, None]).clamp(min=0)
         x = self.model.embed(tokens[:, done:], positions[:, done - begin :]).array
-        visible = self.seen(positions, self.mask(begin, end), end - done)
+        mask = self.mask(begin, end)
+        visible = None if mask is None else mask[:, None, None].array
         for layer in self.layers:
-            x = layer.step(x, done - begin, None if visible is None else visible.array)
+            x = layer.step(x, done - begin, visible)
         self.window = (begin, end)
         return self.model.logits(wrap(x[:, -1]))
-
-    def seen(self, positions: Tensor, mask: Tensor | None, new: int) -> Tensor | None:
-        """Where the last ``new`` tokens of a window (N, S) may look, apart from the future: (N, 1, 1 or new, S), or
-        None for everywhere. The mask (N, S) is True at tokens, False at padding."""
-        return None if mask is None else mask[:, None, None]
 
     def reorder(self, rows: Tensor, beam_size: int) -> None:
         """Continue row rows[n] as row n."""
@@ -136,7 +132,6 @@ class Causal(Writes):
     ``vocabulary`` is V, and ``positions`` the context; ``layers`` are causal TransformerLayers, and ``norm`` is of the
     last one's outputs."""
 
-    CACHED: type[Cached] = Cached
     config: Any
     embedding: nn.Embedding
     layers: nn.ModuleList
@@ -161,11 +156,6 @@ class Causal(Writes):
         """Tokens and their positions, both (B, T) or broadcast -> inputs of the first layer (B, T, D)."""
         raise NotImplementedError
 
-    def seen(self, positions: Tensor, mask: Tensor) -> Tensor:
-        """Where tokens may look, apart from the future, by their positions (B, T) and a mask (B, T) that is True at
-        tokens: (B, 1, 1 or T, T)."""
-        return mask[:, None, None]
-
     def head_inputs(self, states: Tensor) -> Tensor:
         """The last layer's outputs as the last linear layer reads them (..., D)."""
         return self.norm(states)
@@ -180,8 +170,7 @@ class Causal(Writes):
         if mask is None:
             positions, visible = mg.arange(tokens.shape[1], device=tokens.device)[None], None
         else:
-            positions = positions_of(mask)
-            visible = self.seen(positions, mask)
+            positions, visible = positions_of(mask), mask[:, None, None]
         states = [self.embed(tokens, positions)]
         for layer in self.layers:
             states.append(layer(states[-1], visible))
@@ -205,7 +194,7 @@ class Causal(Writes):
 
     def begin(self, prompts: Sequence[Sequence[int]], cached: bool = True, stride: int = 1) -> Plain:
         """The decoder for ``generation.beam_search`` that continues prompts; see ``Plain``."""
-        kind = self.CACHED if cached and not self.training else Plain
+        kind = Cached if cached and not self.training else Plain
         return kind(self, prompts, stride, self.embedding.weight.device)
 
 
