@@ -113,7 +113,6 @@ class Config:
     activation_dropout, norm_first, position_encoding = 0.0, False, "learned"
 
     def dropout_or(self, special: float | None) -> float:
-        """A special dropout, or the usual one if it is None."""
         return self.dropout if special is None else special
 
     def published(self) -> dict[str, Any]:
@@ -295,7 +294,6 @@ class WordHead(nn.Module):
         self.activation = config.activation
 
     def transform(self, states: Tensor) -> Tensor:
-        """(..., D) -> (..., D)"""
         return self.norm(ACTIVATIONS[self.activation](self.dense(states)))
 
     def forward(self, states: Tensor, embedding: Tensor) -> Tensor:
@@ -364,7 +362,6 @@ class BertWithWords(BertWithHead):
 
     @property
     def layers(self) -> nn.ModuleList:
-        """The encoder's."""
         return self.bert.layers
 
     def logits(self, states: Tensor) -> Tensor:
@@ -380,7 +377,6 @@ class BertForPreTraining(BertWithWords):
     LAYERS = {"words": WordHead, "next_sentence": two}
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Logits of words (B, T, V), and of "follows", "does not" (B, 2)."""
         states = self.bert(tokens, types, mask)
         return self.logits(states), self.next_sentence(self.bert.pooled(states))
 
@@ -400,7 +396,6 @@ class BertForMaskedLM(BertWithWords):
     ARCHITECTURE = "BertForMaskedLM"
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """Logits of words (B, T, V)."""
         return self.logits(self.bert(tokens, types, mask))
 
     def loss(self, tokens: Tensor, words: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
@@ -449,7 +444,6 @@ class BertForMultipleChoice(BertClassifier):
     LAYERS = {**BertClassifier.LAYERS, "classifier": lambda config: nn.Linear(config.d_model, 1)}
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """Logits (B, C) of tokens (B, C, T)."""
         flat = [None if x is None else x.flatten(0, 1) for x in (types, mask)]  # (B, C, T) -> (B C, T)
         return super().forward(tokens.flatten(0, 1), *flat).view(tokens.shape[:2])  # (B C, 1) -> (B, C)
 
@@ -472,7 +466,6 @@ class BertForQuestionAnswering(BertWithHead):
         super().__init__(config)
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Logits of the first token of the answer (B, T), and of the last."""
         first, last = self.span(self.bert(tokens, types, mask)).unbind(-1)
         return first, last
 

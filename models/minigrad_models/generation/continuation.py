@@ -53,7 +53,6 @@ class Prompts:
         self.padding = longest - min(map(len, prompts))  # before the first token that all rows have
 
     def reorder(self, rows: Tensor, beam_size: int) -> None:
-        """Continue row rows[n] as row n."""
         self.first = self.first[rows]
 
     def mask(self, begin: int, end: int) -> Tensor | None:
@@ -76,7 +75,6 @@ class Plain(Prompts):
         self.model, self.stride, self.context = model, stride, model.context
 
     def next_logits(self, tokens: Tensor) -> Tensor:
-        """Tokens so far (N, T) -> logits of the next token (N, V)."""
         begin, end = self.begin(tokens.shape[1]), tokens.shape[1]
         with mg.no_grad():
             return self.model(tokens[:, begin:], self.mask(begin, end))[:, -1]
@@ -115,7 +113,6 @@ class Cached(Plain):
         return self.model.logits(wrap(x[:, -1]))
 
     def reorder(self, rows: Tensor, beam_size: int) -> None:
-        """Continue row rows[n] as row n."""
         super().reorder(rows, beam_size)
         begin, end = self.window
         for layer in self.layers:

@@ -59,7 +59,6 @@ class Architecture:
     score: Score  # the loss of a text, see ``score_windows``
 
     def dropouts(self, value: float) -> dict[str, float]:
-        """All dropouts of the configuration."""
         return {field.name: value for field in fields(self.config) if field.name.endswith("dropout")}
 
 

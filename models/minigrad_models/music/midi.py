@@ -180,7 +180,6 @@ class _Key(NamedTuple):
 
 
 def _song(file: Any, sustain: bool) -> Song:
-    """The music of mido's MidiFile."""
     if file.type not in (0, 1):
         raise ValueError(f"it is of type {file.type}: files of type 0 and 1 are read")
     keys: list[_Key] = []
@@ -245,7 +244,6 @@ class _Clock:
         self.tempos = tuple((total / self._unit, _MINUTE / length) for total, length in pairs)
 
     def seconds(self, tick: int) -> float:
-        """The time of a tick."""
         i = bisect_right(self._ticks, tick) - 1
         return (self._sums[i] + (tick - self._ticks[i]) * self._lengths[i]) / self._unit
 

@@ -47,7 +47,6 @@ class Corpus:
 
     @property
     def digest(self) -> str:
-        """A checksum of everything."""
         digest = hashlib.blake2b(digest_size=16)
         for part in ([piece.versions[0] for piece in self.train], self.valid, self.test):
             for ids in part:
@@ -197,7 +196,6 @@ class Windows:
         self.least, self.most = np.minimum(lowest, 0), np.maximum(highest, 0)
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
-        """The batches of an epoch, from number ``start`` on."""
         generator = np.random.default_rng([self.seed % 2**64, number])
         ids, lengths = self.music(generator)
         begins, ends = self.cuts(lengths, generator)

@@ -101,11 +101,9 @@ class MusicTransformer(Causal):
 
     @property
     def head_bias(self) -> Tensor | None:
-        """The bias of the last linear layer (V)."""
         return self.bias
 
     def embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
-        """Tokens and their positions, both (B, T) or broadcast -> inputs of the first layer (B, T, D)."""
         x = self.embedding(tokens)
         if self.config.cycle is not None:
             x = x + self.place(positions % self.config.cycle)

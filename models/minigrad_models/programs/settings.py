@@ -88,13 +88,11 @@ class Sections:
     @classmethod
     @cache
     def sections(cls) -> dict[str, Any]:
-        """The class of each section."""
         hints = get_type_hints(cls)
         return {part.name: hints[part.name] for part in dataclasses.fields(cls)}
 
     @classmethod
     def meaning(cls, name: str) -> str:
-        """The text of a setting, with its choices."""
         metadata = cls.fields()[name][2].metadata
         return str(metadata["help"]) + (f": {', '.join(metadata['choices'])}" if metadata["choices"] else "")
 
@@ -146,7 +144,6 @@ class Sections:
 
     @classmethod
     def preset_names(cls) -> list[str]:
-        """The names of all presets."""
         return sorted(path.stem for path in cls.PRESETS.glob("*.toml"))
 
     @classmethod
@@ -158,7 +155,6 @@ class Sections:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The settings of a TOML file."""
         data = content(path, _MOST_BYTES)
         if max(line.count(b".") for line in data.splitlines() or [b""]) > _MOST_DOTS:
             raise ValueError(f"{path} is not TOML of settings: it has a line of more than {_MOST_DOTS} dots")
@@ -172,7 +168,6 @@ class Sections:
             raise ValueError(str(error) if str(path) in str(error) else f"{path}: {error}") from None
 
     def as_toml(self, title: str) -> str:
-        """The settings as a TOML file, each with its meaning."""
         lines = [f"# {title}"]
         for section, values in self.as_dict().items():
             lines += ["", f"[{section}]"]

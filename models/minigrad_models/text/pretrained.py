@@ -70,7 +70,6 @@ def _settings(path: Path) -> dict[str, Any]:
 
 
 def _bytes(library: Any, path: Path, settings: dict[str, Any]) -> Any:
-    """Byte-pair encoding over bytes."""
     if not (path / MERGES).is_file():
         raise ValueError(f"{VOCABULARY} without {MERGES}")
     model = calmly(library.models.BPE.from_file, str(path / VOCABULARY), str(path / MERGES))

@@ -206,7 +206,6 @@ class Report:
     notes: list[str] = field(default_factory=list)  # on parts that are missing
 
     def text(self) -> str:
-        """For a person."""
         share = self.exact / self.sentences
         counts = f"{self.sentences:,} sentences, {self.exact:,} translated exactly ({share:.1%})"
         parts = [counts + (f", {self.empty:,} with an empty translation" if self.empty else "")]

@@ -139,7 +139,6 @@ def load_library() -> Any:
 
 
 def _untrained(split_digits: bool) -> Any:
-    """A tokenizer of the library."""
     tokenizers = load_library()
     normalizers, splitters = tokenizers.normalizers, tokenizers.pre_tokenizers
     learner = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token=SPECIAL[UNKNOWN]))

@@ -126,7 +126,6 @@ class RunFolder:
         return sorted(path for path in self._snapshots.glob("*") if _SNAPSHOT.fullmatch(path.name))
 
     def put_snapshot(self, step: int, content: dict[str, Any]) -> None:
-        """Write a snapshot of the weights. Raises OSError."""
         write_checkpoint(self._snapshots / f"{step:09d}.safetensors", content)
 
     def put_last(self, content: dict[str, Any]) -> None:
@@ -310,7 +309,6 @@ class Log(AbstractContextManager["Log"]):
         self._size, self.lines = self._size + len(line), self.lines + 1
 
     def flush(self) -> None:
-        """Bring all lines to the disk. Raises OSError."""
         os.fsync(self._file)
 
     def __exit__(self, *raised: object) -> None:

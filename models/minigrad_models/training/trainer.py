@@ -224,7 +224,6 @@ class Trainer:
     # A step -------------------------------------------------------------------------------------------------
 
     def _update(self) -> None:
-        """One update, and the bookkeeping after it."""
         state, settings, stream = self.state, self.settings, self._stream
         rate = float(self.optimizer.param_groups[0]["lr"])
         step, add = state.step + 1, self.ranks.add_gradients

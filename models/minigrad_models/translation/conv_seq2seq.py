@@ -107,7 +107,6 @@ class ConvSeq2Seq(TranslationModel):
         return Memory(z, (z + e) * HALF), mask[:, None, None]
 
     def decode(self, target: Tensor, memory: Memory, mask: Tensor) -> Tensor:
-        """Target tokens (B, T) -> states (B, T, D)."""
         g = self.embed(target)
         x = self.decoder_input(g)
         for block, attention in zip(self.decoder, self.attentions, strict=True):

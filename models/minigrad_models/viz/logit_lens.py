@@ -193,7 +193,6 @@ def logit_lens(
 
 
 def _ids(tokens: Any, tokenizer: Any) -> Array:
-    """The ids (B, T)."""
     if isinstance(tokens, str):
         if tokenizer is None:
             raise TypeError("a text needs the model's tokenizer, and it has none: pass ids, and labels for them")

@@ -70,7 +70,6 @@ class Protocol(H11Protocol):
     """HTTP on one connection, which ends if the client is too slow: it has one request, see ``HEADERS``."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the clock."""
         super().connection_made(transport)
         self.loop.call_later(PATIENCE, self._check_request)
 
@@ -79,12 +78,10 @@ class Protocol(H11Protocol):
             self.transport.abort()
 
     def pause_writing(self) -> None:
-        """The client does not read. Start the clock."""
         super().pause_writing()
         self._slow = self.loop.call_later(PATIENCE, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """The client reads."""
         super().resume_writing()
         if hasattr(self, "_slow"):
             self._slow.cancel()
