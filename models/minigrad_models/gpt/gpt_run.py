@@ -186,9 +186,6 @@ def evaluate(
     }
 
 
-# Writing ----------------------------------------------------------------------------------------------------
-
-
 def write(
     trained: Trained, prompts: Sequence[Sequence[int]], length: int, search: Search, on_token: OnToken | None = None
 ) -> list[list[int]]:
@@ -252,9 +249,6 @@ def several(trained: Trained, rows: list[tuple[str, list[int]]], length: int, se
             print(f"{'' if number == 1 else chr(10)}--- {number} ---")
         print(prompt + decode(trained.tokens, ids))
     return sum(map(len, texts))
-
-
-# Training ---------------------------------------------------------------------------------------------------
 
 
 def train(settings: Settings, folder: Path, fresh: bool = False) -> int:

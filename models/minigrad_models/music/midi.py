@@ -121,9 +121,6 @@ class Song:
         return times, np.concatenate([[0.0], np.cumsum(np.diff(times) * tempos[:-1] / 60)])
 
 
-# Reading -------------------------------------------------------------------------------------------------
-
-
 def read_midi(path: str | os.PathLike[str], *, sustain: bool = True) -> Song:
     """Read a file of type 0 or 1.
 
@@ -282,9 +279,6 @@ def _held(keys: list[_Key], pedals: list[tuple[int, int, bool]]) -> list[_Key]:
         ends[j] = order[-1][0]
     kept = zip(keys, ends, strict=True)
     return [key._replace(end=end) for key, end in kept if key.start < end or key.start == key.end]
-
-
-# Writing -------------------------------------------------------------------------------------------------
 
 
 def write_midi(

@@ -118,9 +118,6 @@ def split(notes: Sequence[Note], part: float) -> tuple[list[Note], list[Note]]:
     return before, [note._replace(start=note.start - cut, end=note.end - cut) for note in notes if note.start >= cut]
 
 
-# Files --------------------------------------------------------------------------------------------------------
-
-
 def piece_of(language: Any, versions: tuple[Ids, ...]) -> Piece:
     """A piece with the range of its pitches."""
     pitches = language.pitches(versions[0])
@@ -163,9 +160,6 @@ def piece_in(path: Path, language: Any) -> tuple[Any, Song]:
         return language.piece_of(song), song
     except ValueError as error:
         raise ValueError(str(error) if str(path) in str(error) else f"{path}: {error}") from None
-
-
-# Batches ------------------------------------------------------------------------------------------------------
 
 
 @dataclass

@@ -177,9 +177,6 @@ class Sections:
         return "\n".join(lines) + "\n"
 
 
-# The updates of a training ------------------------------------------------------------------------------------
-
-
 @dataclasses.dataclass(frozen=True)
 class Updates:
     """The updates, their optimiser, and what is kept of them; a program's own section of them has more."""

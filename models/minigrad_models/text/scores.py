@@ -168,9 +168,6 @@ def _library(name: str) -> Any:
         raise ImportError(f"this score needs {package}: {how_to_install(package)}") from error
 
 
-# A report on a set of translations ------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Sentence:
     """One translated sentence; ``chrf`` from 0 to 100."""

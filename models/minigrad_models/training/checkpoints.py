@@ -281,9 +281,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_release)
 
 
-# The log ----------------------------------------------------------------------------------------------------
-
-
 class Log(AbstractContextManager["Log"]):
     """Cuts a file off after the first ``keep`` lines, and appends others; ``lines`` counts them. Raises OSError: it
     cannot be opened."""

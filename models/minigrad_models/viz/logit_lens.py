@@ -189,9 +189,6 @@ def logit_lens(
     return LogitLens(numbers, texts, right, read, output.shape[-1], continues, clean(title))
 
 
-# What the model is given ------------------------------------------------------------------------------------
-
-
 def _ids(tokens: Any, tokenizer: Any) -> Array:
     if isinstance(tokens, str):
         if tokenizer is None:
@@ -234,9 +231,6 @@ def _logits(output: Any) -> Tensor:
     """The first of a model's results."""
     logits: Tensor = output[0] if isinstance(output, tuple) else output
     return logits
-
-
-# The distributions ------------------------------------------------------------------------------------------
 
 
 def _run(model: Any, ids: Tensor, sentence: int, kept: Array, named: Mapping[str, Any]) -> tuple[list[Tensor], Tensor]:
