@@ -1,11 +1,8 @@
 """Notes; and MIDI files, read and written.
 
 The library is mido: it is pure Python, so a damaged file cannot crash the process, and it shows every message with its
-channel. symusic, in C++, reads some three hundred times as fast; but it silently drops notes that are never released,
-forgets channels (so a pedal ends where the program changes), and wraps around after 2³¹ ticks. With mido an hour of
-piano takes a second. symusic is the second reader of the tests.
-
-Seconds are exact: they are computed from the file's ticks and tempos as whole numbers, and rounded once.
+channel; an hour of piano takes a second. symusic, which drops notes that are never released, is the second
+reader of the tests. Seconds are exact: computed from ticks and tempos as whole numbers, and rounded once.
 """
 
 from __future__ import annotations

@@ -7,14 +7,6 @@ from .pair import EncodedPairs, TokenizerPair, tokenizer_from_dict, tokenizer_pa
 from .subwords import SubwordTokenizer
 from .tokenizer import Tokenizer, WordTokenizer
 
-__all__ = ["EncodedPairs", "Pairs", "Recurrence", "Segments", "SubwordTokenizer"]
-__all__ += [
-    "TokenBatches",
-    "Tokenizer",
-    "TokenizerPair",
-    "WordTokenizer",
-    "read_lines",
-    "read_pairs",
-    "tokenizer_from_dict",
-]
+__all__ = ["EncodedPairs", "Pairs", "Recurrence", "Segments", "SubwordTokenizer", "TokenBatches", "Tokenizer"]
+__all__ += ["TokenizerPair", "WordTokenizer", "read_lines", "read_pairs", "tokenizer_from_dict"]
 __all__ += ["tokenizer_pair_from_dict"]

@@ -6,22 +6,16 @@
     log.jsonl                    the log: JSON lines that can be plotted
 
 Each checkpoint is written to a file in a temporary folder, flushed to the disk, and renamed: its name always stands
-for the old or the new file as a whole. The order of the files:
+for the old or the new file as a whole. ``last`` says what the others should hold: the best metric and its step, the
+snapshots to keep, the number of lines of the log. The line, the snapshot and the best weights of a step are flushed
+before the ``last`` of that step, and older snapshots are deleted after it: so everything that ``last`` mentions exists.
 
-1. ``last`` says what the others should hold: the best metric and its step, the snapshots to keep, the number of lines
-   of the log. Resuming reads nothing else.
-2. The line of the log, the snapshot and the best weights of a step are written, and flushed, before the ``last``
-   of that step. So everything that ``last`` mentions exists.
-3. Older snapshots, which ``last`` no longer needs, are deleted after it.
+A run that is killed before the renaming of ``last`` resumes from an older one. The log is cut back to its lines,
+snapshots that it does not mention are deleted, and the steps in between run again from the same weights, random numbers
+and batches: they write the same files. A new run writes ``last`` first: so a full disk shows at once.
 
-A run that is killed between 2 and the renaming of ``last`` resumes from an older ``last``. The log is cut back to
-its lines, snapshots that it does not mention are deleted, and the steps in between run again from the same weights,
-random numbers and batches: they write the same files. A new run writes ``last`` first: a folder without one has
-nothing to lose, and a full disk shows at once.
-
-If a file cannot be written (a full disk), the training ends with an error, and the old file stays: the same program
-goes on from it when there is room. With ``minutes`` the number of steps depends on their speed, and a killed run
-forgets the seconds since its ``last``.
+If a file cannot be written, the training ends with an error, and the old file stays: the same program goes on from it.
+With ``minutes`` the number of steps depends on their speed, and a killed run forgets the seconds since its ``last``.
 
 A line of training is {"step", "epoch", "loss", "lr", "grad_norm", "tokens", "seconds"}: loss (per token) and
 norm are means over the updates since the previous line, tokens and seconds are totals. A line of an evaluation
