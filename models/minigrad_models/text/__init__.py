@@ -1,8 +1,7 @@
 """Text: corpora of sentence pairs, tokenizers, batches of tokens."""
 
 from .batching import Recurrence, Segments, TokenBatches
-from .corpus import Pairs, read_pairs
-from .lines import read_lines
+from .corpus import Pairs, read_lines, read_pairs
 from .pair import EncodedPairs, TokenizerPair, tokenizer_from_dict, tokenizer_pair_from_dict
 from .subwords import SubwordTokenizer
 from .tokenizer import Tokenizer, WordTokenizer

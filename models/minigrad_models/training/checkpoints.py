@@ -39,6 +39,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Required, TypedDict
 
+from minigrad import Tensor
 from minigrad.optim.optimizer import ZEROS, Optimizer
 from minigrad.serialization import load, save, source
 
@@ -174,6 +175,21 @@ def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[st
     except ValueError as error:
         raise RuntimeError(f"the checkpoint {file} is damaged: {error}. {ADVICE}") from None
     return checkpoint
+
+
+def averaged_state(folder: str | os.PathLike[str]) -> dict[str, Tensor]:
+    """The mean of the snapshots of a run as a state dict, on the CPU. Sums are in float64, and are rounded once.
+    Integers and bools are those of the last. It is a better model than that of any one step (Izmailov et al. 2018,
+    arXiv 1803.05407; Vaswani et al. 2017, section 6.1). Raises FileNotFoundError: the run has no snapshots
+    (``keep_snapshots`` of its settings)."""
+    if not (paths := RunFolder(folder).snapshots()):
+        raise FileNotFoundError(f"{folder} holds no snapshots to average: set keep_snapshots in Settings")
+    sums: dict[str, Tensor] = {}
+    for path in paths:
+        state: dict[str, Tensor] = read_checkpoint(path)["model"]
+        real = {name: value.double() for name, value in state.items() if value.is_floating_point()}
+        sums = {name: sums[name] + value if sums else value for name, value in real.items()}
+    return {**state, **{name: (total / len(paths)).to(state[name].dtype) for name, total in sums.items()}}
 
 
 def check_optimizer(optimizer: Optimizer, saved: Any) -> None:
