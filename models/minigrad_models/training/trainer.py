@@ -403,10 +403,10 @@ class Trainer:
 
 
 def moving_average(model: Module, decay: float) -> AveragedModel:
-    """A copy of a model for the mean m ← d · m + (1 - d) · w of the weights w after each update. It begins with the
-    weights after the first update. After n updates, d = min(decay, (1 + n) / (10 + n)), so that the first weights soon
-    fade (Polyak and Juditsky 1992; TensorFlow's ExponentialMovingAverage with num_updates). Call ``update_parameters(model)`` after each update.
-    Buffers are copied, not averaged."""
+    """A copy of a model for the mean m ← d · m + (1 - d) · w of the weights w after each update (Polyak and Juditsky
+    1992). It begins with the weights after the first update. After n updates, d = min(decay, (1 + n) / (10 + n)), so
+    that the first weights soon fade (TensorFlow's ExponentialMovingAverage with num_updates). Call
+    ``update_parameters(model)`` after each update. Buffers are copied, not averaged."""
 
     def update(means: Sequence[Tensor], new: Sequence[Tensor], age: Any) -> None:
         n = int(age)
