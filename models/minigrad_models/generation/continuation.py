@@ -119,11 +119,6 @@ class Cached(Plain):
             layer.reorder(rows.array, end - begin)
 
 
-def positions_of(mask: Tensor) -> Tensor:
-    """Positions of tokens by a mask (N, T), True at tokens: 0 at a row's first, and at the padding before it."""
-    return (mask.long().cumsum(1) - 1).clamp(min=0)
-
-
 class Causal(Writes):
     """Tokens -> logits of the next token at each position; ``generate`` continues prompts. Of ``config``,
     ``vocabulary`` is V, and ``positions`` the context; ``layers`` are causal TransformerLayers, and ``norm`` is of the
@@ -167,7 +162,8 @@ class Causal(Writes):
         if mask is None:
             positions, visible = mg.arange(tokens.shape[1], device=tokens.device)[None], None
         else:
-            positions, visible = positions_of(mask), mask[:, None, None]
+            # 0 at a row's first token, and at the padding before it
+            positions, visible = (mask.long().cumsum(1) - 1).clamp(min=0), mask[:, None, None]
         states = [self.embed(tokens, positions)]
         for layer in self.layers:
             states.append(layer(states[-1], visible))
