@@ -225,5 +225,4 @@ def initialise(module: nn.Module) -> None:
             nn.init.zeros_(module.bias)
     elif isinstance(module, nn.Embedding):
         nn.init.normal_(module.weight, std=0.1)
-        with mg.no_grad():
-            module.weight[PAD].zero_()
+        nn.init.zeros_(module.weight.data[PAD])

@@ -184,5 +184,4 @@ def initialise(module: nn.Module) -> None:
             nn.init.xavier_uniform_(projection.weight, gain=math.sqrt(0.5))
     elif isinstance(module, nn.Embedding):
         nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
-        with mg.no_grad():
-            module.weight[PAD].zero_()
+        nn.init.zeros_(module.weight.data[PAD])
