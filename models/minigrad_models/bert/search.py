@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,7 +38,10 @@ class Index:
         self.model = pretrained(Bert, minilm() if folder is None else folder)
         self.longest = length(longest, LONGEST, self.model)
         self.model.tokenizer.encode_special_tokens = True  # "[SEP]" in a line is text
-        self.embeddings = embed(self.model, [text for _, text in self.texts], self.longest)
+        texts = [text for _, text in self.texts]
+        starts = watched(range(0, len(texts), AT_ONCE), "embedding")
+        parts = [self.model.encode(texts[i : i + AT_ONCE], longest=self.longest).numpy() for i in starts]
+        self.embeddings = np.concatenate(parts)
 
     def nearest(self, query: str, count: int) -> list[Near]:
         """The lines that are nearest to a query, the nearest first. Raises ValueError: an empty query."""
@@ -48,9 +50,3 @@ class Index:
         scores = self.embeddings @ self.model.encode([query], longest=self.longest).numpy()[0]
         best = np.argsort(-scores, kind="stable")[:count].tolist()
         return [Near(float(scores[i]), *self.texts[i]) for i in best]
-
-
-def embed(model: Bert, texts: Sequence[str], longest: int) -> Array:
-    """The embeddings of texts (N, D), with a bar on stderr after two seconds."""
-    starts = watched(range(0, len(texts), AT_ONCE), "embedding")
-    return np.concatenate([model.encode(texts[i : i + AT_ONCE], longest=longest).numpy() for i in starts])
