@@ -58,9 +58,8 @@ MODELS: dict[str, Callable[[], tuple[Any, Tensor, dict[str, Any]]]] = {
     "TransformerXL with a memory": with_memory,
     "BertForMultipleChoice": choices,
     "BertForMaskedLM": partial(of_bert, "BertForMaskedLM"),
-    "BertLMHeadModel": partial(of_bert, "BertLMHeadModel", causal=True),
 }
-DECODERS = ("GPT2", "TransformerXL with a memory", "BertLMHeadModel")
+DECODERS = ("GPT2", "TransformerXL with a memory")
 
 
 @cases("name", MODELS)

@@ -115,7 +115,6 @@ class FeedForward(nn.Module):
         self.activation = config.activation
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, T, D) -> (B, T, D)"""
         return self.outer(self.dropout(ACTIVATIONS[self.activation](self.inner(x))))
 
 
@@ -129,7 +128,6 @@ class Residual(nn.Module):
         self.norm_first = config.norm_first
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        """(B, T, D) -> (B, T, D)"""
         if self.norm_first:
             return x + self.dropout(sublayer(self.norm(x)))
         return self.norm(x + self.dropout(sublayer(x)))

@@ -26,7 +26,6 @@ from minigrad.nn import functional as F
 from ..architectures import pretrained
 from ..architectures.layers import ACTIVATIONS, TransformerLayer
 from ..architectures.pretrained import Pretrained, Rule, Weights, check_sizes
-from ..generation.continuation import Cached, Plain, positions_of
 from ..schema import check, short
 
 IGNORED = -100  # a target that does not count
@@ -70,9 +69,13 @@ FIELDS = {
     "hidden_act": "activation",
     "layer_norm_eps": "epsilon",
     "pad_token_id": "padding",
-    "is_decoder": "causal",
 }
-FIXED = {"position_embedding_type": "absolute", "tie_word_embeddings": True, "add_cross_attention": False}
+FIXED = {
+    "position_embedding_type": "absolute",
+    "tie_word_embeddings": True,
+    "is_decoder": False,
+    "add_cross_attention": False,
+}
 
 
 @dataclass
@@ -95,7 +98,6 @@ class Config:
     activation: str = "gelu"  # or "gelu_tanh", "relu"
     epsilon: float = 1e-12  # of the layer norms
     padding: int = 0  # the token that pads; its embedding is not trained
-    causal: bool = False  # each token sees itself and earlier ones only
     labels: int = 0  # of a classifier; 0 for as many as names, or 2
     label_names: list[str] = field(default_factory=list)  # which decide how many there are; or "LABEL_0" and so on
 
@@ -111,7 +113,6 @@ class Config:
     activation_dropout, norm_first, position_encoding = 0.0, False, "learned"
 
     def dropout_or(self, special: float | None) -> float:
-        """A special dropout, or the usual one if it is None."""
         return self.dropout if special is None else special
 
     def published(self) -> dict[str, Any]:
@@ -188,7 +189,7 @@ class Bert(PretrainedBert):
         self.type_embedding = nn.Embedding(config.types, config.d_model)
         self.norm = nn.LayerNorm(config.d_model, config.epsilon)
         self.dropout = nn.Dropout(config.dropout_or(config.embedding_dropout))
-        self.layers = nn.ModuleList(TransformerLayer(config, config.causal) for _ in range(config.layers))
+        self.layers = nn.ModuleList(TransformerLayer(config, causal=False) for _ in range(config.layers))
         if pooler:
             self.pooler = nn.Linear(config.d_model, config.d_model)
         initialise(self)
@@ -198,16 +199,12 @@ class Bert(PretrainedBert):
         of_types = self.type_embedding.weight[0] if types is None else self.type_embedding(types)
         return self.dropout(self.norm(self.embedding(tokens) + of_types + self.position_embedding(positions)))
 
-    def through(
-        self, tokens: Tensor, types: Tensor | None, mask: Tensor | None, positions: Tensor | None = None
-    ) -> Iterator[Tensor]:
-        """The input of the first layer, then the output of each (B, T, D). Positions count from 0 if None. Raises
-        ValueError: more tokens than positions."""
+    def through(self, tokens: Tensor, types: Tensor | None, mask: Tensor | None) -> Iterator[Tensor]:
+        """The input of the first layer, then the output of each (B, T, D). Raises ValueError: more tokens than
+        positions."""
         if (count := tokens.shape[1]) > self.config.positions:
             raise ValueError(f"{count:,} tokens are more than the model's {self.config.positions:,} positions")
-        if positions is None:
-            positions = mg.arange(count, device=tokens.device)[None]
-        x = self.embed(tokens, positions, types)
+        x = self.embed(tokens, mg.arange(count, device=tokens.device)[None], types)
         yield x
         visible = None if mask is None else mask.bool()[:, None, None]
         for layer in self.layers:
@@ -297,7 +294,6 @@ class WordHead(nn.Module):
         self.activation = config.activation
 
     def transform(self, states: Tensor) -> Tensor:
-        """(..., D) -> (..., D)"""
         return self.norm(ACTIVATIONS[self.activation](self.dense(states)))
 
     def forward(self, states: Tensor, embedding: Tensor) -> Tensor:
@@ -366,7 +362,6 @@ class BertWithWords(BertWithHead):
 
     @property
     def layers(self) -> nn.ModuleList:
-        """The encoder's."""
         return self.bert.layers
 
     def logits(self, states: Tensor) -> Tensor:
@@ -382,7 +377,6 @@ class BertForPreTraining(BertWithWords):
     LAYERS = {"words": WordHead, "next_sentence": two}
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Logits of words (B, T, V), and of "follows", "does not" (B, 2)."""
         states = self.bert(tokens, types, mask)
         return self.logits(states), self.next_sentence(self.bert.pooled(states))
 
@@ -402,49 +396,11 @@ class BertForMaskedLM(BertWithWords):
     ARCHITECTURE = "BertForMaskedLM"
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """Logits of words (B, T, V)."""
         return self.logits(self.bert(tokens, types, mask))
 
     def loss(self, tokens: Tensor, words: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """The mean cross-entropy of the masked words (B, T), IGNORED elsewhere."""
         return self.words.loss(self.bert(tokens, types, mask), self.bert.embedding.weight, words)
-
-
-class BertLMHeadModel(BertWithWords):
-    """A causal language model with BERT's weights: logits of the next token (B, T, V). Raises ValueError: a
-    configuration that is not causal (``is_decoder`` in config.json)."""
-
-    ARCHITECTURE = "BertLMHeadModel"
-
-    def __init__(self, config: Config) -> None:
-        if not config.causal:
-            raise ValueError("a language model must be causal: is_decoder=True in config.json, causal=True in a Config")
-        super().__init__(config)
-
-    def forward(self, tokens: Tensor, mask: Tensor | None = None, types: Tensor | None = None) -> Tensor:
-        """Logits of the token after each (B, T, V); padding may be in front, as positions count tokens."""
-        positions = None if mask is None else positions_of(mask)
-        (states,) = deque(self.bert.through(tokens, types, mask, positions), 1)
-        return self.logits(states)
-
-    def loss(self, tokens: Tensor, targets: Tensor) -> Tensor:
-        """The mean cross-entropy of targets (B, T), each after the token at its place (B, T); IGNORED is none."""
-        return self.words.loss(self.bert(tokens), self.bert.embedding.weight, targets)
-
-    # For ``continuation``:
-    @property
-    def context(self) -> int:
-        """The largest number of tokens that the model sees."""
-        return self.config.positions
-
-    def embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
-        """As ``Bert.embed``, of one text."""
-        return self.bert.embed(tokens, positions)
-
-    def begin(self, prompts: Sequence[Sequence[int]], cached: bool = True, stride: int = 1) -> Plain:
-        """The decoder for ``generation.beam_search`` that continues prompts; see ``continuation``."""
-        kind = Cached if cached and not self.training else Plain
-        return kind(self, prompts, stride, self.bert.embedding.weight.device)
 
 
 class BertForNextSentencePrediction(BertWithLogits):
@@ -488,7 +444,6 @@ class BertForMultipleChoice(BertClassifier):
     LAYERS = {**BertClassifier.LAYERS, "classifier": lambda config: nn.Linear(config.d_model, 1)}
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """Logits (B, C) of tokens (B, C, T)."""
         flat = [None if x is None else x.flatten(0, 1) for x in (types, mask)]  # (B, C, T) -> (B C, T)
         return super().forward(tokens.flatten(0, 1), *flat).view(tokens.shape[:2])  # (B C, 1) -> (B, C)
 
@@ -511,7 +466,6 @@ class BertForQuestionAnswering(BertWithHead):
         super().__init__(config)
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Logits of the first token of the answer (B, T), and of the last."""
         first, last = self.span(self.bert(tokens, types, mask)).unbind(-1)
         return first, last
 

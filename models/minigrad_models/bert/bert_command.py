@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -111,10 +110,6 @@ def _search(p: argparse.ArgumentParser) -> None:
     p.add_argument("--from", dest="source", type=Path, metavar="DIR", help="the model's folder (default: MiniLM)")
     add_number(p, "--top", whole(), 5, "lines to show")
     _length(p, whole(3), search.LONGEST, "word pieces of a line that are read")
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "minigrad" / "search"
-    text = f"for embeddings, to be used again (default: {cache})"
-    p.add_argument("--cache", type=Path, default=cache, metavar="DIR", help=text)
-    p.add_argument("--no-cache", dest="cache", action="store_const", const=None, help="keep no embeddings")
 
 
 def _length(p: argparse.ArgumentParser, kind: Callable[[str], int], usual: int, meaning: str) -> None:
@@ -162,7 +157,7 @@ def _do_evaluate(o: argparse.Namespace) -> int:
 
 
 def _do_search(o: argparse.Namespace) -> int:
-    index = search.Index(o.input, o.source, o.cache, o.max_length)
+    index = search.Index(o.input, o.source, o.max_length)
     for query in o.queries:
         if len(o.queries) > 1:
             print(query)

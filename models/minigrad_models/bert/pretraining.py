@@ -121,7 +121,6 @@ class Examples:
     seed: int
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
-        """The batches of an epoch, from number ``start`` on."""
         places = self.sentences.places(self.longest - AROUND, self._generator(number))
         order = self._generator(number, 0).permutation(len(places)).tolist()
         for k in range(start, -(-len(order) // self.batch)):

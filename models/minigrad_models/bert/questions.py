@@ -60,7 +60,6 @@ def as_squad(questions: list[Question]) -> dict[str, Any]:
 
 
 def _text(split: Split, number: int, random: np.random.Generator) -> list[Question]:
-    """A text, and questions about it."""
     count = int(random.integers(8, 12)) if number % 10 == 9 else int(random.integers(2, 5))
     names = [(a, b) for a in enumerate(WORDS["first"]) for b in enumerate(WORDS["last"])]
     there = [f"{first} {last}" for (i, first), (j, last) in names if ((i + j) % HELD_OUT == 0) == (split == "dev")]

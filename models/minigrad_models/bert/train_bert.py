@@ -173,9 +173,6 @@ def tell(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-# Fine-tuning ------------------------------------------------------------------------------------------------
-
-
 class Options(NamedTuple):
     """The options of a fine-tuning."""
 

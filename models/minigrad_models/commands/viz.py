@@ -31,20 +31,16 @@ def add(p: argparse.ArgumentParser) -> None:
     p.add_argument("what", nargs="+", metavar="WHAT", help=what)
     output = "where to write it: a page (.html), or a picture (.svg, .png, .pdf) of a loss or of attention"
     p.add_argument("--output", type=Path, metavar="FILE", help=output)
-    p.add_argument("--scale", type=float, metavar="FACTOR", help="of a picture: a PNG's pixels for each pixel")
     add_device(p)
 
 
 def run(options: argparse.Namespace) -> int:
     """Show the picture, or write it. Returns the exit status."""
-    if options.scale is not None and options.output is None:
-        raise ValueError("--scale is of a picture that is written: give --output FILE, too")
     view = view_of(options.what, options.device)
     if options.output is None:
         view.show()
         return 0
-    look = {} if options.scale is None else {"scale": options.scale}
-    view.save(options.output, **look)
+    view.save(options.output)
     print(f"wrote {options.output}", file=sys.stderr)
     return 0
 

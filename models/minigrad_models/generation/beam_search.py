@@ -310,7 +310,6 @@ class _Beam:
         return over
 
     def rank(self, sentence: int, tokens: list[int], log_p: float) -> None:
-        """Add a finished hypothesis of a sentence."""
         hypotheses = self.finished[sentence]
         hypotheses.append(Hypothesis(tokens, log_p / self.divisor(len(tokens)), log_p))
         hypotheses.sort(key=lambda h: -h.score)

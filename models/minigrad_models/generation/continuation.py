@@ -53,7 +53,6 @@ class Prompts:
         self.padding = longest - min(map(len, prompts))  # before the first token that all rows have
 
     def reorder(self, rows: Tensor, beam_size: int) -> None:
-        """Continue row rows[n] as row n."""
         self.first = self.first[rows]
 
     def mask(self, begin: int, end: int) -> Tensor | None:
@@ -76,7 +75,6 @@ class Plain(Prompts):
         self.model, self.stride, self.context = model, stride, model.context
 
     def next_logits(self, tokens: Tensor) -> Tensor:
-        """Tokens so far (N, T) -> logits of the next token (N, V)."""
         begin, end = self.begin(tokens.shape[1]), tokens.shape[1]
         with mg.no_grad():
             return self.model(tokens[:, begin:], self.mask(begin, end))[:, -1]
@@ -107,28 +105,18 @@ class Cached(Plain):
         row = mg.arange(begin, end, device=self.first.device)[None]
         positions = (row - self.first.clamp(min=begin)[:, None]).clamp(min=0)
         x = self.model.embed(tokens[:, done:], positions[:, done - begin :]).array
-        visible = self.seen(positions, self.mask(begin, end), end - done)
+        mask = self.mask(begin, end)
+        visible = None if mask is None else mask[:, None, None].array
         for layer in self.layers:
-            x = layer.step(x, done - begin, None if visible is None else visible.array)
+            x = layer.step(x, done - begin, visible)
         self.window = (begin, end)
         return self.model.logits(wrap(x[:, -1]))
 
-    def seen(self, positions: Tensor, mask: Tensor | None, new: int) -> Tensor | None:
-        """Where the last ``new`` tokens of a window (N, S) may look, apart from the future: (N, 1, 1 or new, S), or
-        None for everywhere. The mask (N, S) is True at tokens, False at padding."""
-        return None if mask is None else mask[:, None, None]
-
     def reorder(self, rows: Tensor, beam_size: int) -> None:
-        """Continue row rows[n] as row n."""
         super().reorder(rows, beam_size)
         begin, end = self.window
         for layer in self.layers:
             layer.reorder(rows.array, end - begin)
-
-
-def positions_of(mask: Tensor) -> Tensor:
-    """Positions of tokens by a mask (N, T), True at tokens: 0 at a row's first, and at the padding before it."""
-    return (mask.long().cumsum(1) - 1).clamp(min=0)
 
 
 class Causal(Writes):
@@ -136,7 +124,6 @@ class Causal(Writes):
     ``vocabulary`` is V, and ``positions`` the context; ``layers`` are causal TransformerLayers, and ``norm`` is of the
     last one's outputs."""
 
-    CACHED: type[Cached] = Cached
     config: Any
     embedding: nn.Embedding
     layers: nn.ModuleList
@@ -161,11 +148,6 @@ class Causal(Writes):
         """Tokens and their positions, both (B, T) or broadcast -> inputs of the first layer (B, T, D)."""
         raise NotImplementedError
 
-    def seen(self, positions: Tensor, mask: Tensor) -> Tensor:
-        """Where tokens may look, apart from the future, by their positions (B, T) and a mask (B, T) that is True at
-        tokens: (B, 1, 1 or T, T)."""
-        return mask[:, None, None]
-
     def head_inputs(self, states: Tensor) -> Tensor:
         """The last layer's outputs as the last linear layer reads them (..., D)."""
         return self.norm(states)
@@ -180,8 +162,8 @@ class Causal(Writes):
         if mask is None:
             positions, visible = mg.arange(tokens.shape[1], device=tokens.device)[None], None
         else:
-            positions = positions_of(mask)
-            visible = self.seen(positions, mask)
+            # 0 at a row's first token, and at the padding before it
+            positions, visible = (mask.long().cumsum(1) - 1).clamp(min=0), mask[:, None, None]
         states = [self.embed(tokens, positions)]
         for layer in self.layers:
             states.append(layer(states[-1], visible))
@@ -205,7 +187,7 @@ class Causal(Writes):
 
     def begin(self, prompts: Sequence[Sequence[int]], cached: bool = True, stride: int = 1) -> Plain:
         """The decoder for ``generation.beam_search`` that continues prompts; see ``Plain``."""
-        kind = self.CACHED if cached and not self.training else Plain
+        kind = Cached if cached and not self.training else Plain
         return kind(self, prompts, stride, self.embedding.weight.device)
 
 

@@ -159,7 +159,6 @@ class Stream:
         self.lengths = [0] * count  # characters passed on
 
     def add(self, text: int, token: int) -> None:
-        """A token of a text."""
         piece = self.streams[text].step(self.tokenizer, token)
         if piece:
             self.lengths[text] += len(piece)

@@ -80,7 +80,6 @@ class Config:
     activation_dropout, norm_first, position_encoding = 0.0, True, "learned"
 
     def published(self) -> dict[str, Any]:
-        """The content of transformers' config.json."""
         return pretrained.to_published(self, FIELDS)
 
 
@@ -103,12 +102,10 @@ class GPT2(Causal, Pretrained):
         initialise(self)
 
     def embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
-        """Tokens and their positions (B, T) -> inputs of the first layer (B, T, D)."""
         return self.dropout(self.embedding(tokens) + self.position_embedding(positions))
 
     @property
     def head_weight(self) -> Tensor:
-        """The matrix of the last linear layer (V, D)."""
         return self.embedding.weight if self.config.tied else self.head.weight
 
     @classmethod

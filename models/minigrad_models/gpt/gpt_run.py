@@ -59,7 +59,6 @@ class Architecture:
     score: Score  # the loss of a text, see ``score_windows``
 
     def dropouts(self, value: float) -> dict[str, float]:
-        """All dropouts of the configuration."""
         return {field.name: value for field in fields(self.config) if field.name.endswith("dropout")}
 
 
@@ -187,9 +186,6 @@ def evaluate(
     }
 
 
-# Writing ----------------------------------------------------------------------------------------------------
-
-
 def write(
     trained: Trained, prompts: Sequence[Sequence[int]], length: int, search: Search, on_token: OnToken | None = None
 ) -> list[list[int]]:
@@ -253,9 +249,6 @@ def several(trained: Trained, rows: list[tuple[str, list[int]]], length: int, se
             print(f"{'' if number == 1 else chr(10)}--- {number} ---")
         print(prompt + decode(trained.tokens, ids))
     return sum(map(len, texts))
-
-
-# Training ---------------------------------------------------------------------------------------------------
 
 
 def train(settings: Settings, folder: Path, fresh: bool = False) -> int:

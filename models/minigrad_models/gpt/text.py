@@ -79,7 +79,6 @@ class Windows:
         self.ids, self.window, self.batch, self.seed, self.device = ids, window, batch, seed, device
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
-        """The batches of an epoch, from number ``start`` on."""
         generator = np.random.default_rng([self.seed % 2**64, number])
         spare = len(self.ids) - 1 - self.window
         first = int(generator.integers(min(self.window - 1, spare) + 1))

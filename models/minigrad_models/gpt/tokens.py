@@ -151,9 +151,6 @@ class Subwords(Tokens):
         return {"kind": self.kind, "json": self.tokenizer.to_str()}
 
 
-# Making them ------------------------------------------------------------------------------------------------
-
-
 def learn(kind: str, text: str, train: str, vocabulary: int) -> Tokens:
     """The tokens of a kind: characters of a whole text, or subwords of its training part."""
     if kind == "characters":
@@ -209,9 +206,6 @@ def bytes_of_characters() -> dict[str, int]:
     visible = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     hidden = [byte for byte in range(256) if byte not in visible]
     return {chr(b): b for b in visible} | {chr(0x100 + n): b for n, b in enumerate(hidden)}
-
-
-# Text -------------------------------------------------------------------------------------------------------
 
 
 def decode(tokens: Tokens, ids: Iterable[int]) -> str:

@@ -260,7 +260,6 @@ class Plain(Prompts):
 
     @mg.no_grad()
     def next_logits(self, tokens: Tensor) -> Tensor:
-        """Tokens so far (N, T) -> logits of the next token (N, V)."""
         return self.model(tokens, self.mask(0, tokens.shape[1]), reach=self.reach)[:, -1]
 
 
@@ -297,6 +296,5 @@ class Cached(Plain):
         return attention(y, both[0], both[1], distances, self.model.u[0], self.model.v[0], hidden)
 
     def reorder(self, rows: Tensor, beam_size: int) -> None:
-        """Continue row rows[n] as row n."""
         super().reorder(rows, beam_size)
         self.kept = [[part[rows] for part in pair] for pair in self.kept]

@@ -87,8 +87,7 @@ def attention_of_notes(model: Any, ids: Ids, written: Written, grid: int = 1) ->
         chosen = np.flatnonzero((written.first > first) & (written.first <= end))
         if len(chosen):
             tokens = mg.from_numpy(ids[begin:end].astype(np.int64))[None].to(device)
-            everywhere = mg.ones(tokens.shape, dtype=mg.bool, device=device)  # with a mask, blocks have no scores apart
-            weights = np.stack(viz.attention(model, tokens, mask=everywhere).weights())  # (L, H, T, T)
+            weights = np.stack(viz.attention(model, tokens).weights())  # (L, H, T, T)
             rows = weights[:, :, written.first[chosen] - 1 - begin]
             owner = written.owner[begin:end]
             places = np.argsort(owner, kind="stable")
@@ -168,8 +167,7 @@ def events(options: argparse.Namespace) -> int:
     check_endings(options.output)
     song = data.song_in(options.file)
     ids = encode(song.notes)
-    shown = ids if options.count is None else ids[: options.count]
-    line = ", ".join(name(int(i)) for i in shown) + (", …" if len(shown) < len(ids) else "")
+    line = ", ".join(name(int(i)) for i in ids)
     print("\n".join(textwrap.wrap(line, WIDTH, break_long_words=False, break_on_hyphens=False)))
     if options.output is not None:
         options.output.parent.mkdir(parents=True, exist_ok=True)

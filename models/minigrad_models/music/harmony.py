@@ -83,9 +83,6 @@ def resampled(log_weights: Ids, count: int) -> Ids:
     return np.minimum(np.searchsorted(edges, places, side="right"), len(weights) - 1).astype(np.int64)
 
 
-# Melodies -----------------------------------------------------------------------------------------------------
-
-
 class Melody(NamedTuple):
     """A melody on the grid, from the first bar with a note on."""
 
@@ -118,9 +115,6 @@ def into_range(cells: Ids, low: int, high: int) -> int:
         return max(0, low - least - semitones, most + semitones - high), abs(semitones)
 
     return min(range(1 - least, PITCHES - most), key=cost)
-
-
-# The command --------------------------------------------------------------------------------------------------
 
 
 def harmonise(options: argparse.Namespace) -> int:

@@ -1,11 +1,8 @@
 """Notes; and MIDI files, read and written.
 
 The library is mido: it is pure Python, so a damaged file cannot crash the process, and it shows every message with its
-channel. symusic, in C++, reads some three hundred times as fast; but it silently drops notes that are never released,
-forgets channels (so a pedal ends where the program changes), and wraps around after 2³¹ ticks. With mido an hour of
-piano takes a second. symusic is the second reader of the tests.
-
-Seconds are exact: they are computed from the file's ticks and tempos as whole numbers, and rounded once.
+channel; an hour of piano takes a second. symusic, which drops notes that are never released, is the second
+reader of the tests. Seconds are exact: computed from ticks and tempos as whole numbers, and rounded once.
 """
 
 from __future__ import annotations
@@ -121,9 +118,6 @@ class Song:
         return times, np.concatenate([[0.0], np.cumsum(np.diff(times) * tempos[:-1] / 60)])
 
 
-# Reading -------------------------------------------------------------------------------------------------
-
-
 def read_midi(path: str | os.PathLike[str], *, sustain: bool = True) -> Song:
     """Read a file of type 0 or 1.
 
@@ -180,7 +174,6 @@ class _Key(NamedTuple):
 
 
 def _song(file: Any, sustain: bool) -> Song:
-    """The music of mido's MidiFile."""
     if file.type not in (0, 1):
         raise ValueError(f"it is of type {file.type}: files of type 0 and 1 are read")
     keys: list[_Key] = []
@@ -245,7 +238,6 @@ class _Clock:
         self.tempos = tuple((total / self._unit, _MINUTE / length) for total, length in pairs)
 
     def seconds(self, tick: int) -> float:
-        """The time of a tick."""
         i = bisect_right(self._ticks, tick) - 1
         return (self._sums[i] + (tick - self._ticks[i]) * self._lengths[i]) / self._unit
 
@@ -284,9 +276,6 @@ def _held(keys: list[_Key], pedals: list[tuple[int, int, bool]]) -> list[_Key]:
         ends[j] = order[-1][0]
     kept = zip(keys, ends, strict=True)
     return [key._replace(end=end) for key, end in kept if key.start < end or key.start == key.end]
-
-
-# Writing -------------------------------------------------------------------------------------------------
 
 
 def write_midi(

@@ -69,7 +69,6 @@ def _roll(p: argparse.ArgumentParser) -> None:
 def _events(p: argparse.ArgumentParser) -> None:
     p.add_argument("file", type=Path, help="a MIDI file")
     common.add_file(p, "--output", "write what the events say as a MIDI file")
-    p.add_argument("--count", type=whole(), metavar="N", help="print the first N alone")
 
 
 def _evaluate(p: argparse.ArgumentParser) -> None:

@@ -47,7 +47,6 @@ class Corpus:
 
     @property
     def digest(self) -> str:
-        """A checksum of everything."""
         digest = hashlib.blake2b(digest_size=16)
         for part in ([piece.versions[0] for piece in self.train], self.valid, self.test):
             for ids in part:
@@ -119,9 +118,6 @@ def split(notes: Sequence[Note], part: float) -> tuple[list[Note], list[Note]]:
     return before, [note._replace(start=note.start - cut, end=note.end - cut) for note in notes if note.start >= cut]
 
 
-# Files --------------------------------------------------------------------------------------------------------
-
-
 def piece_of(language: Any, versions: tuple[Ids, ...]) -> Piece:
     """A piece with the range of its pitches."""
     pitches = language.pitches(versions[0])
@@ -166,9 +162,6 @@ def piece_in(path: Path, language: Any) -> tuple[Any, Song]:
         raise ValueError(str(error) if str(path) in str(error) else f"{path}: {error}") from None
 
 
-# Batches ------------------------------------------------------------------------------------------------------
-
-
 @dataclass
 class Windows:
     """The batches of a training, B windows of T tokens. Each depends on the seed, the epoch and its number only, so
@@ -197,7 +190,6 @@ class Windows:
         self.least, self.most = np.minimum(lowest, 0), np.maximum(highest, 0)
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
-        """The batches of an epoch, from number ``start`` on."""
         generator = np.random.default_rng([self.seed % 2**64, number])
         ids, lengths = self.music(generator)
         begins, ends = self.cuts(lengths, generator)

@@ -127,9 +127,6 @@ def evaluate(
     return {"loss": loss, "perplexity": math.exp(min(loss, 700.0)), "tokens": count, "pieces": len(pieces)}
 
 
-# Writing ---------------------------------------------------------------------------------------------------
-
-
 class Allowed:
     """A decoder whose logits of tokens that the rules of its rows do not allow are -inf. After the end, the decoder
     within is not asked. ``vocabulary`` is V."""
@@ -196,9 +193,6 @@ def closed(written: Written, seconds: float) -> Written:
     """The same, with notes that end after so many seconds at the latest."""
     notes = [note._replace(end=max(min(note.end, seconds), note.start + LEAST)) for note in written.notes]
     return written._replace(notes=notes)
-
-
-# Training ---------------------------------------------------------------------------------------------------
 
 
 def train(settings: Settings, folder: Path, fresh: bool = False) -> int:

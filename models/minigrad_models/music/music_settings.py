@@ -50,7 +50,6 @@ class ModelSettings:
     d_ff: int = amount(0, "width inside the feed-forward networks; 0: four times d_model")
     context: int = count(256, "tokens that the model sees at once")
     distances: int = amount(0, "distances with an embedding of their own; 0: as many as context has")
-    block: int = amount(0, "local attention: a token sees its block of so many tokens, and the one before; 0: global")
     cycle: int = amount(0, "tokens of a cycle whose places have embeddings; 64: a bar of a chorale; 0: none")
     dropout: float = chance(0.1, "probability of dropout of embeddings and the sub-layers' outputs")
     attention_dropout: float = chance(0.0, "probability of dropout of the weights of attention")
@@ -103,6 +102,6 @@ class Settings(Sections):
         """The configuration of the model. Raises ValueError: sizes that it cannot have."""
         sizes = asdict(self.model)
         context, d_model = sizes.pop("context"), self.model.d_model
-        for name, usual in {"d_ff": 4 * d_model, "distances": context, "block": None, "cycle": None}.items():
+        for name, usual in {"d_ff": 4 * d_model, "distances": context, "cycle": None}.items():
             sizes[name] = sizes[name] or usual  # TOML has no None, and 0 stands for it
         return Config(LANGUAGES[self.data.kind].vocabulary, context, **sizes)

@@ -59,7 +59,6 @@ class Program:
     earlier: tuple[str, ...] = ()  # names that the program had, which stand in the checkpoints of that time
 
     def typed(self, *arguments: str) -> str:
-        """A command of the program, as a person types it."""
         return command(self.name, *arguments)
 
     def stopped(self, folder: Path) -> str:

@@ -13,7 +13,7 @@ from minigrad.functions.random import undrawn
 from ..schema import check
 
 Model = TypeVar("Model", bound=nn.Module)
-GONE = ("shared", "clamp")  # of Transformer-XL in earlier versions' checkpoints
+GONE = ("shared", "clamp", "block")  # of Transformer-XL and the Music Transformer in earlier versions' checkpoints
 
 
 def configured(kind: Any, arguments: dict[str, Any]) -> Any:

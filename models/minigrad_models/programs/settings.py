@@ -25,7 +25,7 @@ ALMOST_ONE = 0.999999
 _MOST_BYTES, _MOST_DOTS = 1 << 18, 100  # of a file, of a line: tomllib takes quadratic time for a.b.c.…
 FORMER = {"processes": "ranks"}  # what settings were called in earlier versions' files; "": they are gone
 FORMER |= dict.fromkeys(("tensorboard", "coverage_penalty", "subword_model", "normalization", "r_drop_after"), "")
-FORMER |= dict.fromkeys(("subword_dropout", "word_dropout", "both_ways", "lowercase"), "")
+FORMER |= dict.fromkeys(("subword_dropout", "word_dropout", "both_ways", "lowercase", "block"), "")
 # Settings of ``Updates`` that do not affect the result of a training.
 FREE = {"ranks", "device", "minutes", "save_seconds", "log_every"}
 
@@ -88,13 +88,11 @@ class Sections:
     @classmethod
     @cache
     def sections(cls) -> dict[str, Any]:
-        """The class of each section."""
         hints = get_type_hints(cls)
         return {part.name: hints[part.name] for part in dataclasses.fields(cls)}
 
     @classmethod
     def meaning(cls, name: str) -> str:
-        """The text of a setting, with its choices."""
         metadata = cls.fields()[name][2].metadata
         return str(metadata["help"]) + (f": {', '.join(metadata['choices'])}" if metadata["choices"] else "")
 
@@ -127,6 +125,8 @@ class Sections:
                 there = ", ".join(cls.sections())
                 raise ValueError(f"{where}: there is no section [{section[:60]}]; there are {there}")
             for name, value in values.items():
+                if name == "block" and value:
+                    raise ValueError(f"{where}: block is {short(value)}, and there is no local attention any more")
                 name = FORMER.get(name, name)
                 if not name:
                     continue
@@ -146,7 +146,6 @@ class Sections:
 
     @classmethod
     def preset_names(cls) -> list[str]:
-        """The names of all presets."""
         return sorted(path.stem for path in cls.PRESETS.glob("*.toml"))
 
     @classmethod
@@ -158,7 +157,6 @@ class Sections:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The settings of a TOML file."""
         data = content(path, _MOST_BYTES)
         if max(line.count(b".") for line in data.splitlines() or [b""]) > _MOST_DOTS:
             raise ValueError(f"{path} is not TOML of settings: it has a line of more than {_MOST_DOTS} dots")
@@ -172,7 +170,6 @@ class Sections:
             raise ValueError(str(error) if str(path) in str(error) else f"{path}: {error}") from None
 
     def as_toml(self, title: str) -> str:
-        """The settings as a TOML file, each with its meaning."""
         lines = [f"# {title}"]
         for section, values in self.as_dict().items():
             lines += ["", f"[{section}]"]
@@ -180,9 +177,6 @@ class Sections:
                 text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
                 lines.append(f"{name} = {text} # {self.meaning(name)}")
         return "\n".join(lines) + "\n"
-
-
-# The updates of a training ------------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True)

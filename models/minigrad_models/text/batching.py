@@ -39,7 +39,6 @@ class TokenBatches:
         self._plan: tuple[int, Plan] | None = None
 
     def epoch(self, number: int, start: int = 0) -> Iterator[list[int]]:
-        """The batches of an epoch, from number ``start`` on."""
         if self._plan is None or self._plan[0] != number:
             self._plan = None  # frees its memory before the new one needs it
             self._plan = number, self._planned(number)
@@ -96,7 +95,6 @@ class Segments:
         self.tokens, self.rows, self.length, self.seed = tokens, rows, length, seed
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Segment]:
-        """The segments of an epoch, from number ``start`` on. The same arguments give the same segments."""
         first = int(np.random.default_rng([self.seed % 2**64, number]).integers(self.length))
         count = (len(self.tokens) - 1 - first) // (self.rows * self.length)  # the last token is only a target
         begins = first + count * self.length * np.arange(self.rows)[:, None]
@@ -124,7 +122,6 @@ class Recurrence:
         return loss, segment.targets.numel()
 
     def state_dict(self) -> dict[str, Any]:
-        """The memory."""
         return {"memory": self.memory}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

@@ -38,7 +38,14 @@ def read_tokenizer(folder: str | os.PathLike[str]) -> Any:
             tokenizer.no_padding()
             return tokenizer
         if (path / VOCABULARY).is_file():
-            return _bytes(library, path, _settings(path))
+            if not (path / MERGES).is_file():
+                raise ValueError(f"{VOCABULARY} without {MERGES}")
+            model = calmly(library.models.BPE.from_file, str(path / VOCABULARY), str(path / MERGES))
+            tokenizer = byte_level(model, add_prefix_space=bool(_settings(path).get("add_prefix_space")))
+            tokenizer.post_processor = library.processors.ByteLevel(trim_offsets=False)
+            if tokenizer.token_to_id("<|endoftext|>") is not None:
+                tokenizer.add_special_tokens(["<|endoftext|>"])
+            return tokenizer
         settings = _settings(path)
         return word_pieces(
             library.models.WordPiece.read_file(str(path / WORDS)),
@@ -67,18 +74,6 @@ def _settings(path: Path) -> dict[str, Any]:
     for name in ("add_prefix_space", "do_lower_case", "strip_accents", "tokenize_chinese_chars"):
         check(settings.get(name), bool | None, f"{name} of {SETTINGS}")
     return settings
-
-
-def _bytes(library: Any, path: Path, settings: dict[str, Any]) -> Any:
-    """Byte-pair encoding over bytes."""
-    if not (path / MERGES).is_file():
-        raise ValueError(f"{VOCABULARY} without {MERGES}")
-    model = calmly(library.models.BPE.from_file, str(path / VOCABULARY), str(path / MERGES))
-    tokenizer = byte_level(model, add_prefix_space=bool(settings.get("add_prefix_space")))
-    tokenizer.post_processor = library.processors.ByteLevel(trim_offsets=False)
-    if tokenizer.token_to_id("<|endoftext|>") is not None:
-        tokenizer.add_special_tokens(["<|endoftext|>"])
-    return tokenizer
 
 
 def word_pieces(

@@ -168,9 +168,6 @@ def _library(name: str) -> Any:
         raise ImportError(f"this score needs {package}: {how_to_install(package)}") from error
 
 
-# A report on a set of translations ------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Sentence:
     """One translated sentence; ``chrf`` from 0 to 100."""
@@ -206,7 +203,6 @@ class Report:
     notes: list[str] = field(default_factory=list)  # on parts that are missing
 
     def text(self) -> str:
-        """For a person."""
         share = self.exact / self.sentences
         counts = f"{self.sentences:,} sentences, {self.exact:,} translated exactly ({share:.1%})"
         parts = [counts + (f", {self.empty:,} with an empty translation" if self.empty else "")]

@@ -64,8 +64,18 @@ class SubwordTokenizer:
         check_vocabulary(vocabulary)
         if vocabulary <= len(SPECIAL):
             raise ValueError(f"a vocabulary of {vocabulary}: {len(SPECIAL)} are special, no subword is left")
-        learner = _untrained(split_digits)
-        trainer = load_library().trainers.BpeTrainer(
+        library = load_library()
+        learner = library.Tokenizer(library.models.BPE(unk_token=SPECIAL[UNKNOWN]))
+        steps = [library.normalizers.NFC(), library.normalizers.Replace(SPACE, "_")]  # the mark itself in a text
+        steps += [library.normalizers.Replace(library.Regex(_SPACES), " ")]  # the spaces of str.split
+        learner.normalizer = library.normalizers.Sequence([*steps, library.normalizers.Strip()])
+        splitters = library.pre_tokenizers
+        words = splitters.Metaspace(SPACE, prepend_scheme="always", split=False)
+        patterns = [_PIECE, _DIGIT] if split_digits else [_PIECE]
+        pieces = [splitters.Split(library.Regex(pattern), "isolated") for pattern in patterns]
+        learner.pre_tokenizer = splitters.Sequence([words, *pieces])
+        learner.decoder = library.decoders.Metaspace(SPACE, prepend_scheme="always")
+        trainer = library.trainers.BpeTrainer(
             special_tokens=list(SPECIAL), vocab_size=vocabulary, min_frequency=min_frequency, show_progress=False
         )
         learner.train_from_iterator(itertools.chain([first], texts), trainer)
@@ -136,23 +146,6 @@ def load_library() -> Any:
         command = how_to_install("tokenizers")
         raise ImportError(f"subwords need the tokenizers library: {command}") from None
     return tokenizers
-
-
-def _untrained(split_digits: bool) -> Any:
-    """A tokenizer of the library."""
-    tokenizers = load_library()
-    normalizers, splitters = tokenizers.normalizers, tokenizers.pre_tokenizers
-    learner = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token=SPECIAL[UNKNOWN]))
-    steps = [normalizers.NFC()]
-    steps += [normalizers.Replace(SPACE, "_")]  # the mark itself in a text
-    steps += [normalizers.Replace(tokenizers.Regex(_SPACES), " "), normalizers.Strip()]  # the spaces of str.split
-    learner.normalizer = normalizers.Sequence(steps)
-    words = splitters.Metaspace(SPACE, prepend_scheme="always", split=False)
-    patterns = [_PIECE, _DIGIT] if split_digits else [_PIECE]
-    pieces = [splitters.Split(tokenizers.Regex(pattern), "isolated") for pattern in patterns]
-    learner.pre_tokenizer = splitters.Sequence([words, *pieces])
-    learner.decoder = tokenizers.decoders.Metaspace(SPACE, prepend_scheme="always")
-    return learner
 
 
 def _checked(state: Any) -> dict[str, Any]:

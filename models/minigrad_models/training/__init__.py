@@ -4,11 +4,10 @@ trainer = Trainer(model, optimizer, batches, loss, folder="runs/first", settings
 outcome = trainer.fit()
 """
 
-from .averaging import averaged_state, moving_average
 from .batches import Batches, LoaderBatches, ShuffledOrder
-from .checkpoints import RunFolder, read_checkpoint, read_log, write_checkpoint
+from .checkpoints import RunFolder, averaged_state, read_checkpoint, read_log, write_checkpoint
 from .schedules import cosine, inverse_sqrt, inverse_sqrt_with_decay, linear
-from .trainer import Outcome, Trainer
+from .trainer import Outcome, Trainer, moving_average
 from .trainer_settings import Settings
 
 __all__ = ["Batches", "LoaderBatches", "Outcome", "RunFolder", "Settings", "ShuffledOrder", "Trainer"]

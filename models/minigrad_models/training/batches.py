@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
@@ -64,11 +63,10 @@ class ShuffledOrder:
 
 
 class LoaderBatches:
-    """Batches of a dataset, fetched by a DataLoader in ``num_workers`` processes (0: in this one). The dataset is
-    anything with ``__getitem__`` and ``__len__``. A run resumes exactly if an example depends only on its number;
-    without workers, it may also draw from the default generator. ``order`` is the size of batches, shuffled anew in
-    each epoch by the seed; or an object whose ``epoch(number, start)`` yields lists of numbers, such as ShuffledOrder
-    and TokenBatches. ``collate`` makes a batch of a list of examples; by default as in DataLoader."""
+    """Batches of a dataset, which is anything with ``__getitem__`` and ``__len__``. A run resumes exactly if an example
+    depends only on its number and the default generator. ``order`` is the size of batches, shuffled anew in each epoch
+    by the seed; or an object whose ``epoch(number, start)`` yields lists of numbers, such as ShuffledOrder and
+    TokenBatches. ``collate`` makes a batch of a list of examples; by default as in DataLoader."""
 
     def __init__(
         self,
@@ -77,9 +75,8 @@ class LoaderBatches:
         collate: Callable[[list[Any]], Any] | None = None,
         *,
         seed: int = 0,
-        num_workers: int = 0,
     ) -> None:
-        self.dataset, self.collate, self.seed, self.num_workers = dataset, collate, seed, num_workers
+        self.dataset, self.collate, self.seed = dataset, collate, seed
         self.order = ShuffledOrder(len(dataset), order, seed=seed) if isinstance(order, int) else order
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Any]:
@@ -88,18 +85,9 @@ class LoaderBatches:
             self.dataset,
             batch_sampler=self.order.epoch(number, start),  # type: ignore[arg-type]  # a sampler for one pass
             collate_fn=self.collate,
-            num_workers=self.num_workers,
-            worker_init_fn=_ignore_signals,
             generator=random.Generator().manual_seed((self.seed * 1_000_003 + number) % 2**64),  # not the model's
         )
         yield from loader
-
-
-def _ignore_signals(worker: int) -> None:
-    """Ignore signals to all processes: the first one handles them, and needs its workers to the end."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        if callable(signal.getsignal(number)):
-            signal.signal(number, signal.SIG_IGN)
 
 
 class Stream:
@@ -124,5 +112,5 @@ class Stream:
         return next(self._all)
 
     def close(self) -> None:
-        """Close the epoch's iterator, which may hold worker processes or open files."""
+        """Close the epoch's iterator, which may hold open files."""
         self._all.close()

@@ -6,22 +6,16 @@
     log.jsonl                    the log: JSON lines that can be plotted
 
 Each checkpoint is written to a file in a temporary folder, flushed to the disk, and renamed: its name always stands
-for the old or the new file as a whole. The order of the files:
+for the old or the new file as a whole. ``last`` says what the others should hold: the best metric and its step, the
+snapshots to keep, the number of lines of the log. The line, the snapshot and the best weights of a step are flushed
+before the ``last`` of that step, and older snapshots are deleted after it: so everything that ``last`` mentions exists.
 
-1. ``last`` says what the others should hold: the best metric and its step, the snapshots to keep, the number of lines
-   of the log. Resuming reads nothing else.
-2. The line of the log, the snapshot and the best weights of a step are written, and flushed, before the ``last``
-   of that step. So everything that ``last`` mentions exists.
-3. Older snapshots, which ``last`` no longer needs, are deleted after it.
+A run that is killed before the renaming of ``last`` resumes from an older one. The log is cut back to its lines,
+snapshots that it does not mention are deleted, and the steps in between run again from the same weights, random numbers
+and batches: they write the same files. A new run writes ``last`` first: so a full disk shows at once.
 
-A run that is killed between 2 and the renaming of ``last`` resumes from an older ``last``. The log is cut back to
-its lines, snapshots that it does not mention are deleted, and the steps in between run again from the same weights,
-random numbers and batches: they write the same files. A new run writes ``last`` first: a folder without one has
-nothing to lose, and a full disk shows at once.
-
-If a file cannot be written (a full disk), the training ends with an error, and the old file stays: the same program
-goes on from it when there is room. With ``minutes`` the number of steps depends on their speed, and a killed run
-forgets the seconds since its ``last``.
+If a file cannot be written, the training ends with an error, and the old file stays: the same program goes on from it.
+With ``minutes`` the number of steps depends on their speed, and a killed run forgets the seconds since its ``last``.
 
 A line of training is {"step", "epoch", "loss", "lr", "grad_norm", "tokens", "seconds"}: loss (per token) and
 norm are means over the updates since the previous line, tokens and seconds are totals. A line of an evaluation
@@ -45,6 +39,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Required, TypedDict
 
+from minigrad import Tensor
 from minigrad.optim.optimizer import ZEROS, Optimizer
 from minigrad.serialization import load, save, source
 
@@ -126,7 +121,6 @@ class RunFolder:
         return sorted(path for path in self._snapshots.glob("*") if _SNAPSHOT.fullmatch(path.name))
 
     def put_snapshot(self, step: int, content: dict[str, Any]) -> None:
-        """Write a snapshot of the weights. Raises OSError."""
         write_checkpoint(self._snapshots / f"{step:09d}.safetensors", content)
 
     def put_last(self, content: dict[str, Any]) -> None:
@@ -181,6 +175,21 @@ def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[st
     except ValueError as error:
         raise RuntimeError(f"the checkpoint {file} is damaged: {error}. {ADVICE}") from None
     return checkpoint
+
+
+def averaged_state(folder: str | os.PathLike[str]) -> dict[str, Tensor]:
+    """The mean of the snapshots of a run as a state dict, on the CPU. Sums are in float64, and are rounded once.
+    Integers and bools are those of the last. It is a better model than that of any one step (Izmailov et al. 2018,
+    arXiv 1803.05407; Vaswani et al. 2017, section 6.1). Raises FileNotFoundError: the run has no snapshots
+    (``keep_snapshots`` of its settings)."""
+    if not (paths := RunFolder(folder).snapshots()):
+        raise FileNotFoundError(f"{folder} holds no snapshots to average: set keep_snapshots in Settings")
+    sums: dict[str, Tensor] = {}
+    for path in paths:
+        state: dict[str, Tensor] = read_checkpoint(path)["model"]
+        real = {name: value.double() for name, value in state.items() if value.is_floating_point()}
+        sums = {name: sums[name] + value if sums else value for name, value in real.items()}
+    return {**state, **{name: (total / len(paths)).to(state[name].dtype) for name, total in sums.items()}}
 
 
 def check_optimizer(optimizer: Optimizer, saved: Any) -> None:
@@ -282,9 +291,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_release)
 
 
-# The log ----------------------------------------------------------------------------------------------------
-
-
 class Log(AbstractContextManager["Log"]):
     """Cuts a file off after the first ``keep`` lines, and appends others; ``lines`` counts them. Raises OSError: it
     cannot be opened."""
@@ -310,7 +316,6 @@ class Log(AbstractContextManager["Log"]):
         self._size, self.lines = self._size + len(line), self.lines + 1
 
     def flush(self) -> None:
-        """Bring all lines to the disk. Raises OSError."""
         os.fsync(self._file)
 
     def __exit__(self, *raised: object) -> None:

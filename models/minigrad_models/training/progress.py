@@ -74,7 +74,6 @@ class Progress(AbstractContextManager["Progress"]):
         return min(spent / updates * (self.steps - self.done), self.limit - seconds)
 
     def evaluated(self, name: str, value: float) -> None:
-        """Show the metric of the last evaluation."""
         self.metric = f", {'validation loss' if name == 'loss' else name} {value:.4g}"
 
     def note(self, text: str) -> None:

@@ -8,19 +8,20 @@ import os
 import pickle
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from minigrad import Tensor
 from minigrad.backend.compiled import store
 from minigrad.nn.module import Module
 from minigrad.optim.lr_scheduler import LambdaLR, LRScheduler, ReduceLROnPlateau
 from minigrad.optim.optimizer import Optimizer
+from minigrad.optim.swa_utils import AveragedModel, move_means
 from minigrad.optim.zero_redundancy import ZeroRedundancyOptimizer
 
 from ..schema import check_like
-from .averaging import moving_average
 from .batches import Batches, Stream
 from .checkpoints import ADVICE, DAMAGE, Log, RunFolder, check_optimizer, check_same, read_checkpoint, write_checkpoint
 from .progress import LOST, Interrupt, Progress
@@ -224,7 +225,6 @@ class Trainer:
     # A step -------------------------------------------------------------------------------------------------
 
     def _update(self) -> None:
-        """One update, and the bookkeeping after it."""
         state, settings, stream = self.state, self.settings, self._stream
         rate = float(self.optimizer.param_groups[0]["lr"])
         step, add = state.step + 1, self.ranks.add_gradients
@@ -400,6 +400,21 @@ class Trainer:
         self._log.flush()
         self.folder.put_last(self._everything())
         self._saved_step, self._saved_at = self.state.step, time.monotonic()
+
+
+def moving_average(model: Module, decay: float) -> AveragedModel:
+    """A copy of a model for the mean m ← d · m + (1 - d) · w of the weights w after each update (Polyak and Juditsky
+    1992). It begins with the weights after the first update. After n updates, d = min(decay, (1 + n) / (10 + n)), so
+    that the first weights soon fade (TensorFlow's ExponentialMovingAverage with num_updates). Call
+    ``update_parameters(model)`` after each update. Buffers are copied, not averaged."""
+
+    def update(means: Sequence[Tensor], new: Sequence[Tensor], age: Any) -> None:
+        n = int(age)
+        move_means(means, new, 1 - min(decay, (1 + n) / (10 + n)))
+
+    averaged = AveragedModel(model, multi_avg_fn=update)
+    averaged.eval()
+    return averaged
 
 
 def _identity(extra: dict[str, Any], settings: dict[str, Any], schedule: Any, carried: Any) -> dict[str, Any]:

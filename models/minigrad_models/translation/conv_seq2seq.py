@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import minigrad as mg
 from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 
@@ -107,7 +106,6 @@ class ConvSeq2Seq(TranslationModel):
         return Memory(z, (z + e) * HALF), mask[:, None, None]
 
     def decode(self, target: Tensor, memory: Memory, mask: Tensor) -> Tensor:
-        """Target tokens (B, T) -> states (B, T, D)."""
         g = self.embed(target)
         x = self.decoder_input(g)
         for block, attention in zip(self.decoder, self.attentions, strict=True):
@@ -128,5 +126,4 @@ def initialise(module: nn.Module) -> None:
         nn.init.zeros_(module.bias)
     elif isinstance(module, nn.Embedding):
         nn.init.normal_(module.weight, std=0.1)
-        with mg.no_grad():
-            module.weight[PAD].zero_()
+        nn.init.zeros_(module.weight.data[PAD])

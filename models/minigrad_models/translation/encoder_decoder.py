@@ -61,12 +61,10 @@ class Plain:
 
     @mg.no_grad()
     def next_logits(self, tokens: Tensor) -> Tensor:
-        """Tokens so far (N, T) -> logits of the next token (N, V)."""
         states = self.model.decode(tokens, self.memory, self.mask)
         return F.linear(states[:, -1], self.model.embedding.weight)
 
     def reorder(self, rows: Tensor, beam_size: int) -> None:
-        """Continue row rows[n] as row n."""
         self.memory, self.mask = self.memory[rows], self.mask[rows]
 
 

@@ -172,7 +172,6 @@ class Stepwise(Plain):
         return F.linear(out[:, 0], self.model.embedding.weight)
 
     def reorder(self, rows: Tensor, beam_size: int) -> None:
-        """Continue row rows[n] as row n; from now on each sentence has ``beam_size`` rows."""
         if beam_size == self.beam_size and len(rows) == len(self.mask):  # all sentences are there
             states = tuple(s[rows] for s in self.memory.start)  # beams of one sentence share its memory
             self.memory = replace(self.memory, start=states)
@@ -193,18 +192,15 @@ class Seq2Seq(TranslationModel):
         self.apply(initialise)
 
     def encode(self, source: Tensor) -> tuple[Memory, Tensor]:
-        """Source tokens (B, S) -> memory, and its mask (B, 1, 1, S)."""
         mask = source != PAD
         states, ends = self.encoder(self.dropout(self.vectors(source, source=True)), mask)
         return self.decoder.remember(states, ends), mask[:, None, None]
 
     def decode(self, target: Tensor, memory: Memory, mask: Tensor) -> Tensor:
-        """Target tokens (B, T) -> states (B, T, D)."""
         states: Tensor = self.decoder(self.dropout(self.vectors(target)), memory, mask)[0]
         return states
 
     def check_attention(self) -> None:
-        """Raises ValueError: the model has no attention."""
         if self.config.attention == "none":
             raise ValueError("this model has no attention: its decoder reads one vector for the whole source")
 
@@ -229,5 +225,4 @@ def initialise(module: nn.Module) -> None:
             nn.init.zeros_(module.bias)
     elif isinstance(module, nn.Embedding):
         nn.init.normal_(module.weight, std=0.1)
-        with mg.no_grad():
-            module.weight[PAD].zero_()
+        nn.init.zeros_(module.weight.data[PAD])

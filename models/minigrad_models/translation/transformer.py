@@ -77,7 +77,6 @@ class Cached:
         return F.linear(self.model.decoder_norm(wrap(x[:, 0])), self.model.embedding.weight)
 
     def reorder(self, rows: Tensor, beam_size: int) -> None:
-        """Continue row rows[n] as row n; from now on each sentence has ``beam_size`` rows."""
         sentences = rows[::beam_size] // self.beam_size
         for layer in self.layers:
             if len(sentences) < len(self.mask):
@@ -151,7 +150,6 @@ class Transformer(TranslationModel):
         return self.dropout(x)
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
-        """Source tokens (B, S) -> memory (B, S, D) and its mask (B, 1, 1, S)."""
         mask = (source != PAD)[:, None, None, :]
         x = self.embed(source, source=True)
         for layer in self.encoder:
@@ -159,7 +157,6 @@ class Transformer(TranslationModel):
         return self.encoder_norm(x), mask
 
     def decode(self, target: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-        """Target tokens (B, T) -> states (B, T, D)."""
         x = self.embed(target)
         for layer in self.decoder:
             x = layer(x, memory, mask)
@@ -187,5 +184,4 @@ def initialise(module: nn.Module) -> None:
             nn.init.xavier_uniform_(projection.weight, gain=math.sqrt(0.5))
     elif isinstance(module, nn.Embedding):
         nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
-        with mg.no_grad():
-            module.weight[PAD].zero_()
+        nn.init.zeros_(module.weight.data[PAD])

@@ -16,7 +16,7 @@ from minigrad.serialization.source import replaced
 from minigrad.utils.bar import bar
 
 from ..text import read_lines, read_pairs
-from ..text.lines import decoded
+from ..text.corpus import decoded
 from ..text.scores import bleu_metric, report, tokenizer_for, write
 from . import translation_data as data
 from .translation_settings import languages

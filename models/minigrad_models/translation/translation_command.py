@@ -60,7 +60,6 @@ def _serve(p: argparse.ArgumentParser) -> None:
     common.add_run(p, DEFAULT_RUN)
     p.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine only)")
     p.add_argument("--port", type=int, default=8000, help="port to listen on; 0 takes a free one (default: 8000)")
-    p.add_argument("--open", action="store_true", help="open the page in the browser")
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
@@ -103,7 +102,7 @@ def _do_serve(options: argparse.Namespace) -> int:
         install = how_to_install("starlette", "uvicorn")
         raise ImportError(f"the page needs {error.name}: {install}") from None
 
-    return serve(Translator.load(options.run, options.device), options.port, options.host, options.open)
+    return serve(Translator.load(options.run, options.device), options.port, options.host)
 
 
 def _do_config(options: argparse.Namespace) -> int:

@@ -120,7 +120,6 @@ class PairBatches:
         self.order = text.TokenBatches(encoded.lengths, settings.batch_tokens, seed=settings.seed, shuffle=shuffle)
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
-        """The batches of an epoch, from number ``start`` on."""
         for rows in self.order.epoch(number, start):
             source, target = zip(*(self.encoded[i] for i in rows), strict=True)
             read, written = pad(list(source)), pad(list(target))

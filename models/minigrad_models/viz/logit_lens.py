@@ -189,11 +189,7 @@ def logit_lens(
     return LogitLens(numbers, texts, right, read, output.shape[-1], continues, clean(title))
 
 
-# What the model is given ------------------------------------------------------------------------------------
-
-
 def _ids(tokens: Any, tokenizer: Any) -> Array:
-    """The ids (B, T)."""
     if isinstance(tokens, str):
         if tokenizer is None:
             raise TypeError("a text needs the model's tokenizer, and it has none: pass ids, and labels for them")
@@ -235,9 +231,6 @@ def _logits(output: Any) -> Tensor:
     """The first of a model's results."""
     logits: Tensor = output[0] if isinstance(output, tuple) else output
     return logits
-
-
-# The distributions ------------------------------------------------------------------------------------------
 
 
 def _run(model: Any, ids: Tensor, sentence: int, kept: Array, named: Mapping[str, Any]) -> tuple[list[Tensor], Tensor]:

@@ -21,10 +21,8 @@ from minigrad_models.bert.bert import (
     BertForQuestionAnswering,
     BertForSequenceClassification,
     BertForTokenClassification,
-    BertLMHeadModel,
     Config,
 )
-from minigrad_models.generation import beam_search as generate
 from tests.support.hugging_face import bert, in_torch, minilm, needs_transformers, saved
 from tests.support.parity import assert_close
 
@@ -35,7 +33,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], bool, mg.dtype]] = {
     "as published": ({}, True, mg.float32),
     "approximate gelu, one head": ({"hidden_act": "gelu_new", "num_attention_heads": 1}, False, mg.float64),
     "relu, three types": ({"hidden_act": "relu", "layer_norm_eps": 1e-3, "type_vocab_size": 3}, True, mg.float64),
-    "another padding, causal": ({"pad_token_id": 5, "is_decoder": True}, True, mg.float64),
+    "another padding": ({"pad_token_id": 5}, True, mg.float64),
 }
 TOKENS = [[3, 1, 4, 1, 5, 9, 2, 6, 5], [2, 7, 1, 8, 0, 0, 0, 0, 0], [30, 0, 29, 1, 28, 2, 27, 0, 0]]
 TYPES = [[0, 0, 0, 1, 1, 1, 1, 1, 1], [0, 0, 1, 1, 0, 0, 0, 0, 0], [0, 1, 1, 1, 1, 1, 1, 0, 0]]
@@ -166,34 +164,13 @@ def test_losses_of_numbers_and_of_labels_that_may_be_several(labels: int, target
 
 
 @needs_transformers
-def test_a_causal_model_and_its_texts(tmp_path: Path) -> None:
-    theirs, ours, rtol = both(BertLMHeadModel, tmp_path, is_decoder=True)
-    tokens, types, mask = batch(BertLMHeadModel)
-    assert mask is not None
-    expected = theirs(**as_theirs(tokens, types, mask)).logits
-    assert_close(ours(tokens, mask, types)[mask], expected[in_torch(mask)], rtol, "logits")
-    loss = ours.loss(tokens[:, :-1], tokens[:, 1:])
-    logits = theirs(in_torch(tokens)).logits[:, :-1]
-    torch = importlib.import_module("torch")
-    expected = torch.nn.functional.cross_entropy(logits.flatten(0, 1), in_torch(tokens)[:, 1:].flatten())
-    assert_close(loss, expected, rtol, "loss")
-    loss.backward()
-    expected.backward()
-    assert_gradients(ours, theirs, rtol)
-    prompts = [[3, 1, 4], [9, 2, 6]]
-    written = theirs.generate(in_torch(mg.tensor(prompts)), max_new_tokens=8, do_sample=False, pad_token_id=0)
-    continued = generate.greedy(ours.begin(prompts), 8, None)
-    assert [h.tokens for h in continued] == [row[3:] for row in written.tolist()]
-
-
-@needs_transformers
-@pytest.mark.parametrize("kind", [Bert, BertLMHeadModel, BertForPreTraining, BertForQuestionAnswering])
+@pytest.mark.parametrize("kind", [Bert, BertForPreTraining, BertForQuestionAnswering])
 def test_files_that_we_write_are_read_by_transformers(kind: Any, tmp_path: Path) -> None:
     transformers = importlib.import_module("transformers")
     names = {} if kind is BertForQuestionAnswering else {"label_names": ["O", "B-PER", "I-PER"]}
     dropouts = {"dropout": 0.25, "head_dropout": 0.5, "embedding_dropout": 0.125}
     changes: dict[str, Any] = {"activation": "relu", "epsilon": 1e-3, "types": 3, "padding": 5, **names}
-    ours = small(kind, **changes, **dropouts, causal=kind is BertLMHeadModel)
+    ours = small(kind, **changes, **dropouts)
     ours.save_pretrained(tmp_path)
     name = "BertModel" if kind is Bert else kind.__name__
     theirs, report = getattr(transformers, name).from_pretrained(tmp_path, output_loading_info=True)
@@ -202,10 +179,8 @@ def test_files_that_we_write_are_read_by_transformers(kind: Any, tmp_path: Path)
     assert theirs.config.id2label == dict(enumerate(names.get("label_names", ["LABEL_0", "LABEL_1"])))
     assert json.loads((tmp_path / "config.json").read_text())["architectures"] == [name]
     tokens, types, mask = batch(kind)
-    if kind is BertLMHeadModel:
-        types = mask = None
     expected = theirs.eval()(**as_theirs(tokens, types, mask))
-    result = ours(tokens) if kind is BertLMHeadModel else ours(tokens, types, mask)
+    result = ours(tokens, types, mask)
     assert_close(result[0] if isinstance(result, tuple) else result, expected[0], 1e-4)
     again = kind.from_pretrained(tmp_path)
     assert again.config == ours.config
@@ -422,7 +397,7 @@ def test_heads_that_a_configuration_does_not_allow(tmp_path: Path) -> None:
     small(Bert, labels=5).save_pretrained(tmp_path)
     with pytest.raises(ValueError, match="a span has 2 labels, begin and end, not 5: set num_labels=2"):
         BertForQuestionAnswering.from_pretrained(tmp_path)
-    with pytest.raises(ValueError, match="a language model must be causal: is_decoder=True"):
-        BertLMHeadModel.from_pretrained(tmp_path)
     with pytest.warns(UserWarning, match="begin at random"):
         assert BertForQuestionAnswering.from_pretrained(tmp_path, num_labels=2).config.labels == 2
+    with pytest.raises(ValueError, match="is_decoder = True; this model can only have False"):
+        Bert.from_pretrained(changed(tmp_path, is_decoder=True))

@@ -6,12 +6,10 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from minigrad_models.bert import bert_command as cli
-from minigrad_models.bert import search
-from minigrad_models.bert.search import Index, embed
+from minigrad_models.bert.search import Index
 from minigrad_models.bert.train_bert import PACKAGE, minilm
 
 FEW = ["--layers", "1", "--width", "16", "--heads", "2", "--vocabulary", "200", "--max-length", "24"]
@@ -41,7 +39,7 @@ def test_pretrain_questions_search(tmp_path: Path, capsys: pytest.CaptureFixture
     assert cli.main(["pretrain", "--text", str(text), "--run", run, "--updates", "4", "--batch", "8", *FEW]) == 0
     assert "masked words loss" in capsys.readouterr().out
     line = ["search", "a boat", "far", "--input", str(text), "--from", f"{run}/model", "--max-length", "24"]
-    assert cli.main([*line, "--no-cache", "--top", "2"]) == 0
+    assert cli.main([*line, "--top", "2"]) == 0
     out = capsys.readouterr().out.splitlines()
     assert len(out) == 6 and out[0] == "a boat" and out[3] == "far"
     assert cli.main(["questions", str(tmp_path / "q")]) == 0
@@ -107,22 +105,6 @@ def test_a_line_is_nearest_to_itself(file: Path, model: Path) -> None:
             scores = [near.score for near in (first, *rest)]
             assert len(scores) == 4 and scores == sorted(scores, reverse=True)
     assert len(index.nearest("film", 2)) == 2
-
-
-def test_embeddings_are_computed_once(file: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cache, counted = tmp_path / "new" / "cache", []
-    monkeypatch.setattr(search, "embed", lambda *arguments: counted.append(1) or embed(*arguments))
-    first = Index(file, model, cache, 32)
-    again = Index(file, model, cache, 32)
-    assert len(counted) == 1 and np.array_equal(first.embeddings, again.embeddings)
-    Index(file, model, cache, 16)
-    file.write_text("other\n", encoding="utf-8")
-    Index(file, model, cache, 32)
-    assert len(counted) == 3 and len(list(cache.iterdir())) == 3  # other lengths and other lines are others
-    for kept in cache.iterdir():
-        kept.write_bytes(b"damaged")
-    Index(file, model, cache, 32)
-    assert len(counted) == 4
 
 
 def test_what_is_wrong(file: Path, model: Path) -> None:

@@ -68,7 +68,6 @@ def test_what_cannot_be_drawn_is_told(run: Path, monkeypatch: pytest.MonkeyPatch
         (["first", "two", "words"], "one sentence, in quotation marks"),
         (["a.mid", "first"], "one MIDI file"),
         (["."], "holds no log.jsonl"),
-        (["first", "--scale", "2"], "give --output"),
     ]
     for words, message in rows:
         assert cli.main(["viz", *words]) == 1

@@ -18,8 +18,6 @@ SIZES: dict[str, Any] = {"positions": 32, "d_model": 8, "heads": 2, "layers": 2,
 KINDS: dict[str, dict[str, Any]] = {
     "relative": {},
     "absolute": {"attention": "absolute"},
-    "local": {"block": 3},
-    "local and absolute": {"attention": "absolute", "block": 4},
     "of four voices": {"cycle": 4, "norm_first": False, "activation": "gelu"},
 }
 each_kind = pytest.mark.parametrize("kind", KINDS)
@@ -56,7 +54,7 @@ def by_loops(model: MusicTransformer, tokens: Any) -> Any:
         out = np.zeros_like(x)
         for i, h in itertools.product(range(t), range(c.heads)):
             part = slice(h * head, (h + 1) * head)
-            visible = [j for j in range(i + 1) if c.block is None or i // c.block - j // c.block <= 1]
+            visible = list(range(i + 1))
             scores = np.array([queries[i, part] @ keys[j, part] for j in visible])
             if c.attention == "relative":
                 table = w[f"{name}.distance.weight"][h]
@@ -102,7 +100,6 @@ def test_bad_sizes() -> None:
     for changes, message in (
         ({"heads": 3}, r"d_model \(8\) must be a multiple of heads \(3\)"),
         ({"d_model": 9, "heads": 3, "attention": "absolute"}, r"d_model \(9\) must be even"),
-        ({"block": 0}, "block must be at least 1, not 0"),
         ({"cycle": 0}, "cycle must be at least 1, not 0"),
         ({"distances": 0}, "distances must be at least 1, not 0"),
         ({"dropout": 1.5}, r"dropout has to be between 0 and 1, not 1\.5"),

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from minigrad_models.text import lines as module
-from minigrad_models.text.lines import read_lines
+from minigrad_models.text import corpus as module
+from minigrad_models.text.corpus import read_lines
 
 MARK = b"\xef\xbb\xbf"
 HARD = (

@@ -92,7 +92,7 @@ BATCHES: dict[str, Any] = {
     "threes": Threes,
     "broken": lambda: Broken("broken"),
     "killed": lambda: Broken("killed"),
-    "by a worker": lambda: LoaderBatches(list(map(minigrad.tensor, rows)), 5, seed=2, num_workers=1),
+    "by a loader": lambda: LoaderBatches(list(map(minigrad.tensor, rows)), 5, seed=2),
     "noisy": lambda: LoaderBatches(Drawn(), 5, seed=2),
 }
 

@@ -7,7 +7,6 @@ import time
 
 import pytest
 
-from minigrad_models.training import LoaderBatches
 from minigrad_models.training.progress import Interrupt
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
@@ -38,25 +37,3 @@ def test_a_forked_process_leaves_ctrl_c_to_its_parent(capfd: pytest.CaptureFixtu
         assert [child.exitcode for child in children] == [0, -signal.SIGTERM]
         assert not stop.asked
     assert capfd.readouterr() == ("", "")
-
-
-class Data:
-    """Each example is the process that fetched it."""
-
-    def __len__(self) -> int:
-        return 8
-
-    def __getitem__(self, i: int) -> int:
-        return os.getpid()
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_to_all_leaves_the_batches_whole(number: int) -> None:
-    with Interrupt() as stop:
-        batches: list[int] = []
-        for batch in LoaderBatches(Data(), 1, collate=list, num_workers=1).epoch(0):
-            batches += batch
-            if len(batches) == 1:
-                for process in {os.getpid(), *batch}:
-                    os.kill(process, number)
-        assert stop.asked and len(batches) == 8 and len(set(batches)) == 1 and os.getpid() not in batches

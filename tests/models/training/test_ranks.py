@@ -21,7 +21,7 @@ CASES: dict[str, dict[str, Any]] = {
     "dropout": {"dropout": 0.3},
     "a part in eval mode": {"dropout": 0.3, "evaluated_part": True},
     "a parameter that no batch uses": {"batches": "threes", "optimizer": "AdamW", "steps": 5},
-    "a loader with a worker": {"batches": "by a worker"},
+    "a loader": {"batches": "by a loader"},
     "batches that draw": {"batches": "noisy", "dropout": 0.3},
     "the optimiser's state in shares": {"optimizer": "Zero", "dropout": 0.3},
 }

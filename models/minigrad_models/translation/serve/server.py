@@ -15,7 +15,6 @@ import re
 import socket
 import sys
 import traceback
-import webbrowser
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
@@ -70,7 +69,6 @@ class Protocol(H11Protocol):
     """HTTP on one connection, which ends if the client is too slow: it has one request, see ``HEADERS``."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the clock."""
         super().connection_made(transport)
         self.loop.call_later(PATIENCE, self._check_request)
 
@@ -79,12 +77,10 @@ class Protocol(H11Protocol):
             self.transport.abort()
 
     def pause_writing(self) -> None:
-        """The client does not read. Start the clock."""
         super().pause_writing()
         self._slow = self.loop.call_later(PATIENCE, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """The client reads."""
         super().resume_writing()
         if hasattr(self, "_slow"):
             self._slow.cancel()
@@ -266,9 +262,9 @@ def _reason(error: OSError, port: int, host: str) -> str:
     return f"cannot listen on {host}, port {port}: {error.strerror or error}"
 
 
-def serve(translator: Translator, port: int = 8000, host: str = "127.0.0.1", open_browser: bool = False) -> int:
-    """Serve the page until Ctrl-C, print its address, and open it in the browser if asked to. Returns the exit status,
-    0. Arguments and errors are those of ``Server``."""
+def serve(translator: Translator, port: int = 8000, host: str = "127.0.0.1") -> int:
+    """Serve the page until Ctrl-C, and print its address. Returns the exit status, 0. Arguments and errors are those of
+    ``Server``."""
     with Server(translator, port, host) as server:
         print(f"The translator is at {server.url} (Ctrl-C ends it)", flush=True)
         only_here = host == "localhost"
@@ -276,8 +272,6 @@ def serve(translator: Translator, port: int = 8000, host: str = "127.0.0.1", ope
             only_here = ipaddress.ip_address(host).is_loopback
         if not only_here:
             print("note: others on the network can reach it, too", file=sys.stderr)
-        if open_browser:
-            webbrowser.open(server.url)
         try:
             server.serve_forever()
         except KeyboardInterrupt:

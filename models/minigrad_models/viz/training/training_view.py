@@ -139,9 +139,6 @@ def _listed(values: Any) -> list[float | int]:
     return [float(f"{value:.7g}") for value in values.tolist()]
 
 
-# Beside the curves ------------------------------------------------------------------------------------------
-
-
 def checkpoints(folder: Path) -> dict[int, Path]:
     """A run's snapshots, best and last weights, by their steps: at most MOST_SNAPSHOTS, evenly chosen."""
     run = RunFolder(folder)
