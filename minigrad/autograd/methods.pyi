@@ -622,10 +622,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: ⌊a / b⌋, constant almost everywhere, elementwise; the operands broadcast."""
 
     def fmax(self, other: Tensor) -> Tensor:
-        """The larger of two; of a NaN and a number, the number."""
+        """The larger; not NaN beside a number."""
 
     def fmin(self, other: Tensor) -> Tensor:
-        """The smaller of two; of a NaN and a number, the number."""
+        """The smaller; not NaN beside a number."""
 
     def fmod(self, other: Tensor | Scalar) -> Tensor:
         """a - trunc(a / b) b, with the sign of a, elementwise; the operands broadcast."""
@@ -818,7 +818,7 @@ class Methods(Viewing, Generic[Tensor]):
 
     @property
     def is_meta(self) -> builtins.bool:
-        """Whether it is on the device ``meta``, without elements."""
+        """Whether it is on ``meta``, without elements."""
 
     def is_nonzero(self) -> builtins.bool:
         """Whether the one element is not 0."""
@@ -1202,7 +1202,7 @@ class Methods(Viewing, Generic[Tensor]):
         """``length`` elements of an axis from ``start``."""
 
     def narrow_copy(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
-        """A copy of ``narrow``."""
+        """``narrow``, copied."""
 
     @property
     def nbytes(self) -> builtins.int:
@@ -1382,10 +1382,10 @@ class Methods(Viewing, Generic[Tensor]):
         """``linalg.pinv`` by its name in torch."""
 
     def polygamma(self, n: builtins.int) -> Tensor:
-        """The n-th derivative of ``digamma``."""
+        """The n-th derivative of ``digamma``: the function has its arguments in another order."""
 
     def polygamma_(self, n: builtins.int) -> Tensor:
-        """In place: The n-th derivative of ``digamma``."""
+        """In place: The n-th derivative of ``digamma``: the function has its arguments in another order."""
 
     def positive(self) -> Tensor:
         """The tensor itself."""
@@ -1476,7 +1476,7 @@ class Methods(Viewing, Generic[Tensor]):
         Raises RuntimeError: the tensor requires a gradient."""
 
     def resize_as_(self, other: Tensor, memory_format: Any = None) -> Tensor:
-        """In place: the shape of another tensor."""
+        """In place: another tensor's shape."""
 
     def resolve_conj(self) -> Tensor:
         """The tensor itself: conjugation happens at once."""

@@ -1152,10 +1152,10 @@ def floor_divide(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """⌊a / b⌋, constant almost everywhere, elementwise; the operands broadcast."""
 
 def fmax(input: Tensor, other: Tensor) -> Tensor:
-    """The larger of two; of a NaN and a number, the number."""
+    """The larger; not NaN beside a number."""
 
 def fmin(input: Tensor, other: Tensor) -> Tensor:
-    """The smaller of two; of a NaN and a number, the number."""
+    """The smaller; not NaN beside a number."""
 
 def fmod(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a - trunc(a / b) b, with the sign of a, elementwise; the operands broadcast."""
@@ -1407,7 +1407,7 @@ def multiply(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a b, elementwise; the operands broadcast."""
 
 def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """A copy of ``narrow``."""
+    """``narrow``, copied."""
 
 def ne(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a ≠ b, elementwise; the operands broadcast."""
@@ -1583,7 +1583,7 @@ def scalar_tensor(
     """A number as a tensor without axes, by default of the default dtype."""
 
 def seed() -> int:
-    """Seed the default generator from the operating system; return the seed."""
+    """Seed the default generator by the operating system; return the seed."""
 
 def select_copy(input: Tensor, dim: int, index: int) -> Tensor:
     """A copy of ``select``."""
