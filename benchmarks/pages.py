@@ -34,9 +34,7 @@ def translator() -> tuple[str, Callable[[], Any]]:
     """The graph of a sentence pair's loss."""
     from minigrad import viz
     from minigrad_models.text.tokenizer import BOS, EOS
-    from minigrad_models.translation import architectures
-    from minigrad_models.translation import translation_data as data
-    from minigrad_models.translation import translation_settings as settings
+    from minigrad_models.translation import architectures, translation_data as data, translation_settings as settings
     from minigrad_models.translation.encoder_decoder import pad
 
     chosen = settings.preset("toy")

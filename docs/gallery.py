@@ -29,8 +29,7 @@ import minigrad as mg  # noqa: E402
 from minigrad import nn, viz  # noqa: E402
 from minigrad.viz.attention import AttentionView  # noqa: E402
 from minigrad_models import viz as model_viz  # noqa: E402
-from minigrad_models.gpt.gpt2 import GPT2  # noqa: E402
-from minigrad_models.gpt.gpt2 import Config as GPT2Config  # noqa: E402
+from minigrad_models.gpt.gpt2 import GPT2, Config as GPT2Config  # noqa: E402
 from minigrad_models.music.midi import Note, ordered  # noqa: E402
 from minigrad_models.text import WordTokenizer  # noqa: E402
 from minigrad_models.text.tokenizer import BOS, EOS, PAD, UNKNOWN  # noqa: E402

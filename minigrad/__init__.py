@@ -6,35 +6,39 @@ import math
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from . import autograd as autograd
-from . import extension as _extension
-from . import tensor as _tensor_module  # loaded first, so that `tensor` is then the function
-from .autograd import enable_grad as enable_grad
-from .autograd import inference_mode as inference_mode
-from .autograd import is_grad_enabled as is_grad_enabled
-from .autograd import no_grad as no_grad
-from .autograd import set_grad_enabled as set_grad_enabled
+from . import (
+    autograd as autograd,
+    extension as _extension,
+    tensor as _tensor_module,  # loaded first, so that `tensor` is then the function
+)
+from .autograd import (
+    enable_grad as enable_grad,
+    inference_mode as inference_mode,
+    is_grad_enabled as is_grad_enabled,
+    no_grad as no_grad,
+    set_grad_enabled as set_grad_enabled,
+)
 from .autograd.methods import Methods as _Methods
 from .autograd.mode import is_inference_mode_enabled as is_inference_mode_enabled
-from .autograd.tracebacks import get_traceback_filtering as get_traceback_filtering
-from .autograd.tracebacks import set_traceback_filtering as set_traceback_filtering
-from .backend import Device as _Device
-from .backend import dtype as _dtypes
-from .backend.device import get_default_device as get_default_device
-from .backend.device import set_default_device as set_default_device
+from .autograd.tracebacks import (
+    get_traceback_filtering as get_traceback_filtering,
+    set_traceback_filtering as set_traceback_filtering,
+)
+from .backend import Device as _Device, dtype as _dtypes
+from .backend.device import get_default_device as get_default_device, set_default_device as set_default_device
 from .backend.dtype import *
-from .backend.parallel import get_num_threads as get_num_threads
-from .backend.parallel import set_num_threads as set_num_threads
-from .backend.random import Generator as Generator
-from .backend.random import default_generator as default_generator
-from .backend.random import get_dropout_stream as get_dropout_stream
-from .backend.random import manual_seed as manual_seed
-from .backend.random import set_dropout_stream as set_dropout_stream
+from .backend.parallel import get_num_threads as get_num_threads, set_num_threads as set_num_threads
+from .backend.random import (
+    Generator as Generator,
+    default_generator as default_generator,
+    get_dropout_stream as get_dropout_stream,
+    manual_seed as manual_seed,
+    set_dropout_stream as set_dropout_stream,
+)
 from .backend.version import __version__ as __version__
 from .functions import names as _names
 from .functions.printing import set_printoptions as set_printoptions
-from .tensor import Size as Size
-from .tensor import Tensor as Tensor
+from .tensor import Size as Size, Tensor as Tensor
 
 if TYPE_CHECKING:
     from .functions.names import *
@@ -42,24 +46,27 @@ else:  # without the names that are imported later
     globals().update(_names.FREE)
 
 if TYPE_CHECKING:  # imported by __getattr__, when first used
-    from . import cuda as cuda
-    from . import distributed as distributed
-    from . import nn as nn
-    from . import optim as optim
-    from . import profiler as profiler
-    from . import serialization as serialization
-    from . import utils as utils
-    from .compat import distributions as distributions
-    from .compat import func as func
-    from .compat import linalg as linalg
-    from .compat import masked as masked
-    from .compat import signal as signal
-    from .compat import special as special
+    from . import (
+        cuda as cuda,
+        distributed as distributed,
+        nn as nn,
+        optim as optim,
+        profiler as profiler,
+        serialization as serialization,
+        utils as utils,
+    )
+    from .compat import (
+        distributions as distributions,
+        func as func,
+        linalg as linalg,
+        masked as masked,
+        signal as signal,
+        special as special,
+    )
     from .compat.functions import fft as fft
     from .functions.names import tensor as tensor  # the function, where pyright would take the module
     from .profiler.summary import summary as summary
-    from .serialization import load as load
-    from .serialization import save as save
+    from .serialization import load as load, save as save
 
 device = _Device
 dtype = _dtypes.DType

@@ -10,9 +10,11 @@ from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
-from .backend import cuda as _cuda
-from .backend import for_device
-from .backend import random as _random  # torch.cuda.random is another spelling of this module
+from .backend import (
+    cuda as _cuda,
+    for_device,
+    random as _random,  # torch.cuda.random is another spelling of this module
+)
 from .backend.device import Device
 
 is_available = _cuda.is_available

@@ -18,11 +18,9 @@ from .autograd import graph, tape, walk
 from .autograd.calls import apply as apply
 from .autograd.hooks import RemovableHandle as RemovableHandle
 from .autograd.methods import Methods
-from .autograd.tape import Variable
-from .autograd.tape import wrap as wrap
+from .autograd.tape import Variable, wrap as wrap
 from .autograd.tracebacks import answers, border_methods, warn
-from .backend import Device, for_device, of
-from .backend import dtype as dt
+from .backend import Device, dtype as dt, for_device, of
 from .backend.dtype import Array, DType
 from .backend.random import Generator
 from .backend.size import Size as Size

@@ -18,14 +18,12 @@ from typing import Any
 
 import minigrad as mg
 from minigrad_models.gpt import gpt_settings
-from minigrad_models.gpt.gpt_run import ARCHITECTURES
-from minigrad_models.gpt.gpt_run import build as build_language_model
+from minigrad_models.gpt.gpt_run import ARCHITECTURES, build as build_language_model
 from minigrad_models.gpt.tokens import learn
 from minigrad_models.programs.start_training import trainer_of
 from minigrad_models.text import Pairs
 from minigrad_models.training import Trainer
-from minigrad_models.translation import translation_data as data
-from minigrad_models.translation import translator as run
+from minigrad_models.translation import translation_data as data, translator as run
 from minigrad_models.translation.architectures import build
 from minigrad_models.translation.own_pairs import examples_of
 from minigrad_models.translation.train_translator import make_trainer

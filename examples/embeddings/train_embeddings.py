@@ -17,8 +17,7 @@ from minigrad import Tensor
 from minigrad.optim import Adam
 from minigrad.optim.lr_scheduler import LambdaLR
 from minigrad_models.architectures.skip_gram import Config, Noise, SkipGram, keep_probability, noise_distribution, pairs
-from minigrad_models.training import Settings as RunSettings
-from minigrad_models.training import Trainer, linear, read_log
+from minigrad_models.training import Settings as RunSettings, Trainer, linear, read_log
 
 from .text import BREAK, Corpus
 from .vectors import Vectors

@@ -13,8 +13,7 @@ from minigrad.nn import functional as F
 
 from ..lesson.blocks import Array, Block, Choice, Equation, Lesson, Line, Mark, Matrix, number, times
 from ..lesson.markdown import Fields, told
-from .multi_head import DH as WIDTH
-from .multi_head import NAMES, WORDS, Attended, attend
+from .multi_head import DH as WIDTH, NAMES, WORDS, Attended, attend
 
 HEAD = 0
 FIRST = 5  # columns of V that are shown, before the last

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import dtype as dt
-from ..backend import of
+from ..backend import dtype as dt, of
 from ..ops import half_precision as half
 from ..ops.complex import for_complex
 from ..ops.elementwise import cast, moved, pow

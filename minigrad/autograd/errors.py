@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..backend import dtype as dt
-from ..backend import of
+from ..backend import dtype as dt, of
 from ..backend.size import Size
 from ..ops.op import Traced
 from .tape import Node

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import dtype as dt
-from ..backend import xp
+from ..backend import dtype as dt, xp
 from ..ops.elementwise import add, cast
 from ..ops.op import Arguments, bare, watch
 from ..ops.reduction import sum_to

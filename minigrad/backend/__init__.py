@@ -4,16 +4,18 @@ rest: an object with the attributes of ``Backend``."""
 
 from . import cpu
 from .device import Device as Device
-from .registry import ARRAY_TYPES as ARRAY_TYPES
-from .registry import Backend as Backend
-from .registry import check_indices as check_indices
-from .registry import for_device as for_device
-from .registry import holds as holds
-from .registry import in_order as in_order
-from .registry import is_array as is_array
-from .registry import of as of
-from .registry import register as register
-from .registry import where_holds as where_holds
-from .registry import xp as xp
+from .registry import (
+    ARRAY_TYPES as ARRAY_TYPES,
+    Backend as Backend,
+    check_indices as check_indices,
+    for_device as for_device,
+    holds as holds,
+    in_order as in_order,
+    is_array as is_array,
+    of as of,
+    register as register,
+    where_holds as where_holds,
+    xp as xp,
+)
 
 register(cpu.NumpyBackend())

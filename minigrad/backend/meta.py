@@ -180,9 +180,6 @@ def _call(function: Any, small: bool, args: Any, kwargs: Any) -> Any:
     return _each(absent, result, (np.ndarray, np.generic) if found else np.ndarray)
 
 
-# NumPy's functions ------------------------------------------------------------------------------------------
-
-
 def _concatenate(arrays: Any, axis: int = 0) -> MetaArray:
     """Arrays without the axis tell the other lengths, and the dtype."""
     lead = (slice(None),) * (axis % arrays[0].ndim)

@@ -267,8 +267,6 @@ def manual_seed(seed: int) -> Generator:
     return default_generator.manual_seed(seed)
 
 
-# Which stream dropout draws from ----------------------------------------------------------------------------
-
 _STREAMS = ("auto", "fast", "pytorch")
 _dropout_stream = "auto"
 _is_pytorchs = False  # whether the process runs a program as PyTorch's

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import dtype as dt
-from . import for_device, of
+from . import dtype as dt, for_device, of
 from .device import Device
 from .registry import address
 

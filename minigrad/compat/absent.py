@@ -153,8 +153,10 @@ def absent(path: str) -> Any:
 
 
 def is_absent(value: Any) -> bool:
+    """Whether a value only stands for something that is absent."""
     return isinstance(value, _Refusing)
 
 
 def refusal(path: str) -> str:
+    """The error's text."""
     return f"minigrad has no torch.{path}: {instead(path)}"

@@ -168,8 +168,6 @@ def _put(modules: Modules) -> None:
     sys.modules.update(modules)
 
 
-# Processes that ``multiprocessing`` starts afresh, by "spawn" or "forkserver" -----------------------------------
-
 # Such a process begins with Python alone, reads from a pipe how it has to prepare itself, and imports the program. What
 # it reads is a pickle, which can also call a function: here ``as_torch``, before the program is imported.
 

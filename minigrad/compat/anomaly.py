@@ -14,8 +14,7 @@ from ..autograd.graph import shown
 from ..autograd.observer import Observer, register, restore
 from ..autograd.tape import Node, Variable
 from ..autograd.tracebacks import caller, line_of, spelled
-from ..backend import dtype as dt
-from ..backend import xp
+from ..backend import dtype as dt, xp
 from ..ops.op import Op, Watch, bare, watch
 
 

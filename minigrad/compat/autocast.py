@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 
 from ..autograd import is_grad_enabled, mode
 from ..autograd.calls import apply
-from ..backend import dtype as dt
-from ..backend import of
+from ..backend import dtype as dt, of
 from ..backend.device import Device
 from ..cuda import is_available
 from ..extension import PACKAGE

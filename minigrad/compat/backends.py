@@ -96,8 +96,6 @@ mps = Switches("mps", is_macos_or_newer=lambda *version: False)
 openmp = Switches("openmp")
 opt_einsum = Switches("opt_einsum", enabled=False, strategy=None)
 
-# Precision and repeatability ------------------------------------------------------------------------------
-
 settings: dict[str, Any] = {"precision": "highest", "fp32_precision": "none"}  # by the program
 settings |= {"deterministic": False, "warn": False, "interop": 1}
 get_float32_matmul_precision = lambda: settings["precision"]

@@ -20,8 +20,7 @@ from ..distributed import collectives, objects
 from ..distributed.group import ProcessGroup, ReduceOp, the_group
 from ..functions.comparison import equal
 from ..functions.creation import tensor
-from ..nn.parallel.buckets import Buckets, MiB
-from ..nn.parallel.buckets import GradBucket as GradBucket
+from ..nn.parallel.buckets import Buckets, GradBucket as GradBucket, MiB
 from ..tensor import Tensor
 from .join import Join, JoinHook, gathered
 from .one_device import Wrapper
@@ -231,9 +230,6 @@ def _refresh(buffers: Sequence[Tensor], group: ProcessGroup, source: int) -> Non
         for buffer, new in zip(buffers, copies, strict=True):
             if not equal(buffer, new):
                 buffer.copy_(new)
-
-
-# Gradients in a backward pass ---------------------------------------------------------------------------------
 
 
 class Reducer(Observer):

@@ -79,9 +79,6 @@ Shard = _placement("Shard", ("dim", int), base=(Placement,))
 Partial = _placement("Partial", ("reduce_op", str, "sum"), base=(Placement,))
 
 
-# torch.distributed.checkpoint.state_dict --------------------------------------------------------------------
-
-
 class StateDictOptions(NamedTuple):
     """How a model's state dict is taken or loaded. It is always whole: ``full_state_dict`` alone has no effect."""
 

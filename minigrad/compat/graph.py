@@ -64,9 +64,6 @@ def increment_version(tensor: Variable | Iterable[Variable]) -> None:
         note_change(one._changes, "increment_version", "increment_version()")
 
 
-# What nodes keep ----------------------------------------------------------------------------------------------
-
-
 class _Refused(threading.local):
     reason: str | None = None  # of this thread's ``disable_saved_tensors_hooks``
 

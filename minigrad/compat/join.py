@@ -136,6 +136,7 @@ _EXHAUSTED = "Detected at least one rank that exhausted inputs. Throwing across 
 
 
 def gathered(word: int, group: ProcessGroup) -> list[int]:
+    """A number of each rank of a group."""
     words = [0] * group.size()
     all_gather_object(words, word, group)
     return words

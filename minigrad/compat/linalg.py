@@ -9,11 +9,9 @@ from ..functions.arguments import Dims
 from ..functions.creation import arange
 from ..functions.define import spelled
 from ..functions.linalg import matmul as matmul
-from ..functions.reduction import amax, amin, sum
-from ..functions.reduction import norm as _norm
+from ..functions.reduction import amax, amin, norm as _norm, sum
 from ..tensor import Tensor
-from .functions import decompositions as factors
-from .functions import equations, products, return_types
+from .functions import decompositions as factors, equations, products, return_types
 from .ops.decompositions import LinAlgError as LinAlgError
 
 det, inv, inv_ex = equations.det, equations.inverse, equations.inv_ex

@@ -418,8 +418,6 @@ def _full(path: str) -> str:
     return f"{PACKAGE}.{path}" if path else PACKAGE
 
 
-# The text about a missing name -----------------------------------------------------------------------------
-
 # Where a name that is missing elsewhere may be.
 _SEARCHED = "nn nn.functional nn.init nn.utils nn.utils.rnn optim optim.lr_scheduler utils.data Tensor"
 

@@ -24,6 +24,8 @@ def _check_one(devices: Devices, what: str) -> None:
 
 
 class Wrapper(FunctionLayer, fields=True):
+    """A module that calls another one."""
+
     _shown = ()
 
     module: Module

@@ -171,8 +171,6 @@ class BaseTorchFunctionMode(TorchFunctionMode):
     __torch_function__ = lambda self, func, types, args=(), kwargs=None: func(*args, **(kwargs or {}))
 
 
-# The functions --------------------------------------------------------------------------------------------
-
 _PLACES = ("", "linalg", "fft", "special", "nn.functional", "nn.init", "autograd")
 # They take no tensors, or are asked of tensors as they are.
 _IGNORED = set(
@@ -293,6 +291,7 @@ _ANNOUNCED, _BORDER = names.zeros.__code__, functional.linear.__code__
 
 
 def asking(public: Any) -> _Asking:
+    """The object that runs in the place of a public function."""
     return _askings.get(public) or _askings.setdefault(public, _Asking(public))
 
 

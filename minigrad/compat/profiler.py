@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..profiler import ProfilerActivity, kineto_available, record_function
-from ..profiler import profile as _profile
+from ..profiler import ProfilerActivity, kineto_available, profile as _profile, record_function
 from ..profiler.averages import EventList, FunctionEventAvg
 from ..profiler.watch import Event as FunctionEvent
 

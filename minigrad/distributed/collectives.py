@@ -13,8 +13,7 @@ import numpy as np
 
 from ..autograd.origin import note_change
 from ..autograd.tape import wrap
-from ..backend import dtype as dt
-from ..backend import of, xp
+from ..backend import dtype as dt, of, xp
 from ..tensor import Tensor
 from .group import Group, ProcessGroup, ReduceOp, is_outside, the_group
 from .work import Done, Work

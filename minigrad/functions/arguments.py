@@ -12,8 +12,7 @@ import numpy as np
 from ..autograd.graph import as_one
 from ..autograd.tape import Variable, wrap
 from ..autograd.tracebacks import wrapping
-from ..backend import Device, is_array, of, xp
-from ..backend import dtype as dt
+from ..backend import Device, dtype as dt, is_array, of, xp
 from ..ops.half_precision import is_half
 from ..ops.op import bare
 

@@ -6,8 +6,7 @@ from math import prod
 from typing import Any, overload
 
 from ..autograd.tape import Variable
-from ..backend import dtype as dt
-from ..backend import of
+from ..backend import dtype as dt, of
 from ..backend.dtype import channels_last, channels_last_3d
 from ..backend.order import is_channels_last
 from ..backend.registry import address

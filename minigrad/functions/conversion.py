@@ -10,13 +10,10 @@ from types import SimpleNamespace
 from typing import Any, overload
 
 from ..autograd.tape import Variable, wrap
-from ..backend import Device, of
-from ..backend import dtype as dt
+from ..backend import Device, dtype as dt, of
 from ..backend.order import prefers_channels_last
 from ..ops import complex as c
-from ..ops.elementwise import cast, moved
-from ..ops.elementwise import cos as _cos
-from ..ops.elementwise import sin as _sin
+from ..ops.elementwise import cast, cos as _cos, moved, sin as _sin
 from ..tensor import Tensor, apply
 from . import shaping, typed
 from .creation import alike, empty, empty_strided, full, ones, tensor, zeros

@@ -13,9 +13,7 @@ import numpy as np
 from ..autograd.observer import announced
 from ..autograd.tape import Variable, wrap
 from ..autograd.tracebacks import wrapping
-from ..backend import Device, for_device
-from ..backend import device as devices
-from ..backend import dtype as dt
+from ..backend import Device, device as devices, dtype as dt, for_device
 from ..backend.order import laid_as
 from ..backend.storage import UntypedStorage
 from ..tensor import Size, Tensor

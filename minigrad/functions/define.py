@@ -28,8 +28,7 @@ from ..autograd.mode import set_grad_enabled, state
 from ..autograd.tape import Variable, wrap
 from ..autograd.tracebacks import border, shorten, wrapping
 from ..autograd.views import Viewing
-from ..backend import dtype as dt
-from ..backend import xp
+from ..backend import dtype as dt, xp
 from ..ops import elementwise as e
 from ..ops.op import Op
 from ..tensor import Tensor, apply, everything
@@ -211,9 +210,6 @@ def pair(op: Op, input: Any, other: Any) -> tuple[Any, Any]:
     if right is NotImplemented:
         raise TypeError(f"{op.name}(): argument 'other' must be a Tensor or a number, not {type(other).__name__}")
     return input, right
-
-
-# Changes in place: methods built from functions that return a new tensor -------------------------------------
 
 
 def changing(function: Callable[..., Any]) -> Callable[..., Any]:

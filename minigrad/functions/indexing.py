@@ -10,10 +10,8 @@ import numpy as np
 from ..autograd.inplace import at_once, bump, check_mutable, mutate, repeats
 from ..autograd.tape import Variable, wrap
 from ..autograd.tracebacks import border, met, shorten
-from ..backend import check_indices, is_array, of, xp
-from ..backend import dtype as dt
-from ..ops import elementwise as e
-from ..ops import indexing as i
+from ..backend import check_indices, dtype as dt, is_array, of, xp
+from ..ops import elementwise as e, indexing as i
 from ..tensor import Tensor, apply
 from . import return_types
 from .arguments import (

@@ -14,8 +14,7 @@ from ..autograd.tracebacks import border, met, shorten
 from ..backend import xp
 from ..backend.storage import UntypedStorage, owner
 from ..extension import layer
-from ..ops import elementwise as e
-from ..ops import linear
+from ..ops import elementwise as e, linear
 from ..ops.joining import place_in_memory
 from ..ops.op import Op
 from ..tensor import Tensor, apply

@@ -9,9 +9,7 @@ import numpy as np
 
 from ..backend import xp
 from ..backend.dtype import bfloat16, complex128, finfo, float64, get_default_dtype, kind_of, result_type
-from ..ops import activation
-from ..ops import elementwise as e
-from ..ops import softmax as rows
+from ..ops import activation, elementwise as e, softmax as rows
 from ..ops.op import Op
 from ..tensor import Tensor, apply, wrap
 from . import return_types

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.tracebacks import is_ours
-from ..backend import dtype as dt
-from ..backend import of
+from ..backend import dtype as dt, of
 from ..tensor import Tensor
 from .define import attached
 

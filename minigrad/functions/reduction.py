@@ -8,10 +8,7 @@ from typing import Any, overload
 
 from ..backend.dtype import kind_of
 from ..extension import look_up
-from ..ops import cumulative as cumulative_ops
-from ..ops import indexing as i
-from ..ops import reduction as r
-from ..ops import softmax as softmax_ops
+from ..ops import cumulative as cumulative_ops, indexing as i, reduction as r, softmax as softmax_ops
 from ..ops.op import Op
 from ..tensor import Tensor, apply
 from . import return_types

@@ -12,9 +12,7 @@ import numpy as np
 
 from ..backend import xp
 from ..backend.dtype import DType, as_dtype, contiguous_format, get_default_dtype, kind_of, result_type
-from ..ops import indexing as indexing_ops
-from ..ops import joining as joining_ops
-from ..ops import shape as s
+from ..ops import indexing as indexing_ops, joining as joining_ops, shape as s
 from ..ops.op import Op
 from ..ops.reduction import sum_to
 from ..tensor import Tensor, apply, wrap

@@ -7,9 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from ..autograd.tape import Variable
-from ..backend import Device, of
-from ..backend import device as devices
-from ..backend import dtype as dt
+from ..backend import Device, device as devices, dtype as dt, of
 from ..backend.size import Size
 from .creation import empty, tensor
 from .define import Places, function

@@ -2,9 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from . import functional as functional
-from . import init as init
-from . import utils as utils
+from . import functional as functional, init as init, utils as utils
 from .activation import *
 from .attention import *
 from .containers import *

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..tensor import Tensor
-from . import functional as F
-from . import init as fillers
+from . import functional as F, init as fillers
 from .functional._checks import probability
 from .layer import FunctionLayer, Layer
 from .module import Module

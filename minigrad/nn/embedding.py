@@ -9,8 +9,7 @@ from ..functions.creation import arange, empty
 from ..functions.shaping import stack
 from ..ops.attention import rotate
 from ..tensor import Tensor, apply
-from . import functional as F
-from . import init
+from . import functional as F, init
 from .activation import Dropout
 from .functional.embedding import padding_row
 from .layer import Layer

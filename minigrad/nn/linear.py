@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from ..tensor import Tensor
-from . import functional as F
-from . import init
+from . import functional as F, init
 from .functional._checks import Each, same_padding, tuple_of
 from .layer import Layer, UniformLayer
 from .parameter import Parameter

@@ -10,8 +10,7 @@ from ..backend import dtype as dt
 from ..functions.arguments import in_float32
 from ..functions.creation import tensor, zeros
 from ..tensor import Tensor
-from . import functional as F
-from . import init
+from . import functional as F, init
 from .functional._checks import tuple_of
 from .functional.normalization import move, scaled
 from .layer import FunctionLayer, Layer

@@ -16,8 +16,7 @@ from ..functions.creation import zeros
 from ..functions.shaping import cat, stack
 from ..ops import recurrent as ops
 from ..tensor import Tensor, apply
-from . import functional as F
-from . import init
+from . import functional as F, init
 from .layer import Layer
 from .utils.rnn import PackedSequence
 

@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 from ..functions.creation import full
 from ..ops.op import watch
 from ..tensor import Tensor
-from . import functional as F
-from . import init
+from . import functional as F, init
 from .activation import GELU, Dropout, ReLU
 from .attention import MultiheadAttention
 from .containers import ModuleList

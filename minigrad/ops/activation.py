@@ -8,8 +8,7 @@ from ..backend import xp
 from ..backend.dtype import Array
 from ..backend.random import Draw
 from ..backend.special import normal_share
-from .elementwise import abs as absolute
-from .elementwise import erfc, exp, only, relu, sigmoid, softplus, tanh, tanh_slope, where
+from .elementwise import abs as absolute, erfc, exp, only, relu, sigmoid, softplus, tanh, tanh_slope, where
 from .op import bare, op
 
 
@@ -122,9 +121,6 @@ def threshold(x: Array, threshold: float, value: float) -> Array:
 def prelu(x: Array, weight: Array) -> Array:
     """x for x > 0, else weight · x (He et al. 2015)"""
     return xp(x).where(x > 0, x, weight * x)
-
-
-# Dropout. The draw is an argument: the same mask gives the same result, in every order -----------------------
 
 
 @op("dx = g · keep · scale", x=lambda g, keep, scale: dropout(g, keep, scale))

@@ -18,8 +18,7 @@ from ..backend.dtype import Array, counted
 from ..backend.window import Ints, Taps, Window
 from .complex import IN_PLACE_OF
 from .op import op
-from .reduction import first_of
-from .reduction import sum as sum_over
+from .reduction import first_of, sum as sum_over
 
 
 def padded(x: Array, window: Window, value: float = 0) -> Array:
@@ -109,9 +108,6 @@ def _columns(x: Array, window: Window, groups: int) -> Array:
 def _by_group(y: Array, groups: int) -> Array:
     """(N, O, *P) as a matrix for each group, (groups, O/groups, N · P)."""
     return y.swapaxes(0, 1).reshape(groups, y.shape[1] // groups, y.shape[0] * prod(y.shape[2:]))
-
-
-# Pooling: the sum over a window, and the choice of one of its elements; resampling --------------------------
 
 
 @op("dx = Σ g over the windows that hold an element", x=lambda g, shape, window: window_spread(g, window, shape[2:]))

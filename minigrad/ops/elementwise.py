@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import Device, for_device, holds, of, where_holds, xp
-from ..backend import dtype as dt
+from ..backend import Device, dtype as dt, for_device, holds, of, where_holds, xp
 from ..backend.dtype import Array
 from ..backend.order import in_order, memory_order
 from ..backend.special import complementary_error_function, error_function, inverse_error_function
@@ -641,8 +640,6 @@ def nan_to_num(x: Array, nan: float = 0.0, posinf: float | None = None, neginf: 
     """x with NaN and infinities replaced"""
     return xp(x).nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
 
-
-# Comparison and logic: bools, without gradient --------------------------------------------------------------
 
 eq = expression("eq", "a = b", lambda a, b: a == b)
 ne = expression("ne", "a ≠ b", lambda a, b: a != b)

@@ -9,8 +9,7 @@ import numpy as np
 from ..backend import products, xp
 from ..backend.dtype import Array
 from .op import op
-from .reduction import sum as total
-from .reduction import sum_to
+from .reduction import sum as total, sum_to
 from .shape import broadcast_to, reshape, transpose, unsqueeze
 
 

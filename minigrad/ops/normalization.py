@@ -10,8 +10,7 @@ import numpy as np
 from ..backend.dtype import Array
 from .elementwise import abs, isfinite, isinf, rsqrt, where, wide
 from .op import bare, op
-from .reduction import amax, mean
-from .reduction import sum as sum_over
+from .reduction import amax, mean, sum as sum_over
 from .shape import reshape
 
 

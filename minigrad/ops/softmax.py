@@ -10,8 +10,7 @@ from ..backend import holds, in_order, xp
 from ..backend.dtype import Array
 from .elementwise import exp, expm1, isfinite, where
 from .op import bare, op
-from .reduction import Axes, amax, restored
-from .reduction import sum as sum_over
+from .reduction import Axes, amax, restored, sum as sum_over
 
 
 @op("dx = y (d − Σ d y), d = g − Σ g y", x=lambda g, out, dim: out * _centred(g, out, dim), promote="float")

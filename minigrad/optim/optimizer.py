@@ -18,8 +18,7 @@ from ..autograd.observer import span
 from ..autograd.origin import note_change
 from ..autograd.tape import wrap
 from ..autograd.tracebacks import border_methods, shorten, warn
-from ..backend import dtype as dt
-from ..backend import memory, of, xp
+from ..backend import dtype as dt, memory, of, xp
 from ..backend.dtype import Array
 from ..nn.hooks import register
 from ..nn.module import clear_grad

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.tape import Variable, wrap
-from ..backend import dtype as dt
-from ..backend import for_device, of
+from ..backend import dtype as dt, for_device, of
 from ..backend.device import Device
 from ..backend.dtype import Array, DType
 from ..backend.registry import address

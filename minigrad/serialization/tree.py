@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.tape import wrap
-from ..backend import dtype as dt
-from ..backend import of
+from ..backend import dtype as dt, of
 from ..backend.device import Device
 from ..backend.dtype import Array, DType
 from ..nn.parameter import Parameter

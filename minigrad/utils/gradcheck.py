@@ -16,8 +16,7 @@ from ..autograd.mode import at_end
 from ..autograd.tape import Node, Variable, wrap
 from ..autograd.tracebacks import border_functions, spelled, warn
 from ..autograd.walk import paths
-from ..backend import dtype as dt
-from ..backend import of
+from ..backend import dtype as dt, of
 from ..ops.complex import as_complex, view_as_real
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]

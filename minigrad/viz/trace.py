@@ -28,8 +28,7 @@ from ..ops.softmax import softmax
 from ..profiler.watched import Within, around_calls, untouched
 from ..tensor import Tensor
 from ..utils.checkpoint import is_in_first_run
-from .graph import GraphView
-from .graph import graph as graph_view
+from .graph import GraphView, graph as graph_view
 from .graph.graph_names import Modules
 from .numbers import similar
 

@@ -15,9 +15,7 @@ from typing import Any, Literal, NotRequired, Required, Union, get_args, get_ori
 import numpy as np
 
 from minigrad import Tensor
-from minigrad.serialization.source import is_endless, opened
-from minigrad.serialization.source import reason as reason
-from minigrad.serialization.source import short as short
+from minigrad.serialization.source import is_endless, opened, reason as reason, short as short
 
 MOST_CONTAINERS, MOST_ENTRIES, DEEPEST = 200_000, 50_000_000, 60
 _SCALARS = (bool, int, float, str, type(None))

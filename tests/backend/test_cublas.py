@@ -8,8 +8,7 @@ import pytest
 
 from minigrad.backend import cublas
 from minigrad.backend.dtype import named
-from tests.support import cublas as fake
-from tests.support import strict
+from tests.support import cublas as fake, strict
 from tests.support.cases import cases
 from tests.support.strict_array import wrap
 

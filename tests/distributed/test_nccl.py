@@ -14,8 +14,7 @@ import minigrad
 import minigrad.distributed as dist
 from minigrad.backend import cuda
 from minigrad.distributed.nccl import Nccl
-from tests.support import nccl as fake
-from tests.support import streams, strict
+from tests.support import nccl as fake, streams, strict
 from tests.support.cases import raises
 from tests.support.ranks import until
 from tests.support.strict_array import NAMESPACE, Device, StrictArray

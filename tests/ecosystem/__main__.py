@@ -9,8 +9,7 @@ from pathlib import Path
 
 from benchmarks.machine import describe
 
-from . import __doc__ as usage
-from . import environments, report
+from . import __doc__ as usage, environments, report
 from .table import HERE, Library, libraries
 from .trial import Trial, attempt, install_and_try, wrong
 

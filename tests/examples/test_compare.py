@@ -10,12 +10,10 @@ import pytest
 
 import minigrad as mg
 from examples import variants
-from examples.compare import __main__ as cli
-from examples.compare import measure
+from examples.compare import __main__ as cli, measure
 from examples.compare.sizes import KINDS, sized
 from minigrad_models.text import Pairs, TokenizerPair, WordTokenizer
-from minigrad_models.translation import translation_data as data
-from minigrad_models.translation import translator as run
+from minigrad_models.translation import translation_data as data, translator as run
 from minigrad_models.translation.architectures import build
 from minigrad_models.translation.translation_settings import preset
 

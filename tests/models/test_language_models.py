@@ -8,8 +8,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.nn import functional as F
-from minigrad_models.generation import beam_search as generate
-from minigrad_models.generation import continuation
+from minigrad_models.generation import beam_search as generate, continuation
 from minigrad_models.gpt import gpt2, transformer_xl
 from minigrad_models.music import music_transformer
 

@@ -11,8 +11,7 @@ import pytest
 import minigrad
 from minigrad import nn
 from tests.support.cases import cases, pairwise, programs, raises, rng
-from tests.support.layer_checks import check_first_numbers
-from tests.support.layer_checks import dropout_of_pytorch as dropout_of_pytorch
+from tests.support.layer_checks import check_first_numbers, dropout_of_pytorch as dropout_of_pytorch
 from tests.support.parity import assert_close, assert_same_signature, ours, theirs, torch
 from tests.support.twins import check_twins, compare_gradients, twinned
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from minigrad.compat.ops import decompositions, special
-from minigrad.ops import activation as activations
 from minigrad.ops import (
+    activation as activations,
     attention,
     convolution,
     elementwise,

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 import minigrad
-from tests.support.both import Program, agree, refuse
-from tests.support.both import complexes as C
-from tests.support.both import numbers as R
+from tests.support.both import Program, agree, complexes as C, numbers as R, refuse
 from tests.support.cases import cases
 from tests.support.expressions import evaluate
 

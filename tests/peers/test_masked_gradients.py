@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import minigrad
-from tests.support.both import numbers as R
-from tests.support.both import results, tensor
+from tests.support.both import numbers as R, results, tensor
 from tests.support.cases import cases
 from tests.support.expressions import evaluate, split
 from tests.support.parity import host, torch

@@ -17,8 +17,7 @@ import numpy as np
 
 import minigrad
 import minigrad_models.gpt.gpt_settings
-from minigrad_models.gpt.gpt_run import ARCHITECTURES
-from minigrad_models.gpt.gpt_run import build as build_language_model
+from minigrad_models.gpt.gpt_run import ARCHITECTURES, build as build_language_model
 from minigrad_models.gpt.tokens import Characters
 from minigrad_models.programs.start_training import trainer_of
 from minigrad_models.text import EncodedPairs, Pairs, TokenizerPair, WordTokenizer

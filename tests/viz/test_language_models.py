@@ -12,10 +12,8 @@ import minigrad as mg
 from minigrad import Tensor, nn, viz
 from minigrad_models.architectures.layers import relative_shift
 from minigrad_models.bert import bert
-from minigrad_models.gpt.gpt2 import GPT2
-from minigrad_models.gpt.gpt2 import Config as GPT2Config
-from minigrad_models.gpt.transformer_xl import Config as XLConfig
-from minigrad_models.gpt.transformer_xl import TransformerXL
+from minigrad_models.gpt.gpt2 import GPT2, Config as GPT2Config
+from minigrad_models.gpt.transformer_xl import Config as XLConfig, TransformerXL
 from tests.support.cases import cases
 
 pytestmark = pytest.mark.nightly

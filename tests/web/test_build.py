@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from docs.web import build as builder
-from docs.web import node, packs, pages, scripts, translator
+from docs.web import build as builder, node, packs, pages, scripts, translator
 
 STEPS = {"node": node, "pages": pages, "packs": packs, "scripts": scripts, "translator": translator}
 

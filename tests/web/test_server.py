@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from docs.web import __main__ as command
-from docs.web import server
+from docs.web import __main__ as command, server
 
 FILES = {
     "index.html": "text/html",

@@ -111,9 +111,6 @@ def rms_backward(needs: Needs, saved: Any, g: Array, x: Array, weight: Array | N
     return *backward((*needs[:2], False), saved, g, x, weight, None, eps)[:2], None
 
 
-# Group norm: a row is a channel of a sample, and ``size`` rows are a group -----------------------------------
-
-
 @loop
 def normalise_groups(
     start: int, stop: int, x: Rows, size: int, weight: Flat, bias: Flat, eps: float, out: Rows, stats: Rows

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import constraints as c
-from . import transforms as t
+from . import constraints as c, transforms as t
 
 __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 

@@ -7,9 +7,7 @@ from inspect import signature
 from typing import Any, ClassVar
 
 from ...backend import dtype as dt
-from ...functions.names import cat as _cat
-from ...functions.names import full
-from ...functions.names import stack as _stack
+from ...functions.names import cat as _cat, full, stack as _stack
 from ...tensor import Tensor
 from ..linalg import eigvalsh, vector_norm
 
@@ -100,9 +98,6 @@ _Square = _kind("_Square", lambda v: full(v.shape[:-2], v.shape[-2] == v.shape[-
 _Symmetric = _kind("_Symmetric", lambda v: ((v - v.mT).abs() <= 1e-6 + 1e-5 * v.mT.abs()).all(-1).all(-1), 2)
 _PositiveSemidefinite = _kind("_PositiveSemidefinite", lambda v: _is_symmetric_with(v, lambda e: e >= 0), 2)
 _PositiveDefinite = _kind("_PositiveDefinite", lambda v: _is_symmetric_with(v, lambda e: e > 0), 2)
-
-
-# Of other constraints -----------------------------------------------------------------------------------------
 
 
 class _IndependentConstraint(Constraint):

@@ -8,15 +8,13 @@ from typing import Any, ClassVar, Self
 
 from ...functions.names import full_like, log_softmax, ones_like, where, zeros_like
 from ...tensor import Size, Tensor
-from . import constraints
-from . import transforms as tf
+from . import constraints, transforms as tf
 from .choices import Categorical
 from .constraints import dependent_property
 from .distribution import Distribution, kl_divergence
 from .gamma import Exponential, Gamma
 from .location_scale import EULER, Cauchy, LocationScale, Normal, Uniform
-from .utils import Value, broadcast_all, formula, method, sum_rightmost
-from .utils import size as size_of
+from .utils import Value, broadcast_all, formula, method, size as size_of, sum_rightmost
 
 Transforms = tf.Transform | Sequence[tf.Transform]
 __all__ = ["HalfCauchy", "HalfNormal", "Independent", "InverseGamma", "Kumaraswamy", "LogNormal", "LogisticNormal"]

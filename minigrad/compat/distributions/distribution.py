@@ -14,8 +14,7 @@ from ...autograd.tracebacks import border_methods
 from ...functions.names import empty, exp, rand
 from ...tensor import Size, Tensor
 from .constraints import Constraint, is_dependent
-from .utils import Shape
-from .utils import size as size_of
+from .utils import Shape, size as size_of
 
 Rule = Callable[[Any, Any], Tensor]
 NO_AXES = Size()

@@ -98,6 +98,7 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
 
 
 def except_where(condition: Tensor, instead: float, value: Tensor) -> Tensor:
+    """A number where the condition holds, else the value."""
     return where(condition, full_like(value.detach(), instead), value)
 
 

@@ -13,8 +13,7 @@ from ...functions.creation import eye
 from ...functions.define import function, method, spelled
 from ...functions.pointwise import level
 from ...tensor import Tensor, apply, wrap
-from ..ops import decompositions as ops
-from ..ops import indefinite
+from ..ops import decompositions as ops, indefinite
 from ..ops.decompositions import LinAlgError, on_host
 from . import return_types
 from .equations import check_sides, matrices, or_nan, solve_triangular, square

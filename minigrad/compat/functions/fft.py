@@ -25,6 +25,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class OneAxis(Protocol):
+    """A transform along one axis."""
+
     def __call__(self, input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor: ...
 
 

@@ -219,9 +219,6 @@ def polygamma(input: Tensor, n: int) -> Tensor:
     return special.polygamma(n, input)
 
 
-# A few of many singular values, by random directions -------------------------------------------------------
-
-
 @function
 def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from ...functions.return_types import Result
-from ...functions.return_types import ValuesIndices as ValuesIndices
-from ...functions.return_types import frexp as frexp
-from ...functions.return_types import max as max
-from ...functions.return_types import min as min
-from ...functions.return_types import sort as sort
-from ...functions.return_types import topk as topk
+from ...functions.return_types import (
+    Result,
+    ValuesIndices as ValuesIndices,
+    frexp as frexp,
+    max as max,
+    min as min,
+    sort as sort,
+    topk as topk,
+)
 
 T = TypeVar("T")
 Kind = TypeVar("Kind", bound=type)

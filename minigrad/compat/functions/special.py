@@ -48,8 +48,6 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     return sum((lgamma(input - 0.5 * j) for j in range(1, p)), lgamma(input)) + 0.25 * p * (p - 1) * math.log(math.pi)
 
 
-# Of ``torch.special`` alone --------------------------------------------------------------------------------
-
 _alone = partial(unary, free=False, method=False, in_place=False)
 i0e, i1, i1e = _alone(s.i0e), _alone(s.i1), _alone(s.i1e)
 entr, ndtr, log_ndtr, erfcx = _alone(s.entr), _alone(s.ndtr), _alone(s.log_ndtr), _alone(s.erfcx)
@@ -91,10 +89,9 @@ scaled_modified_bessel_k0, scaled_modified_bessel_k1 = _of_orders(
 )
 
 
-# Polynomials -----------------------------------------------------------------------------------------------
-
-
 class Polynomial(Protocol):
+    """A polynomial of degree n, elementwise."""
+
     def __call__(self, input: Any, n: Any) -> Tensor: ...
 
 

@@ -15,13 +15,13 @@ from ...functions.arguments import Dims, as_tensor_like, axis, ordered, raw, rou
 from ...functions.creation import tensor_on
 from ...functions.define import Function, function, method
 from ...functions.names import amax, amin, complex, gather, isnan, mean, norm, sort, std, sum, tensor, var, where
-from ...ops import cumulative as cumulative_ops
-from ...ops import indexing as i
+from ...ops import cumulative as cumulative_ops, indexing as i
 from ...tensor import Tensor, apply, wrap
 from . import return_types
 
 
 def along_an_axis(function: Function) -> Function:
+    """Define a method that compares elements along an axis."""
     return method(ordered(scalars_as_vectors(function)))
 
 
@@ -274,9 +274,6 @@ def corrcoef(input: Tensor) -> Tensor:
     spread = c.diagonal().sqrt()
     c = c / spread.unsqueeze(1) / spread.unsqueeze(0)
     return complex(c.real.clamp(-1, 1), c.imag.clamp(-1, 1)) if c.is_complex() else c.clamp(-1, 1)
-
-
-# Counts -----------------------------------------------------------------------------------------------------
 
 
 @method

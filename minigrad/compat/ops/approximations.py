@@ -214,8 +214,6 @@ def _temme(a: Array, x: Array, eta: Array, upper: bool) -> Array:
     return 0.5 * complementary_error_function(sign * eta * m.sqrt(a / 2)) + sign * rest
 
 
-# Bessel's and Airy's functions -------------------------------------------------------------------------------
-
 _EULER = 0.57721566490153286061
 _FAR = 25.0  # from where Hankel's expansions have all digits of a float64
 _NODES = 40  # in a quarter of a period, for arguments up to _FAR

@@ -16,10 +16,7 @@ import numpy as np
 from ...backend import holds, xp
 from ...backend.dtype import Array
 from ...backend.registry import of
-from ...ops.complex import IN_PLACE_OF, conj
-from ...ops.complex import complex as as_pair
-from ...ops.complex import imag as imaginary_part
-from ...ops.complex import real as real_part
+from ...ops.complex import IN_PLACE_OF, complex as as_pair, conj, imag as imaginary_part, real as real_part
 from ...ops.indexing import getitem, put_back
 from ...ops.joining import concatenate
 from ...ops.linear import matmul
@@ -82,6 +79,7 @@ def adjoint(x: Array) -> Array:
 
 
 def conjugate(x: Array) -> Array:
+    """The complex conjugate; real numbers as they are."""
     return conj(x) if bare(x).dtype.kind == "c" else x
 
 

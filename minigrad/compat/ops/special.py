@@ -10,8 +10,7 @@ from typing import Any
 from ...backend import special, xp
 from ...backend.dtype import Array
 from ...ops.elementwise import exp, flow, log, sign, times_log, where, xlogy
-from ...ops.op import bare
-from ...ops.op import op as any_op
+from ...ops.op import bare, op as any_op
 from . import approximations
 
 op: Callable[..., Callable[[Callable[..., Any]], Any]] = partial(any_op, promote="float")
@@ -111,9 +110,6 @@ def sinc(x: Array) -> Array:
     return m.where(angle == 0, x.dtype.type(1), m.sin(angle) / m.where(angle == 0, x.dtype.type(1), angle))
 
 
-# The normal distribution, and products with logarithms ------------------------------------------------------
-
-
 @op("dx = g (2 x y − 2/√π)", x=lambda g, x, out: g * _erfcx_slope(x, out))
 def erfcx(x: Array) -> Array:
     """exp(x²) erfc(x)"""
@@ -172,9 +168,6 @@ def xlog1py(a: Array, b: Array) -> Array:
 def entr(x: Array) -> Array:
     """-x ln x, 0 at 0 and -inf below"""
     return xp(x).where(x < 0, x.dtype.type(-math.inf), 0 - times_log(x, xp(x).maximum(x, 0), "log"))
-
-
-# Without a gradient, or without one of an input, as in PyTorch -------------------------------------------
 
 
 def _no_rule(name: str, input: str) -> Any:

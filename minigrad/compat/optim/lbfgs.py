@@ -21,6 +21,8 @@ FLATTER = 0.9  # the slope is to be at most this part of the first one
 
 
 class Point(NamedTuple):
+    """A point on the line."""
+
     t: float  # how far along the direction
     f: float  # the loss there
     gradient: Array

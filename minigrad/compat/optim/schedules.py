@@ -89,6 +89,7 @@ class CyclicLR(GroupScheduler):
 
 
 def check_strategy(strategy: str) -> None:
+    """Raise ValueError for another strategy."""
     if strategy not in ("cos", "linear"):
         raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {strategy}")
 

@@ -135,8 +135,6 @@ nuttall = _of_cosines(
     "nuttall", "Four cosines whose side lobes are lowest (Nuttall 1981),", 0.3635819, 0.4891775, 0.1365995, 0.0106411
 )
 
-# Of ``torch`` itself, where ``periodic`` is what ``sym=False`` is above -------------------------------------------
-
 
 def _periodic(window: Callable[..., Tensor], length: int, periodic: bool, dtype: Maybe, **options: Any) -> Array:
     """The heights of a window, in any dtype of floats."""

@@ -15,10 +15,8 @@ from ...functions import pointwise
 from ...functions.arguments import axis, rounded_once
 from ...functions.define import in_place, spelled
 from ...functions.random import rand
-from ...ops import activation as a
-from ...ops import elementwise as e
-from ...ops.activation import dropout as op
-from ...ops.activation import relu_dropout as relu_op
+from ...ops import activation as a, elementwise as e
+from ...ops.activation import dropout as op, relu_dropout as relu_op
 from ...ops.op import Op
 from ...tensor import Tensor, apply, wrap
 from ._checks import applied, probability, same_dtype

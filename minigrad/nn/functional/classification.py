@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...autograd.graph import as_one
-from ...backend import check_indices, xp
-from ...backend import dtype as dt
+from ...backend import check_indices, dtype as dt, xp
 from ...backend.dtype import kind_of
 from ...functions.arguments import rounded_once
 from ...ops import loss as ops

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from ...autograd import no_grad
 from ...autograd.graph import as_one
 from ...autograd.tracebacks import warn
-from ...backend import dtype as dt
-from ...backend import of
+from ...backend import dtype as dt, of
 from ...functions import pointwise
 from ...functions.arguments import rounded_once
 from ...ops import loss as ops

@@ -199,9 +199,6 @@ def _attributes(function: Any) -> dict[str, Any] | None:
     return None if plain else dict(vars(function))
 
 
-# By a formula: in steps, along a curve down to a floor, by a function of the program's -------------------------
-
-
 class StepLR(FactorScheduler):
     """lr₀ · gamma^⌊e / step_size⌋."""
 

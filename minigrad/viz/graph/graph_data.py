@@ -12,8 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...backend import dtype as dt
-from ...backend import of, xp
+from ...backend import dtype as dt, of, xp
 from ...backend.dtype import Array
 from ..numbers import cell_means, coded, statistics
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from ...autograd.origin import Faint, is_changed, there
 from ...autograd.tape import Node, Variable, apply, wrap
-from ...backend import ARRAY_TYPES, of
-from ...backend import dtype as dt
+from ...backend import ARRAY_TYPES, dtype as dt, of
 from ...backend.dtype import Array
 from ...ops.op import Op
 

@@ -13,8 +13,7 @@ from ..programs.options import add_number, positive, whole
 from ..text.subwords import MOST
 from . import questions, search
 from .bert_data import lines
-from .pretraining import Options as Pretraining
-from .pretraining import pretrain
+from .pretraining import Options as Pretraining, pretrain
 from .tasks import TASKS, AnyTask, Recipe
 from .train_bert import SCRATCH, SHORTEST, Options, Size, finetune, load, shown
 

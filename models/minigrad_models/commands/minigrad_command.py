@@ -7,8 +7,7 @@ import platform
 import sys
 from contextlib import suppress
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version as version_of
+from importlib.metadata import PackageNotFoundError, version as version_of
 from pathlib import Path
 from typing import Any
 

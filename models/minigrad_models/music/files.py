@@ -21,8 +21,7 @@ from minigrad.utils.bar import bar
 from ..programs.options import search_of
 from ..programs.validation import Ids, pieces
 from ..viz import piano_roll
-from . import music_data as data
-from . import music_run as run
+from . import music_data as data, music_run as run
 from .chorales import ROWS
 from .languages import STEPS, TEMPO, Language, Written, decode, encode, name, shifts
 from .midi import TEMPOS, Song, check_tempo, write_midi

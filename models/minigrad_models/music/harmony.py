@@ -28,8 +28,7 @@ from minigrad.utils.bar import bar
 from ..generation.beam_search import Decoder
 from ..generation.generate import strides
 from ..programs.validation import Ids
-from . import files
-from . import music_run as run
+from . import files, music_run as run
 from .chorales import ROWS, VOICES, grid_of, spans
 from .languages import SILENCE, Chorales, Written
 from .midi import PITCHES, Note, Song

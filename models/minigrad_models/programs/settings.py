@@ -17,8 +17,7 @@ from typing import Any, ClassVar, Self, get_args, get_type_hints
 from minigrad import nn, optim
 
 from ..schema import content, reason, short
-from ..training import Settings as LoopSettings
-from ..training import schedules
+from ..training import Settings as LoopSettings, schedules
 
 MANY = 1e9
 ALMOST_ONE = 0.999999

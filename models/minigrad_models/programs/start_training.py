@@ -15,8 +15,7 @@ from typing import Any
 import minigrad as mg
 from minigrad import distributed, nn
 from minigrad.backend.extras import how_to_install
-from minigrad.distributed.group import GRACE, is_of_first
-from minigrad.distributed.group import report as report_error
+from minigrad.distributed.group import GRACE, is_of_first, report as report_error
 from minigrad.distributed.launch import command, find_place, start
 from minigrad.optim.lr_scheduler import LambdaLR
 from minigrad.utils.bar import say

@@ -18,8 +18,7 @@ from minigrad.nn import functional as F
 from ..architectures.layers import DecoderLayer, MultiHeadAttention, TransformerLayer
 from ..generation.continuation import CachedAttention, CachedFeedForward, CachedLinear, CachedResidual, attend
 from ..text.tokenizer import PAD
-from .encoder_decoder import Configuration, TranslationModel
-from .encoder_decoder import pad as pad
+from .encoder_decoder import Configuration, TranslationModel, pad as pad
 
 POSITION_ENCODINGS = ("sinusoidal", "rotary")
 

@@ -13,10 +13,15 @@ import numpy as np
 import minigrad as mg
 from minigrad.autograd.mode import at_end
 
-from ..generation.beam_search import Hypothesis as TokenHypothesis
-from ..generation.beam_search import beam_search, greedy, minimum_bayes_risk, power, sample
-from ..programs.folder import Description, Program
-from ..programs.folder import write_model as write_model
+from ..generation.beam_search import (
+    Hypothesis as TokenHypothesis,
+    beam_search,
+    greedy,
+    minimum_bayes_risk,
+    power,
+    sample,
+)
+from ..programs.folder import Description, Program, write_model as write_model
 from ..text import Pairs, TokenizerPair, tokenizer_pair_from_dict
 from ..text.tokenizer import BOS, EOS, UNKNOWN
 from .architectures import restored

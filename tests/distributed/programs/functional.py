@@ -6,8 +6,7 @@ import minigrad
 import minigrad.distributed as dist
 from minigrad import Tensor
 from minigrad.autograd import grad
-from minigrad.distributed import ProcessGroup, ReduceOp
-from minigrad.distributed import functional as F
+from minigrad.distributed import ProcessGroup, ReduceOp, functional as F
 from tests.distributed.programs.collectives import numbers
 from tests.support.ranks import raised
 

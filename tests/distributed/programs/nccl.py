@@ -9,8 +9,7 @@ import minigrad
 import minigrad.distributed as dist
 from minigrad import Tensor
 from minigrad.distributed import ProcessGroup, ReduceOp, mpi, nccl
-from tests.distributed.programs.collectives import done
-from tests.distributed.programs.collectives import numbers as drawn
+from tests.distributed.programs.collectives import done, numbers as drawn
 from tests.support import strict
 from tests.support.ranks import at_least, raised
 

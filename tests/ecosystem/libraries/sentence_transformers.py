@@ -7,8 +7,14 @@ from pathlib import Path
 
 import torch
 from datasets import Dataset
-from sentence_transformers import CrossEncoder, SentenceTransformer, SentenceTransformerTrainer, losses, util
-from sentence_transformers import SentenceTransformerTrainingArguments as Arguments
+from sentence_transformers import (
+    CrossEncoder,
+    SentenceTransformer,
+    SentenceTransformerTrainer,
+    SentenceTransformerTrainingArguments as Arguments,
+    losses,
+    util,
+)
 from sentence_transformers.models import Pooling, Transformer
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from examples.autoencoder import __main__ as cli
-from examples.autoencoder import codes, denoising, learning, sentences
+from examples.autoencoder import __main__ as cli, codes, denoising, learning, sentences
 from examples.autoencoder.baselines import agreement, least_squares, principal, squared_error
 from examples.autoencoder.learning import PictureBatches
 from examples.autoencoder.sentences import ATTENTION, ONE, Copied, SentenceBatches

@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from examples.digits import __main__ as cli  # noqa: F401  (``refused`` calls it)
-from examples.digits import checks, insight
-from examples.digits import digits_data as data
+from examples.digits import (
+    __main__ as cli,  # noqa: F401  (``refused`` calls it)
+    checks,
+    digits_data as data,
+    insight,
+)
 from examples.digits.lesson import lesson
 from examples.digits.results import Results
 from examples.digits.train_digits import ARCHITECTURES

@@ -5,8 +5,7 @@ import math
 import numpy as np
 
 import minigrad as mg
-from examples.digits import digits_data as data
-from examples.digits import train_digits as training
+from examples.digits import digits_data as data, train_digits as training
 from examples.digits.digits_data import Digits, split
 from examples.digits.shifts import all_ways, shifted
 from examples.digits.train_digits import ARCHITECTURES, Batches, accuracy, read, train

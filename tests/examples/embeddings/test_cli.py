@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from examples.embeddings import __main__ as cli
-from examples.embeddings import lesson, text
+from examples.embeddings import __main__ as cli, lesson, text
 from examples.embeddings.vectors import Vectors
 from tests.support.browser import texts
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from examples.gradients import __main__ as cli
-from examples.gradients import cliff, networks
+from examples.gradients import __main__ as cli, cliff, networks
 from examples.gradients.distance import jacobian_norms, slope
 from examples.gradients.lesson import lesson
 from examples.gradients.measure import Measurements, measure

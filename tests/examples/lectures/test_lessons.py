@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from examples.lectures import __main__ as cli
-from examples.lectures import layer_norm, they
+from examples.lectures import __main__ as cli, layer_norm, they
 from examples.lesson.blocks import (
     Chart,
     Checked,

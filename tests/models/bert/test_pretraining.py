@@ -8,8 +8,7 @@ import pytest
 from minigrad_models.bert.bert import IGNORED, BertForMaskedLM, BertForPreTraining
 from minigrad_models.bert.pretraining import CLS, MASK, SEP, Examples, Options, Place, Sentences, pretrain, split
 from minigrad_models.bert.tasks import TASKS, Recipe
-from minigrad_models.bert.train_bert import Options as FineTuning
-from minigrad_models.bert.train_bert import Size, finetune, load
+from minigrad_models.bert.train_bert import Options as FineTuning, Size, finetune, load
 from minigrad_models.training import read_log
 
 SMALL = Size(layers=1, width=32, heads=2, vocabulary=120, dropout=0.0)

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minigrad_models.bert import bert_data as data
-from minigrad_models.bert import questions, tasks
+from minigrad_models.bert import bert_data as data, questions, tasks
 from minigrad_models.bert.bert_data import Feature, Labelled, Question, Tagged
 from minigrad_models.bert.tasks import TASKS
 from minigrad_models.text.pretrained import train_word_pieces

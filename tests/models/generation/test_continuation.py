@@ -3,8 +3,7 @@
 import pytest
 
 import minigrad as mg
-from minigrad_models.generation import beam_search as generate
-from minigrad_models.generation import continuation
+from minigrad_models.generation import beam_search as generate, continuation
 from minigrad_models.generation.continuation import Cached, Plain
 from minigrad_models.gpt.gpt2 import GPT2, Config
 

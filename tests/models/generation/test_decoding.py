@@ -6,8 +6,7 @@ import random
 import pytest
 
 import minigrad as mg
-from minigrad_models.generation import beam_search as generate
-from minigrad_models.generation import continuation
+from minigrad_models.generation import beam_search as generate, continuation
 from minigrad_models.text.tokenizer import BOS, EOS
 from minigrad_models.translation.encoder_decoder import Plain
 from minigrad_models.translation.transformer import Config, Transformer, pad

@@ -7,8 +7,7 @@ import pytest
 import minigrad as mg
 from minigrad_models.generation import beam_search as generate
 from minigrad_models.gpt.gpt2 import GPT2, Config
-from minigrad_models.gpt.transformer_xl import Config as XLConfig
-from minigrad_models.gpt.transformer_xl import TransformerXL
+from minigrad_models.gpt.transformer_xl import Config as XLConfig, TransformerXL
 
 CONTEXT = 16
 TEXTS = ["abc 😀 é", "x", "漢字 ab"]

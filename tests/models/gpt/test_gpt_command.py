@@ -17,8 +17,7 @@ import pytest
 import minigrad as mg
 from minigrad.nn import functional as F
 from minigrad_models.generation import beam_search as generate
-from minigrad_models.gpt import gpt_command as cli
-from minigrad_models.gpt import gpt_run as run
+from minigrad_models.gpt import gpt_command as cli, gpt_run as run
 from minigrad_models.gpt.gpt2 import GPT2
 from minigrad_models.gpt.gpt_run import ARCHITECTURES, build, evaluate
 from minigrad_models.gpt.gpt_settings import MODELS, ModelSettings, Settings

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad_models.music import music_command as cli
-from minigrad_models.music import music_run as run
+from minigrad_models.music import music_command as cli, music_run as run
 from minigrad_models.music.languages import decode
 from minigrad_models.music.midi import read_midi, write_midi
 from minigrad_models.music.music_data import read

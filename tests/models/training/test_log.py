@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from minigrad_models.training import checkpoints as module
-from minigrad_models.training import read_log
+from minigrad_models.training import checkpoints as module, read_log
 from minigrad_models.training.checkpoints import Log
 from tests.support.cases import raises
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from minigrad_models.translation.serve.server import Server
-from tests.support.browser import browser as browser
-from tests.support.browser import texts
+from tests.support.browser import browser as browser, texts
 from tests.support.translator import Reversing, served
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser")

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from minigrad_models.commands.minigrad_command import parser
-from minigrad_models.translation import translation_command as cli
-from minigrad_models.translation import translation_settings as settings
+from minigrad_models.translation import translation_command as cli, translation_settings as settings
 from minigrad_models.translation.own_pairs import suited
 from minigrad_models.translation.translation_settings import FIELDS, FREE, PRESETS, Settings
 from tests.support.cases import raises

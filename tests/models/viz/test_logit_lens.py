@@ -13,11 +13,9 @@ import pytest
 
 import minigrad as mg
 from minigrad import nn
-from minigrad_models.bert.bert import BertForMaskedLM
-from minigrad_models.bert.bert import Config as BertConfig
+from minigrad_models.bert.bert import BertForMaskedLM, Config as BertConfig
 from minigrad_models.gpt.gpt2 import GPT2, Config
-from minigrad_models.gpt.transformer_xl import Config as XLConfig
-from minigrad_models.gpt.transformer_xl import TransformerXL
+from minigrad_models.gpt.transformer_xl import Config as XLConfig, TransformerXL
 from minigrad_models.viz.logit_lens import LogitLens, Numbers, logit_lens
 from tests.support.browser import texts, wait_for
 from tests.support.cases import raises

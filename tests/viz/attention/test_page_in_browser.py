@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.viz.attention import AttentionView, Candidate, attention
-from minigrad.viz.attention import attention_view as pages
+from minigrad.viz.attention import AttentionView, Candidate, attention, attention_view as pages
 from minigrad_models.translation.transformer import Config, Transformer
 from tests.support.browser import texts
 

@@ -10,8 +10,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import Tensor, nn
-from minigrad.nn import functional as F
-from minigrad.nn import hooks
+from minigrad.nn import functional as F, hooks
 from minigrad.ops.op import watch
 from minigrad.viz.attention import AttentionView, Layer, attention
 from minigrad_models.text import TokenizerPair, WordTokenizer

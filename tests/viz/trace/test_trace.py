@@ -13,8 +13,7 @@ from minigrad.autograd import gradcheck
 from minigrad.nn import functional as F
 from minigrad.utils._pytree import tree_leaves
 from minigrad.utils.checkpoint import checkpoint
-from minigrad_models.bert.bert import Bert
-from minigrad_models.bert.bert import Config as BertConfig
+from minigrad_models.bert.bert import Bert, Config as BertConfig
 from minigrad_models.gpt.gpt2 import GPT2, Config
 from tests.support.cases import raises
 from tests.support.engine import changed, parts
