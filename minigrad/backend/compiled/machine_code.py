@@ -1,8 +1,8 @@
-"""The machine code of compiled loops on disk: found there, or compiled once for a machine. The files, one for each file
-of kernels, lie in the user's cache, or in ``$MINIGRAD_CACHE``. A file's name has a hash of all that its machine code
-depends on: the sources, Numba's and llvmlite's versions, the processor and what it can do. Several processes may want
-them at once: one makes them, the others wait for its lock. A file that is not what it was, as its own hash says, is
-made anew. Where nothing can be written, the code is made for this process alone."""
+"""The cache of machine code on disk, in the user's cache folder or in ``$MINIGRAD_CACHE``: one file for each file of
+kernels, compiled once for each machine. A file's name contains a hash of everything that its machine code depends on:
+the sources, the versions of Numba and llvmlite, and the processor with its features. If several processes need a file,
+one compiles it, and the others wait for its lock. A file whose own hash does not match is compiled again. If the folder
+cannot be written to, each process compiles for itself."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """The compiled loops in memory: loaded from the cache (``machine_code.py``) when they are first needed.
-``MINIGRAD_FAST=0`` in the environment leaves the compiled loops alone, as if Numba were not installed."""
+With ``MINIGRAD_FAST=0`` in the environment, the compiled loops are not used, as if Numba were not installed."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def library(unit: str = CREW) -> Library | None:
 
 
 def prepare() -> None:
-    """Load the loops, or have them made, in a thread of its own. Who asks for them meanwhile waits."""
+    """Load or compile the loops in a background thread. A caller that needs them meanwhile waits."""
     if CREW not in _asked and is_wanted():
         threading.Thread(target=library, name="minigrad kernels", daemon=True).start()
 

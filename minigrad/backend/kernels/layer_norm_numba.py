@@ -156,8 +156,8 @@ def group_forward(
     rows, size, out = _rows(x), x.shape[1] // groups, np.empty(x.shape, FLOAT32)
     count = len(rows) // size
     stats = np.empty((2, count), FLOAT32)
-    given = (rows, size, laid(weight), laid(bias), eps, _rows(out), stats)
-    normalise_groups(count, grain(count, 8 * size * rows.shape[1]), *given)
+    arguments = (rows, size, laid(weight), laid(bias), eps, _rows(out), stats)
+    normalise_groups(count, grain(count, 8 * size * rows.shape[1]), *arguments)
     return out, stats
 
 
@@ -207,8 +207,8 @@ def group_backward(
     rows, count = _rows(x), stats.shape[1]
     out = np.empty(x.shape, FLOAT32) if needs[0] else None
     sums = np.empty((2, *x.shape[:2]), FLOAT32)
-    given = (rows, len(rows) // count, laid(weight), stats, None if out is None else _rows(out))
-    group_slope(count, grain(count, 12 * x.size // count), _rows(g), *given, sums.reshape(2, len(rows)))
+    arguments = (rows, len(rows) // count, laid(weight), stats, None if out is None else _rows(out))
+    group_slope(count, grain(count, 12 * x.size // count), _rows(g), *arguments, sums.reshape(2, len(rows)))
     return wanted(needs, out, *sums.sum(axis=1))
 
 

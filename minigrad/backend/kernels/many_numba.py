@@ -124,7 +124,7 @@ def adam_all(many: Many, rates: Sequence[tuple[float, float]], *numbers: float) 
 
 @loop
 def sgd(start: int, stop: int, parts: Indices, table: Indices, columns: int, numbers: Flat) -> None:
-    """b = momentum · b + rest · x, where x is the gradient; θ -= lr · b, or lr (x + momentum · b), or lr · x alone."""
+    """b = momentum · b + rest · x, where x is the gradient; θ -= lr · b, lr (x + momentum · b) or lr · x."""
     a, c, mu, r, rate = numbers[0], numbers[1], numbers[2], numbers[3], numbers[5]
     decays, looks_ahead = c != F(0.0), numbers[4] != F(0.0)
     for k in range(start, stop):
