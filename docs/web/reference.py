@@ -33,7 +33,7 @@ BELOW = {
     "minigrad.backend": ("extras",),
     "minigrad.compat": ("amp", "backends", "hub", "library", "overrides", "profiler", "testing", "types"),
     "minigrad.distributions": ("constraints", "constraint_registry", "transforms", "utils"),
-    "minigrad_models.architectures": ("autoencoder", "classifiers", "layers", "pretrained", "skip_gram"),
+    "minigrad_models.architectures": ("layers", "pretrained"),
     "minigrad_models.bert": ("bert",),
     "minigrad_models.generation": ("beam_search", "continuation", "generate"),
     "minigrad_models.gpt": ("gpt2", "transformer_xl"),

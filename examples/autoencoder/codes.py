@@ -8,15 +8,15 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import nn
-from minigrad_models.architectures.autoencoder import Autoencoder, Config
 
 from ..digits.digits_data import SIDE, Digits, split
 from ..lesson import markdown
 from ..lesson.blocks import Array, Block, Dense, Picture, Pictures, Plane, Section
 from .baselines import Principal, agreement, principal, squared_error
 from .learning import PictureBatches, picture_loss, train
+from .network import Autoencoder
 
-CONFIG = Config(SIDE * SIDE, (128, 64, 32), 2)
+SIZES = (SIDE * SIDE, 128, 64, 32, 2)  # from the pixels to the code
 RATE = 3e-3
 SHOWN = (0, 2, 4, 6, 8)  # of each of these the first held-out digit is shown
 
@@ -51,10 +51,10 @@ def trained(updates: int, seed: int) -> Codes:
     """Train the autoencoder. Raises as ``learning.train``."""
     known, unseen = split(seed)
     mg.manual_seed(seed)
-    model = Autoencoder(CONFIG)
+    model = Autoencoder(*SIZES)
     batches = PictureBatches(mg.tensor(flat(known)), seed)
     train(model, batches, picture_loss, updates, RATE, seed, "digits through two numbers")
-    return Codes(model, principal(flat(known), CONFIG.code), known, unseen)
+    return Codes(model, principal(flat(known), SIZES[-1]), known, unseen)
 
 
 def sections(computed: Codes) -> list[Section]:
@@ -71,7 +71,7 @@ def sections(computed: Codes) -> list[Section]:
     title = "Held-out digits at their codes"
     return markdown.sections(
         globals(),
-        widths=" → ".join(map(str, (CONFIG.pixels, *CONFIG.widths, CONFIG.code))),
+        widths=" → ".join(map(str, SIZES)),
         known=len(known.labels),
         unseen=len(unseen.labels),
         errors=errors,

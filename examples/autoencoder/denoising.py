@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 import minigrad as mg
-from minigrad_models.architectures.autoencoder import Autoencoder, Config, mask
 
 from ..digits.digits_data import SIDE, Digits, split
 from ..lesson import markdown
@@ -16,15 +15,16 @@ from ..lesson.blocks import Array, Block, Chart, Choice, Number, Pictures, Secti
 from .baselines import least_squares, principal, squared_error
 from .codes import SHOWN, flat, picture, some
 from .learning import PictureBatches, picture_loss, train
+from .network import Autoencoder, mask
 
-CONFIG = Config(SIDE * SIDE, (256,), 32)
+SIZES = (SIDE * SIDE, 256, 32)  # from the pixels to the code
 RATE = 2e-3
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # of the pixels, that are erased
 MOST = SHARES[-1]
 FIRST = 0.4  # that is shown
 COPIES = 40  # of each digit, with noise, that the linear map is fitted to
 NETWORK, NOTHING, LINEAR = "the network", "nothing done", "linear map"
-EQUAL, FEW = f"{CONFIG.code} components", "2 components"
+EQUAL, FEW = f"{SIZES[-1]} components", "2 components"
 Method = Callable[[Array], Array]  # noisy pictures (N, P) -> cleaned ones
 
 
@@ -44,7 +44,7 @@ def trained(updates: int, seed: int) -> Denoised:
     """Train the network, fit the baselines, and clean the held-out digits. Raises as ``learning.train``."""
     known, unseen = split(seed)
     mg.manual_seed(seed)
-    model, clean = Autoencoder(CONFIG), flat(known)
+    model, clean = Autoencoder(*SIZES), flat(known)
     batches = PictureBatches(mg.tensor(clean), seed, MOST)
     train(model, batches, picture_loss, updates, RATE, seed, "digits with noise")
     generator = mg.Generator().manual_seed(seed)
@@ -67,7 +67,7 @@ def _baselines(clean: Array, generator: mg.Generator) -> dict[str, Method]:
     copies = mg.tensor(np.concatenate([clean] * COPIES))
     shares = MOST * mg.rand(len(copies), 1, generator=generator)
     linear = least_squares(mask(copies, shares, generator).numpy(), copies.numpy())
-    return {LINEAR: linear, EQUAL: principal(clean, CONFIG.code).back, FEW: principal(clean, 2).back}
+    return {LINEAR: linear, EQUAL: principal(clean, SIZES[-1]).back, FEW: principal(clean, 2).back}
 
 
 def sections(computed: Denoised) -> list[Section]:

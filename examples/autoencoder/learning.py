@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import minigrad as mg
 from minigrad import Tensor, nn
 from minigrad.optim.lr_scheduler import LambdaLR
-from minigrad_models.architectures.autoencoder import mask
 from minigrad_models.training import Batches, Settings, ShuffledOrder, Trainer, schedules
 from minigrad_models.training.update import Loss
+
+from .network import mask
 
 WARM_UP = 50  # updates in which the learning rate rises, at most a tenth of all
 BATCH = 64  # pictures

@@ -9,10 +9,10 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor, nn
-from minigrad_models.architectures.classifiers import FullyConnected, PatchTransformer, Recurrent
 
 from ..lesson.blocks import Checked
 from ..lesson.markdown import Fields
+from .classifiers import FullyConnected, PatchTransformer, Recurrent
 from .digits_data import SIDE, Array
 from .insight import feature_maps
 from .results import Results

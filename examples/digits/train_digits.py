@@ -13,12 +13,12 @@ import minigrad as mg
 from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 from minigrad.optim.lr_scheduler import LambdaLR
-from minigrad_models.architectures.classifiers import Convolutional, FullyConnected, PatchTransformer, Recurrent
 from minigrad_models.training import ShuffledOrder, cosine
 from minigrad_models.training.batches import Stream
 from minigrad_models.training.progress import Progress
 from minigrad_models.training.update import update
 
+from .classifiers import Convolutional, FullyConnected, PatchTransformer, Recurrent
 from .digits_data import Array, Digits
 from .shifts import all_ways, shifted
 

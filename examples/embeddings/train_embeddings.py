@@ -16,9 +16,9 @@ import minigrad as mg
 from minigrad import Tensor
 from minigrad.optim import Adam
 from minigrad.optim.lr_scheduler import LambdaLR
-from minigrad_models.architectures.skip_gram import Config, Noise, SkipGram, keep_probability, noise_distribution, pairs
 from minigrad_models.training import Settings as RunSettings, Trainer, linear, read_log
 
+from .skip_gram import Noise, SkipGram, keep_probability, noise_distribution, pairs
 from .text import BREAK, Corpus
 from .vectors import Vectors
 
@@ -132,7 +132,7 @@ def train(corpus: Corpus, settings: Settings, folder: Path | None = None, progre
     the run was interrupted. OSError, RuntimeError: the folder cannot be used. ValueError: it has a run of other
     settings or of another text."""
     mg.manual_seed(settings.seed)
-    model = SkipGram(Config(len(corpus.words), settings.width, settings.negatives))
+    model = SkipGram(len(corpus.words), settings.width, settings.negatives)
     optimizer = Adam(model.parameters(), lr=settings.rate)
     pieces = Pieces(corpus, settings)
     steps = settings.epochs * len(pieces)

@@ -7,6 +7,7 @@ back quotes. What a person may have written, such as the tokens of a sentence, i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, SupportsFloat
 
@@ -391,7 +392,9 @@ class Lesson(View):
         return f"<{self.title}: a worked example of {len(self.sections)} parts; .show() or .save('x.html')>"
 
     def _drawn(self) -> str:
-        return "" if self.picture is None else self.picture.svg()
+        with suppress(ImportError):  # of the library that draws charts
+            return "" if self.picture is None else self.picture.svg()
+        return ""
 
 
 def two_dimensions(values: Tensor | Array, name: str) -> Array:

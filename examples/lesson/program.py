@@ -56,5 +56,8 @@ def show(lesson: Lesson, folder: Path | None) -> int:
     if folder is not None:
         print(f"wrote {lesson.save(folder / f'{lesson.name}.html')}", file=sys.stderr)
         if lesson.picture is not None:
-            print(f"wrote {written(folder / f'{lesson.name}.svg', lesson.picture.svg())}", file=sys.stderr)
+            try:
+                print(f"wrote {written(folder / f'{lesson.name}.svg', lesson.picture.svg())}", file=sys.stderr)
+            except ImportError as error:
+                print(f"note: there is no picture beside the page: {error}", file=sys.stderr)
     return 0 if all(check.holds for check in lesson.checks()) else 1

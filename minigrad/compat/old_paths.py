@@ -16,9 +16,8 @@ _MODULES = """
 models | translation.transformer translation.seq2seq translation.conv_seq2seq r_drop=translation.encoder_decoder
     decoding=translation.transformer cache=generation.continuation causal=generation.continuation
     generation.continuation generation=generation.generate
-    architectures.autoencoder architectures.classifiers architectures.layers architectures.pretrained
-    relative=architectures.layers architectures.skip_gram translation=translation.encoder_decoder
-    music.music_transformer gpt.gpt2 gpt.transformer_xl bert.bert
+    architectures.layers architectures.pretrained relative=architectures.layers
+    translation=translation.encoder_decoder music.music_transformer gpt.gpt2 gpt.transformer_xl bert.bert
 text | generate=generation.beam_search risk=generation.beam_search segments=text.batching
     word_pieces=text.pretrained encoded=text.pair
 translate | inference=translation.translate_and_evaluate settings=translation.translation_settings

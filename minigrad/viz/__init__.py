@@ -11,8 +11,8 @@
     viz.trace(model, x)                   every intermediate value by its name: to read, replace and patch
 
 Each returns an object that shows itself in a notebook, or prints itself (``explain``); the others have ``show`` and
-``save``. Pages (.html) and vector pictures (.svg) need minigrad alone; PNG and PDF need the extra ``viz``, and pictures
-of graphs Graphviz.
+``save``. Pages (.html) and vector pictures (.svg) need minigrad alone; PNG, PDF and charts need the extra ``viz``, and
+pictures of graphs Graphviz.
 
 ``playback`` and ``explain`` show the backward pass of what ``graph`` records; ``linked`` has ``attention`` and graph
 side by side; ``trace`` gives values in place of a picture, and a graph of what was changed. All are made of ``page``

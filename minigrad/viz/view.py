@@ -1,5 +1,5 @@
 """What everything that ``viz`` draws can do: show itself, in a notebook or a browser, and save itself.
-vl-convert-python, which the extra ``viz`` brings, makes PNG and PDF of SVG."""
+vl-convert-python, which the extra ``viz`` brings, makes PNG and PDF of SVG, and draws charts."""
 
 from __future__ import annotations
 
@@ -141,6 +141,6 @@ def converter() -> Any:
         import vl_convert
     except ImportError as error:
         raise ImportError(
-            f"PNG and PDF need vl-convert-python; SVG and HTML do not: {how_to_install('vl-convert-python')}"
+            f"PNG, PDF and charts need vl-convert-python; pages (.html) do not: {how_to_install('vl-convert-python')}"
         ) from error
     return vl_convert

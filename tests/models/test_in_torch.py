@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad_models.architectures import autoencoder, classifiers
+from examples.autoencoder import network
+from examples.digits import classifiers
 from minigrad_models.gpt import gpt2, transformer_xl
 from minigrad_models.music import music_transformer as music
 from minigrad_models.text.tokenizer import BOS, EOS, PAD
 from minigrad_models.translation import conv_seq2seq, seq2seq, transformer
-from tests.models.architectures.test_classifiers import SMALL
+from tests.examples.digits.test_classifiers import SMALL
 from tests.models.gpt.test_transformer_xl import KINDS as XL_KINDS
 from tests.models.music.test_music_transformer import KINDS
 from tests.support.in_torch import in_torch
@@ -27,7 +28,7 @@ PAIR = {"vocabulary": 11, "source_vocabulary": 12, "positions": 8, "dropout": 0.
 MODELS: dict[str, tuple[Any, str, dict[str, Any], tuple[Any, ...]]] = {
     "transformer": (transformer, "Transformer", PAIR | SIZES, (SOURCE, TARGET)),
     "convolution": (conv_seq2seq, "ConvSeq2Seq", PAIR | {"d_model": 6, "hidden": 5, "layers": 2}, (SOURCE, TARGET)),
-    "autoencoder": (autoencoder, "Autoencoder", {"pixels": 6, "widths": (5, 4), "code": 2}, (PICTURES,)),
+    "autoencoder": (network, "Autoencoder", {"sizes": (6, 5, 4, 2)}, (PICTURES,)),
 }
 for _cell in seq2seq.CELLS:
     for _attention in seq2seq.ATTENTIONS:
@@ -57,7 +58,10 @@ def test_the_same_numbers_and_gradients(name: str) -> None:
     mg.manual_seed(0)
     for there in (module, twins):
         build = getattr(there, kind)
-        models.append(build(**sizes) if module is classifiers else build(there.Config(**sizes)))
+        if module is network:
+            models.append(build(*sizes["sizes"]))
+        else:
+            models.append(build(**sizes) if module is classifiers else build(there.Config(**sizes)))
     ours, theirs = (model.double() for model in models)
     for parameter in ours.parameters():
         parameter.data += 0.3 * mg.randn_like(parameter)  # no norm or bias that could be forgotten

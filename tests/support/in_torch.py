@@ -12,14 +12,16 @@ import pytest
 THEIRS = {"minigrad": "torch", "minigrad.nn": "torch.nn", "minigrad.nn.utils.rnn": "torch.nn.utils.rnn"}
 PACKAGE = "models_in_torch"
 FILES = {  # of models, and of what they share
-    name: f"minigrad_models.{folder}.{name}"
+    name: f"{folder}.{name}"
     for folder, names in {
-        "architectures": "autoencoder classifiers layers pretrained skip_gram",
-        "generation": "continuation generate",
-        "translation": "transformer seq2seq conv_seq2seq encoder_decoder",
-        "gpt": "gpt2 transformer_xl",
-        "bert": "bert",
-        "music": "music_transformer",
+        "examples.autoencoder": "network",
+        "examples.digits": "classifiers",
+        "minigrad_models.architectures": "layers pretrained",
+        "minigrad_models.generation": "continuation generate",
+        "minigrad_models.translation": "transformer seq2seq conv_seq2seq encoder_decoder",
+        "minigrad_models.gpt": "gpt2 transformer_xl",
+        "minigrad_models.bert": "bert",
+        "minigrad_models.music": "music_transformer",
     }.items()
     for name in names.split()
 }

@@ -8,24 +8,33 @@ import pytest
 
 from minigrad.viz import view as convert
 from minigrad.viz.vector import Drawing, beside, scaled, size
-from minigrad_models.viz.positional_encoding import draw_image
 from tests.support.cases import raises
 
 pytest.importorskip("vl_convert", reason="the extra viz brings it")
+
+
+TWO_PIXELS = (  # red and blue
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAIAAAB7QOjdAAAADUlEQVR42mP4zwAE/wEHAAH/PX2MSQAAAABJRU5ErkJggg=="
+)
+
+
+def two_pixels(drawing: Drawing, y: float, width: float, height: float) -> None:
+    look = {"preserveAspectRatio": "none", "style": "image-rendering:pixelated", "href": TWO_PIXELS}
+    drawing.add("image", x=0, y=y, width=width, height=height, **look)
 
 
 def picture(text: str = "") -> str:
     """A line of text, and an image of two pixels."""
     drawing = Drawing(80, 40, "t")
     drawing.text(2, 12, text)
-    draw_image(drawing, 0, 20, 80, 20, np.array([[[255, 0, 0], [0, 0, 255]]], np.uint8))
+    two_pixels(drawing, 20, 80, 20)
     return drawing.svg()
 
 
 def test_pixels_stay_sharp_and_clips_and_dashes_stay() -> None:
     images = pytest.importorskip("PIL.Image", reason="it reads the PNG: pip install pillow")
     drawing = Drawing(40, 30, "t")
-    draw_image(drawing, 0, 0, 40, 10, np.array([[[255, 0, 0], [0, 0, 255]]], np.uint8))
+    two_pixels(drawing, 0, 40, 10)
     drawing.open("clipPath", id="c")
     drawing.add("rect", x=0, y=10, width=20, height=10)
     drawing.close("clipPath")

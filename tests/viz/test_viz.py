@@ -53,7 +53,7 @@ MADE: dict[str, Callable[[], Any]] = {
 }
 PAGES = sorted(set(MADE) - {"explain", "make_dot", "trace"})
 PICTURES = sorted(set(PAGES) - {"piano_roll"})  # that are vector pictures as well
-OF_GRAPHS = {"graph", "linked", "playback"}
+OF_GRAPHS, CHARTS = {"graph", "linked", "playback"}, {"positional_encoding", "training"}
 
 
 def test_its_docstring_names_every_function_and_every_file() -> None:
@@ -86,14 +86,19 @@ def test_pages_and_vector_pictures_need_no_extra(name: str, tmp_path: Path) -> N
     assert view.save(path) == path and path.read_text(encoding="utf-8") == view.html()
     if name in OF_GRAPHS:
         raises(ImportError, "pictures of graphs are drawn by Graphviz", lambda: view.save(tmp_path / "a.svg"))
+    elif name in CHARTS:
+        raises(ImportError, "charts need vl-convert-python", lambda: view.save(tmp_path / "a.svg"))
+        assert "image/svg+xml" not in view._repr_mimebundle_()
     else:
         assert view.save(tmp_path / "a.svg").read_text(encoding="utf-8") == view.svg()
     raises(ValueError, "a page takes no arguments", lambda: view.save(tmp_path / "b.html", 1))
     with pytest.raises(ValueError, match=r"a\.txt: the ending must be one of \.html, .*\.svg, \.png, \.pdf"):
         view.save(tmp_path / "a.txt")
     raises(FileNotFoundError, r"no such folder.*nowhere", lambda: view.save(tmp_path / "nowhere" / "a.html"))
-    raises(ImportError, r"SVG and HTML do not: .*pip install vl-convert-python", lambda: view.save(tmp_path / "a.png"))
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.HTML", "a.svg"][: 2 - (name in OF_GRAPHS)]
+    raises(
+        ImportError, r"pages \(.html\) do not: .*pip install vl-convert-python", lambda: view.save(tmp_path / "a.png")
+    )
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.HTML", "a.svg"][: 2 - (name in OF_GRAPHS | CHARTS)]
 
 
 @pytest.mark.parametrize("name", PICTURES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import math
 import struct
 import zlib
@@ -16,10 +17,10 @@ from minigrad.nn.embedding import sinusoids
 from minigrad.viz.numbers import Array, cell_means, coded, equal_parts
 from minigrad.viz.page import Page
 from minigrad.viz.palette import rgb
-from minigrad.viz.vector import INK, LINE, MINUS, PLUS, QUIET, SERIES, Drawing
+from minigrad.viz.vector import LINE, MINUS, PAPER, PLUS
 from minigrad.viz.view import Picture
 
-from .lines import Axis, Field
+from .lines import MOST_DOTS, Curve, layers, svg
 from .texts import checked_texts, label
 
 MOST = 2_000_000  # numbers in a page
@@ -62,44 +63,48 @@ class PositionalEncoding(Picture):
         length, width = self.values.shape
         cell = min(16.0, max(4.0, 480 / max(length, width)))
         wide, high = max(cell * width, 320.0), min(max(cell * length, 96.0), TALLEST)
-        tokens = self.tokens if len(self.tokens) <= NAMED else ()  # names of the positions, if there is room for them
-        names = [label(f"{i} {token}") for i, token in enumerate(tokens)]
-        left = max(84.0, 24.0 + 7 * max(map(len, names), default=0))
-        drawing = Drawing(left + wide + 190, high + 270, "Sinusoidal positional encoding")
         # Where there are more rows than pixels, means of neighbours: some of the rows would look like other waves.
-        means = cell_means(self.values, equal_parts(length, int(high)), range(width + 1))
-        draw_image(drawing, left, 30, wide, high, diverging(means))
-        drawing.add("rect", x=left, y=30, width=wide, height=high, fill="none", stroke=LINE)
-        for column in ticks(width):
-            drawing.text(left + wide * (column + 0.5) / width, 22, str(column), "middle", 11, QUIET)
-        drawing.text(left + wide, 44 + high, "dimension →", "end", 11, QUIET)
-        for row in range(length) if names else ticks(length):
-            y = 30 + high * (row + 0.5) / length + 4
-            drawing.text(left - 8, y, names[row] if names else str(row), "end", 11, INK if names else QUIET)
-        drawing.text(left - 8, 44 + high, "position ↓", "end", 11, QUIET)
-        scale, tall = left + wide + 20, min(high, 160.0)  # what the colours mean
-        draw_image(drawing, scale, 30, 10, tall, diverging(np.linspace(1, -1, 64)[:, None]))
-        for text, y in (("1", 39), ("0", 34 + tall / 2), ("−1", 30 + tall)):
-            drawing.text(scale + 16, y, text, size=11, colour=QUIET)
-        self._curves(drawing, left, high + 90, wide, 120)
-        return drawing.svg()
+        pixels = png(diverging(cell_means(self.values, equal_parts(length, int(high)), range(width + 1))))
+        image = {"type": "image", "url": f"data:image/png;base64,{base64.b64encode(pixels).decode()}"}
+        names = [label(f"{i} {token}") for i, token in enumerate(self.tokens if length <= NAMED else ())]
+        rows = {"values": list(range(length)), "labelExpr": f"{json.dumps(names)}[datum.value]"} if names else {}
+        shades = {"domain": [-1, 0, 1], "range": [MINUS, PAPER, PLUS], "interpolate": "rgb"}
+        number, axis = {"type": "quantitative"}, {"grid": False, "tickMinStep": 1}
+        x = {"field": "x", **number, "title": "dimension", "scale": {"domain": [-0.5, width - 0.5]}, "axis": axis}
+        y = {"field": "y", **number, "title": "position", "scale": {"domain": [-0.5, length - 0.5], "reverse": True}}
+        legend = {"type": "symbol", "values": [1, 0, -1], "symbolSize": 200, "symbolStrokeColor": LINE, "title": None}
+        table = {
+            "data": {"values": [{"x": -0.5, "y": -0.5, "value": 0}]},
+            "encoding": {"x": x, "y": {**y, "axis": {**axis, **rows}}},
+            "layer": [
+                {
+                    "mark": {**image, "aspect": False, "smooth": False},
+                    "encoding": {"x2": {"datum": width - 0.5}, "y2": {"datum": length - 0.5}},
+                },
+                {  # of which only the legend is seen: what the colours mean
+                    "mark": {"type": "square", "size": 0, "opacity": 1},
+                    "encoding": {"color": {"field": "value", **number, "legend": legend, "scale": shades}},
+                },
+            ],
+        }
+        parts = [{"width": wide, "height": high, **table}]
+        parts.append({"width": wide, "height": 120, **layers("position", "value", self._curves(wide))})
+        own = {"scale": {"color": "independent", "strokeDash": "independent"}}
+        return svg({"title": "Sinusoidal positional encoding", "vconcat": parts, "resolve": own})
 
-    def _curves(self, drawing: Drawing, left: float, top: float, wide: float, high: float) -> None:
+    def _curves(self, wide: float) -> list[Curve]:
         """The sines of some pairs of dimensions, with dots at the positions where these are few."""
         length = len(self.values)
         last = max(length - 1, 1)
-        field = Field(drawing, left, left + wide, top, top + high, Axis(0, last), Axis(-1, 1), 11)
-        field.axes("position →")
         positions = np.arange(length if length <= NAMED else 0, dtype=np.float64)
-        for i, (colour, pair) in enumerate(zip(SERIES, self._chosen(wide / last), strict=False)):
+        curves = []
+        for i, pair in enumerate(self._chosen(wide / last)):
             wave = self.wavelength(2 * pair)
-            x = np.linspace(0, last, math.ceil(min(SMOOTH * last / wave, 2 * wide)) + 2)
-            field.line(x, np.sin(2 * math.pi * x / wave), colour, 1.2)
-            field.dots(positions, self.values[: len(positions), 2 * pair], colour, 2.5)
-            y = top + 12 + 18 * i
-            drawing.line([(left + wide + 20, y - 4), (left + wide + 38, y - 4)], colour, 2)
-            wavelength = f"{wave:,.1f}".removesuffix(".0")
-            drawing.text(left + wide + 44, y, f"{2 * pair}: wavelength {wavelength}", size=11)
+            x = np.linspace(0, last, math.ceil(min(SMOOTH * last / wave, 2 * wide)) + MOST_DOTS)
+            name = f"{2 * pair}: wavelength {f'{wave:,.1f}'.removesuffix('.0')}"
+            curves.append(Curve(name, x, np.sin(2 * math.pi * x / wave), i))
+            curves.append(Curve("", positions, self.values[: len(positions), 2 * pair], i, named=False, joined=False))
+        return curves
 
     def _chosen(self, scale: float) -> list[int]:
         """Pairs of dimensions whose waves are seen where a position is ``scale`` pixels wide: not too narrow,
@@ -135,13 +140,6 @@ def diverging(values: Array, most: float = 1.0) -> Array:
     return np.rint(255 + np.abs(amount) * (ends - 255)).astype(np.uint8)
 
 
-def draw_image(drawing: Drawing, x: float, y: float, width: float, height: float, pixels: Array) -> None:
-    """Draw pixels (rows, columns, 3), uint8, each as a sharp rectangle."""
-    href = f"data:image/png;base64,{base64.b64encode(png(pixels)).decode()}"
-    look = {"preserveAspectRatio": "none", "style": "image-rendering:pixelated", "href": href}
-    drawing.add("image", x=x, y=y, width=width, height=height, **look)
-
-
 def png(pixels: Array) -> bytes:
     """Pixels (rows, columns, 3), uint8, as a PNG file (W3C 2003)."""
     height, width, _ = pixels.shape
@@ -153,9 +151,3 @@ def png(pixels: Array) -> bytes:
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     packed = zlib.compress(rows.tobytes(), 9)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", packed) + chunk(b"IEND", b"")
-
-
-def ticks(count: int) -> list[int]:
-    """Round numbers from 0 to below ``count``, at most eleven."""
-    step = next(s for e in range(12) for s in (10**e, 2 * 10**e, 5 * 10**e) if count <= 10 * s)
-    return list(range(0, count, step))

@@ -13,12 +13,12 @@ from examples.digits import (
     digits_data as data,
     insight,
 )
+from examples.digits.classifiers import Convolutional, FullyConnected, PatchTransformer
 from examples.digits.lesson import lesson
 from examples.digits.results import Results
 from examples.digits.train_digits import ARCHITECTURES
 from examples.lesson.blocks import Chart, Choice, Pictures, Steps, Text
 from examples.lesson.plain import plain
-from minigrad_models.architectures.classifiers import Convolutional, FullyConnected, PatchTransformer
 from tests.support.browser import contrast, texts
 
 READY = "#lecture section"

@@ -94,14 +94,12 @@ def test_other_blocks_in_text() -> None:
 
 
 def test_a_chart_as_a_vector_picture() -> None:
+    pytest.importorskip("vl_convert", reason="the extra viz brings it")
     one, theory = Series("one", (1, 2, 3), (1, 10, 100)), Series("theory", (1, 3), (1, 100), dashed=True, like="one")
-    root = ElementTree.fromstring(Chart("T", "d", "y", (one, theory), log_y=True).svg())
-    lines = [node for node in root.iter() if node.tag.endswith("polyline") and node.get("stroke") == LIGHT.nth(0)]
-    assert [line.get("stroke-dasharray") for line in lines] == [None, "4 3"]
-    measured, dashed = ([pair.split(",") for pair in line.get("points", "").split()] for line in lines)
-    assert len(measured) == 3 and [measured[0], measured[-1]] == dashed
-    shown = [node.text for node in root.iter() if node.tag.endswith("}text")]
+    svg = Chart("T", "d", "y", (one, theory), log_y=True).svg()
+    shown = [node.text for node in ElementTree.fromstring(svg).iter() if node.tag.endswith("}text")]
     assert {"T", "d", "y", "one", "10"} <= {*shown} and "theory" not in shown
+    assert svg.count(f'stroke="{LIGHT.nth(0)}"') == 3 and svg.count('stroke-dasharray="4,3"') == 1  # one in the legend
     with pytest.raises(ValueError, match="the chart T has no series 'two': it has one"):
         Chart("T", "d", "y", (one, Series("theory", (1,), (1,), like="two"))).svg()
 
@@ -148,6 +146,7 @@ def test_pages_are_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "like [ 8.82  6.51  2.80 ]" in how.out and "0.116  0.157  0.158  0.426  0.142" in how.out
     assert "Q Kᵀ [like, I]: 0.7 × 0.6 + 3.5 × 2.4 = 8.82" in how.out
     assert how.err.count("wrote ") == 3
+    pytest.importorskip("vl_convert", reason="the extra viz brings it")
     chart = Chart("T", "d", "y", (Series("one", (1, 2), (3, 4)),))
     assert show(replace(of(chart), picture=chart), tmp_path) == 0
     assert (tmp_path / "test.svg").read_text() == chart.svg() and (tmp_path / "test.html").exists()

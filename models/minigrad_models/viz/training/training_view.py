@@ -79,7 +79,7 @@ class TrainingView(Picture):
         return draw(self.title, "step", chart, curves, (False, log), width)
 
     def _drawn(self) -> str:
-        return self.svg() if self.charts else ""
+        return super()._drawn() if self.charts else ""
 
     def __repr__(self) -> str:
         names = ", ".join(run.name for run in self.runs)

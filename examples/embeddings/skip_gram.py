@@ -10,7 +10,6 @@ Shapes: P pairs, N draws of noise, K noise words in each, D width of a vector, V
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -21,30 +20,16 @@ from minigrad.nn import functional as F
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-@dataclass(frozen=True)
-class Config:
-    """The hyperparameters. Raises ValueError: one of them is less than 1."""
-
-    vocabulary: int  # V, the number of words
-    d_model: int = 100  # D, the width of a vector
-    negatives: int = 5  # k of equation 4, the noise words for each pair
-
-    def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            if value < 1:
-                raise ValueError(f"{name} must be 1 or more, not {value}")
-
-
 class SkipGram(nn.Module):
-    """The vectors of all words, ``word`` v and ``context`` v' (V, D). As in the paper's program, v starts small and v'
-    at 0: all scores start at 0."""
+    """The vectors of all words, ``word`` v and ``context`` v' (V, D); ``negatives`` is k of equation 4, the noise words
+    of each pair. As in the paper's program, v starts small and v' at 0: all scores start at 0."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, vocabulary: int, width: int = 100, negatives: int = 5) -> None:
         super().__init__()
-        self.config = config
-        self.word = nn.Embedding(config.vocabulary, config.d_model)
-        self.context = nn.Embedding(config.vocabulary, config.d_model)
-        nn.init.uniform_(self.word.weight, -0.5 / config.d_model, 0.5 / config.d_model)
+        self.negatives = negatives
+        self.word = nn.Embedding(vocabulary, width)
+        self.context = nn.Embedding(vocabulary, width)
+        nn.init.uniform_(self.word.weight, -0.5 / width, 0.5 / width)
         nn.init.zeros_(self.context.weight)
 
     def forward(self, word: Tensor, context: Tensor, noise: Tensor) -> Tensor:
@@ -56,12 +41,13 @@ class SkipGram(nn.Module):
         With fewer draws P / N pairs in a row share one: its mean is the same, and their scores are a matrix product.
         Words in the middle and one around each are (P,), ``noise`` from ``noise_distribution`` (N, K); N divides P.
         """
-        draws, width = noise.shape[0], self.config.d_model
         v = self.word(word)  # (P, D)
         near = (v * self.context(context)).sum(-1)  # (P,)
-        far = v.view(draws, -1, width) @ self.context(noise).transpose(1, 2)  # (P, D) -> (N, P / N, D) -> (N, P / N, K)
+        far = v.view(len(noise), -1, v.shape[1]) @ self.context(noise).transpose(
+            1, 2
+        )  # (P, D) -> (N, P / N, D) -> (N, P / N, K)
         apart = F.logsigmoid(-far).mean(-1).view(-1)  # (N, P / N) -> (P,)
-        return -F.logsigmoid(near) - self.config.negatives * apart
+        return -F.logsigmoid(near) - self.negatives * apart
 
 
 def noise_distribution(counts: Array, power: float = 0.75) -> Array:

@@ -16,29 +16,18 @@ Shapes: B batch, P pixels of a picture, K numbers of a code.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import minigrad as mg
 from minigrad import Tensor, nn
 
 
-class Config(NamedTuple):
-    """The sizes of an autoencoder."""
-
-    pixels: int = 64  # P
-    widths: tuple[int, ...] = (128, 64, 32)  # of the layers from picture to code; the decoder has them backwards
-    code: int = 2  # K
-
-
 class Autoencoder(nn.Module):
-    """Encoder and decoder, of fully-connected layers. Raises ValueError: a size that is not positive."""
+    """Encoder and decoder, of fully-connected layers. Sizes are those of the encoder: P pixels, hidden units, the K
+    numbers of the code; the decoder has them backwards."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, *sizes: int) -> None:
         super().__init__()
-        sizes = [config.pixels, *config.widths, config.code]
-        if min(sizes) < 1:
-            raise ValueError(f"all sizes of an autoencoder are 1 or more, not {', '.join(map(str, sizes))}")
-        self.config = config
         self.encoder, self.decoder = _layers(sizes), _layers(sizes[::-1]).append(nn.Sigmoid())
 
     def encode(self, x: Tensor) -> Tensor:
@@ -66,7 +55,7 @@ def mask(x: Tensor, share: float | Tensor, generator: Any = None) -> Tensor:
     return x * (mg.rand(*x.shape, generator=generator, dtype=x.dtype) >= share)
 
 
-def _layers(sizes: list[int]) -> nn.Sequential:
+def _layers(sizes: tuple[int, ...]) -> nn.Sequential:
     """Layers from size to size, with Xavier's weights, and biases of 0; tanh between them."""
     layers = [nn.Linear(a, b) for a, b in pairwise(sizes)]
     for layer in layers:

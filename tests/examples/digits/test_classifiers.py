@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import minigrad as mg
+from examples.digits.classifiers import Convolutional, FullyConnected, PatchTransformer, Recurrent
 from minigrad import nn
-from minigrad_models.architectures.classifiers import Convolutional, FullyConnected, PatchTransformer, Recurrent
 from tests.support.parity import ours
 
 SMALL: dict[type[nn.Module], dict[str, Any]] = {  # for images of 4 × 4 pixels, and 3 classes

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import minigrad as mg
+from examples.embeddings.skip_gram import Noise, SkipGram, keep_probability, noise_distribution, pairs
 from minigrad.func import functional_call
-from minigrad_models.architectures.skip_gram import Config, Noise, SkipGram, keep_probability, noise_distribution, pairs
 
 V, D, K = 7, 3, 2
 WORD, CONTEXT = [0, 0, 3, 6], [1, 2, 2, 5]
@@ -20,7 +20,7 @@ DRAWN = 200_000
 def model() -> SkipGram:
     """With scores that are not 0, as those of a new model are."""
     mg.manual_seed(0)
-    model = SkipGram(Config(V, D, K)).double()
+    model = SkipGram(V, D, K).double()
     with mg.no_grad():
         for weight in model.parameters():
             weight.normal_()
@@ -82,9 +82,3 @@ def test_pairs_are_those_within_reach_in_the_same_text() -> None:
     ]  # fmt: skip
     assert [len(x) for x in pairs(words[:1], texts[:1], np.array([5]))] == [0, 0]
     assert [len(x) for x in pairs(words[:0], texts[:0], words[:0])] == [0, 0]
-
-
-def test_wrong_sizes() -> None:
-    for name in ("vocabulary", "d_model", "negatives"):
-        with pytest.raises(ValueError, match="must be 1 or more"):
-            Config(**{"vocabulary": V, name: 0})
