@@ -43,8 +43,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def make(name: str, run: Path = DEFAULT_RUN) -> Lesson:
-    """Compute a lesson. Raises KeyError: there is no such lesson. FileNotFoundError: it needs a run, and there is
-    none."""
+    """Compute a lesson. Raises KeyError: there is no such lesson. FileNotFoundError: it needs a run that is not there."""
     module = import_module(f".{LESSONS[name][0]}", __package__)
     lesson: Callable[..., Lesson] = module.lesson
     return lesson(run) if name == "they" else lesson()

@@ -50,8 +50,8 @@ def follow(step: Callable[[Tensor], Tensor], start: float, steps: int = STEPS) -
     values = [mg.tensor(start, dtype=mg.float64, requires_grad=True)]
     slopes = []
     for _ in range(steps):
-        alone = values[-1].detach().requires_grad_()
-        slopes.append(mg.autograd.grad(step(alone), alone)[0].item())
+        here = values[-1].detach().requires_grad_()
+        slopes.append(mg.autograd.grad(step(here), here)[0].item())
         values.append(step(values[-1]))
     gradients = mg.autograd.grad(values[-1], values)
     return Chain(*(np.array(row) for row in ([v.item() for v in values], [g.item() for g in gradients], slopes)))

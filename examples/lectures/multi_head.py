@@ -135,11 +135,11 @@ def _shape(values: Tensor | Array) -> str:
 def _checks(computed: Attended) -> Fields:
     with mg.no_grad():
         whole = computed.module(computed.x, computed.x, None)
-        alone = computed.module(computed.words, computed.words, None)[0].numpy()
+        unplaced = computed.module(computed.words, computed.words, None)[0].numpy()
     output: Any = computed.output[0].numpy()
     return {
         "whole": mg.allclose(whole, computed.output, atol=1e-5),
         "sums": mg.allclose(computed.weights.sum(-1), mg.ones(1, HEADS, len(WORDS)), atol=1e-6),
-        "same": np.allclose(alone[1], alone[5], atol=1e-5),
+        "same": np.allclose(unplaced[1], unplaced[5], atol=1e-5),
         "apart": not np.allclose(output[1], output[5], atol=1e-2),
     }
