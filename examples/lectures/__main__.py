@@ -43,7 +43,8 @@ def parser() -> argparse.ArgumentParser:
 
 
 def make(name: str, run: Path = DEFAULT_RUN) -> Lesson:
-    """Compute a lesson. Raises KeyError: there is no such lesson. FileNotFoundError: it needs a run that is not there."""
+    """Compute a lesson. Raises KeyError: there is no such lesson. FileNotFoundError: it needs a run, and there is
+    none."""
     module = import_module(f".{LESSONS[name][0]}", __package__)
     lesson: Callable[..., Lesson] = module.lesson
     return lesson(run) if name == "they" else lesson()
