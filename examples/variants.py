@@ -18,17 +18,9 @@ OPTIONS = "options.txt"
 def train_all(
     variants: dict[str, dict[str, Any]], common: list[str], folder: Path, after_each: Callable[[], Any]
 ) -> int:
-    """Train the unfinished variants; a failure does not stop the others. Returns the exit status.
-
-    Args:
-        variants: settings by the variant's name.
-        common: options of train that all share.
-        folder: holds a folder for each variant.
-        after_each: called when one has ended.
-
-    Raises:
-        ValueError: a folder holds a training with other options, finished or not; nothing is trained.
-    """
+    """Train the unfinished variants, which are settings by name, with ``common`` options of train, each in a folder of
+    its own; a failure does not stop the others. ``after_each`` is called when one has ended. Returns the exit status.
+    Raises ValueError: a folder holds a training with other options, finished or not; nothing is trained."""
     status = 0
     options = {name: [*common, *as_options(settings)] for name, settings in variants.items()}
     for name, words in options.items():

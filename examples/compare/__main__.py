@@ -35,13 +35,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--models", nargs="+", metavar="NAME", choices=KINDS, help=f"of {', '.join(KINDS)} (default: all)")
     p.add_argument("--updates", type=whole(), default=3000, help="of each (default: 3,000)")
     p.add_argument("--weights", type=whole(), default=1_000_000, help="of each, about (default: 1,000,000)")
-    p.add_argument(
-        "--folder",
-        type=Path,
-        default=Path("runs") / "compare",
-        metavar="DIR",
-        help="of the runs (default: %(default)s)",
-    )
+    folder = Path("runs") / "compare"
+    p.add_argument("--folder", type=Path, default=folder, metavar="DIR", help="of the runs (default: %(default)s)")
     return p
 
 

@@ -37,8 +37,7 @@ KINDS = {
 
 
 def sized(name: str, start: Settings, weights: int, vocabulary: int) -> dict[str, Any]:
-    """The settings with which an architecture has about so many weights. Raises ValueError: no width comes within 3
-    %."""
+    """The settings with which an architecture has about so many weights. Raises ValueError: none is within 3 %."""
 
     def size(width: int) -> int:
         settings = start.changed({"model": name, KINDS[name].width: width})

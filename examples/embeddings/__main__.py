@@ -13,9 +13,8 @@ from minigrad_models.programs.options import whole
 
 from ..lesson import program
 from ..lesson.blocks import Lesson
-from ..lesson.program import Options
 from .lesson import learning, lesson, save_map
-from .text import Corpus, from_file, shipped
+from .text import from_file, shipped
 from .train_embeddings import Settings, train
 from .vectors import Vectors
 
@@ -39,16 +38,12 @@ def parser() -> argparse.ArgumentParser:
     source.add_argument("--language", choices=("english", "italian"), default="english", help="of the shipped corpus")
     source.add_argument("--text", type=Path, metavar="FILE", help="a text in UTF-8 instead")
     source.add_argument("--load", type=Path, metavar="FILE", help="vectors of an earlier run; nothing is trained")
-    p.add_argument(
-        "--min-count", type=whole(), default=5, metavar="N", help="leave out rarer words of --text (default: 5)"
-    )
-    p.add_argument(
-        "--vocabulary", type=whole(), default=50_000, metavar="N", help="words of --text at most (default: 50000)"
-    )
+    rarer, most = "leave out rarer words of --text (default: 5)", "words of --text at most (default: 50000)"
+    p.add_argument("--min-count", type=whole(), default=5, metavar="N", help=rarer)
+    p.add_argument("--vocabulary", type=whole(), default=50_000, metavar="N", help=most)
     p.add_argument("--nearest", nargs="+", default=[], metavar="WORD", help="words whose neighbours are shown")
-    p.add_argument(
-        "--analogy", nargs=3, action="append", default=[], metavar=("A", "B", "C"), help="A is to B as C to what?"
-    )
+    asked = "A is to B as C to what?"
+    p.add_argument("--analogy", nargs=3, action="append", default=[], metavar=("A", "B", "C"), help=asked)
     p.add_argument("--vectors", type=Path, metavar="FILE", help="save them as a tensor (.safetensors, .pt)")
     p.add_argument("--run", type=Path, metavar="DIR", help="keep checkpoints there: an interrupted run is resumed")
     for field in fields(Settings):
@@ -69,21 +64,21 @@ def main(argv: list[str] | None = None) -> int:
         p.error(str(error))
     if options.vectors is not None and not options.vectors.absolute().parent.is_dir():
         p.error(f"--vectors: there is no folder {options.vectors.parent}")
-
     return program.main(p, lambda options: _make(options, settings), argv)
 
 
-def _make(options: Options, settings: Settings) -> Lesson:
+def _make(options: program.Options, settings: Settings) -> Lesson:
     """Train or load, save what is to be saved, and make the lesson."""
     questions = [(a, b, c) for a, b, c in options.analogy]
     learned, language = None, None
-    of_file = options.text, options.min_count, options.vocabulary
     if options.load is not None:
         name, vectors = options.load.name, Vectors.load(options.load)
     else:
         language = None if options.text else options.language
-        corpus = shipped(language) if language else from_file(*of_file)
-        _check([*options.nearest, *chain.from_iterable(questions)], corpus)
+        corpus = shipped(language) if language else from_file(options.text, options.min_count, options.vocabulary)
+        for word in (*options.nearest, *chain.from_iterable(questions)):  # before the training
+            if word not in corpus.words:
+                raise ValueError(f"{corpus.name} has no word {word!r}{similar(word, corpus.words)}")
         trained = train(corpus, settings, options.run)
         name, vectors, learned = corpus.name, trained.vectors, learning(corpus, trained, settings)
         print(f"{trained.speed:,.0f} words a second", file=sys.stderr)
@@ -94,14 +89,6 @@ def _make(options: Options, settings: Settings) -> Lesson:
     if options.save is not None:
         print(f"wrote {save_map(vectors, name, options.save)}", file=sys.stderr)
     return page
-
-
-def _check(words: list[str], corpus: Corpus) -> None:
-    """Raise ValueError before the training, if a word that is asked for is not in the text."""
-    known = set(corpus.words)
-    for word in words:
-        if word not in known:
-            raise ValueError(f"{corpus.name} has no word {word!r}{similar(word, corpus.words)}")
 
 
 if __name__ == "__main__":

@@ -43,16 +43,10 @@ def lesson(
     words: Sequence[str] = (),
     questions: Sequence[Question] = (),
 ) -> Lesson:
-    """The lesson of the vectors of a text.
-
-    Args:
-        text: its name. learned: of the training, by ``learning``; None: there was none.
-        language: of the shipped corpus, whose grammar asks questions; None for another text.
-        words, questions: whose neighbours and answers are shown; by default some of the corpus.
-
-    Raises:
-        ValueError: a word has no vector.
-    """
+    """The lesson of the vectors of a text, which has a name. ``learned`` is what ``learning`` tells of the training, or
+    None: there was none. ``language`` is that of the shipped corpus, whose grammar asks questions, or None for another
+    text. The lesson shows the neighbours of ``words`` and the answers to ``questions``, by default some of the corpus.
+    Raises ValueError: a word has no vector."""
     asked = questions or [one for one in QUESTIONS.get(language, ()) if vectors.numbers.keys() >= {*one}]
     return told(
         globals(),

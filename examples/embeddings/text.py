@@ -62,14 +62,8 @@ def shipped(language: Language, size: int = 100_000) -> Corpus:
 
 
 def from_file(path: Path, least: int = 5, vocabulary: int | None = 50_000) -> Corpus:
-    """A UTF-8 file, in lower case; texts end at empty lines.
-
-    Args:
-        least, vocabulary: as for ``numbered``.
-
-    Raises:
-        OSError: there is no such file, or it cannot be read. ValueError: it is not text, or there are too few words.
-    """
+    """A UTF-8 file, in lower case; texts end at empty lines. ``least`` and ``vocabulary`` are those of ``numbered``.
+    Raises OSError: there is no such file, or it cannot be read. ValueError: it is not text, or has too few words."""
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
     try:
@@ -84,14 +78,8 @@ def from_file(path: Path, least: int = 5, vocabulary: int | None = 50_000) -> Co
 
 
 def numbered(name: str, texts: list[list[str]], least: int, vocabulary: int | None) -> Corpus:
-    """The words of texts as numbers.
-
-    Args:
-        least: words that occur less often are left out. vocabulary: so many of the most frequent are kept; None: all.
-
-    Raises:
-        ValueError: fewer than two words are left, or no two stand in the same text.
-    """
+    """The words of texts as numbers: of those that occur ``least`` times or more, the most frequent, ``vocabulary`` of
+    them at most, or (None) all. Raises ValueError: fewer than two words are left, or no two stand in the same text."""
     counted = Counter(word for words in texts for word in words)
     kept = sorted((word for word, n in counted.items() if n >= least), key=lambda word: (-counted[word], word))
     words = tuple(kept[:vocabulary])

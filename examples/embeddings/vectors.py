@@ -43,8 +43,7 @@ class Vectors:
     def units(self) -> Array:
         """The vectors at length 1 (V, D); a vector of zeros stays one."""
         lengths = np.linalg.norm(self.array, axis=1, keepdims=True)
-        units: Array = self.array / np.where(lengths == 0, 1, lengths)
-        return units
+        return self.array / np.where(lengths == 0, 1, lengths)
 
     def index(self, word: str) -> int:
         """The place of a word. Raises ValueError: there is none; it names similar ones."""

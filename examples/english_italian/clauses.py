@@ -108,10 +108,8 @@ def clause(
     clitic: Clitic | None = None,
     adverb: Adverb | None = None,
 ) -> Piece:
-    """Subject, verb and `tail`, which holds objects, places and times.
-
-    A yes/no question keeps the order of a statement in Italian. The clause links subject and verb.
-    """
+    """Subject, verb and `tail`, which holds objects, places and times. A yes/no question keeps the order of a statement
+    in Italian. The clause links subject and verb."""
     before, after = (adverb.english, adverb.italian) if adverb else ("", "")
     non = negative or (adverb is not None and adverb.negative)
     english = english_verb(subject, verb, mood, negative, question, before)
@@ -179,10 +177,8 @@ def piacere(
     question: bool = False,
     much: bool = False,
 ) -> Piece:
-    """To like something: in Italian the thing pleases the person ("Ai gatti piace il latte").
-
-    The verb agrees with what is liked, also its participle ("Mi è piaciuta la torta").
-    """
+    """To like something: in Italian the thing pleases the person ("Ai gatti piace il latte"). The verb agrees with what
+    is liked, also its participle ("Mi è piaciuta la torta")."""
     like = VERBS["like"]
     english = english_verb(who, like, mood, negative, question)
     english = phrase_join(english, liked.english, "very much" if much else "")

@@ -21,16 +21,15 @@ from .speaker import Speaker
 SIZES = {"train": 14_500, "validation": 1_000, "test": 1_000}  # of the corpus that minigrad ships
 DRAWN, WITH_RARE_WORDS = 60_000, 4_500  # of which its training pairs are a part
 LARGEST = {"train": 400_000, "validation": 20_000, "test": 20_000}
-LONGEST = 14
-"""Words of the longest English sentence."""
+LONGEST = 14  # words of the longest English sentence
 
 HELD_OUT: frozenset[Link] = frozenset({("tomato", "tasty"), ("like", "cat"), ("I love", "you")})
 """Pairs kept for the test split by name, so that the sentences we show are new to the model."""
 
 _TEST_PER_MILLE, _VALIDATION_PER_MILLE = 40, 25
+# Chosen among a dozen so that no one pair fills the test split: the commonest has some 6 % of it. Without salt "write a
+# book" had 25 %.
 _SALT = "l"
-"""Chosen among a dozen so that no one pair fills the test split: the commonest has some 6 % of it.
-Without salt "write a book" had 25 %."""
 
 
 @cache
@@ -51,10 +50,8 @@ def split_of(sentence: Piece) -> str:
 
 
 def draw(split: str, size: int, seed: int = 0) -> list[Pair]:
-    """Draw ``size`` distinct pairs of a split; the same arguments give the same pairs anywhere.
-
-    Splits are disjoint whatever the seeds. Raises ValueError: for an unknown split, or more pairs than the grammar
-    has."""
+    """Draw ``size`` distinct pairs of a split; the same arguments give the same pairs anywhere. Splits are disjoint
+    whatever the seeds. Raises ValueError: an unknown split, or more pairs than the grammar has."""
     if split not in LARGEST:
         raise ValueError(f"draw: no split {split!r}; there are {', '.join(LARGEST)}")
     if not 0 <= size <= LARGEST[split]:

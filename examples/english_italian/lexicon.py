@@ -38,25 +38,18 @@ class Noun:
 
 @dataclass(frozen=True, eq=False)
 class Adjective:
-    """An adjective, with its Italian forms by (gender, plural).
-
-    `valence` is good, bad, plain (neither) or state (passing, of people); it decides what reasons
-    people give ("because it is tasty"). `absolute`: it has no very and no too.
-    """
+    """An adjective. Its valence decides what reasons people give ("because it is tasty")."""
 
     english: str
-    italian: dict[tuple[Gender, bool], str]
-    valence: str
-    absolute: bool
+    italian: dict[tuple[Gender, bool], str]  # its forms by (gender, plural)
+    valence: str  # good, bad, plain (neither) or state (passing, of people)
+    absolute: bool  # it has no very and no too
     kinds: frozenset[str]
 
 
 @dataclass(frozen=True, eq=False)
 class Verb:
-    """A verb in both languages. English may be of two words (look for).
-
-    `auxiliary` is avere or essere; `objects` the kinds of noun it takes, empty if intransitive.
-    """
+    """A verb in both languages. English may be of two words (look for)."""
 
     base: str
     third: str
@@ -65,8 +58,8 @@ class Verb:
     present: Forms
     future: Forms
     participle: str
-    auxiliary: str
-    objects: frozenset[str]
+    auxiliary: str  # avere or essere
+    objects: frozenset[str]  # the kinds of noun that it takes; empty if intransitive
 
 
 @dataclass(frozen=True, eq=False)

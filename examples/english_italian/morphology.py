@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import Literal
 
 Gender = Literal["m", "f"]
-Forms = tuple[str, str, str, str, str]
-"""A verb's forms for io, tu, lui/lei, noi, loro."""
+Forms = tuple[str, str, str, str, str]  # of a verb for io, tu, lui/lei, noi, loro
 
 VOWELS = "aeiouàèéìòù"
 ARTICLES = {"il": "l", "lo": "llo", "l'": "ll'", "la": "lla", "i": "i", "gli": "gli", "le": "lle"}
@@ -69,18 +68,13 @@ def indefinite(gender: Gender, following: str) -> str:
 
 
 def contract(word: str, article: str) -> str:
-    """Merge a definite article into `word`: di + gli = degli; so too quello, bello (bei, quegli).
-
-    `word` is one of a, di, da, in, su, quello, bello.
-    """
+    """Merge a definite article into `word`, one of a, di, da, in, su, quello, bello: di + gli = degli (bei, quegli)."""
     return _STEMS[word] + ARTICLES[article]
 
 
 def with_preposition(preposition: str, article: str, rest: str) -> str:
-    """`preposition` before the noun phrase `article` + `rest`, contracted where Italian does.
-
-    `con`, `sotto` and the like never contract; `a` becomes `ad` before another a.
-    """
+    """`preposition` before the noun phrase `article` + `rest`, contracted where Italian does: `con`, `sotto` and the
+    like never contract; `a` becomes `ad` before another a."""
     if article in ARTICLES and preposition in _STEMS:
         return join(contract(preposition, article), rest)
     phrase = join(article, rest)
@@ -90,11 +84,9 @@ def with_preposition(preposition: str, article: str, rest: str) -> str:
 
 
 def inflect(adjective: str, plural_stem: str = "") -> dict[tuple[Gender, bool], str]:
-    """An adjective's forms by (gender, plural), from its masculine singular.
-
-    Adjectives in -e have two forms, those in -o four, and -co, -go keep their hard sound
-    (stanco, stanchi). `plural_stem` gives a masculine plural that breaks this (simpatici).
-    """
+    """An adjective's forms by (gender, plural), from its masculine singular. Adjectives in -e have two forms, those in
+    -o four, and -co, -go keep their hard sound (stanco, stanchi). `plural_stem` is a masculine plural that breaks this
+    rule (simpatici)."""
     stem, ending = adjective[:-1], adjective[-1]
     if ending == "e":
         forms = (adjective, stem + "i", adjective, stem + "i")

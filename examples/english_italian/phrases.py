@@ -4,8 +4,8 @@ Nothing here is random; `speaker` chooses, this module says it correctly.
 
 Conventions where English does not tell what Italian must say:
 - "you" is tu;
-- I, we, you and they are masculine ("I am tired": Sono stanco), and so are friend, student,
-  teacher, child, doctor, waiter and psychologist;
+- I, we, you and they are masculine ("I am tired": Sono stanco), and so are friend, student, teacher, child, doctor,
+  waiter and psychologist;
 - a group is feminine only when all of it is (Maria and Anna: stanche).
 """
 
@@ -116,13 +116,9 @@ def two_names(one: str, other: str) -> Phrase:
 
 @cache
 def noun_phrase(determiner: str, noun: Noun, plural: bool = False, adjective: Adjective | None = None) -> Phrase:
-    """A noun phrase from its parts.
-
-    Args:
-        determiner: the, a, this, that, some, many, a possessive (my), a number (two),
-            a genitive ("Maria's"), or "" for a generic noun: "cats" is i gatti, "bread" il pane.
-            this and that become these and those in the plural.
-    """
+    """A noun phrase from its parts. The determiner is the, a, this, that (in the plural these, those), some, many, a
+    possessive (my), a number (two), a genitive ("Maria's"), or "" for a generic noun: "cats" is i gatti, "bread" il
+    pane."""
     gender = noun.plural_gender if plural else noun.gender
     english, italian = _core(noun, plural, gender, adjective)
     the = definite(gender, plural, italian)
@@ -177,10 +173,7 @@ def _core(noun: Noun, plural: bool, gender: Gender, adjective: Adjective | None)
 
 @cache
 def measured(vessel: str, plural: bool, drink: str) -> Phrase:
-    """A glass of water: un bicchiere d'acqua; three cups of tea: tre tazze di tè.
-
-    The plural is of two: "two glasses of wine".
-    """
+    """A glass of water: un bicchiere d'acqua. The plural is of two: "two cups of tea", due tazze di tè."""
     outer = noun_phrase("two" if plural else "a", NOUNS[vessel], plural)
     content = NOUNS[drink].italian
     of = "d'" if content[0] == "a" else "di"

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-Link = tuple[str, str]
-"""Two words that a sentence puts together (noun + adjective, verb + object, subject + verb)."""
+Link = tuple[str, str]  # two words that a sentence puts together (noun + adjective, verb + object, subject + verb)
 
 
 @dataclass(slots=True)
 class Piece:
-    """A piece of a sentence in both languages, or a whole one without capital and full stop.
-
-    `links` are the pairs of words that it puts together; `corpus` keeps some pairs for testing. `piece + other` has
-    the words and links of both; it is a question if the first one is.
-    """
+    """A piece of a sentence in both languages, or a whole one without capital and full stop. `links` are the pairs of
+    words that it puts together; `corpus` keeps some pairs for testing. `piece + other` has the words and links of both;
+    it is a question if the first one is."""
 
     english: str = ""
     italian: str = ""

@@ -7,29 +7,14 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from . import lexicon
-from .lexicon import (
-    ADJECTIVES,
-    HABITS,
-    MEN,
-    NOUNS,
-    NUMBERS,
-    PLACES,
-    VERBS,
-    WOMEN,
-    Adjective,
-    Noun,
-    Place,
-    Verb,
-    adjectives,
-    nouns,
-)
+from .lexicon import ADJECTIVES, NOUNS, NUMBERS, PLACES, VERBS, WOMEN, Adjective, Noun, Place, Verb, adjectives, nouns
 from .phrases import POSSESSIVES, PRONOUNS, Phrase, measured, name, noun_phrase, two_names
 from .pieces import Piece
 
 T = TypeVar("T")
 
 PEOPLE, KIN, ANIMALS = nouns("person"), nouns("kin"), nouns("animal")
-NAMES = MEN + WOMEN
+NAMES = lexicon.MEN + WOMEN
 PUBLIC = frozenset(
     (
         *nouns("town", "sight", "transport", "tree"),
@@ -176,10 +161,8 @@ class Speaker(random.Random):
     def thing(
         self, options: Sequence[Noun], determiners: Sequence[str], adjective: float = 0.25, plain: bool = False
     ) -> Phrase:
-        """A noun phrase of one of `options`, with a determiner that fits its number.
-
-        `plain` keeps out some, many and numbers, as English does after not and never.
-        """
+        """A noun phrase of one of `options`, with a determiner that fits its number. `plain` keeps out some, many and
+        numbers, as English does after not and never."""
         noun = self.pick(options)
         determiner = self.pick(determiners)
         mass = not noun.english_plural
@@ -230,7 +213,7 @@ class Speaker(random.Random):
 
     def habit(self, verb: Verb) -> Piece:
         """A place where people do `verb`."""
-        place = self.place(*HABITS[verb.base])
+        place = self.place(*lexicon.HABITS[verb.base])
         return place.inside.link((verb.base, place.name))
 
     def time(self, mood: str) -> Piece:

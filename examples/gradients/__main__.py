@@ -18,21 +18,10 @@ def parser() -> argparse.ArgumentParser:
         "transformer, beside what theory says; and trainings on tasks that ask for memory."
     )
     p = program.parser("examples.gradients", about)
-    p.add_argument(
-        "--updates",
-        type=whole(0),
-        default=UPDATES,
-        metavar="N",
-        help=f"of each training at most (default: {UPDATES}); 0 leaves the trainings out",
-    )
-    p.add_argument(
-        "--lengths",
-        type=whole(2),
-        nargs="+",
-        default=LENGTHS,
-        metavar="N",
-        help=f"of the tasks that are trained (default: {' '.join(map(str, LENGTHS))})",
-    )
+    updates = f"of each training at most (default: {UPDATES}); 0 leaves the trainings out"
+    p.add_argument("--updates", type=whole(0), default=UPDATES, metavar="N", help=updates)
+    lengths = f"of the tasks that are trained (default: {' '.join(map(str, LENGTHS))})"
+    p.add_argument("--lengths", type=whole(2), nargs="+", default=LENGTHS, metavar="N", help=lengths)
     return p
 
 

@@ -60,5 +60,4 @@ def descend(clip: float | None, updates: int = UPDATES) -> Descent:
 
 def profile(b: float, w: np.ndarray) -> np.ndarray:
     """The loss over weights at one bias."""
-    values: np.ndarray = loss_at(mg.tensor(w), mg.full((len(w),), b, dtype=mg.float64)).numpy()
-    return values
+    return loss_at(mg.tensor(w), mg.full((len(w),), b, dtype=mg.float64)).numpy()

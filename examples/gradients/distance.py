@@ -1,4 +1,4 @@
-"""How much of a gradient arrives at which distance: norms of Jacobians, and the slope of their logarithm."""
+"""How much of a gradient arrives at which distance: norms of Jacobians."""
 
 from __future__ import annotations
 
@@ -14,14 +14,12 @@ Model = Callable[[Tensor], Tensor]  # (B, T, D) -> (B, T, H)
 
 
 def jacobian_norms(model: Model, x: Tensor) -> Floats:
-    """‖∂hₜ / ∂xₜ₋ₖ‖₂ at the last t, for k = 0, 1, …, T−1: how much of a change can arrive from a distance of k.
+    """‖∂hₜ / ∂xₜ₋ₖ‖₂ at the last t, for k = 0, 1, …, T−1: how much of a change in a sequence x (T, D) can arrive from a
+    distance of k. The model's outputs must not depend on later inputs.
 
     The 2-norm is a matrix's largest singular value. As many copies of the sequence as the output has elements go
     through the model side by side. The gradient of element i of the i-th copy's last output is then row i of the
     Jacobian by each input, so that one walk back computes all of them.
-
-    Args:
-        model: its outputs must not depend on later inputs. x: a sequence (T, D).
     """
     with mg.no_grad():
         width = model(x[None]).shape[-1]
@@ -29,26 +27,12 @@ def jacobian_norms(model: Model, x: Tensor) -> Floats:
     last = model(copies)[:, -1]  # (H, H)
     (rows,) = mg.autograd.grad(last.diagonal().sum(), copies)  # (H, T, D)
     jacobians = rows.numpy().transpose(1, 0, 2)[::-1]  # (T, H, D), the last input first
-    norms: Floats = np.linalg.norm(jacobians, ord=2, axis=(1, 2)).astype(np.float64)
-    return norms
-
-
-def slope(norms: Floats) -> float:
-    """Of ln ‖·‖ over the distance, from 1 on, by least squares: the logarithm of what a step multiplies by."""
-    distances = np.arange(1, len(norms))
-    return float(np.polyfit(distances, np.log(norms[1:]), 1)[0])
-
-
-def orders(norms: Floats) -> float:
-    """Powers of ten between the largest norm and the smallest, at distances from 1 on."""
-    return float(np.log10(norms[1:].max() / norms[1:].min()))
+    return np.linalg.norm(jacobians, ord=2, axis=(1, 2)).astype(np.float64)
 
 
 def chain_of_products(factor: float, length: int) -> Floats:
-    """|∂g/∂z| at distances 0, 1, …, length before the end of a chain z ← z · y, of which g = z² is taken.
-
-    It starts where it ends with z = 1, so that the chain rule says 2 yᵏ.
-    """
+    """|∂g/∂z| at distances 0, 1, …, length before the end of a chain z ← z · y, of which g = z² is taken. The chain
+    starts where it ends with z = 1, so that the chain rule says 2 yᵏ."""
     y = mg.tensor(factor, dtype=mg.float64)
     chain = [mg.tensor(factor**-length, dtype=mg.float64, requires_grad=True)]
     for _ in range(length):

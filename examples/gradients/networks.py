@@ -38,11 +38,9 @@ def rnn(radius: float) -> Network:
 
 
 def lstm(bias: float) -> Network:
-    """Hochreiter & Schmidhuber 1997, with forget gates (Gers et al. 2000), whose bias is given.
-
-    At rest the input and output gates are ½ and the state moves by c' = σ(b) c + ½ · U_c (½ c), so that
-    J = σ(b) I + ¼ U_c. The other recurrent matrices meet a factor that is 0 there.
-    """
+    """Hochreiter & Schmidhuber 1997, with forget gates (Gers et al. 2000), by their bias. At rest the input and output
+    gates are ½ and the state moves by c' = σ(b) c + ½ · U_c (½ c), so that J = σ(b) I + ¼ U_c. The other recurrent
+    matrices meet a factor that is 0 there."""
     layer = nn.LSTM(WIDTH, WIDTH, batch_first=True, dtype=mg.float64)
     _, forget, candidate, _ = _prepare(layer)
     layer.bias_ih_l0.data[forget] = bias
@@ -51,10 +49,8 @@ def lstm(bias: float) -> Network:
 
 
 def gru(bias: float) -> Network:
-    """Cho et al. 2014, with PyTorch's place for the reset gate, and the bias of the update gate given.
-
-    At rest h' = z h + (1 − z) · U_n (½ h) with z = σ(b): J = z I + ½ (1 − z) U_n.
-    """
+    """Cho et al. 2014, with PyTorch's place for the reset gate, by the bias of the update gate. At rest
+    h' = z h + (1 − z) · U_n (½ h) with z = σ(b): J = z I + ½ (1 − z) U_n."""
     layer = nn.GRU(WIDTH, WIDTH, batch_first=True, dtype=mg.float64)
     _, keep, candidate = _prepare(layer)
     layer.bias_ih_l0.data[keep] = bias

@@ -58,11 +58,9 @@ class Task(ABC):
 
 
 class Adding(Task):
-    """The sum of two marked numbers, one in each half of a sequence of numbers in [0, 1].
-
-    Inputs (B, T, 2) are a number and its mark, 0 or 1. Whoever says 1 always, which is the mean, is wrong by 1/6: the
-    variance of a sum of two such numbers.
-    """
+    """The sum of two marked numbers, one in each half of a sequence of numbers in [0, 1]. Inputs (B, T, 2) are a number
+    and its mark, 0 or 1. Whoever says 1 always, which is the mean, is wrong by 1/6: the variance of a sum of two such
+    numbers."""
 
     name, inputs, outputs, up, guess = "adding", 2, 1, "mean squared error", 1 / 6
     least = 0.01  # an error below it is that of a network that adds
@@ -87,11 +85,9 @@ class Adding(Task):
 
 
 class Copying(Task):
-    """Symbols, blanks for a time, a sign; then the symbols are to be said, in their order.
-
-    There are 3 symbols to copy, where Arjovsky et al. have 10, so that the task is learned in a minute where it is.
-    Inputs (B, T, A + 2) have a 1 at the symbol's place. What is said before the sign does not count.
-    """
+    """Symbols, blanks for a time, a sign; then the symbols are to be said, in their order. There are 3 symbols to copy,
+    where Arjovsky et al. have 10, so that the task is learned in a minute where it is. Inputs (B, T, A + 2) have a 1 at
+    the symbol's place. What is said before the sign does not count."""
 
     name, inputs, outputs, up, guess = "copying", ALPHABET + 2, ALPHABET, "symbols copied", 1 / ALPHABET
     least, more = 0.99, 2 * SYMBOLS

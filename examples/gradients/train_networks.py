@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,12 +89,11 @@ def _train(task: Task, name: str, updates: int, seed: int, bar: Progress, began:
     mg.manual_seed(seed)
     model = network(name, task)
     adam = mg.optim.Adam(model.parameters(), lr=RATE)
-    batches = _batches(task, seed)
-    held_out = task.draw(_random(task, seed, 1), HELD_OUT)
+    random, held_out = _random(task, seed, 0), task.draw(_random(task, seed, 1), HELD_OUT)
     score, step = _score(task, model, held_out), 0
     bar.evaluated(f"{task.name} {task.length}, {name}:", score)
     while step < updates and not task.solved(score):
-        done = update(model, adam, task.loss, [next(batches)], CLIP, step + 1)
+        done = update(model, adam, task.loss, [task.draw(random, BATCH)], CLIP, step + 1)
         step += 1
         bar.advance(done.loss, done.weight * task.steps, time.monotonic() - began)
         if step % EVERY == 0 or step == updates:
@@ -106,12 +105,6 @@ def _train(task: Task, name: str, updates: int, seed: int, bar: Progress, began:
 
 def _random(task: Task, seed: int, use: int) -> np.random.Generator:
     return np.random.default_rng([seed % 2**64, task.length, use])
-
-
-def _batches(task: Task, seed: int) -> Iterator[tuple[Tensor, Tensor]]:
-    random = _random(task, seed, 0)
-    while True:
-        yield task.draw(random, BATCH)
 
 
 @mg.no_grad()

@@ -37,9 +37,8 @@ def parser() -> argparse.ArgumentParser:
     p = program.parser("examples.lectures", about, seeded=False)
     p.add_argument("names", nargs="*", metavar="name", help="which to print (default: all; see --list)")
     p.add_argument("--list", action="store_true", help="list them")
-    p.add_argument(
-        "--run", type=Path, metavar="DIR", help=f"the trained translator of the lesson they (default: {DEFAULT_RUN})"
-    )
+    run = f"the trained translator of the lesson they (default: {DEFAULT_RUN})"
+    p.add_argument("--run", type=Path, metavar="DIR", help=run)
     return p
 
 
@@ -52,10 +51,8 @@ def make(name: str, run: Path = DEFAULT_RUN) -> Lesson:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line; returns the exit status: 1 as well where a claim of a lesson does not hold.
-
-    The lesson that needs a run is skipped where none is trained and nobody asked for it.
-    """
+    """Run the command line; returns the exit status: 1 as well where a claim of a lesson does not hold. It skips the
+    lesson that needs a run where none is trained and nobody asked for it."""
     options = parser().parse_args(argv)
     return program.run(lambda: _shown(options))
 

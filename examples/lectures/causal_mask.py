@@ -9,7 +9,7 @@ import minigrad as mg
 from minigrad import Tensor
 from minigrad.nn import functional as F
 
-from ..lesson.blocks import Equation, Lesson, Mark, Matrix, number
+from ..lesson.blocks import Equation, Lesson, Mark, Matrix, number, softmax_told
 from ..lesson.markdown import Fields, told
 from .multi_head import DH, NAMES, WORDS, attend
 
@@ -72,10 +72,7 @@ def _softmax(computed: Masked) -> Matrix:
     masked, weights = computed.masked.numpy(), computed.weights.numpy()
 
     def how(i: int, j: int) -> str:
-        if j > i:
-            return "e^−∞ = 0: nothing is taken from a later word"
-        terms = " + ".join(f"e^{number(x)}" for x in masked[i, : i + 1].tolist())
-        return f"e^{number(masked[i, j])} / ({terms}) = {number(weights[i, j])}"
+        return softmax_told(masked[:, : i + 1])(i, j) if j <= i else "e^−∞ = 0: nothing is taken from a later word"
 
     sources = (Mark("masked", "row"),)
     return Matrix("softmax(masked)", weights, NAMES, WORDS, 2, "weights", how, sources, example=(1, 0))

@@ -50,8 +50,8 @@ def follow(step: Callable[[Tensor], Tensor], start: float, steps: int = STEPS) -
     values = [mg.tensor(start, dtype=mg.float64, requires_grad=True)]
     slopes = []
     for _ in range(steps):
-        alone = values[-1].detach().requires_grad_()
-        slopes.append(mg.autograd.grad(step(alone), alone)[0].item())
+        here = values[-1].detach().requires_grad_()
+        slopes.append(mg.autograd.grad(step(here), here)[0].item())
         values.append(step(values[-1]))
     gradients = mg.autograd.grad(values[-1], values)
     return Chain(*(np.array(row) for row in ([v.item() for v in values], [g.item() for g in gradients], slopes)))
@@ -127,10 +127,10 @@ def _table(name: str, chain: Chain, step: Callable[[float], str], digits: int = 
     return Matrix(name, table, rows, columns, digits, "", how, note=note, example=(STEPS - 3, 1))
 
 
-def _distances(chain: Chain) -> list[float]:
-    """The size of the gradient against the distance from the result."""
-    sizes: list[float] = np.abs(chain.gradients[::-1]).tolist()
-    return sizes
+def _chart(title: str, chains: dict[str, Chain], digits: int = 4) -> Chart:
+    """The size of each chain's gradient against the distance from the result."""
+    lines = [Series(name, range(STEPS + 1), np.abs(chain.gradients[::-1]).tolist()) for name, chain in chains.items()]
+    return Chart(title, "steps d", "gradient", lines, log_y=True, digits=digits)
 
 
 def _chain() -> Fields:
@@ -138,11 +138,9 @@ def _chain() -> Fields:
         return lambda h: f"{factor:g} × {number(h, 4)}"
 
     options: list[Block] = [_table(f"w = {f:g}", times(f), multiplied(f)) for f in FACTORS]
-    distance = list(range(STEPS + 1))
-    lines = [Series(f"factor {f:g}", distance, _distances(times(f))) for f in DRAWN]
     return {
         "factors": Choice("factor w", [f"{f:g}" for f in FACTORS], options, START, True),
-        "powers": Chart("The gradient over the distance", "steps d", "gradient", lines, log_y=True, digits=4),
+        "powers": _chart("The gradient over the distance", {f"factor {f:g}": times(f) for f in DRAWN}),
         "low": 0.9**100,
         "high": 1.1**100,
     }
@@ -153,23 +151,20 @@ def _bent_step(name: str) -> Callable[[float], str]:
 
 
 def _nonlinear() -> Fields:
-    names, distance = list(BENT), list(range(STEPS + 1))
-    options: list[Block] = [_table(name, bent(name), _bent_step(name), 6) for name in names]
-    lines = [Series(name, distance, _distances(bent(name))) for name in names]
+    chains = {name: bent(name) for name in BENT}
+    options: list[Block] = [_table(name, chain, _bent_step(name), 6) for name, chain in chains.items()]
     return {
-        "kinds": Choice("each step is", names, options, 0),
-        "bent": Chart("The gradient over the distance", "steps d", "gradient", lines, log_y=True, digits=7),
+        "kinds": Choice("each step is", list(BENT), options, 0),
+        "bent": _chart("The gradient over the distance", chains, 7),
     }
 
 
 def _shortcut() -> Fields:
-    plain, around, distance = bent("½ tanh(h)"), with_shortcut(), list(range(STEPS + 1))
-    lines = (Series("½ tanh(h)", distance, _distances(plain)), Series(SHORTCUT, distance, _distances(around)))
+    plain, around = bent("½ tanh(h)"), with_shortcut()
+    title = "The same step without a shortcut, and with one"
     return {
         "shortcut": _table(SHORTCUT, around, _bent_step(SHORTCUT)),
-        "both": Chart(
-            "The same step without a shortcut, and with one", "steps d", "gradient", lines, log_y=True, digits=4
-        ),
+        "both": _chart(title, {"½ tanh(h)": plain, SHORTCUT: around}),
         "without": plain.gradients[0],
         "around": around.gradients[0],
     }

@@ -15,20 +15,7 @@ import minigrad as mg
 from minigrad import Tensor
 from minigrad.nn import functional as F
 
-from ..lesson.blocks import (
-    Array,
-    Chart,
-    Choice,
-    Equation,
-    Lesson,
-    Mark,
-    Matrix,
-    Series,
-    Steps,
-    number,
-    softmax_told,
-    times,
-)
+from ..lesson.blocks import Chart, Choice, Equation, Lesson, Mark, Matrix, Series, Steps, number, softmax_told, times
 from ..lesson.markdown import Fields, told
 
 WINDS = {"north": 2, "east": 12, "south": 28, "west": 16}  # degrees Celsius
@@ -52,7 +39,7 @@ def values() -> Tensor:
     return mg.tensor(list(WINDS.values()), dtype=mg.float64)[:, None]
 
 
-def direction(angles: float | Array | Tensor) -> Tensor:
+def direction(angles: float | np.ndarray | Tensor) -> Tensor:
     """The unit vectors (N, 2) of directions in degrees clockwise from north: (sin, cos)."""
     turned = angles if isinstance(angles, Tensor) else mg.tensor(np.atleast_1d(angles), dtype=mg.float64)
     radians = turned * (math.pi / 180)
@@ -81,12 +68,12 @@ def slope(angle: float, scale: float) -> float:
     return float(gradient[0])
 
 
-def curve(scale: float) -> Array:
+def curve(scale: float) -> np.ndarray:
     """The result by softmax at all ANGLES."""
     return (by_softmax(direction(ANGLES), scale) @ values())[:, 0].numpy()
 
 
-def stairs() -> Array:
+def stairs() -> np.ndarray:
     """The result by the best match at all ANGLES."""
     return (by_argmax(direction(ANGLES)) @ values())[:, 0].numpy()
 
@@ -141,9 +128,10 @@ def _softmax() -> Fields:
 
 
 def _scale() -> Fields:
-    options = [_drawn(scale) for scale in SCALES]
+    options, names = [_drawn(scale) for scale in SCALES], [f"β = {scale:g}" for scale in SCALES]
     table = np.concatenate([by_softmax(direction(ANGLE), scale).numpy() for scale in SCALES])
-    scaled = np.array(SCALES)[:, None] * (direction(ANGLE) @ keys().T).numpy()
+    how = softmax_told(np.array(SCALES)[:, None] * (direction(ANGLE) @ keys().T).numpy(), 2, 3)
+    head = ("scale", f"result at {ANGLE:g}°", f"largest step in {ANGLES[1]:g}°", f"slope at {ANGLE:g}°")
     rows = [
         (
             f"{scale:g}",
@@ -155,21 +143,8 @@ def _scale() -> Fields:
     ]
     return {
         "curves": Choice("scale β", [f"{scale:g}" for scale in SCALES], options, START, True),
-        "by_scale": Matrix(
-            "softmax(β q Kᵀ)",
-            table,
-            [f"β = {scale:g}" for scale in SCALES],
-            NAMES,
-            3,
-            "weights",
-            softmax_told(scaled, 2, 3),
-            example=(START, 1),
-        ),
-        "slopes": Steps(
-            ("scale", f"result at {ANGLE:g}°", f"largest step in {ANGLES[1]:g}°", f"slope at {ANGLE:g}°"),
-            rows,
-            numbers=(0, 1, 2, 3),
-        ),
+        "by_scale": Matrix("softmax(β q Kᵀ)", table, names, NAMES, 3, "weights", how, example=(START, 1)),
+        "slopes": Steps(head, rows, numbers=(0, 1, 2, 3)),
     }
 
 

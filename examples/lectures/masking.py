@@ -52,11 +52,9 @@ def ids(words: Sequence[str]) -> Tensor:
 
 
 def bert(words: Tensor, generator: mg.Generator) -> Exercise:
-    """BERT's exercise for sentences (B, T): [CLS], the words with some of them hidden, [SEP].
-
-    Of the words of a sentence 15 % are chosen, at least one. In place of a chosen word stands [MASK] with a
-    probability of 80 %, a random word with 10 %, and the word itself with 10 %. The targets are the chosen words.
-    """
+    """BERT's exercise for sentences (B, T): [CLS], the words with some of them hidden, [SEP]. Of a sentence's words
+    15 % are chosen, at least one. In place of a chosen word stands [MASK] with a probability of 80 %, a random word
+    with 10 %, and the word itself with 10 %. The targets are the chosen words."""
     b, t = words.shape
     count = max(1, round(CHOSEN * t))
     order = mg.rand(b, t, generator=generator).argsort(-1).argsort(-1)  # the rank of each place
@@ -93,9 +91,8 @@ class Network:
     def states(self, x: Tensor, causal: bool) -> Tensor:
         """(B, T, D) -> (B, T, D)"""
         mask = mg.ones(x.shape[1], x.shape[1], dtype=mg.bool)
-        mask = mask.tril() if causal else mask
         for layer in self.layers:
-            x = layer(x, mask)
+            x = layer(x, mask.tril() if causal else mask)
         return x
 
     def logits(self, read: Tensor, causal: bool) -> Tensor:

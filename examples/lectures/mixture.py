@@ -65,7 +65,8 @@ def lesson() -> Lesson:
     return told(
         globals(),
         **_checks(computed),
-        **_product(computed),
+        head=HEAD + 1,
+        product=_equation("whole", computed.weights, computed.values),
         **_row(computed),
         others=_others(computed),
         **_back(computed),
@@ -78,10 +79,6 @@ def _equation(name: str, weights: Tensor, values: Tensor) -> Equation:
     a = Matrix("A", weights, NAMES, WORDS, 3, "weights", key=f"A, {name}", note="6 × 6")
     v = Matrix("V", values, NAMES, columns, 2, "signs", first=FIRST, key=f"V, {name}", note=wide)
     return times(a, v, "A V", shade="signs", first=FIRST, note=wide, key=f"A V, {name}", example=(ASKS, 0))
-
-
-def _product(computed: Attended) -> Fields:
-    return {"head": HEAD + 1, "product": _equation("whole", computed.weights, computed.values)}
 
 
 def _row(computed: Attended) -> Fields:
@@ -114,19 +111,10 @@ def _back(computed: Attended) -> Fields:
             return f"minigrad's gradient of the sum of all results by any number of V in this row: {gradient[i, 0]:.3f}"
         return " + ".join(number(x, 3) for x in w[:, i].tolist()) + f" = {number(sums[i, 0], 3)}"
 
-    most = int(sums.argmax())
+    table, columns = np.concatenate((sums, gradient[:, :1]), 1), ("sum of the column", "gradient")
+    sources, most = (Mark("A, whole", "column"),), int(sums.argmax())
     return {
-        "columns_of_a": Matrix(
-            "columns of A",
-            np.concatenate((sums, gradient[:, :1]), 1),
-            NAMES,
-            ("sum of the column", "gradient"),
-            3,
-            "",
-            how,
-            (Mark("A, whole", "column"),),
-            example=(most, 0),
-        ),
+        "columns_of_a": Matrix("columns of A", table, NAMES, columns, 3, "", how, sources, example=(most, 0)),
         "giver": NAMES[most],
     }
 

@@ -85,7 +85,8 @@ def lesson() -> Lesson:
         **_shapes(computed),
         **_input(computed),
         head=_heads(computed),
-        **_output(computed),
+        joined=_wide("joined", computed.joined[0].numpy()),
+        output=_wide("output", computed.output[0].numpy()),
     )
 
 
@@ -106,28 +107,13 @@ def _input(computed: Attended) -> Fields:
 
 def _heads(computed: Attended) -> Choice:
     weights, scores = computed.weights[0].numpy(), computed.scores[0].numpy()
+    note = "rows look at columns"
     options = [
-        Matrix(
-            f"weights of head {h + 1}",
-            weights[h],
-            NAMES,
-            WORDS,
-            2,
-            "weights",
-            softmax_told(scores[h]),
-            note="rows look at columns",
-        )
+        Matrix(f"weights of head {h + 1}", weights[h], NAMES, WORDS, 2, "weights", softmax_told(scores[h]), note=note)
         for h in range(HEADS)
     ]
     mean = Matrix("mean of all heads", weights.mean(0), NAMES, WORDS, 2, "weights")
     return Choice("head", [*map(str, range(1, HEADS + 1)), "mean"], [*options, mean])
-
-
-def _output(computed: Attended) -> Fields:
-    return {
-        "joined": _wide("joined", computed.joined[0].numpy()),
-        "output": _wide("output", computed.output[0].numpy()),
-    }
 
 
 def _wide(
@@ -138,25 +124,22 @@ def _wide(
     example: tuple[int, int] = (0, 0),
 ) -> Matrix:
     """A vector for each word: the first numbers and the last."""
-    return Matrix(name, values, NAMES, _numbers(D), 2, "signs", how, marks, FIRST, _shape(values), example=example)
+    columns = [str(j + 1) for j in range(D)]
+    return Matrix(name, values, NAMES, columns, 2, "signs", how, marks, FIRST, _shape(values), example=example)
 
 
 def _shape(values: Tensor | Array) -> str:
     return " × ".join(map(str, values.shape))
 
 
-def _numbers(count: int) -> list[str]:
-    return list(map(str, range(1, count + 1)))
-
-
 def _checks(computed: Attended) -> Fields:
     with mg.no_grad():
         whole = computed.module(computed.x, computed.x, None)
-        alone = computed.module(computed.words, computed.words, None)[0].numpy()
+        unplaced = computed.module(computed.words, computed.words, None)[0].numpy()
     output: Any = computed.output[0].numpy()
     return {
         "whole": mg.allclose(whole, computed.output, atol=1e-5),
         "sums": mg.allclose(computed.weights.sum(-1), mg.ones(1, HEADS, len(WORDS)), atol=1e-6),
-        "same": np.allclose(alone[1], alone[5], atol=1e-5),
+        "same": np.allclose(unplaced[1], unplaced[5], atol=1e-5),
         "apart": not np.allclose(output[1], output[5], atol=1e-2),
     }

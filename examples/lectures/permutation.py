@@ -40,26 +40,20 @@ def layers() -> Layers:
     mg.manual_seed(SEED)
     stack = [TransformerLayer(Config(len(WORDS), D, HEADS, d_ff=4 * D, dropout=0.0)) for _ in range(LAYERS)]
     for layer in stack:
-        layer.apply(initialise)
-        layer.to(mg.float64)
+        layer.apply(initialise).to(mg.float64)
     return Layers(mg.randn(len(WORDS), D, dtype=mg.float64), stack)
 
 
 @mg.no_grad()
 def run(model: Layers, order: Order, positions: bool = False, causal: bool = False) -> Tensor:
-    """The results (T, D) for the words in an order.
-
-    Args:
-        positions: sines are added to the words, each to the place that a word now has.
-        causal: each word sees itself and those before it.
-    """
+    """The results (T, D) for the words in an order. With ``positions`` each word has the sines of its place in that
+    order; with ``causal`` it sees itself and those before it."""
     x = model.x[list(order)][None]  # (1, T, D)
     if positions:
         x = x + sines(len(order))
     mask = mg.ones(len(order), len(order), dtype=mg.bool)
-    mask = mask.tril() if causal else mask
     for layer in model.stack:
-        x = layer(x, mask)
+        x = layer(x, mask.tril() if causal else mask)
     return x[0]
 
 
@@ -122,15 +116,11 @@ def _pair(model: Layers, order: Order, positions: bool) -> Equation:
 
 def _orders(model: Layers) -> Fields:
     columns = ((False, False), (True, False), (False, True))
+    head = ("order", "without positions", "with sines", "causal mask, no positions")
     rows = [(_written(order), *(f"{largest(model, order, *kind):.1e}" for kind in columns)) for order in ORDERS]
     means = [run(model, order).mean(0) for order in ORDERS]
     spread = float((mg.stack(means) - means[0]).abs().max())
-    return {
-        "orders": Steps(
-            ("order", "without positions", "with sines", "causal mask, no positions"), rows, numbers=(1, 2, 3)
-        ),
-        "spread": spread,
-    }
+    return {"orders": Steps(head, rows, numbers=(1, 2, 3)), "spread": spread}
 
 
 def _why(model: Layers) -> Fields:

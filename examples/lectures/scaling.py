@@ -6,7 +6,6 @@ If the elements of q and k are independent, with mean 0 and variance 1, q · k h
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import minigrad as mg
@@ -29,17 +28,12 @@ class Measured(NamedTuple):
     slopes: list[float]  # the mean over queries of ∑ⱼ |∂p/∂zⱼ|, p being the greatest weight: 2 p (1 − p)
 
 
-def measure(widths: Sequence[int] = WIDTHS, pairs: int = PAIRS) -> list[Measured]:
-    """Draw queries and keys, and look at their dot products."""
-    generator = mg.Generator().manual_seed(SEED)
-    return [_at(width, pairs, generator) for width in widths]
-
-
-def _at(width: int, pairs: int, generator: mg.Generator) -> Measured:
-    query = mg.randn(pairs, width, generator=generator)
-    key = mg.randn(pairs, width, generator=generator)
-    dots = (query * key).sum(-1)  # (pairs,)
-    groups = (query[: pairs // KEYS, None] * key.reshape(-1, KEYS, width)).sum(-1)  # (pairs / KEYS, KEYS)
+def measure(width: int, generator: mg.Generator) -> Measured:
+    """Draw queries and keys of a width, and look at their dot products."""
+    query = mg.randn(PAIRS, width, generator=generator)
+    key = mg.randn(PAIRS, width, generator=generator)
+    dots = (query * key).sum(-1)  # (PAIRS,)
+    groups = (query[: PAIRS // KEYS, None] * key.reshape(-1, KEYS, width)).sum(-1)  # (PAIRS / KEYS, KEYS)
     greatest, slopes = [], []
     for scores in (groups, groups / width**0.5):
         scores = scores.detach().requires_grad_()
@@ -52,7 +46,8 @@ def _at(width: int, pairs: int, generator: mg.Generator) -> Measured:
 
 def lesson() -> Lesson:
     """The worked example."""
-    computed = measure()
+    generator = mg.Generator().manual_seed(SEED)
+    computed = [measure(width, generator) for width in WIDTHS]
     forms, of_softmax = ("q · k", "q · k / √d"), ("softmax(q · k)", "softmax(q · k / √d)")
     variances = [Series(name, WIDTHS, [m.variances[i] for m in computed]) for i, name in enumerate(forms)]
     variances.append(Series("d", WIDTHS, WIDTHS, dashed=True))

@@ -32,10 +32,7 @@ W_VALUE = ((0.5, 1.0), (2.5, 0.0), (0.0, 3.0), (0.5, 1.0))
 
 
 def lesson() -> Lesson:
-    """The worked example: equation 1, one operation at a time, in float64.
-
-    Words T = 3, width of an embedding D = 4, of a head d = 2.
-    """
+    """Equation 1, one operation at a time, in float64: T = 3 words, width of an embedding D = 4, of a head d = 2."""
     x, w_query, w_key, w_value = (mg.tensor(table, dtype=mg.float64) for table in (EMBEDDINGS, W_QUERY, W_KEY, W_VALUE))
     query, key, value = x @ w_query, x @ w_key, x @ w_value  # (T, d)
     scores = query @ key.T  # (T, T)

@@ -8,14 +8,13 @@ give the row (tests search for them).
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor
 
-from ..lesson.blocks import Choice, Equation, Lesson, Mark, Matrix, Steps, number, softmax_told
+from ..lesson.blocks import Array, Choice, Equation, Lesson, Mark, Matrix, Steps, number, softmax_told
 from ..lesson.markdown import Fields, told
 
 LOGITS = (0.0, 0.3, 0.31, 1.3, 0.2)
@@ -32,7 +31,7 @@ def row(factor: float = 1.0) -> Tensor:
     return (mg.tensor(LOGITS, dtype=mg.float64) * factor).softmax(-1)
 
 
-def jacobian(factor: float) -> np.ndarray[Any, Any]:
+def jacobian(factor: float) -> Array:
     """∂ pᵢ / ∂ zⱼ (5, 5) at z = factor · logits, by the engine: one backward pass a row."""
     logits = (mg.tensor(LOGITS, dtype=mg.float64) * factor).requires_grad_()
     p = logits.softmax(-1)
@@ -79,33 +78,17 @@ def _sharper() -> Fields:
     table = np.stack([row(factor).numpy() for factor in FACTORS])
     names = [f"softmax({_times(factor)})" for factor in FACTORS]
     temperatures = [f"{1 / s:.3g}" for s in SCALES.tolist()]
-    options = [
-        Matrix(
-            f"softmax(z / {t})",
-            row(float(s))[None],
-            (),
-            PLACES,
-            3,
-            "weights",
-            softmax_told(np.array([LOGITS]) * s, 2, 3),
-            note=f"entropy {entropy(row(float(s))):.2f} bits",
-            example=(0, TOP),
-        )
-        for t, s in zip(temperatures, SCALES, strict=True)
-    ]
-    scaled = np.array(FACTORS)[:, None] * np.array(LOGITS)
+    options = []
+    for temperature, scale in zip(temperatures, SCALES.tolist(), strict=True):
+        p, how = row(scale)[None], softmax_told(scale * np.array([LOGITS]), 2, 3)
+        title, note = f"softmax(z / {temperature})", f"entropy {entropy(p):.2f} bits"
+        options.append(Matrix(title, p, (), PLACES, 3, "weights", how, note=note, example=(0, TOP)))
+    how = softmax_told(np.array(FACTORS)[:, None] * np.array(LOGITS), 2, 3)
+    shares = [(f"{entropy(row(factor)):.2f}", f"{float(row(factor).max()):.3f}") for factor in FACTORS]
+    rows = [(name, *share) for name, share in zip(names, shares, strict=True)]
     return {
-        "sharper_versions": Matrix(
-            "sharper versions", table, names, PLACES, 3, "weights", softmax_told(scaled, 2, 3), example=(1, TOP)
-        ),
-        "entropies": Steps(
-            ("row", "entropy, bits", "greatest share"),
-            [
-                (name, f"{entropy(row(f)):.2f}", f"{float(row(f).max()):.3f}")
-                for name, f in zip(names, FACTORS, strict=True)
-            ],
-            numbers=(1, 2),
-        ),
+        "sharper_versions": Matrix("sharper versions", table, names, PLACES, 3, "weights", how, example=(1, TOP)),
+        "entropies": Steps(("row", "entropy, bits", "greatest share"), rows, numbers=(1, 2)),
         "temperature": Choice("temperature", temperatures, options, ONE, True),
     }
 
@@ -119,7 +102,7 @@ def _gradient() -> Fields:
     for factor in FACTORS:
         p = row(factor).numpy()
 
-        def how(i: int, j: int, p: np.ndarray[Any, Any] = p) -> str:
+        def how(i: int, j: int, p: Array = p) -> str:
             a, b, same = number(p[i], 3), number(p[j], 3), float(i == j)
             return f"{a} × ({same:.0f} − {b}) = {number(p[i] * (same - p[j]), 3)}"
 

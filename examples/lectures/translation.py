@@ -190,9 +190,8 @@ def _forced(trained: Trained) -> Fields:
     rows = [(str(t), " ".join(words[: t + 1]), words[t + 1]) for t in range(len(words) - 1)]
 
     def how(i: int, j: int) -> str:
-        return (
-            f"“{words[i]}” {'sees' if j <= i else 'does not see'} “{words[j]}”: place {j} {'≤' if j <= i else '>'} {i}"
-        )
+        sees, sign = ("sees", "≤") if j <= i else ("does not see", ">")
+        return f"“{words[i]}” {sees} “{words[j]}”: place {j} {sign} {i}"
 
     return {
         "places": Steps(("place", "the decoder sees", "target"), rows, numbers=(0,)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, SupportsFloat
+from typing import Any, Literal, SupportsFloat
 
 import numpy as np
 
@@ -42,13 +42,10 @@ class Text(Plain):
 
 @dataclass(frozen=True)
 class Mark:
-    """What a cell (i, j) of a result was computed from, in another matrix.
-
-    part: its "row" i, its "column" j, or its "cell" (i, j).
-    """
+    """What a cell (i, j) of a result was computed from, in another matrix."""
 
     matrix: str
-    part: Literal["row", "column", "cell"]
+    part: Literal["row", "column", "cell"]  # its row i, its column j, or its cell (i, j)
 
 
 @dataclass(frozen=True)
@@ -152,10 +149,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Chart:
-    """Lines over numbers, which have so many digits after the decimal point, or (None) three that count.
-
-    On a logarithmic axis, numbers without a logarithm have no place.
-    """
+    """Lines over numbers. On a logarithmic axis, numbers without a logarithm have no place."""
 
     title: str
     across: str
@@ -163,7 +157,7 @@ class Chart:
     series: Sequence[Series]
     log_x: bool = False
     log_y: bool = False
-    digits: int | None = 3
+    digits: int | None = 3  # after the decimal point; None: three that count
 
     def colours(self) -> list[int]:
         """The number of each series' colour. Raises ValueError: one is like another that is not there."""
@@ -256,14 +250,11 @@ class Positions:
 
 @dataclass(frozen=True)
 class Picture:
-    """Numbers (rows, columns), a small square each, and what stands below them.
-
-    ``side``: of a square, in pixels; None: as in all pictures beside it.
-    """
+    """Numbers (rows, columns), a small square each, and what stands below them."""
 
     values: Tensor | Array
     caption: str = ""
-    side: int | None = None
+    side: int | None = None  # of a square, in pixels; None: as in all pictures beside it
 
     @property
     def array(self) -> Array:
@@ -346,14 +337,6 @@ class Section:
     blocks: Sequence[Block]
 
 
-class Drawn(Protocol):
-    """What can be saved as a vector picture: a Chart, a view of ``minigrad.viz``."""
-
-    def svg(self) -> str:
-        """The text of an SVG file."""
-        ...
-
-
 @dataclass(frozen=True)
 class Lesson(View):
     """A worked example. In a notebook it shows itself. ``picture``: what stands for it in a document."""
@@ -362,7 +345,7 @@ class Lesson(View):
     title: str
     about: str
     sections: Sequence[Section] = field(default_factory=tuple)
-    picture: Drawn | None = None
+    picture: Chart | None = None
 
     @property
     def introduction(self) -> str:
@@ -375,14 +358,8 @@ class Lesson(View):
             {"title": section.title, "blocks": [block.data() for block in section.blocks]} for section in self.sections
         ]
         data = {"title": self.title, "about": self.introduction, "sections": sections}
-        return Page(
-            self.title,
-            data,
-            ("positional.js", "plane.js", "lecture.js"),
-            ("positional.css", "plane.css", "lecture.css"),
-            '<main id="lecture"></main>',
-            height=900,
-        )
+        scripts, styles = ("positional.js", "plane.js", "lecture.js"), ("positional.css", "plane.css", "lecture.css")
+        return Page(self.title, data, scripts, styles, '<main id="lecture"></main>', height=900)
 
     def checks(self) -> list[Checked]:
         """All claims that were tested."""
@@ -406,10 +383,8 @@ def two_dimensions(values: Tensor | Array, name: str) -> Array:
 
 
 class Number(float):
-    """A number whose formats are those of books: 1.20 (the default), −0.50, −∞, 15 %; a zero has no sign.
-
-    "(" before a format puts a negative number into brackets, as in a sum or a product.
-    """
+    """A number whose formats are those of books: 1.20 (the default), −0.50, −∞, 15 %; a zero has no sign. "(" before a
+    format puts a negative number into brackets, as in a sum or a product."""
 
     def __format__(self, form: str) -> str:
         shape = form.removeprefix("(") or ".2f"
@@ -443,18 +418,14 @@ def term(value: SupportsFloat, digits: int = 2) -> str:
 
 def cellwise(form: str, *values: Tensor | Array) -> Callable[[int, int], str]:
     """Tells how cell (i, j) comes about: a format, and the matrices whose numbers there it takes: "{} − {:(.1f} = {}".
-
-    A matrix of one row or column has the same number in all of them.
-    """
+    A matrix of one row or column has the same number in all of them."""
     tables = np.broadcast_arrays(*(value.numpy() if isinstance(value, Tensor) else value for value in values))
     return lambda i, j: form.format(*(Number(table[i, j]) for table in tables))
 
 
 def product(left: Array, right: Array, digits: tuple[int, int] = (1, 1), result: int = 2) -> Callable[[int, int], str]:
-    """Tells how cell (i, j) of ``left @ right`` comes about: 1.3 × 0.6 + 0.8 × 2.4 = 2.70.
-
-    digits: of left and of right; result: of their product.
-    """
+    """Tells how cell (i, j) of ``left @ right`` comes about: 1.3 × 0.6 + 0.8 × 2.4 = 2.70. ``digits`` are those of left
+    and of right, ``result`` has those of their product."""
     first, second = digits
 
     def how(i: int, j: int) -> str:

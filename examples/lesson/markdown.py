@@ -30,7 +30,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, SupportsFloat
 
-from .blocks import Block, Checked, Drawn, Lesson, Number, Section, Steps, Text
+from .blocks import Block, Chart, Checked, Lesson, Number, Section, Steps, Text
 
 Fields = dict[str, Any]
 
@@ -43,17 +43,10 @@ class _Books(Formatter):
         return format(Number(value) if is_float else value, spec)
 
 
-def told(program: Fields, *, name: str = "", picture: Drawn | None = None, **fields: Any) -> Lesson:
-    """The lesson whose text stands beside a program.
-
-    Args:
-        program: its ``globals()``. The text has the name of its file, and the ending .md.
-        name: of the lesson; by default the file's.
-        fields: of the text.
-
-    Raises:
-        KeyError: the text has a field that is not there. ValueError: a field is not in the text.
-    """
+def told(program: Fields, *, name: str = "", picture: Chart | None = None, **fields: Any) -> Lesson:
+    """The lesson whose text stands beside a program, whose ``globals()`` it needs: in a file of the same name that ends
+    in .md. The lesson's name is by default the file's. Raises KeyError: the text has a field that is not there.
+    ValueError: a field is not in the text."""
     head = _text(program)[0]
     used = _names(head)
     title, about = (_written(text, ChainMap(fields, program)) for text in head.removeprefix("# ").split("\n\n", 1))

@@ -8,58 +8,43 @@ from collections.abc import Sequence
 
 from minigrad_models.viz.texts import label
 
-from .blocks import (
-    Block,
-    Chart,
-    Checked,
-    Choice,
-    Equation,
-    Lesson,
-    Line,
-    Matrix,
-    Pictures,
-    Plane,
-    Positions,
-    Section,
-    Steps,
-    Text,
-)
+from . import blocks
 
 WIDE = 100  # columns of text
 POSITIONS = 8  # of a positional encoding, and as many of its dimensions
 
 
-def plain(lesson: Lesson) -> str:
+def plain(lesson: blocks.Lesson) -> str:
     """The whole lesson."""
     heading = f"{lesson.title}\n{'=' * len(lesson.title)}\n\n{_paragraph(lesson.introduction)}"
     return "\n\n".join([heading, *map(_section, lesson.sections)]) + "\n"
 
 
-def _section(section: Section) -> str:
+def _section(section: blocks.Section) -> str:
     return "\n\n".join([f"{section.title}\n{'-' * len(section.title)}", *map(_block, section.blocks)])
 
 
-def _block(block: Block) -> str:
+def _block(block: blocks.Block) -> str:
     match block:
-        case Text():
+        case blocks.Text():
             return _paragraph(block.text)
-        case Matrix():
+        case blocks.Matrix():
             return _told(_matrix(block), [block])
-        case Equation():
+        case blocks.Equation():
             return _equation(block)
-        case Steps():
+        case blocks.Steps():
             return _table(block.head, block.rows, block.numbers)
-        case Chart():
+        case blocks.Chart():
             return f"{block.title}\n{_block(block.table())}"
-        case Line():
+        case blocks.Line():
             return _line(block)
-        case Choice():
+        case blocks.Choice():
             return f"{block.label} {block.names[block.start]}\n{_block(block.options[block.start])}"
-        case Checked():
+        case blocks.Checked():
             return f"[{'ok' if block.holds else 'WRONG'}] {block.claim}"
-        case Positions():
+        case blocks.Positions():
             return _positions(block)
-        case Pictures() | Plane():
+        case blocks.Pictures() | blocks.Plane():
             return f"{printable(block.title)} (on the page: --save)"
 
 
@@ -87,7 +72,7 @@ def _pad(text: str, size: int, right: bool = False) -> str:
     return space + text if right else text + space
 
 
-def _matrix(matrix: Matrix) -> list[str]:
+def _matrix(matrix: blocks.Matrix) -> list[str]:
     """Its name, then its numbers between brackets: lines of one width."""
     cells = matrix.cells()
     columns = [_name(matrix.columns[j]) for j in matrix.shown] if matrix.columns else [""] * len(cells[0])
@@ -106,13 +91,13 @@ def _matrix(matrix: Matrix) -> list[str]:
     return [_pad(line, wide) for line in lines]
 
 
-def _told(lines: Sequence[str], parts: Sequence[Matrix | str]) -> str:
+def _told(lines: Sequence[str], parts: Sequence[blocks.Matrix | str]) -> str:
     """Lines, and below them of each matrix how one of its numbers came about."""
-    examples = [part.told_example() for part in parts if isinstance(part, Matrix)]
+    examples = [part.told_example() for part in parts if isinstance(part, blocks.Matrix)]
     return "\n".join([*(line.rstrip() for line in lines), *(_paragraph(text) for text in examples if text)])
 
 
-def _equation(equation: Equation) -> str:
+def _equation(equation: blocks.Equation) -> str:
     """Side by side if there is room, else one below another."""
     parts = [[part] if isinstance(part, str) else _matrix(part) for part in equation.parts]
     if sum(width(part[0]) + 2 for part in parts) - 2 > WIDE:
@@ -135,7 +120,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence
     return "\n".join(line.rstrip() for line in [written[0], "-" * width(written[0]), *written[1:]])
 
 
-def _line(line: Line) -> str:
+def _line(line: blocks.Line) -> str:
     """Each word with its weight, and a bar."""
     size = max(width(_name(word)) for word in line.words)
     return "\n".join(
@@ -145,11 +130,11 @@ def _line(line: Line) -> str:
     )
 
 
-def _positions(block: Positions) -> str:
+def _positions(block: blocks.Positions) -> str:
     """The first of its numbers."""
     view, (length, dimensions) = block.view, block.view.values.shape
     few = min(POSITIONS, length)
     rows = [f"{i} {view.tokens[i]}" if view.tokens else str(i) for i in range(few)]
     columns = [f"{'cos' if j % 2 else 'sin'} {j}" for j in range(dimensions)]
     note = f"{length} × {dimensions}" + (f", the first {few} positions" if few < length else "")
-    return _block(Matrix("PE", view.values[:few], rows, columns, 4, first=POSITIONS, note=note))
+    return _block(blocks.Matrix("PE", view.values[:few], rows, columns, 4, first=POSITIONS, note=note))

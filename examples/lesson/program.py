@@ -22,12 +22,8 @@ run = partial(run_program, less_memory="training")
 def parser(name: str, about: str, seeded: bool = True) -> argparse.ArgumentParser:
     """The options that all have. ``name`` is that of the module: "examples.digits"."""
     p = argparse.ArgumentParser(prog=f"python -m {name}", description=about)
-    p.add_argument(
-        "--save",
-        type=Path,
-        metavar="DIR",
-        help="also save the page, as DIR/NAME.html (and a picture, if there is one, as DIR/NAME.svg)",
-    )
+    page = "also save the page, as DIR/NAME.html (and a picture, if there is one, as DIR/NAME.svg)"
+    p.add_argument("--save", type=Path, metavar="DIR", help=page)
     if seeded:
         p.add_argument("--seed", type=whole(0, 2**63 - 1), default=0, help="of all random numbers (default: 0)")
     return p

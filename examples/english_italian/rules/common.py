@@ -33,8 +33,7 @@ MOODS: tuple[Mood, ...] = (
     *("future",) * 7,
     *("can", "can", "must", "must", "want", "wish"),
 )
-PAST_MOODS: tuple[Mood, ...] = (*MOODS, *("past",) * 6)
-"""For verbs whose participles have several forms."""
+PAST_MOODS: tuple[Mood, ...] = (*MOODS, *("past",) * 6)  # for verbs whose participles have several forms
 TENSES: tuple[Mood, ...] = ("present", "past", "future")
 ADVERBS = (ALWAYS, OFTEN, NEVER)
 VERY, TOO = Piece("very", "molto"), Piece("too", "troppo")
@@ -52,8 +51,7 @@ LIKED = (*FOOD, *DRINKS, *ANIMALS, *nouns("flower"))
 THINGS = nouns("thing", "vehicle", "container", "openable", "reading", "building", "dish")
 INANIMATE = tuple(n for n in NOUNS.values() if n.kinds.isdisjoint(("person", "kin")))
 PEOPLE = nouns("person")
-SORTS = frozenset(("food", "drink", "animal"))
-"""One prefers food to food and drink to drink."""
+SORTS = frozenset(("food", "drink", "animal"))  # one prefers food to food and drink to drink
 
 DIETS = {
     animal: tuple(food for food in (*FOOD, *DRINKS) if food.kinds & animal.kinds or food.name == "water")

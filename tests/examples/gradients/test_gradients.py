@@ -11,9 +11,9 @@ import pytest
 
 import minigrad as mg
 from examples.gradients import __main__ as cli, cliff, networks
-from examples.gradients.distance import jacobian_norms, slope
+from examples.gradients.distance import jacobian_norms
 from examples.gradients.lesson import lesson
-from examples.gradients.measure import Measurements, measure
+from examples.gradients.measure import Measured, Measurements, measure
 from examples.gradients.sequences import ALPHABET, SYMBOLS, TASKS, Adding, Copying, Task
 from examples.gradients.train_networks import NETWORKS, network
 from examples.lesson.blocks import Lesson, Steps
@@ -52,7 +52,7 @@ def test_an_rnn_s_slope_is_that_of_its_spectral_radius(radius: float) -> None:
     mg.manual_seed(0)
     network = networks.rnn(radius)
     assert network.rate == pytest.approx(radius)
-    assert slope(norms(network)) == pytest.approx(math.log(radius), rel=0.1, abs=1e-3)
+    assert Measured(network, networks.REST, norms(network)).slope == pytest.approx(math.log(radius), rel=0.1, abs=1e-3)
 
 
 def test_clipping_keeps_a_descent_from_leaping() -> None:
