@@ -117,7 +117,7 @@ torch | compat.functions: | aminmax bartlett_window bincount blackman_window buc
 torch | compat.internal: | ScriptModule _assert _check _check_tensor_all
     _check_tensor_all_with _check_with _shape_as_tensor from_dlpack get_device_module
 torch | compat.linalg: | matrix_rank
-torch | compat.native: | _grouped_mm=grouped_mm _softmax_backward_data constant_pad_nd grid_sampler
+torch | compat.native: | _chunk_cat _grouped_mm=grouped_mm _softmax_backward_data constant_pad_nd grid_sampler
     grid_sampler_2d=grid_sampler grid_sampler_3d=grid_sampler group_norm layer_norm native_batch_norm native_group_norm
     native_layer_norm
 torch | compat.nn.functional: | affine_grid_generator=affine_grid

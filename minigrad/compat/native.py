@@ -89,6 +89,19 @@ def grid_sampler(
     return F.grid_sample(input, grid, mode, padding, align_corners)
 
 
+def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
+    """Each tensor cut along ``dim`` into ``num_chunks``, the last ones filled up with zeros; then all n-th pieces,
+    flattened from ``dim`` on, in row n."""
+    if not tensors or num_chunks < 1 or not all(tensor.numel() for tensor in tensors):
+        raise RuntimeError(f"_chunk_cat expects non-empty tensors and at least one chunk, got {num_chunks}")
+    rows = []
+    for tensor in tensors:
+        place = dim % tensor.ndim
+        margin = (0, 0) * (tensor.ndim - place - 1) + (0, -tensor.shape[place] % num_chunks)
+        rows.append(F.pad(tensor, margin).reshape(*tensor.shape[:place], num_chunks, -1))
+    return cat(rows, -1)
+
+
 def grouped_mm(mat_a: Tensor, mat_b: Tensor, offs: Maybe = None, bias: Maybe = None, out_dtype: Any = None) -> Tensor:
     """A product for each of G groups: ``torch._grouped_mm``, the layers of a mixture of experts.
 

@@ -14,7 +14,7 @@ from typing import Any
 from .palette import LIGHT, Palette
 
 INK, QUIET, LINE, PAPER = LIGHT.ink, LIGHT.quiet, LIGHT.line, LIGHT.paper
-PLUS, MINUS, SERIES = LIGHT.plus, LIGHT.minus, LIGHT.series
+PLUS, MINUS = LIGHT.plus, LIGHT.minus
 SANS = "system-ui, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', Helvetica, Arial, sans-serif"
 POINT = 4 / 3  # CSS pixels
 GAP = 24.0  # CSS pixels between pictures
@@ -48,20 +48,12 @@ class Drawing:
 
     def add(self, element: str, content: str = "", **attributes: Any) -> None:
         """One element; ``content`` is text. ``stroke_width=2`` becomes ``stroke-width="2"``; None is left out."""
-        self.open(element, **attributes)
-        self.parts[-1] += f"{escaped(content)}</{element}>"
-
-    def open(self, element: str, **attributes: Any) -> None:
-        """The beginning of an element that holds others; ``close`` ends it."""
         text = "".join(
             f' {name.rstrip("_").replace("_", "-")}="{escaped(_short(value))}"'
             for name, value in attributes.items()
             if value is not None
         )
-        self.parts.append(f"<{element}{text}>")
-
-    def close(self, *elements: str) -> None:
-        self.parts += [f"</{element}>" for element in elements]
+        self.parts.append(f"<{element}{text}>{escaped(content)}</{element}>")
 
     def text(
         self, x: float, y: float, text: str, anchor: str = "start", size: float = 12, colour: str = INK, **more: Any
@@ -69,12 +61,10 @@ class Drawing:
         """A line of text; y is its base line."""
         self.add("text", text, x=x, y=y, text_anchor=anchor, font_size=size, fill=colour, **more)
 
-    def line(
-        self, points: Iterable[tuple[float, float]], colour: str = INK, width: float = 1.5, dash: str | None = None
-    ) -> None:
+    def line(self, points: Iterable[tuple[float, float]], colour: str = INK, width: float = 1.5) -> None:
         joined = " ".join(f"{_short(float(x))},{_short(float(y))}" for x, y in points)
         look: dict[str, Any] = {"fill": "none", "stroke": colour, "stroke_width": width, "stroke_linejoin": "round"}
-        self.add("polyline", points=joined, **look, stroke_dasharray=dash)
+        self.add("polyline", points=joined, **look)
 
     def svg(self) -> str:
         wide, high, unit = _short(self.width), _short(self.height), self.unit

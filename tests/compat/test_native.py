@@ -23,7 +23,7 @@ CALLS = """
 t.constant_pad_nd(x, [1, -2, 0, 3], 1.5) ; t.native_layer_norm(x, [6], row, row - 1, 1e-5)
 t.native_group_norm(x, row[:4], None, 2, 4, 6, 2, 1e-5)
 t.native_batch_norm(x, row[:4], None, None, None, True, 0.1, 1e-5)
-t.native_batch_norm(x, None, None, row[:4], row[:4], False, 0.1, 1e-5)
+t.native_batch_norm(x, None, None, row[:4], row[:4], False, 0.1, 1e-5) ; t._chunk_cat([x, x[:, :1]], 1, 3)
 t._grouped_mm(rows, experts, offs=ends(t, 2, 2, 8)) ; t._grouped_mm(experts, rows, offs=ends(t, 0, 4, 8))
 t._grouped_mm(rows, rows, offs=ends(t, 4, 4, 8)) ; t.nn.functional.grouped_mm(experts, experts, out_dtype=t.float32)
 t.native_channel_shuffle(x, 2)

@@ -92,6 +92,7 @@ def svg(chart: dict[str, Any]) -> str:
     ImportError: vl-convert-python is missing."""
     axis = {"gridColor": LINE, "domainColor": QUIET, "tickColor": QUIET, "labelColor": QUIET, "titleColor": QUIET}
     look = {
+        "aria": False,  # a label for each point would be most of the file
         "font": SANS.replace("'", '"'),
         "axis": {**axis, "titleFontWeight": "normal"},
         "legend": {"labelLimit": LONGEST, "labelFontSize": 12},

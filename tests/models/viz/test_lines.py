@@ -24,16 +24,19 @@ def texts(svg: str) -> list[str]:
     return [node.text or "" for node in ElementTree.fromstring(svg).iter(f"{SVG}text")]
 
 
+def paths(svg: str, kind: str) -> list[str]:
+    groups = [node for node in ElementTree.fromstring(svg).iter() if node.get("class", "").startswith(kind)]
+    return [path.get("d", "") for group in groups for path in group.iter(f"{SVG}path")]
+
+
 def points(svg: str) -> list[np.ndarray]:
     """The lines between points, each (N, 2)."""
-    groups = [node for node in ElementTree.fromstring(svg).iter() if "mark-line" in node.get("class", "")]
-    paths = [path.get("d", "") for group in groups for path in group.iter(f"{SVG}path")]
-    parts = [part for path in paths for part in path.split("M")[1:]]
+    parts = [part for path in paths(svg, "mark-line role-mark") for part in path.split("M")[1:]]
     return [np.array(re.findall(r"-?[\d.]+", part), float).reshape(-1, 2) for part in parts]
 
 
 def dots(svg: str) -> int:
-    return svg.count('aria-roledescription="circle"')
+    return len(paths(svg, "mark-symbol role-mark"))
 
 
 def test_a_line_stops_where_a_number_is_none() -> None:
