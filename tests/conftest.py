@@ -6,6 +6,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -126,9 +127,19 @@ def no_observer_stays() -> Iterator[None]:
         op.forward = forward
 
 
+@cache
+def generators() -> list[tuple[np.random.Generator, Any]]:
+    """The generators that test modules share, and their states once all modules are imported."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("tests.")]
+    shared = {id(v): v for module in modules for v in vars(module).values() if isinstance(v, np.random.Generator)}
+    return [(generator, generator.bit_generator.state) for generator in shared.values()]
+
+
 @pytest.fixture(autouse=True)
 def seed() -> int:
     """Every test begins with the same seed, and as a program of minigrad's own, whatever ran before it."""
+    for generator, state in generators():
+        generator.bit_generator.state = state
     random.run_as_pytorch(False)
     minigrad.manual_seed(0)
     np.random.seed(0)

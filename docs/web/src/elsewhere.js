@@ -7,7 +7,7 @@ const PAGES = [
 ];
 const PROGRAMS = [
   [/graph\.(svg|pdf)"|third\.svg"|\.graphviz\(|make_dot\(|snapshots=/, "Graphviz"],
-  [/\.(pdf|png)"/, "the package vl-convert-python"],
+  [/\.(pdf|png)"|loss\.svg"/, "the package vl-convert-python"],
   [/import suited/, "the package tokenizers"],
   [/preset\("toy"\)|Translator\.load|\btranslator\./, "the package sacrebleu"],
 ];
