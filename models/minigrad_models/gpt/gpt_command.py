@@ -29,11 +29,6 @@ PRESET = "shakespeare-cpu"
 DEFAULT_RUN = Path("runs") / PRESET
 
 
-def parser() -> argparse.ArgumentParser:
-    """The command line's commands and their options."""
-    return common.parser_of("minigrad gpt", ABOUT, EXAMPLES, COMMANDS)
-
-
 def _run(p: argparse.ArgumentParser) -> None:
     common.add_run(p, DEFAULT_RUN, "the folder of a training, the file of a model, or a GPT-2 of transformers'")
 
@@ -74,11 +69,6 @@ def settings_of(options: argparse.Namespace) -> Settings:
 def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
     """The folder of a run: --run, or one that is named after preset and text."""
     return common.folder_of(options, PRESET, Path(settings.data.input).stem)
-
-
-def main(argv: list[str] | None = None) -> int:
-    """Run the command line. Returns the exit status."""
-    return common.run_program(lambda: common.act(parser(), argv), "--batch or --window")
 
 
 def _do_train(options: argparse.Namespace) -> int:
@@ -124,3 +114,4 @@ COMMANDS = (
         lambda options: common.print_settings(settings_of(options), options, "minigrad gpt train", PRESET),
     ),
 )
+parser, main = common.program("minigrad gpt", ABOUT, EXAMPLES, COMMANDS, "--batch or --window")

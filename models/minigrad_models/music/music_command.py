@@ -86,16 +86,6 @@ def settings_of(options: argparse.Namespace) -> Settings:
     return start.changed(common.values_of(options, Settings))
 
 
-def parser() -> argparse.ArgumentParser:
-    """The command line's commands and their options."""
-    return common.parser_of("minigrad music", ABOUT, EXAMPLES, COMMANDS)
-
-
-def main(argv: list[str] | None = None) -> int:
-    """Run the command line. Returns the exit status."""
-    return common.run_program(lambda: common.act(parser(), argv), "--batch, --window or --particles")
-
-
 def _do_train(options: argparse.Namespace) -> int:
     from ..programs.start_training import train_as_ranks
     from .music_run import train
@@ -134,3 +124,4 @@ COMMANDS = (
         lambda options: common.print_settings(settings_of(options), options, "minigrad music train", PRESET),
     ),
 )
+parser, main = common.program("minigrad music", ABOUT, EXAMPLES, COMMANDS, "--batch, --window or --particles")
