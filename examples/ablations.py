@@ -23,7 +23,7 @@ from minigrad_models.training import read_log
 from minigrad_models.translation import translation_command as cli
 from minigrad_models.translation.translation_settings import FIELDS, Settings, preset_names
 
-from .variants import SPLITS, finished, slug, train_all
+from .variants import SPLITS, begun, finished, slug, train_all
 
 VARIANTS = Path(__file__).with_suffix(".toml")
 
@@ -106,7 +106,7 @@ def chosen(
 def row(name: str, where: Path) -> tuple[list[str], str]:
     """The cells of a variant, from its folder, and the signature of its BLEU. The loss is that of the last validation,
     in nats per token: more precise than BLEU, but comparable only between equal vocabularies."""
-    log = read_log(where) if (where / "log.jsonl").exists() else []
+    log = read_log(where) if begun(where) else []
     bleu, measure = dict.fromkeys(SPLITS, ""), ""
     for split in SPLITS:
         if (where / f"{split}.json").exists():
