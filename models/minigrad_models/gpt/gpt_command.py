@@ -97,21 +97,15 @@ def _do_export(options: argparse.Namespace) -> int:
     return 0
 
 
+_do_config = lambda options: common.print_settings(settings_of(options), options, "minigrad gpt train", PRESET)
+TRAIN, CONFIG = common.training_commands(
+    _do_train, _do_config, Settings, "preset's and the text's", PRESET, start="from"
+)
 COMMANDS = (
-    Command(
-        "train",
-        "train a model, or resume a training",
-        lambda p: common.add_training(p, Settings, "preset's and the text's", PRESET, start="from"),
-        _do_train,
-    ),
+    TRAIN,
     Command("generate", "write texts", _generate, later("gpt.gpt_run.generate")),
     Command("evaluate", "loss, perplexity and bits per character of a text", _evaluate, _do_evaluate),
     Command("export", "write a folder that the transformers library reads", _export, _do_export),
-    Command(
-        "config",
-        "print all settings as a configuration file",
-        lambda p: common.add_settings(p, Settings, PRESET, start="from"),
-        lambda options: common.print_settings(settings_of(options), options, "minigrad gpt train", PRESET),
-    ),
+    CONFIG,
 )
 parser, main = common.program("minigrad gpt", ABOUT, EXAMPLES, COMMANDS, "--batch or --window")

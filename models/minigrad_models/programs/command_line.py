@@ -20,6 +20,7 @@ from .settings import FORMER, Sections
 
 S = TypeVar("S", bound=Sections)
 RAW = argparse.RawDescriptionHelpFormatter
+Run = Callable[[argparse.Namespace], int]
 
 
 class Parser(argparse.ArgumentParser):
@@ -47,7 +48,7 @@ class Command(NamedTuple):
     name: str
     help: str  # what it does, in a line
     add: Callable[[argparse.ArgumentParser], object]  # adds its options to its parser
-    run: Callable[[argparse.Namespace], int]  # does it, and returns the exit status
+    run: Run  # does it, and returns the exit status
 
 
 def parser_of(prog: str, description: str, examples: str, commands: Iterable[Command]) -> Parser:
@@ -118,11 +119,21 @@ def add_file(p: argparse.ArgumentParser, name: str, meaning: str) -> None:
     p.add_argument(name, type=Path, metavar="FILE", help=meaning)
 
 
-def add_training(p: argparse.ArgumentParser, kind: type[Sections], names: str, default: str, **options: str) -> None:
-    """The options of ``train``: the folder, and those of ``add_settings``. ``names`` says what names the folder."""
-    p.add_argument("--run", type=Path, metavar="DIR", help=f"the run's folder (default: runs/, and the {names} name)")
-    p.add_argument("--fresh", action="store_true", help="begin anew: an earlier training in the folder is renamed")
-    add_settings(p, kind, default, **options)
+def training_commands(
+    train: Run, config: Run, kind: type[Sections], names: str, default: str, **options: str
+) -> tuple[Command, Command]:
+    """The commands ``train`` and ``config``, and what does them. ``names`` says what names the folder of a training;
+    the others are those of ``add_settings``."""
+
+    def add(p: argparse.ArgumentParser) -> None:
+        folder = f"the run's folder (default: runs/, and the {names} name)"
+        p.add_argument("--run", type=Path, metavar="DIR", help=folder)
+        p.add_argument("--fresh", action="store_true", help="begin anew: an earlier training in the folder is renamed")
+        add_settings(p, kind, default, **options)
+
+    show = lambda p: add_settings(p, kind, default, **options)
+    texts = "train a model, or resume a training", "print all settings of a training as a configuration file"
+    return Command("train", texts[0], add, train), Command("config", texts[1], show, config)
 
 
 def add_settings(p: argparse.ArgumentParser, kind: type[Sections], default: str, **options: str) -> None:
@@ -170,7 +181,7 @@ def folder_of(options: argparse.Namespace, default: str, *names: str) -> Path:
     return Path("runs") / "-".join(filter(None, (name, *names)))
 
 
-def later(path: str) -> Callable[[argparse.Namespace], int]:
+def later(path: str) -> Run:
     """What does a command, "music.files.roll", of a module that is imported when it is called: ``--help`` is fast."""
 
     def run(options: argparse.Namespace) -> int:
