@@ -9,7 +9,6 @@ at any moment: the same command resumes it.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import sys
@@ -19,23 +18,24 @@ from pathlib import Path
 from typing import Any
 
 from minigrad_models.commands import minigrad_command as command
+from minigrad_models.programs.command_line import Parser
 from minigrad_models.training import read_log
 from minigrad_models.translation import translation_command as cli
 from minigrad_models.translation.translation_settings import FIELDS, Settings, preset_names
 
-from .variants import SPLITS, finished, slug, train_all
+from .variants import SPLITS, begun, finished, slug, train_all
 
 VARIANTS = Path(__file__).with_suffix(".toml")
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The command line; unknown options are those of train."""
     about = (
         "Train variants of a preset, one after another, and print a table. All other options go to each training: "
         "--data DIR --source en --target de --steps 2000 --minutes 30 ..."
     )
     file = "a TOML file of variants: a section for each, its name in quotes, with settings as in a preset, no sections"
-    p = argparse.ArgumentParser(prog="python -m examples.ablations", description=about, allow_abbrev=False)
+    p = Parser(prog="python -m examples.ablations", description=about, allow_abbrev=False)
     p.add_argument("--preset", default="multi30k", choices=preset_names(), help="(default: multi30k)")
     folder = Path("runs") / "ablations"
     p.add_argument("--folder", type=Path, default=folder, metavar="DIR", help=f"of the runs (default: {folder})")
@@ -106,7 +106,7 @@ def chosen(
 def row(name: str, where: Path) -> tuple[list[str], str]:
     """The cells of a variant, from its folder, and the signature of its BLEU. The loss is that of the last validation,
     in nats per token: more precise than BLEU, but comparable only between equal vocabularies."""
-    log = read_log(where) if (where / "log.jsonl").exists() else []
+    log = read_log(where) if begun(where) else []
     bleu, measure = dict.fromkeys(SPLITS, ""), ""
     for split in SPLITS:
         if (where / f"{split}.json").exists():

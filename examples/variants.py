@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from minigrad_models.programs.folder import AGAIN
+
 SPLITS = ("validation", "test")
 OPTIONS = "options.txt"
 
@@ -20,12 +22,13 @@ def train_all(
 ) -> int:
     """Train the unfinished variants, which are settings by name, with ``common`` options of train, each in a folder of
     its own; a failure does not stop the others. ``after_each`` is called when one has ended. Returns the exit status.
-    Raises ValueError: a folder holds a training with other options, finished or not; nothing is trained."""
+    Raises ValueError: a folder holds a training with other options, finished or not; nothing is trained; RuntimeError:
+    a failure that the others would have, too: no training has begun, or the data has nothing to measure with."""
     status = 0
     options = {name: [*common, *as_options(settings)] for name, settings in variants.items()}
     for name, words in options.items():
         file = folder / slug(name) / OPTIONS
-        if file.exists() and (before := file.read_text(encoding="utf-8")) != shlex.join(words):
+        if begun(file.parent) and file.exists() and (before := file.read_text(encoding="utf-8")) != shlex.join(words):
             raise ValueError(
                 f"{file.parent} holds a training with other options: {before}. Delete it, or choose another --folder"
             )
@@ -41,6 +44,8 @@ def train_all(
             return 130
         if code or not finished(where):
             why = f"exit status {code}" if code else "the data has no validation set or no test set to measure with"
+            if not code or not any(begun(folder / slug(other)) for other in options):
+                raise RuntimeError(f"a training failed: {name} ({why}). The others would fail, too, so none begins")
             print(f"{name} failed ({why})", file=sys.stderr)
             status = 1
         after_each()
@@ -50,7 +55,7 @@ def train_all(
 def call(arguments: list[str]) -> int:
     """Run minigrad_models.translation, and wait for it after Ctrl-C, too, which it handles by saving."""
     paths = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), AGAIN: shlex.join(sys.orig_argv)}
     command = [sys.executable, "-m", "minigrad", *arguments]
     with subprocess.Popen(command, env=environment) as process:
         while True:
@@ -58,6 +63,11 @@ def call(arguments: list[str]) -> int:
                 return process.wait()
             except KeyboardInterrupt:
                 continue
+
+
+def begun(where: Path) -> bool:
+    """Whether a variant's training has begun."""
+    return (where / "log.jsonl").exists()
 
 
 def finished(where: Path) -> bool:

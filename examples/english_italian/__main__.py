@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import gzip
 
+from minigrad_models.programs.command_line import Parser
 from minigrad_models.translation import english_italian
 
 from .corpus import draw, shipped
@@ -12,7 +12,7 @@ from .corpus import draw, shipped
 
 def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m examples.english_italian", description=__doc__)
+    parser = Parser(prog="python -m examples.english_italian", description=__doc__)
     parser.add_argument("count", type=int, nargs="?", help="print so many pairs; without it, write the corpus")
     parser.add_argument("--seed", type=int, default=0, help="another seed draws other sentences (default 0)")
     args = parser.parse_args()

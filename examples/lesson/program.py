@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from minigrad.viz.page import written
-from minigrad_models.programs.command_line import run_program
+from minigrad_models.programs.command_line import Parser, run_program
 from minigrad_models.programs.options import whole
 
 from .blocks import Lesson
@@ -19,9 +19,9 @@ Options = argparse.Namespace
 run = partial(run_program, less_memory="training")
 
 
-def parser(name: str, about: str, seeded: bool = True) -> argparse.ArgumentParser:
+def parser(name: str, about: str, seeded: bool = True) -> Parser:
     """The options that all have. ``name`` is that of the module: "examples.digits"."""
-    p = argparse.ArgumentParser(prog=f"python -m {name}", description=about)
+    p = Parser(prog=f"python -m {name}", description=about)
     page = "also save the page, as DIR/NAME.html (and a picture, if there is one, as DIR/NAME.svg)"
     p.add_argument("--save", type=Path, metavar="DIR", help=page)
     if seeded:

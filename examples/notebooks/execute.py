@@ -9,7 +9,6 @@ widgets go.
 
 from __future__ import annotations
 
-import argparse
 import base64
 import io
 import sys
@@ -19,6 +18,7 @@ from typing import Any
 
 from minigrad.backend.extras import how_to_install
 from minigrad.viz.view import png
+from minigrad_models.programs.command_line import Parser
 
 FOLDER = Path(__file__).parent
 SECONDS = 300  # that a cell may take
@@ -91,7 +91,7 @@ def small(svg: str) -> bytes:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line. Returns the exit status."""
-    p = argparse.ArgumentParser(prog="python -m examples.notebooks.execute", description=__doc__.partition("\n")[0])
+    p = Parser(prog="python -m examples.notebooks.execute", description=__doc__.partition("\n")[0])
     p.add_argument("names", nargs="*", metavar="NAME", help="notebooks, such as 1_first_steps (default: all)")
     try:
         chosen = notebooks(p.parse_args(argv).names)

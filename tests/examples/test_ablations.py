@@ -1,6 +1,8 @@
 """The table of variants: what is trained with which options, what is left alone, and what a stop leaves."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -121,6 +123,52 @@ def test_a_variant_that_fails_is_told_of_and_tried_again(
     assert "| dropout 0.1 (not finished) | 3 | 0.5 |  |  |  |" in message.out and "dropout 0.1 failed" in message.err
     assert main(options) == 0
     assert program.runs[3:] == ALL[1:2]
+
+
+def test_an_error_that_all_variants_have_is_told_once(
+    options: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Without data the first training ends before it begins; with the right options the same folder will do."""
+    assert main([*options, "--ranks", "1", "--warm-up", "3", "--data", "nowhere"]) == 1
+    out, err = capfd.readouterr()
+    assert err.splitlines() == [
+        "error: there is no nowhere",
+        "error: a training failed: as it is (exit status 1). The others would fail, too, so none begins",
+    ]
+    assert "1 of 3" in out and "2 of 3" not in out
+    fake = Program([])
+    monkeypatch.setattr(variants, "call", fake)
+    assert main([*options, "--data", "elsewhere"]) == 0
+    assert fake.runs == ALL
+
+
+def test_data_without_a_test_set_is_told_of_after_one_training(
+    options: list[str], program: Program, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program.splits = ["validation"]
+    assert main(options) == 1
+    assert "no validation set or no test set" in capsys.readouterr().err and program.runs == ALL[:1]
+
+
+def test_a_misspelled_option_ends_before_any_training(
+    options: list[str], program: Program, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([*options, "--stepz", "3"])
+    assert stop.value.code == 2 and program.calls == []
+    assert capsys.readouterr().err.endswith("--stepz 3; do you mean --steps?\n")
+
+
+def test_a_training_that_is_stopped_names_the_command_that_was_typed(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Its own command, which has all options of the variant, would go on with that one only."""
+    monkeypatch.setattr(sys, "orig_argv", ["python", "-m", "examples.compare", "--folder", "my runs"])
+    stop = "from minigrad_models.translation.translator import PROGRAM; print(PROGRAM.stopped('runs/gru'))"
+    popen = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", lambda command, env: popen([command[0], "-c", stop], env=env))
+    assert variants.call(["train", "--layers", "1"]) == 0
+    assert capfd.readouterr().out.endswith("same command:\n  python -m examples.compare --folder 'my runs'\n")
 
 
 def test_a_finished_training_in_the_folder_with_other_options(

@@ -110,6 +110,8 @@ def test_a_training_that_fails_or_stops(fake: Program, tmp_path: Path, capsys: p
 def test_bad_options(refused: Callable[..., None]) -> None:
     for options, message in (
         (["--models", "perceptron"], "invalid choice: 'perceptron'"),
+        (["--models", "tranformer"], "do you mean 'transformer'"),
+        (["--update", "3", "--wieghts", "9"], "unrecognized arguments: --wieghts 9; do you mean --weights"),
         (["--updates", "0"], "a whole number from 1 on is needed, not '0'"),
         (["--weights", "many"], "a whole number from 1 on is needed, not 'many'"),
     ):

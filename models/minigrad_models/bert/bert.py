@@ -27,6 +27,7 @@ from ..architectures import pretrained
 from ..architectures.layers import ACTIVATIONS, TransformerLayer
 from ..architectures.pretrained import Pretrained, Rule, Weights, check_sizes
 from ..schema import check, short
+from ..text.tokenizer import several
 
 IGNORED = -100  # a target that does not count
 ENCODER = (
@@ -234,22 +235,17 @@ class Bert(PretrainedBert):
         return F.normalize((states * counts[:, :, None]).sum(1) / counts.sum(1, keepdim=True).clamp(min=1))
 
     @mg.no_grad()
-    def encode(self, texts: Sequence[str], batch: int = 32, longest: int = 0) -> Tensor:
-        """The ``sentence_embeddings`` of texts (N, D), by the model's tokenizer, without dropout: ``batch`` texts of
-        similar length at once, and ``longest`` tokens of each (0: as many as the model has positions).
-
-        Raises TypeError: one text, not several. ValueError: the model has no tokenizer; ``batch`` is below 1, or
-        ``longest`` out of range.
-        """
-        if isinstance(texts, str):
-            raise TypeError("encode takes several texts: put a single one into a list")
+    def encode(self, texts: str | Sequence[str], batch: int = 32, longest: int = 0) -> Tensor:
+        """The ``sentence_embeddings`` (N, D) of N texts, or of a single one, by the model's tokenizer, without dropout:
+        ``batch`` texts of similar length at once, and ``longest`` tokens of each (0: as many as the model has
+        positions). Raises ValueError: the model has no tokenizer; ``batch`` is below 1, or ``longest`` out of range."""
         if self.tokenizer is None:
             raise ValueError("this model has no tokenizer: set model.tokenizer, or read a folder that has one")
         if batch < 1 or not 0 <= longest <= self.config.positions:
             raise ValueError(f"batch ({batch}) is 1 or more, and longest ({longest}) 0 to {self.config.positions}")
         with at_end(self.tokenizer.no_truncation) as end, end:
             self.tokenizer.enable_truncation(longest or self.config.positions)
-            ids = [encoding.ids for encoding in self.tokenizer.encode_batch(list(texts))]
+            ids = [encoding.ids for encoding in self.tokenizer.encode_batch(list(several(texts)))]
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]), reverse=True)
         weight, before = self.embedding.weight, self.training
         count = -(-len(ids) // batch)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from ..programs.command_line import Command, act, add_file, parser_of, run_program
+from ..programs.command_line import Command, add_file, program
 from ..programs.options import add_number, positive, whole
 from ..text.subwords import MOST
 from . import questions, search
@@ -30,16 +30,6 @@ examples:
 
 The same command again resumes a training that was stopped in any way.
 """
-
-
-def parser() -> argparse.ArgumentParser:
-    """The command line's commands and their options."""
-    return parser_of("minigrad bert", ABOUT, EXAMPLES, COMMANDS)
-
-
-def main(argv: list[str] | None = None) -> int:
-    """Run the command line. Returns the exit status."""
-    return run_program(lambda: act(parser(), argv), "--batch or --max-length")
 
 
 def _pretrain(p: argparse.ArgumentParser) -> None:
@@ -189,3 +179,4 @@ COMMANDS = (
         _do_questions,
     ),
 )
+parser, main = program("minigrad bert", ABOUT, EXAMPLES, COMMANDS, "--batch or --max-length")

@@ -160,7 +160,7 @@ def split(path: Path) -> list[str]:
 def read(tokenizer: Any, texts: Sequence[str]) -> Sentences:
     """Sentences as word pieces. Raises ValueError: fewer than two of them have any."""
     tokenizer.encode_special_tokens = True  # "[MASK]" in a text is text
-    ids = [encoding.ids for encoding in tokenizer.encode_batch(list(texts), add_special_tokens=False)]
+    ids = [encoding.ids for encoding in tokenizer.encode_batch(texts, add_special_tokens=False)]
     sentences = Sentences([piece for piece in ids if piece])
     if len(sentences) < 2:
         raise ValueError("the text has fewer than two sentences")

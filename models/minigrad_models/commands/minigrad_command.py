@@ -13,7 +13,7 @@ from typing import Any
 
 from minigrad.backend.extras import how_to_install
 
-from ..programs.command_line import Command, act, parser_of, run_program
+from ..programs.command_line import Command, Parser, act, parser_of, run_program
 from ..translation.translation_command import COMMANDS as TRANSLATE
 from . import script, viz
 
@@ -92,7 +92,7 @@ COMMANDS = (
 )
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The command line's commands and their options."""
     p = parser_of("minigrad", ABOUT, EXAMPLES, COMMANDS)
     about = "print the versions of minigrad and what it runs on"

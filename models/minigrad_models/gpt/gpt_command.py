@@ -29,11 +29,6 @@ PRESET = "shakespeare-cpu"
 DEFAULT_RUN = Path("runs") / PRESET
 
 
-def parser() -> argparse.ArgumentParser:
-    """The command line's commands and their options."""
-    return common.parser_of("minigrad gpt", ABOUT, EXAMPLES, COMMANDS)
-
-
 def _run(p: argparse.ArgumentParser) -> None:
     common.add_run(p, DEFAULT_RUN, "the folder of a training, the file of a model, or a GPT-2 of transformers'")
 
@@ -76,11 +71,6 @@ def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
     return common.folder_of(options, PRESET, Path(settings.data.input).stem)
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run the command line. Returns the exit status."""
-    return common.run_program(lambda: common.act(parser(), argv), "--batch or --window")
-
-
 def _do_train(options: argparse.Namespace) -> int:
     from ..programs.start_training import train_as_ranks
     from .gpt_run import train
@@ -107,20 +97,15 @@ def _do_export(options: argparse.Namespace) -> int:
     return 0
 
 
+_do_config = lambda options: common.print_settings(settings_of(options), options, "minigrad gpt train", PRESET)
+TRAIN, CONFIG = common.training_commands(
+    _do_train, _do_config, Settings, "preset's and the text's", PRESET, start="from"
+)
 COMMANDS = (
-    Command(
-        "train",
-        "train a model, or resume a training",
-        lambda p: common.add_training(p, Settings, "preset's and the text's", PRESET, start="from"),
-        _do_train,
-    ),
+    TRAIN,
     Command("generate", "write texts", _generate, later("gpt.gpt_run.generate")),
     Command("evaluate", "loss, perplexity and bits per character of a text", _evaluate, _do_evaluate),
     Command("export", "write a folder that the transformers library reads", _export, _do_export),
-    Command(
-        "config",
-        "print all settings as a configuration file",
-        lambda p: common.add_settings(p, Settings, PRESET, start="from"),
-        lambda options: common.print_settings(settings_of(options), options, "minigrad gpt train", PRESET),
-    ),
+    CONFIG,
 )
+parser, main = common.program("minigrad gpt", ABOUT, EXAMPLES, COMMANDS, "--batch or --window")

@@ -86,16 +86,6 @@ def settings_of(options: argparse.Namespace) -> Settings:
     return start.changed(common.values_of(options, Settings))
 
 
-def parser() -> argparse.ArgumentParser:
-    """The command line's commands and their options."""
-    return common.parser_of("minigrad music", ABOUT, EXAMPLES, COMMANDS)
-
-
-def main(argv: list[str] | None = None) -> int:
-    """Run the command line. Returns the exit status."""
-    return common.run_program(lambda: common.act(parser(), argv), "--batch, --window or --particles")
-
-
 def _do_train(options: argparse.Namespace) -> int:
     from ..programs.start_training import train_as_ranks
     from .music_run import train
@@ -113,13 +103,10 @@ def _do_evaluate(options: argparse.Namespace) -> int:
     return common.print_numbers(numbers, options.json)
 
 
+_do_config = lambda options: common.print_settings(settings_of(options), options, "minigrad music train", PRESET)
+TRAIN, CONFIG = common.training_commands(_do_train, _do_config, Settings, "preset's", PRESET)
 COMMANDS = (
-    Command(
-        "train",
-        "train a model, or resume a training",
-        lambda p: common.add_training(p, Settings, "preset's", PRESET),
-        _do_train,
-    ),
+    TRAIN,
     Command("generate", "write music, from nothing or from a motif on", _generate, later("music.files.generate")),
     Command("harmonise", "write alto, tenor and bass below a melody", _harmonise, later("music.harmony.harmonise")),
     Command("roll", "draw a MIDI file as a piano roll that plays", _roll, later("music.files.roll")),
@@ -127,10 +114,6 @@ COMMANDS = (
         "events", "print a MIDI file as events, and write them as MIDI again", _events, later("music.files.events")
     ),
     Command("evaluate", "the loss of music that the model has not learned from", _evaluate, _do_evaluate),
-    Command(
-        "config",
-        "print all settings as a configuration file",
-        lambda p: common.add_settings(p, Settings, PRESET),
-        lambda options: common.print_settings(settings_of(options), options, "minigrad music train", PRESET),
-    ),
+    CONFIG,
 )
+parser, main = common.program("minigrad music", ABOUT, EXAMPLES, COMMANDS, "--batch, --window or --particles")

@@ -16,6 +16,7 @@ from minigrad.utils.bar import watched
 
 from ..programs.folder import data_set
 from ..programs.validation import NONE, Batch, Ids, moved
+from ..text.tokenizer import several
 from .chorales import SPLITS, VOICES, read_chorales
 from .languages import LANGUAGES, Chorales, Language
 from .midi import PITCHES, Note, Song, read_midi
@@ -124,10 +125,10 @@ def piece_of(language: Any, versions: tuple[Ids, ...]) -> Piece:
     return Piece(versions, int(pitches.min(initial=127)), int(pitches.max(initial=0)))
 
 
-def songs(paths: Sequence[Path], language: Any) -> list[Any]:
+def songs(paths: Any, language: Any) -> list[Any]:
     """The pieces of MIDI files and of folders of them. What in a folder cannot be read is left out, with a note."""
     result = []
-    for path in watched(paths, "reading"):
+    for path in watched([Path(path) for path in several(paths)], "reading"):
         if not path.is_dir():
             result.append(piece_in(path, language)[0])
             continue

@@ -118,7 +118,7 @@ def evaluate(
     check_windows(window, stride, trained.model.context, settings.grid)
     if files:
         language = LANGUAGES[settings.data.kind]
-        pieces = [language.encode(piece) for piece in data.songs([Path(file) for file in files], language)]
+        pieces = [language.encode(piece) for piece in data.songs(files, language)]
     else:
         pieces = data.read(settings.data).part(part)
     count = sum(len(ids) - 1 for ids in pieces)

@@ -3,20 +3,43 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, get_args
+from typing import Any, NamedTuple, NoReturn, TypeVar, get_args
 
 from .options import device, whole
 from .settings import FORMER, Sections
 
 S = TypeVar("S", bound=Sections)
 RAW = argparse.RawDescriptionHelpFormatter
+Run = Callable[[argparse.Namespace], int]
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse's parser, which proposes the nearest command, choice or option in place of a misspelled one."""
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        options, others = self.parse_known_args(args, namespace)
+        if others:
+            known = getattr(options, "parser", self)._option_string_actions  # those of the command that is chosen
+            self.error(f"unrecognized arguments: {' '.join(others)}", others[0].partition("=")[0], known)
+        return options
+
+    def error(self, message: str, word: str = "", known: Iterable[str] = ()) -> NoReturn:
+        """End the program with status 2. The message has the known name that is nearest to a word, if one is near."""
+        if choice := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message):
+            word, known = choice[1], choice[2].replace("'", "").split(", ")
+        near = difflib.get_close_matches(word, [*known], 1)
+        quote = "'" if choice else ""
+        super().error(message + (f"; do you mean {quote}{near[0]}{quote}?" if near else ""))
 
 
 class Command(NamedTuple):
@@ -25,19 +48,20 @@ class Command(NamedTuple):
     name: str
     help: str  # what it does, in a line
     add: Callable[[argparse.ArgumentParser], object]  # adds its options to its parser
-    run: Callable[[argparse.Namespace], int]  # does it, and returns the exit status
+    run: Run  # does it, and returns the exit status
 
 
-def parser_of(prog: str, description: str, examples: str, commands: Iterable[Command]) -> argparse.ArgumentParser:
+def parser_of(prog: str, description: str, examples: str, commands: Iterable[Command]) -> Parser:
     """The parser of a program that a person runs by typing ``prog``; examples are shown after the options. ``act`` does
-    the command that is chosen."""
-    p = argparse.ArgumentParser(prog=prog, description=description, epilog=examples, formatter_class=RAW)
-    parsers = p.add_subparsers(dest="command", required=True, metavar="command")
+    the command that is chosen; without one it prints the help."""
+    p = Parser(prog=prog, description=description, epilog=examples, formatter_class=RAW)
+    p.set_defaults(act=lambda options: p.parse_args(["--help"]))
+    parsers = p.add_subparsers(dest="command", metavar="command")
     for command in commands:
         about = command.help[0].upper() + command.help[1:] + "."
         own = parsers.add_parser(command.name, help=command.help, description=about, formatter_class=RAW)
         command.add(own)
-        own.set_defaults(act=command.run)
+        own.set_defaults(act=command.run, parser=own)
     return p
 
 
@@ -48,6 +72,15 @@ def act(parser: argparse.ArgumentParser, arguments: list[str] | None) -> int:
     options.words = sys.argv[1:] if arguments is None else arguments
     status: int = options.act(options)
     return status
+
+
+def program(
+    prog: str, description: str, examples: str, commands: Iterable[Command], less_memory: str
+) -> tuple[Callable[[], Parser], Callable[[list[str] | None], int]]:
+    """What makes a program's parser, and what runs its command line and returns the exit status: see ``parser_of``,
+    ``act`` and ``run_program``."""
+    parser = partial(parser_of, prog, description, examples, commands)
+    return parser, lambda arguments: run_program(lambda: act(parser(), arguments), less_memory)
 
 
 def add_run(
@@ -86,11 +119,21 @@ def add_file(p: argparse.ArgumentParser, name: str, meaning: str) -> None:
     p.add_argument(name, type=Path, metavar="FILE", help=meaning)
 
 
-def add_training(p: argparse.ArgumentParser, kind: type[Sections], names: str, default: str, **options: str) -> None:
-    """The options of ``train``: the folder, and those of ``add_settings``. ``names`` says what names the folder."""
-    p.add_argument("--run", type=Path, metavar="DIR", help=f"the run's folder (default: runs/, and the {names} name)")
-    p.add_argument("--fresh", action="store_true", help="begin anew: an earlier training in the folder is renamed")
-    add_settings(p, kind, default, **options)
+def training_commands(
+    train: Run, config: Run, kind: type[Sections], names: str, default: str, **options: str
+) -> tuple[Command, Command]:
+    """The commands ``train`` and ``config``, and what does them. ``names`` says what names the folder of a training;
+    the others are those of ``add_settings``."""
+
+    def add(p: argparse.ArgumentParser) -> None:
+        folder = f"the run's folder (default: runs/, and the {names} name)"
+        p.add_argument("--run", type=Path, metavar="DIR", help=folder)
+        p.add_argument("--fresh", action="store_true", help="begin anew: an earlier training in the folder is renamed")
+        add_settings(p, kind, default, **options)
+
+    show = lambda p: add_settings(p, kind, default, **options)
+    texts = "train a model, or resume a training", "print all settings of a training as a configuration file"
+    return Command("train", texts[0], add, train), Command("config", texts[1], show, config)
 
 
 def add_settings(p: argparse.ArgumentParser, kind: type[Sections], default: str, **options: str) -> None:
@@ -138,7 +181,7 @@ def folder_of(options: argparse.Namespace, default: str, *names: str) -> Path:
     return Path("runs") / "-".join(filter(None, (name, *names)))
 
 
-def later(path: str) -> Callable[[argparse.Namespace], int]:
+def later(path: str) -> Run:
     """What does a command, "music.files.roll", of a module that is imported when it is called: ``--help`` is fast."""
 
     def run(options: argparse.Namespace) -> int:

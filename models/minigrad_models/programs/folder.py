@@ -8,6 +8,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -24,6 +25,7 @@ from .settings import FORMER, Sections
 
 DATA = "MINIGRAD_DATA"  # the environment's name for the folder of data sets, which are not ours to ship
 TYPED = "MINIGRAD_COMMAND"  # the environment's name for what a person types in place of ``minigrad``
+AGAIN = "MINIGRAD_AGAIN"  # the environment's name for what a person types to go on, where a program starts trainings
 MODEL, BEST, LAST = "model.safetensors", "best.safetensors", "last.safetensors"
 T = TypeVar("T")
 FILES = (LAST, MODEL, BEST, "settings.toml", "log.jsonl", "snapshots")  # ``LAST`` is the first
@@ -63,7 +65,7 @@ class Program:
 
     def stopped(self, folder: Path) -> str:
         """What is said when a training has stopped: the command that goes on, which is this one without --fresh."""
-        same = command("", *(word for word in sys.argv[1:] if word != "--fresh"))
+        same = os.environ.get(AGAIN) or command("", *(word for word in sys.argv[1:] if word != "--fresh"))
         return f"\nstopped; saved in {folder}. To go on, give the same command:\n  {same}"
 
     def find(self, path: Path) -> Path:
@@ -71,7 +73,11 @@ class Program:
         for file in (path / MODEL, path / BEST, path / LAST) if path.is_dir() else (path,):
             if file.exists():
                 return file
-        runs = sorted({str(p.parent) for p in Path("runs").glob(f"*/{MODEL}")})
+        runs = list[str]()
+        for file in sorted(Path("runs").glob(f"*/{MODEL}")):
+            with suppress(OSError, RuntimeError, ValueError):  # of another program, or damaged
+                self.checked(file, read_checkpoint(file, mmap=True).get("extra"))
+                runs.append(str(file.parent))
         advice = f"There are: {', '.join(runs)}. Choose one with --run, or" if runs else "To get one,"
         raise FileNotFoundError(f"there is no model in {path}. {advice} train first: {self.typed('train')}")
 

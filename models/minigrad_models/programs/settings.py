@@ -69,6 +69,8 @@ class Sections:
         for name, (section, kind, field) in self.fields().items():
             value = getattr(getattr(self, section), name)
             choices, limits = field.metadata["choices"], field.metadata["limits"]
+            if get_args(kind) and isinstance(value, str):
+                raise ValueError(f"{name} is {short(value)}, and should be of type list of strings")
             if limits is not None and not limits[0] <= value <= limits[1]:
                 raise ValueError(f"{name} is {short(value)}, and should be from {limits[0]:g} to {limits[1]:g}")
             if kind is str and choices and value not in choices:

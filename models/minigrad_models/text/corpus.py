@@ -10,7 +10,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from minigrad.serialization.source import is_endless, opened
 
@@ -68,8 +68,8 @@ class Pairs(NamedTuple):
     skipped: int = 0
 
 
-def read_pairs(paths: list[Path], source: str, target: str, required: Sequence[str] = ("train",)) -> dict[str, Pairs]:
-    """Read a corpus: its pairs by split, "train", and "validation" and "test" if they exist.
+def read_pairs(paths: Any, source: str, target: str, required: Sequence[str] = ("train",)) -> dict[str, Pairs]:
+    """Read a corpus from a path or several: pairs by split, "train", and "validation" and "test" if they exist.
 
     Args:
         paths: one folder of files named SPLIT.LANGUAGE (train.en, val.de.gz, ...), or one table (.tsv:
@@ -80,6 +80,7 @@ def read_pairs(paths: list[Path], source: str, target: str, required: Sequence[s
 
     Raises FileNotFoundError, ValueError: missing files, sides of different length, not UTF-8, or no pair.
     """
+    paths = [Path(path) for path in (paths if isinstance(paths, list | tuple) else [paths])]
     for path in paths:
         if not path.exists():
             raise FileNotFoundError(f"there is no {path}")

@@ -16,7 +16,7 @@ from minigrad.utils.data import Dataset
 from ..schema import check, short
 from .corpus import Pairs
 from .subwords import SubwordTokenizer
-from .tokenizer import BOS, EOS, SCHEMES, Tokenizer, WordTokenizer
+from .tokenizer import BOS, EOS, SCHEMES, Tokenizer, WordTokenizer, several
 
 IntArray = np.ndarray[Any, np.dtype[Any]]
 CHUNK_PAIRS = 512  # to encode at once: the library's results are large
@@ -43,7 +43,7 @@ class TokenizerPair:
         """Learn subwords of both sides together, or (not ``joint``) of each by itself: a vocabulary of that size each.
         Options and errors are those of ``SubwordTokenizer.train``."""
         if joint:
-            both = SubwordTokenizer.train(itertools.chain(source, target), vocabulary, **options)
+            both = SubwordTokenizer.train(itertools.chain(several(source), several(target)), vocabulary, **options)
             return cls(both, both)
         return cls(*(SubwordTokenizer.train(texts, vocabulary, **options) for texts in (source, target)))
 

@@ -14,6 +14,7 @@ from minigrad.serialization.source import replaced
 
 from ..schema import check, content
 from .subwords import byte_level, calmly, check_vocabulary, load_library
+from .tokenizer import several
 
 TOKENIZER, VOCABULARY, MERGES, WORDS = "tokenizer.json", "vocab.json", "merges.txt", "vocab.txt"
 SETTINGS = "tokenizer_config.json"
@@ -114,7 +115,7 @@ def train_word_pieces(texts: Iterable[str], vocabulary: int) -> Any:
     library = load_library()
     blank = word_pieces({token: i for i, token in enumerate(SPECIAL)})
     counts: dict[str, int] = {}
-    for text in texts:
+    for text in several(texts):
         for word, _ in blank.pre_tokenizer.pre_tokenize_str(blank.normalizer.normalize_str(text)):
             counts[word] = counts.get(word, 0) + 1
     if not counts:

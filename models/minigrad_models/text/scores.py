@@ -22,6 +22,8 @@ from typing import Any
 from minigrad.backend.extras import how_to_install
 from minigrad.serialization.source import replaced
 
+from .tokenizer import several
+
 LENGTHS = (5, 10, 15, 20, 30)  # words of the source: the ends of the rows of the table
 SPANS = [f"up to {LENGTHS[0]}", *(f"{a + 1} to {b}" for a, b in pairwise(LENGTHS)), f"{LENGTHS[-1] + 1} and more"]
 SHOWN = 300  # characters of a sentence that are printed
@@ -134,7 +136,7 @@ def moses_tokens(sentences: Iterable[str], language: str) -> list[str]:
     normalizer, tokenizer = library.MosesPunctNormalizer(language, perl_parity=True), library.MosesTokenizer(language)
     # Moses' program reads lines with their ends, which one of its rules needs (a quotation mark after the last
     # full stop moves before it).
-    plain = (normalizer.normalize(sentence + "\n").lower() for sentence in sentences)
+    plain = (normalizer.normalize(sentence + "\n").lower() for sentence in several(sentences))
     return [str(tokenizer.tokenize(sentence, return_str=True, escape=True)) for sentence in plain]
 
 
@@ -150,9 +152,7 @@ def _score(metric: Any, translations: Sequence[str], references: Sequence[str], 
 
 def _checked(translations: Sequence[str], references: Sequence[str]) -> tuple[list[str], list[str]]:
     """Both sides as lists of equal length, with at least one sentence."""
-    if isinstance(translations, str) or isinstance(references, str):
-        raise TypeError("translations and references are sequences of sentences, not one string")
-    left, right = list(translations), list(references)
+    left, right = list(several(translations)), list(several(references))
     if len(left) != len(right):
         raise ValueError(f"there are {len(left):,} translations and {len(right):,} references")
     if not left:
@@ -246,6 +246,7 @@ def report(
     Raises ValueError: no sentences, or sides of different length; ImportError: sacrebleu, or its tokenizer's
     dictionary, is missing.
     """
+    texts, references, sources = map(several, (texts, references, sources))
     if len(sources) != len(references):
         raise ValueError(f"there are {len(sources):,} sources and {len(references):,} references")
     samples, notes = 1000, []  # for BLEU's confidence interval
@@ -308,5 +309,6 @@ def samples(
     sources: Sequence[str], translations: Sequence[str], references: Sequence[str], count: int = 5, seed: int = 0
 ) -> str:
     """Random translations for a person to read, with the references from which they differ."""
+    sources, translations, references = map(several, (sources, translations, references))
     rows = random.Random(seed).sample(range(len(references)), min(count, len(references)))
     return "\n".join(" " * 7 + _compared(sources[i], translations[i], references[i]) for i in rows)

@@ -12,7 +12,7 @@ from typing import Any
 from minigrad.backend.extras import how_to_install
 
 from ..schema import check, check_size, short
-from .tokenizer import SPECIAL, UNKNOWN, until_end
+from .tokenizer import SPECIAL, UNKNOWN, several, until_end
 
 MOST = 1_000_000  # tokens of a vocabulary; those of models for a hundred languages have a quarter of that
 SPACE = "▁"  # begins a word, in place of the space before it (Kudo and Richardson 2018, arXiv 1808.06226)
@@ -57,7 +57,7 @@ class SubwordTokenizer:
         Raises ValueError: no text, or a vocabulary too small for the characters, or too large; ImportError: no
         tokenizers library.
         """
-        texts = iter(texts)
+        texts = iter(several(texts))
         first = next((text for text in texts if text.strip()), None)
         if first is None:
             raise ValueError("no text to learn subwords from: all lines are empty")
@@ -102,7 +102,7 @@ class SubwordTokenizer:
         return list(calmly(self.model.encode, text).ids)
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
-        return [list(encoding.ids) for encoding in calmly(self.model.encode_batch, list(texts))]
+        return [list(encoding.ids) for encoding in calmly(self.model.encode_batch, list(several(texts)))]
 
     def decode(self, ids: Iterable[int]) -> str:
         return "".join(self.tokens[i] for i in until_end(ids)).replace(SPACE, " ").removeprefix(" ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import chain, takewhile
@@ -39,6 +40,11 @@ class Tokenizer(Protocol):
         """A description that ``tokenizer_from_dict`` reads."""
 
 
+def several(items: Any) -> Any:
+    """Texts or paths, of which a single one stands for a list of one: a string is no list of its letters."""
+    return [items] if isinstance(items, str | os.PathLike) else items
+
+
 def until_end(ids: Iterable[int]) -> list[int]:
     """The ids before the first EOS, without padding and BOS."""
     return [i for i in takewhile(lambda i: i != EOS, ids) if i not in (PAD, BOS)]
@@ -61,15 +67,15 @@ class WordTokenizer:
     stand between spaces, or as a ``scheme`` says."""
 
     def __init__(self, words: list[str], scheme: Scheme = SPACES) -> None:
-        self.words = [*SPECIAL, *words]
-        self.ids = {word: i for i, word in enumerate(words, len(SPECIAL))}  # "</s>" in a text is not EOS
+        self.words = [*SPECIAL, *several(words)]
+        self.ids = {word: i for i, word in enumerate(self.words) if i >= len(SPECIAL)}  # "</s>" in a text is not EOS
         self.scheme = scheme
 
     @classmethod
     def train(cls, texts: Iterable[str], vocabulary: int | None = None, scheme: Scheme = SPACES) -> WordTokenizer:
         """The words of texts, the most frequent first; equally frequent ones in alphabetical order. ``vocabulary`` is
         the largest number of entries, special tokens included (None: every word)."""
-        counts = Counter(chain.from_iterable(map(scheme.split, texts)))
+        counts = Counter(chain.from_iterable(map(scheme.split, several(texts))))
         words = sorted(counts, key=lambda word: (-counts[word], word))
         return cls(words if vocabulary is None else words[: max(0, vocabulary - len(SPECIAL))], scheme)
 
@@ -83,7 +89,7 @@ class WordTokenizer:
         return [self.ids.get(word, UNKNOWN) for word in self.scheme.split(text)]
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
-        return [self.encode(text) for text in texts]
+        return [self.encode(text) for text in several(texts)]
 
     def decode(self, ids: Iterable[int]) -> str:
         return self.scheme.join([self.words[i] for i in until_end(ids)])

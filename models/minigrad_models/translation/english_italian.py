@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ..text.tokenizer import SCHEMES, Scheme
+from ..text.tokenizer import SCHEMES, Scheme, several
 
 CORPUS = Path(__file__).with_suffix(".tsv.gz")
 SPLITS = ("train", "validation", "test")
@@ -136,7 +136,7 @@ def detokenize(tokens: list[str]) -> str:
     """The text of `tokens`: spaces where they belong, capitals at the start of sentences."""
     text = ""
     start = True
-    for token in tokens:
+    for token in several(tokens):
         if start and token:
             token = token[0].upper() + token[1:]
         if text and token not in _NO_SPACE_BEFORE and not text.endswith("'"):

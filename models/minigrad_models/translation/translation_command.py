@@ -113,20 +113,11 @@ def _do_config(options: argparse.Namespace) -> int:
     return 0
 
 
+TRAIN, CONFIG = common.training_commands(_do_train, _do_config, Settings, "preset's or the data's", DEFAULT)
 COMMANDS = (
-    Command(
-        "train",
-        "train a model, or resume a training",
-        lambda p: common.add_training(p, Settings, "preset's or the data's", DEFAULT),
-        _do_train,
-    ),
+    TRAIN,
     Command("translate", "translate sentences: arguments, a file, or a pipe", _translate, TRANSLATE),
     Command("evaluate", "BLEU and chrF of held-out sentences, BLEU by length, and the worst", _evaluate, EVALUATE),
     Command("serve", "a page on this machine that translates text, and shows the attention", _serve, _do_serve),
-    Command(
-        "config",
-        "print all settings of a training as a configuration file",
-        lambda p: common.add_settings(p, Settings, DEFAULT),
-        _do_config,
-    ),
+    CONFIG,
 )

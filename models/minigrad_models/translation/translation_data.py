@@ -6,7 +6,6 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -35,7 +34,7 @@ class Batch(NamedTuple):
 def read(settings: DataSettings) -> dict[str, Pairs]:
     """The sentence pairs by split: "train", and "validation" and "test" if they exist."""
     if settings.data:
-        splits = text.read_pairs([Path(p) for p in settings.data], settings.source, settings.target)
+        splits = text.read_pairs(settings.data, settings.source, settings.target)
         if len(splits) == 1 and settings.held_out:
             splits = hold_out(splits["train"], settings.held_out)
     elif settings.tokenizer != "words":

@@ -23,7 +23,7 @@ from ..generation.beam_search import (
 )
 from ..programs.folder import Description, Program, write_model as write_model
 from ..text import Pairs, TokenizerPair, tokenizer_pair_from_dict
-from ..text.tokenizer import BOS, EOS, UNKNOWN
+from ..text.tokenizer import BOS, EOS, UNKNOWN, several
 from .architectures import restored
 from .encoder_decoder import TranslationModel, pad
 from .own_pairs import Examples, limited
@@ -131,7 +131,7 @@ class Translator:
     @mg.no_grad()
     def translate(
         self,
-        sentences: Sequence[str],
+        sentences: str | Sequence[str],
         beam: int | None = None,
         length_penalty: float | None = None,
         sample: float | None = None,
@@ -142,8 +142,8 @@ class Translator:
         progress: Callable[[int], Any] | None = None,
         mbr: float | None = None,
     ) -> list[Translation]:
-        """Translate sentences, those of similar length together, at most ``batch``. Results are in the order of the
-        sentences; an empty one has an empty translation.
+        """Translate sentences, or a single one; those of similar length together, at most ``batch``. Results are in the
+        order of the sentences; an empty one has an empty translation.
 
         Args:
             beam, length_penalty, mbr: of the beam search; None is the value of the settings.
@@ -160,7 +160,7 @@ class Translator:
         choosing = [name for name, value in changes.items() if name != "beam" and value]
         if choosing and decoding.beam == 1 and sample is None:
             raise ValueError(f"{choosing[0]} chooses among the texts of a beam, and a beam of 1 has only one")
-        prepared = [self._prepared(sentence) for sentence in sentences]
+        prepared = [self._prepared(sentence) for sentence in several(sentences)]
         full = [i for i, (_, ids, _) in enumerate(prepared) if len(ids) > 1]
         groups: list[list[int]] = []  # of numbers of sentences, none of them too large
         for i in sorted(full, key=lambda i: len(prepared[i][1])):

@@ -292,6 +292,7 @@ def test_texts_are_sorted_by_length_and_given_back_in_order(monkeypatch: pytest.
     assert_close(many, mg.cat([vectors] * 4), 1e-5)
     assert not many.requires_grad
     assert_close(model.encode(["a b c d e"], longest=4)[0], model.encode(["a b"])[0], 1e-5)
+    assert_close(model.encode("a b"), model.encode(["a b"]), 0)
     assert model.encode([]).shape == (0, 8) and not vectors.requires_grad
 
 
@@ -314,8 +315,6 @@ def test_what_cannot_be_embedded() -> None:
     for options in ({"batch": 0}, {"longest": 17}, {"longest": -1}):
         with pytest.raises(ValueError, match=r"batch \(.*\) is 1 or more, and longest \(.*\) 0 to 16"):
             model.encode(["a"], **options)
-    with pytest.raises(TypeError, match="encode takes several texts: put a single one into a list"):
-        model.encode("a b c")
     with pytest.raises(ValueError, match="17 tokens are more than the model's 16 positions"):
         model(mg.zeros(1, 17, dtype=mg.int64))
 

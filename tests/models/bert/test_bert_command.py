@@ -75,7 +75,6 @@ def test_wrong_options(refused: Callable[..., None]) -> None:
         (["search", "x", "--input", "missing.txt"], 1, "there is no file missing.txt"),
         (["search", "x", "--input", "missing.txt", "--top", "0"], 2, "a whole number from 1 on"),
         (["glue"], 2, "invalid choice: 'glue'"),
-        ([], 2, "command"),
     ):
         refused(line, re.escape(message), status)
 

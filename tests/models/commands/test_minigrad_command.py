@@ -23,6 +23,44 @@ def test_help_tells_of_every_command_and_a_wrong_line_ends_with_2(capsys: pytest
         assert all(f"\n    {command.name}" in out for command in cli.COMMANDS if wrong == ["--help"])
 
 
+@cases("system", ["", *SYSTEMS])
+def test_without_a_command_the_help_is_printed(system: str, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = []
+    for more in ([], ["--help"]):
+        with pytest.raises(SystemExit) as stop:
+            cli.main([*filter(None, [system]), *more])
+        out, err = capsys.readouterr()
+        assert stop.value.code == 0 and out.startswith("usage: minigrad") and not err
+        printed.append(out)
+    assert printed[0] == printed[1]
+
+
+@cases(
+    "line, proposal",
+    [
+        ("trian", "do you mean 'train'?"),
+        ("gtp train", "do you mean 'gpt'?"),
+        ("--verzion", "--verzion; do you mean --version?"),
+        ("train --stepz 3", "--stepz 3; do you mean --steps?"),
+        ("evaluate --split=tset", "do you mean 'test'?"),
+        ("gpt generate --promt=x", "--promt=x; do you mean --prompt?"),
+        ("bert prdict", "do you mean 'predict'?"),
+        ("music roll x.mid --outptu y", "--outptu y; do you mean --output?"),
+        ("train --qqqq", "unrecognized arguments: --qqqq"),  # no name is near
+        ("xyz", "'completion')"),
+    ],
+)
+def test_a_misspelled_word_is_answered_with_the_nearest(
+    line: str, proposal: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        cli.main(line.split())
+    out, err = capsys.readouterr()
+    *usage, last = err.splitlines()
+    assert (stop.value.code, out) == (2, "") and usage[0].startswith("usage: minigrad")
+    assert last.startswith("minigrad") and ": error: " in last and last.endswith(proposal)
+
+
 def test_versions(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cli, "CUPY", ("numpy", "nonesuch"))  # by the version of what is there
     with pytest.raises(SystemExit) as stop:

@@ -164,6 +164,7 @@ def test_parts_and_files(run: Path, four_voices: Path, refused: Refused) -> None
     parts = {part: evaluate(run, part=part)["pieces"] for part in ("train", "valid", "test")}
     assert parts == {"train": 8, "valid": 3, "test": 2}
     assert evaluate(run, files=[str(four_voices)])["tokens"] == 4 * 24
+    assert evaluate(run, files=str(four_voices))["pieces"] == 1
     assert evaluate(run, stride=16)["loss"] == evaluate(run)["loss"] != evaluate(run, stride=32)["loss"]
     refused([*where, "--window", "64"], "--window 64: the model sees 32")
     refused([*where, "--window", "16", "--stride", "32"], "--stride 32 is more than the window")

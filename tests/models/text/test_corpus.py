@@ -39,6 +39,7 @@ def test_folder_takes_the_ending_as_a_whole(tmp_path: Path) -> None:
 def test_table_and_two_files(tmp_path: Path) -> None:
     table = write(tmp_path / "pairs.tsv.gz", "a cat\teine Katze\tsource 1\na dog\tein Hund\n")
     left, right = write(tmp_path / "x.txt", ENGLISH), write(tmp_path / "y.txt.gz", GERMAN)
+    assert read_pairs(table, "", "") == read_pairs(str(table), "", "") == read_pairs([table], "", "")
     assert read_pairs([table], "", "") == read_pairs([left, right], "", "")
 
 

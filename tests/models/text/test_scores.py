@@ -12,7 +12,16 @@ from pathlib import Path
 import pytest
 
 from minigrad_models.text import scores
-from minigrad_models.text.scores import bleu, chrf, moses_bleu, moses_tokens, sentence_chrf, tokenizer_for
+from minigrad_models.text.scores import (
+    bleu,
+    chrf,
+    moses_bleu,
+    moses_tokens,
+    report,
+    samples,
+    sentence_chrf,
+    tokenizer_for,
+)
 
 DATA = Path(os.environ["MINIGRAD_DATA"]) / "multi30k"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="no Multi30k: set MINIGRAD_DATA to its parent")
@@ -67,13 +76,25 @@ def test_the_interval_shrinks_with_the_root_of_the_sentences() -> None:
     assert 2.5 < once.interval / many.interval < 3.6
 
 
+def test_a_single_sentence_is_one_sentence() -> None:
+    one, other = "the cat sat on the mat", "the cat sat on a mat"
+    for score in (bleu, chrf, sentence_chrf):
+        assert score(one, other) == score([one], [other])
+    result = report(one, other, other)
+    assert (result.sentences, result.exact) == (1, 0) and result == report([one], [other], [other])
+    assert samples(one, one, other) == samples([one], [one], [other])
+    pytest.importorskip("sacremoses")
+    assert moses_tokens("The cat's mat.", "en") == moses_tokens(["The cat's mat."], "en")
+    assert moses_bleu(one, other, "en") == moses_bleu([one], [other], "en")
+
+
 def test_what_cannot_be_scored() -> None:
     with pytest.raises(ValueError, match="3 translations and 2 references"):
         bleu(["a", "b", "c"], ["a", "b"])
     for score in (bleu, chrf, sentence_chrf):
         with pytest.raises(ValueError, match="no translations"):
             score([], [])
-    with pytest.raises(TypeError, match="not one string"):
+    with pytest.raises(ValueError, match="1 translations and 3 references"):
         bleu("abc", ["a", "b", "c"])
     with pytest.raises(ValueError, match=r"no tokenizer 'moses'.*13a"):
         bleu(["a"], ["a"], tokenize="moses")

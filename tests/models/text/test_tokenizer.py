@@ -14,6 +14,7 @@ from minigrad_models.text import (
     tokenizer_from_dict,
     tokenizer_pair_from_dict,
 )
+from minigrad_models.text.pretrained import train_word_pieces
 from minigrad_models.text.tokenizer import BOS, EOS, PAD, SCHEMES, UNKNOWN
 from minigrad_models.translation import english_italian
 
@@ -29,6 +30,24 @@ def test_words() -> None:
     assert t.encode("") == [] and t.decode([]) == ""
     assert t.encode("a </s> <pad>") == [4, UNKNOWN, UNKNOWN] and t.unknown("</s>") == ["</s>"]
     assert t.encode_batch(["a cat flew", "", "sat"]) == [[4, 5, UNKNOWN], [], [6]]
+
+
+@pytest.mark.filterwarnings("ignore:the texts give")
+def test_a_single_text_is_one_text_and_no_list_of_letters() -> None:
+    assert WordTokenizer("cat").words[4:] == ["cat"]
+    t = WordTokenizer.train("a cat sat")
+    assert t.words[4:] == ["a", "cat", "sat"] and t.encode_batch("a cat") == [[4, 5]]
+    pytest.importorskip("tokenizers")
+    one, many = (SubwordTokenizer.train(text, 40) for text in ("a cat " * 9, ["a cat " * 9]))
+    assert one.tokens == many.tokens and "▁cat" in one.tokens
+    assert one.encode_batch("a cat") == many.encode_batch(["a cat"]) == [many.encode("a cat")]
+    pairs = [
+        TokenizerPair.train(*sides, 40)
+        for sides in (("a cat " * 9, "un gatto " * 9), (["a cat " * 9], ["un gatto " * 9]))
+    ]
+    assert pairs[0].source.as_dict() == pairs[1].source.as_dict()
+    assert train_word_pieces("a cat " * 9, 40).get_vocab() == train_word_pieces(["a cat " * 9], 40).get_vocab()
+    assert english_italian.detokenize("gatto") == "Gatto"
 
 
 def test_a_vocabulary_of_at_most_so_many_entries() -> None:

@@ -76,6 +76,11 @@ def test_what_makes_no_sense_is_told(tmp_path: Path) -> None:
     raises(ValueError, "no preset 'huge'; there are base, multi30k, multi30k-gru, toy", lambda: settings.preset("huge"))
 
 
+def test_a_string_in_the_place_of_a_list_is_refused() -> None:
+    """Its letters would be the names of files."""
+    raises(ValueError, "data is 'a.tsv', .* list of strings", lambda: Settings.preset("toy").changed({"data": "a.tsv"}))
+
+
 def test_each_number_has_a_limit_and_the_free_settings_may_change_in_a_training_that_goes_on() -> None:
     numbers = [name for name, (_, kind, _) in Settings.fields().items() if kind in (int, float) and name != "seed"]
     assert len(numbers) > 30 and set(FIELDS) >= FREE

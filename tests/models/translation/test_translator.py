@@ -48,6 +48,14 @@ def test_the_beam_finds_what_is_likeliest() -> None:
     assert found[True, 2] != "one two three"
 
 
+def test_a_string_is_one_sentence() -> None:
+    words = WordTokenizer(list(THREE))
+    model = Transformer(Config(len(words), 8, 2, 1, 16, 0.0, 32))
+    translator = Translator(model, TokenizerPair(words, words), preset("toy"))
+    (one,) = translator.translate("three two one")
+    assert one == translator.translate(["three two one"])[0] and one.source == "three two one"
+
+
 def test_presets_search_as_their_results_were_measured() -> None:
     assert preset("multi30k").decoding.early_stopping and preset("multi30k-gru").decoding.early_stopping
     assert not preset("toy").decoding.early_stopping
