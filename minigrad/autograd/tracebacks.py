@@ -33,6 +33,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Place = tuple[CodeType, int]  # of an expression: where its instruction stands in the code
 PACKAGE = __name__.partition(".")[0]
 _BELOW = {"numpy", "cupy", "cupyx", "ml_dtypes"}  # what the library calls, beside Python's own modules
+_WITHIN = "in the module"
 _CELL = re.compile(r"cell \d+")
 _PYTHON = os.path.dirname(os.__file__) + os.sep
 _filtering = os.environ.get("MINIGRAD_TRACEBACK_FILTERING", "on").lower() not in ("off", "0", "false")
@@ -53,11 +54,16 @@ def get_traceback_filtering() -> bool:
 # Errors -----------------------------------------------------------------------------------------------------
 
 
-def shorten(error: BaseException) -> None:
+def shorten(error: BaseException, module: Any = None) -> None:
     """Take the library's frames out of the traceback of an error, and of those that it is chained to. An error that
-    began and ended within the library, such as NumPy's refusal of what an op got, leaves the chain."""
+    began and ended within the library, such as NumPy's refusal of what an op got, leaves the chain. A note names the
+    submodule that failed by its path within ``module``, whose call the error leaves."""
     if _filtering:
         _shorten(error, {})
+    inner = vars(error).setdefault("_module", module) if module is not None else None
+    if inner is not module and (path := next((name for name, one in module.named_modules() if one is inner), "")):
+        others = [note for note in getattr(error, "__notes__", ()) if not note.startswith(_WITHIN)]
+        error.__notes__ = [*others, f"{_WITHIN} {path}, a {type(inner).__name__}"]
 
 
 def _shorten(error: BaseException, known: dict[int, bool]) -> None:
@@ -77,7 +83,10 @@ def of_user(trace: TracebackType | None) -> TracebackType | None:
     kept: list[TracebackType] = []
     in_library = True  # a border asks, and is the first frame
     while trace is not None:
-        package, path = _package(trace.tb_frame), trace.tb_frame.f_code.co_filename
+        path, package = (
+            trace.tb_frame.f_code.co_filename,
+            trace.tb_frame.f_globals.get("__name__", "").partition(".")[0],
+        )
         is_python = path.startswith((_PYTHON, "<frozen ")) and "site-packages" not in path
         in_library = package == PACKAGE or (in_library and (is_python or package in _BELOW))
         if not in_library:
@@ -87,11 +96,6 @@ def of_user(trace: TracebackType | None) -> TracebackType | None:
     for entry in reversed(kept):
         result = TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return result
-
-
-def _package(frame: FrameType) -> str:
-    name: str = frame.f_globals.get("__name__", "")
-    return name.partition(".")[0]
 
 
 def border(function: Function, named: Callable[..., Any] | None = None) -> Function:
@@ -140,17 +144,14 @@ def border_functions(names: dict[str, Any], place: str = "") -> None:
 
 def border_methods(cls: type, *names: str) -> None:
     """Make methods that a class of the library defines itself borders. A user's class stays as it is."""
-    if cls.__module__.partition(".")[0] != PACKAGE:
-        return
-    for name in names:
+    for name in names if is_ours(cls) else ():
         method: Any = vars(cls).get(name)
         if _may_be_border(method):
             setattr(cls, name, border(method))
 
 
 def _may_be_border(function: Any) -> bool:
-    is_ours = type(function) is FunctionType and function.__module__.partition(".")[0] == PACKAGE
-    return is_ours and not hasattr(function, "is_border")
+    return type(function) is FunctionType and is_ours(function) and not hasattr(function, "is_border")
 
 
 # Arguments that are no tensors ------------------------------------------------------------------------------
@@ -190,8 +191,14 @@ def _wrong_value(parameter: Parameter, value: Any) -> str | None:
         known = hasattr(each, "array") or (each is None and "None" in kinds)
         if not known and not (numbers and hasattr(each, "__float__")):
             right = "a Tensor or a number" if numbers else "Tensors" if several else "Tensor"
-            return f"{right}, not {type(each).__name__}"
+            return f"{right}, not {name_of_type(each)}"
     return None
+
+
+def name_of_type(value: Any) -> str:
+    """The type of what should be a Tensor, and how an array becomes one."""
+    kind = type(value).__name__
+    return f"{kind}: from_numpy(array) makes a Tensor of it" if kind == "ndarray" else kind
 
 
 # Arguments that answer for functions ------------------------------------------------------------------------
@@ -207,8 +214,8 @@ def answers(kind: Any) -> bool:
     return getattr(kind, "__torch_function__", disabled_torch_function) is not disabled_torch_function
 
 
-def is_ours(kind: type) -> bool:
-    """Whether a class is the library's."""
+def is_ours(kind: Any) -> bool:
+    """Whether a class or a function is the library's."""
     return kind.__module__.partition(".")[0] == PACKAGE
 
 

@@ -104,7 +104,7 @@ class Module(Stateful):
             with span(type(self).__name__, "module", self):
                 return self._hooked_call(*args, **kwargs)
         except Exception as error:
-            shorten(error)
+            shorten(error, self)
             raise
 
     def _hooked_call(self, *args: Any, **kwargs: Any) -> Any:
@@ -195,7 +195,8 @@ class Module(Stateful):
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a submodule under a name; None reserves the name."""
         if module is not None and not isinstance(module, Module):
-            raise TypeError(f"{type(module).__name__} is not a Module subclass")
+            advice = ": put a star before it, *modules" if isinstance(module, list | tuple) else ""
+            raise TypeError(f"{type(module).__name__} is not a Module subclass{advice}")
         self._register("module", name, module, Module)
 
     def register_module(self, name: str, module: Module | None) -> None:

@@ -134,9 +134,10 @@ class Optimizer:
             cls.step = _with_hooks(cls.__dict__["step"])  # type: ignore[method-assign]
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
-        if isinstance(params, Tensor):
-            expected = "an iterable of Tensors or dicts, but got a single Tensor: put it in a list"
-            raise TypeError(f"params should be {expected}")
+        if isinstance(params, Tensor) or hasattr(params, "parameters"):
+            advice = "put it in a list" if isinstance(params, Tensor) else "give its .parameters()"
+            kind = f"a single {type(params).__name__}: {advice}"
+            raise TypeError(f"params should be an iterable of Tensors or dicts, but got {kind}")
         if defaults.get("fused") and defaults.get("differentiable"):
             raise RuntimeError("`fused` does not support `differentiable`")
         if defaults.get("fused") and defaults.get("foreach"):

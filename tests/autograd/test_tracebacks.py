@@ -166,6 +166,30 @@ class _Raises(nn.Module):
         raise RuntimeError("mine") from self.reason
 
 
+class Blocks(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList([nn.Sequential(nn.ReLU(), nn.Linear(3, 2)), nn.Linear(2, 2)])
+
+    def forward(self, x: mg.Tensor) -> Any:
+        try:
+            return self.blocks[0](x)
+        except RuntimeError as error:
+            error.add_note("the user's note")
+            raise
+
+
+def test_a_note_names_the_submodule_by_its_path_in_the_outermost() -> None:
+    for model, notes in (
+        (nn.Sequential(nn.Identity(), Blocks()), ["the user's note", "in the module 1.blocks.0.1, a Linear"]),
+        (Blocks().blocks[0], ["in the module 1, a Linear"]),
+        (nn.Linear(3, 2), []),
+    ):
+        with pytest.raises(RuntimeError, match="mat1 and mat2 shapes") as caught:
+            model(mg.ones(1, 2))
+        assert getattr(caught.value, "__notes__", []) == notes
+
+
 def test_all_frames_on_request() -> None:
     mg.set_traceback_filtering(False)
     assert frames_of(lambda: X @ X).count("minigrad") > 2
@@ -228,7 +252,9 @@ def output(folder: Path, *command: str, filtering: str = "on") -> str:
 def test_a_script(tmp_path: Path) -> None:
     text = output(tmp_path, "{path}")
     assert text.count('  File "') == 3 and PACKAGE not in text
-    assert text.splitlines()[-1].startswith("RuntimeError: linear: mat1 and mat2 shapes cannot be multiplied")
+    error, note = text.splitlines()[-2:]
+    assert error.startswith("RuntimeError: linear: mat1 and mat2 shapes cannot be multiplied")
+    assert note == "in the module layer, a Linear"
     assert output(tmp_path, "{path}", filtering="off").count(PACKAGE) > 3
 
 
