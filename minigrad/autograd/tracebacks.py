@@ -11,8 +11,8 @@ cost time, by these lines, which cost nothing as long as there is no error:
         shorten(error)
         raise
 
-Keep the bare ``raise``: it adds no frame of its own. JAX and TensorFlow filter tracebacks likewise; here, too, it can
-be turned off (``set_traceback_filtering(False)``, or MINIGRAD_TRACEBACK_FILTERING=off in the environment).
+Keep the bare ``raise``: it adds no frame. ``set_traceback_filtering(False)`` and MINIGRAD_TRACEBACK_FILTERING=off turn
+the filter off.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Place = tuple[CodeType, int]  # of an expression: where its instruction stands in the code
 PACKAGE = __name__.partition(".")[0]
 _BELOW = {"numpy", "cupy", "cupyx", "ml_dtypes"}  # what the library calls, beside Python's own modules
-_WITHIN = "in the module"
 _CELL = re.compile(r"cell \d+")
 _PYTHON = os.path.dirname(os.__file__) + os.sep
 _filtering = os.environ.get("MINIGRAD_TRACEBACK_FILTERING", "on").lower() not in ("off", "0", "false")
@@ -62,8 +61,8 @@ def shorten(error: BaseException, module: Any = None) -> None:
         _shorten(error, {})
     inner = vars(error).setdefault("_module", module) if module is not None else None
     if inner is not module and (path := next((name for name, one in module.named_modules() if one is inner), "")):
-        others = [note for note in getattr(error, "__notes__", ()) if not note.startswith(_WITHIN)]
-        error.__notes__ = [*others, f"{_WITHIN} {path}, a {type(inner).__name__}"]
+        others = [note for note in getattr(error, "__notes__", ()) if not note.startswith("in the module ")]
+        error.__notes__ = [*others, f"in the module {path}, a {type(inner).__name__}"]
 
 
 def _shorten(error: BaseException, known: dict[int, bool]) -> None:
@@ -83,10 +82,8 @@ def of_user(trace: TracebackType | None) -> TracebackType | None:
     kept: list[TracebackType] = []
     in_library = True  # a border asks, and is the first frame
     while trace is not None:
-        path, package = (
-            trace.tb_frame.f_code.co_filename,
-            trace.tb_frame.f_globals.get("__name__", "").partition(".")[0],
-        )
+        path, name = trace.tb_frame.f_code.co_filename, trace.tb_frame.f_globals.get("__name__", "")
+        package = name.partition(".")[0]
         is_python = path.startswith((_PYTHON, "<frozen ")) and "site-packages" not in path
         in_library = package == PACKAGE or (in_library and (is_python or package in _BELOW))
         if not in_library:

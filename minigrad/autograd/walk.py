@@ -216,8 +216,7 @@ class Walk:
                 gradient = _fit(gradient, shape, dtype, target if self.useful is None else None)
             if observed:
                 watch.notify("delivered", node, i, gradient)
-            # Whether a rule has computed a new array. A Function may keep what it returns: its g is None.
-            is_new = g is not None and gradient is not g and gradient.base is None
+            is_new = g is not None and gradient is not g and gradient.base is None  # a Function (None) may keep its own
             self.deliver(target, slot, gradient, not self.create and is_new)
         if observed:
             watch.notify("passed", node, gradients)
