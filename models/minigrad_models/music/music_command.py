@@ -14,7 +14,7 @@ from .music_settings import BACH, Settings
 ABOUT = "Train a Music Transformer on MIDI files, and write music with it."
 EXAMPLES = """
 examples:
-  minigrad music train                              chorales: Bach's, or those that ship (2 minutes on 2 cores)
+  minigrad music train                              chorales: Bach's, or those that ship (2 minutes)
   minigrad music generate --output chorale.mid --page chorale.html
   minigrad music harmonise melody.mid --output four-voices.mid
   minigrad music train --preset piano --data MIDI_FOLDER
