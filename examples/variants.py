@@ -29,9 +29,8 @@ def train_all(
     for name, words in options.items():
         file = folder / slug(name) / OPTIONS
         if begun(file.parent) and file.exists() and (before := file.read_text(encoding="utf-8")) != shlex.join(words):
-            raise ValueError(
-                f"{file.parent} holds a training with other options: {before}. Delete it, or choose another --folder"
-            )
+            there = f"{file.parent} holds a training with other options: {before}"
+            raise ValueError(f"{there}. Delete it, or choose another --folder")
     for number, (name, words) in enumerate(options.items(), 1):
         where = folder / slug(name)
         if finished(where):
@@ -53,7 +52,7 @@ def train_all(
 
 
 def call(arguments: list[str]) -> int:
-    """Run minigrad_models.translation, and wait for it after Ctrl-C, too, which it handles by saving."""
+    """Run ``minigrad``, and wait for it after Ctrl-C, too, which it handles by saving."""
     paths = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), AGAIN: shlex.join(sys.orig_argv)}
     command = [sys.executable, "-m", "minigrad", *arguments]

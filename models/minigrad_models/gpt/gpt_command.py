@@ -8,13 +8,14 @@ from pathlib import Path
 
 from ..programs import command_line as common
 from ..programs.command_line import Command, later
+from ..programs.folder import find_data_set
 from ..programs.options import add_drawing, add_number, whole
-from .gpt_settings import Settings
+from .gpt_settings import SHAKESPEARE, Settings
 
 ABOUT = "Train a language model on a text, and write with it."
 EXAMPLES = """
 examples:
-  minigrad gpt train                               Shakespeare by characters (a minute on 2 cores)
+  minigrad gpt train                               Shakespeare, or sentences that ship (1 to 2 minutes)
   minigrad gpt generate --prompt "ROMEO:"          write with the trained model
   minigrad gpt train --input book.txt --tokenizer subwords
   minigrad gpt train --preset shakespeare          the larger model
@@ -25,7 +26,7 @@ examples:
 
 The same command again resumes a training that was stopped in any way.
 """
-PRESET = "shakespeare-cpu"
+PRESET = "shakespeare-cpu" if find_data_set(*SHAKESPEARE) else "sentences"
 DEFAULT_RUN = Path("runs") / PRESET
 
 

@@ -9,13 +9,14 @@ from ..programs.settings import FREE, LanguageUpdates, Sections, amount, chance,
 
 MODELS = ("gpt2", "transformer-xl")
 TOKENIZERS = ("characters", "bytes", "subwords")
+SHAKESPEARE = "tinyshakespeare", "input.txt"  # in the folder of data sets
 
 
 @dataclass(frozen=True)
 class DataSettings:
     """The text, and how it becomes tokens."""
 
-    input: str = setting("", "a text file; empty: Shakespeare's plays, in the folder MINIGRAD_DATA")
+    input: str = setting("", "a text file; sentences: those that ship; empty: Shakespeare, in MINIGRAD_DATA, or these")
     tokenizer: str = setting("characters", "the kind of tokens", TOKENIZERS)
     vocabulary: int = count(4000, "subwords in a vocabulary, 256 or more", 1_000_000)
     held_out: float = setting(0.1, "the part of the text, its end, that validates", limits=(0.000001, 0.9))

@@ -12,12 +12,12 @@ import numpy as np
 
 import minigrad as mg
 
-from ..programs.folder import data_set
+from ..programs.folder import find_data_set
 from ..programs.validation import NONE, Batch, Ids, Progress, windows
 from ..text import Segments
-from .gpt_settings import DataSettings
+from ..translation import english_italian
+from .gpt_settings import SHAKESPEARE, DataSettings
 
-SHAKESPEARE = "tinyshakespeare", "input.txt"
 ROWS = 8  # in which a text is scored segment by segment, side by side: each begins without a memory
 
 
@@ -32,16 +32,17 @@ class Text(NamedTuple):
 
 def read(settings: DataSettings) -> Text:
     """The text of the settings."""
-    if settings.input:
-        path = Path(settings.input)
+    path = Path(settings.input) if settings.input else find_data_set(*SHAKESPEARE)
+    if path is None or settings.input == "sentences":
+        name = "English sentences that a program wrote, examples/english_italian (Shakespeare: set MINIGRAD_DATA)"
+        text = "".join(f"{pair.source}\n" for pair in english_italian.load())
     else:
-        path = data_set(*SHAKESPEARE, what="Shakespeare's plays", instead="give a text of your own, --input FILE")
-    text = read_file(path, settings.tokenizer)
+        name, text = path.name, read_file(path, settings.tokenizer)
     cut = int(len(text) * (1 - settings.held_out))
     if min(cut, len(text) - cut) < 2:
-        raise ValueError(f"{path} has {len(text)} characters: too few to learn from, and to validate with")
+        raise ValueError(f"{name} has {len(text)} characters: too few to learn from, and to validate with")
     digest = hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
-    return Text(path.name, text[:cut], text[cut:], digest)
+    return Text(name, text[:cut], text[cut:], digest)
 
 
 def read_file(path: Path, tokenizer: str) -> str:

@@ -7,13 +7,14 @@ from pathlib import Path
 
 from ..programs import command_line as common
 from ..programs.command_line import Command, later
+from ..programs.folder import find_data_set
 from ..programs.options import add_drawing, add_number, positive, whole
-from .music_settings import Settings
+from .music_settings import BACH, Settings
 
 ABOUT = "Train a Music Transformer on MIDI files, and write music with it."
 EXAMPLES = """
 examples:
-  minigrad music train                              Bach's chorales
+  minigrad music train                              chorales: Bach's, or those that ship (2 minutes)
   minigrad music generate --output chorale.mid --page chorale.html
   minigrad music harmonise melody.mid --output four-voices.mid
   minigrad music train --preset piano --data MIDI_FOLDER
@@ -25,7 +26,7 @@ examples:
 
 The same command again resumes a training that was stopped in any way.
 """
-PRESET = "chorales"
+PRESET = "chorales" if find_data_set(*BACH) else "composed"
 DEFAULT_RUN = Path("runs") / PRESET
 
 

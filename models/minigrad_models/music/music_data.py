@@ -14,15 +14,16 @@ import numpy as np
 import minigrad as mg
 from minigrad.utils.bar import watched
 
-from ..programs.folder import data_set
+from ..programs.folder import data_set, find_data_set
 from ..programs.validation import NONE, Batch, Ids, moved
 from ..text.tokenizer import several
-from .chorales import SPLITS, VOICES, read_chorales
+from .chorales import COMPOSED, SPLITS, VOICES, read_chorales
 from .languages import LANGUAGES, Chorales, Language
 from .midi import PITCHES, Note, Song, read_midi
-from .music_settings import DataSettings
+from .music_settings import BACH, DataSettings
 
 MIDI = (".mid", ".midi")
+ABOUT = {COMPOSED: "pieces that a program composed, examples/chorales.py (Bach's: set MINIGRAD_DATA)"}
 DEGREES = (0.0, -1.0, -0.5, 0.5, 1.0)  # of the stretch; the first leaves a piece as it is
 
 
@@ -66,11 +67,11 @@ def read(settings: DataSettings) -> Corpus:
     """The music of the settings: chorales of a file that says which part each belongs to, or of files of four voices;
     or performances, the end of each of which validates."""
     language, paths = LANGUAGES[settings.kind], [Path(path) for path in settings.data]
-    if not paths:
-        is_bach = settings.kind == "chorales"
-        place, what = (("jsb", "Jsb16thSeparated.json"), "Bach's chorales") if is_bach else (("midi",), "performances")
-        paths = [data_set(*place, what=what, instead="give your own, --data PATH")]
-    about = paths[0].name if len(paths) == 1 else f"{len(paths)} paths"
+    if settings.kind == "chorales" and settings.data in ((), ("composed",)):
+        paths = [(not paths and find_data_set(*BACH)) or COMPOSED]
+    elif not paths:
+        paths = [data_set("midi", what="performances", instead="give your own, --data PATH")]
+    about = ABOUT.get(paths[0], paths[0].name) if len(paths) == 1 else f"{len(paths)} paths"
     corpus = (chorales if settings.kind == "chorales" else performances)(about, paths, settings)
     if not corpus.train or not corpus.valid:
         raise ValueError(f"{corpus.name} has too few {language.plural} to learn from and to validate with")
@@ -80,7 +81,7 @@ def read(settings: DataSettings) -> Corpus:
 def chorales(about: str, paths: list[Path], settings: DataSettings) -> Corpus:
     """Chorales of some files, see ``read``."""
     language = Chorales()
-    if len(paths) == 1 and paths[0].suffix.lower() == ".json":
+    if len(paths) == 1 and paths[0].suffix.lower() in (".json", COMPOSED.suffix):
         grids = read_chorales(paths[0])
     else:
         pieces = songs(paths, language)

@@ -10,6 +10,8 @@ from ..programs.settings import FREE, LanguageUpdates, Sections, amount, chance,
 from .languages import KINDS, LANGUAGES
 from .music_transformer import ATTENTIONS, Config
 
+BACH = "jsb", "Jsb16thSeparated.json"  # in the folder of data sets
+
 
 @dataclass(frozen=True)
 class DataSettings:
@@ -18,8 +20,8 @@ class DataSettings:
     kind: str = setting("chorales", "four voices in sixteenth notes, or a pianist's performances", KINDS)
     data: tuple[str, ...] = setting(
         (),
-        "chorales: a .json of them, or .mid files of four voices; performances: .mid files; or folders; empty: the "
-        "data set in the folder MINIGRAD_DATA",
+        "chorales: a .json of them, or .mid files of four voices; performances: .mid files; or folders; composed: the "
+        "chorales that ship; empty: the data set in the folder MINIGRAD_DATA, or else, of chorales, those that ship",
     )
     held_out: float = setting(
         0.1,

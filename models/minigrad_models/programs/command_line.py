@@ -178,7 +178,7 @@ def folder_of(options: argparse.Namespace, default: str, *names: str) -> Path:
     if options.run is not None:
         return Path(options.run)
     name = options.preset or (options.config.stem if options.config else default)
-    return Path("runs") / "-".join(filter(None, (name, *names)))
+    return Path("runs") / "-".join(dict.fromkeys(filter(None, (name, *names))))
 
 
 def later(path: str) -> Run:

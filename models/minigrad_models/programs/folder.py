@@ -155,6 +155,12 @@ def write_model(folder: Path, weights: dict[str, Tensor], step: int, description
     return path
 
 
+def find_data_set(*parts: str) -> Path | None:
+    """A file or folder of the data sets that programs use by default, by its path in their folder; None: not there."""
+    path = Path(os.environ.get(DATA) or os.devnull, *parts)
+    return path if path.exists() else None
+
+
 def write_settings(folder: Path, text: str) -> None:
     """Write settings.toml, for people alone: if it cannot be written, print a note."""
     try:

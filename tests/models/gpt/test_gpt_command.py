@@ -327,9 +327,10 @@ def test_runs_have_names() -> None:
         chosen = cli.parser().parse_args(["train", *options])
         return cli.run_folder(chosen, cli.settings_of(chosen)).as_posix()
 
-    assert folder() == "runs/shakespeare-cpu"
+    assert folder() == f"runs/{cli.PRESET}" == cli.DEFAULT_RUN.as_posix()
+    assert folder("--preset", "sentences") == "runs/sentences"
     assert folder("--preset", "shakespeare") == "runs/shakespeare"
-    assert folder("--input", "books/emma.txt") == "runs/shakespeare-cpu-emma"
+    assert folder("--preset", "shakespeare-cpu", "--input", "books/emma.txt") == "runs/shakespeare-cpu-emma"
     assert folder("--run", "here") == "here"
 
 

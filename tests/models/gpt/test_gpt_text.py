@@ -12,7 +12,7 @@ import minigrad as mg
 from minigrad.nn import functional as F
 from minigrad_models.gpt import text, tokens
 from minigrad_models.gpt.gpt2 import GPT2, Config
-from minigrad_models.gpt.gpt_settings import DataSettings
+from minigrad_models.gpt.gpt_settings import DataSettings, Settings
 from minigrad_models.gpt.text import Windows
 from minigrad_models.gpt.tokens import Bytes, Characters, Subwords, Tokens, decode
 from minigrad_models.programs.validation import pieces, score_windows
@@ -33,6 +33,20 @@ def test_the_end_of_the_text_validates(tmp_path: Path) -> None:
     assert len(other.train) == 500 and other.digest == read.digest
     path.write_bytes(path.read_bytes()[:-1] + b"!")
     assert text.read(DataSettings(str(path))).digest != read.digest
+
+
+def test_without_shakespeare_the_text_is_the_sentences_that_ship(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MINIGRAD_DATA", raising=False)
+    read = text.read(DataSettings())
+    assert "set MINIGRAD_DATA" in read.name and (read.train + read.validation).count("\n") == 14_500
+    assert "\nI like cats." not in read.train and all(line[0].isupper() for line in read.train.splitlines())
+    (tmp_path / "tinyshakespeare").mkdir()
+    (tmp_path / "tinyshakespeare" / "input.txt").write_text("To be, or not to be.\n")
+    monkeypatch.setenv("MINIGRAD_DATA", str(tmp_path))
+    assert text.read(DataSettings()).name == "input.txt"
+    assert text.read(Settings.preset("sentences").data) == read
 
 
 def test_line_ends_and_bytes_stay_as_they_are(tmp_path: Path) -> None:

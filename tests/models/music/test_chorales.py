@@ -116,7 +116,7 @@ def test_another_shape_is_refused(tmp_path: Path) -> None:
 def test_what_is_no_file(tmp_path: Path) -> None:
     with (tmp_path / "huge.json").open("wb") as file:
         file.truncate(1 << 30)
-    raises(FileNotFoundError, "no such file", lambda: read_chorales(tmp_path / "none.json"))
+    raises(FileNotFoundError, "No such file", lambda: read_chorales(tmp_path / "none.json"))
     raises(ValueError, "folder", lambda: read_chorales(tmp_path))
     raises(ValueError, "larger than 16 MiB", lambda: read_chorales(tmp_path / "huge.json"))
     (tmp_path / "fine.json").write_text(json.dumps(FINE))

@@ -2,7 +2,10 @@
 
 import copy
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -66,11 +69,46 @@ def test_sizes_that_cannot_be(chorales: Path, tmp_path: Path, refused: Refused) 
     assert not (tmp_path / "run").exists()
 
 
-def test_without_data_it_says_where_it_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: Refused) -> None:
+def test_without_performances_it_says_where_it_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: Refused
+) -> None:
     monkeypatch.setenv("MINIGRAD_DATA", str(tmp_path))
-    train = ["train", "--ranks", "1", "--run", str(tmp_path / "run")]
-    refused(train, "there is no jsb.*--data PATH.*MINIGRAD_DATA")
-    refused([*train, "--preset", "piano"], "there is no midi")
+    piano = ["train", "--preset", "piano", "--ranks", "1", "--run", str(tmp_path / "run")]
+    refused(piano, "there is no midi.*--data PATH.*MINIGRAD_DATA")
+
+
+def test_without_data_it_learns_the_chorales_that_ship(
+    chorales: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It says so, goes on by the same command, and is evaluated on the part that tests. Bach's come first."""
+    monkeypatch.delenv("MINIGRAD_DATA", raising=False)
+    folder = tmp_path / "run"
+    sizes = ["--cycle", "16", "--validated", "2", "--sample", "0"]
+    train = ["train", "--preset", "composed", "--run", str(folder), *SMALL, *sizes, "--steps", "10"]
+    assert cli.main(train) == 0
+    said = capsys.readouterr().out
+    assert "pieces that a program composed" in said and "set MINIGRAD_DATA): 200 chorales" in said
+    assert cli.main(train) == 0
+    assert evaluate(folder, part="test", window=32, stride=32)["pieces"] == 25
+    for names in ((), ("composed",)):
+        assert read(DataSettings("chorales", names)).digest == read(Settings.preset("composed").data).digest
+    (tmp_path / "jsb").mkdir()
+    (tmp_path / "jsb" / "Jsb16thSeparated.json").write_text(chorales.read_text())
+    monkeypatch.setenv("MINIGRAD_DATA", str(tmp_path))
+    assert read(DataSettings()).name == "Jsb16thSeparated.json"
+    assert read(Settings.preset("composed").data).name.startswith("pieces that a program composed")
+
+
+@pytest.mark.parametrize("has_data", [False, True])
+def test_the_default_preset_depends_on_the_data(has_data: bool, tmp_path: Path, chorales: Path) -> None:
+    environment = {**os.environ, "MINIGRAD_DATA": "", "PYTHONPATH": os.pathsep.join(sys.path)}
+    if has_data:
+        (tmp_path / "jsb").mkdir()
+        (tmp_path / "jsb" / "Jsb16thSeparated.json").write_text("{}")
+        environment["MINIGRAD_DATA"] = str(tmp_path)
+    command = [sys.executable, "-m", "minigrad", "music", "config"]
+    printed = subprocess.run(command, env=environment, capture_output=True, check=True, text=True).stdout
+    assert f"preset {'chorales' if has_data else 'composed'}" in printed.splitlines()[0]
 
 
 def test_a_preset_has_all_settings() -> None:
