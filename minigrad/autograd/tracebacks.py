@@ -188,14 +188,9 @@ def _wrong_value(parameter: Parameter, value: Any) -> str | None:
         known = hasattr(each, "array") or (each is None and "None" in kinds)
         if not known and not (numbers and hasattr(each, "__float__")):
             right = "a Tensor or a number" if numbers else "Tensors" if several else "Tensor"
-            return f"{right}, not {name_of_type(each)}"
+            kind = type(each).__name__
+            return f"{right}, not {kind}" + (": from_numpy(array) makes it one" if kind == "ndarray" else "")
     return None
-
-
-def name_of_type(value: Any) -> str:
-    """The type of what should be a Tensor, and how an array becomes one."""
-    kind = type(value).__name__
-    return f"{kind}: from_numpy(array) makes a Tensor of it" if kind == "ndarray" else kind
 
 
 # Arguments that answer for functions ------------------------------------------------------------------------

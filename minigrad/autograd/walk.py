@@ -216,8 +216,7 @@ class Walk:
                 gradient = _fit(gradient, shape, dtype, target if self.useful is None else None)
             if observed:
                 watch.notify("delivered", node, i, gradient)
-            is_new = g is not None and gradient is not g and gradient.base is None  # a Function (None) may keep its own
-            self.deliver(target, slot, gradient, not self.create and is_new)
+            self.deliver(target, slot, gradient, not self.create and _is_new(gradient, g))
         if observed:
             watch.notify("passed", node, gradients)
 
@@ -338,6 +337,11 @@ def _with_history(node: Node, array: Any, slot: int, place: int) -> Variable:
     if dt.has_gradient(array.dtype):
         result._node, result._slot, result._needs = node, slot, True
     return result
+
+
+def _is_new(gradient: Array, g: Any) -> bool:
+    """Whether a rule has computed a new array from ``g``. A Function may keep what it returns."""
+    return g is not None and gradient is not g and gradient.base is None
 
 
 def _fit(gradient: Any, shape: tuple[int, ...], dtype: Any, target: Any) -> Any:
