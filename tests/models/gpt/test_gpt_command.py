@@ -234,7 +234,7 @@ def test_sizes_that_cannot_be(text: Path, refused: Refused) -> None:
     refused(arguments(text, "--d-model", "10000000"), "GiB to train")
     refused(arguments(text, "--warm-up", "99"), "--warm-up is 99: .* less than --steps")
     refused(arguments(text, "--final-rate", "1"), "above the learning_rate")
-    refused(arguments(text, "--preset", "huge"), "no preset 'huge'; there are shakespeare")
+    refused(arguments(text, "--preset", "huge"), "no preset 'huge'; there are sentences, shakespeare")
 
 
 def test_no_model(tmp_path: Path, refused: Refused) -> None:
