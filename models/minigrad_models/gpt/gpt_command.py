@@ -16,12 +16,12 @@ ABOUT = "Train a language model on a text, and write with it."
 EXAMPLES = """
 examples:
   minigrad gpt train                               Shakespeare, or sentences that ship (1 to 2 minutes)
-  minigrad gpt generate --prompt "ROMEO:"          write with the trained model
+  minigrad gpt generate --prompt "My friends"      write with the trained model
   minigrad gpt train --input book.txt --tokenizer subwords
   minigrad gpt train --preset shakespeare          the larger model
   minigrad gpt train --from GPT2DIR --input book.txt --window 256
-  minigrad gpt evaluate --run runs/shakespeare-cpu
-  minigrad gpt export DIR --run runs/shakespeare-cpu
+  minigrad gpt evaluate
+  minigrad gpt export DIR
   minigrad gpt config --preset shakespeare >my.toml
 
 The same command again resumes a training that was stopped in any way.
