@@ -8,7 +8,6 @@ from book import command, python, step
 import minigrad
 import minigrad as mg
 from minigrad import nn, viz
-from minigrad_models.viz import positional_encoding
 
 TEN_LINES = """
 import minigrad as mg
@@ -60,7 +59,7 @@ def _() -> None:
 def _() -> None:
     a, b = mg.tensor(2.0, requires_grad=True), mg.tensor(-3.0, requires_grad=True)
     viz.graph(a * b).save("first.html")
-    positional_encoding(8, 4).save("first.svg")
+    viz.attention(mg.full((1, 2, 2), 0.5), ["I", "sleep"]).save("first.svg")
     assert "Content-Security-Policy" in Path("first.html").read_text(encoding="utf-8")
     assert Path("first.svg").read_text(encoding="utf-8").lstrip().startswith("<svg")
 

@@ -22,7 +22,8 @@ def _() -> None:
     told = python(DEEP, status=1)
     files = [line for line in told.splitlines() if line.strip().startswith("File ")]
     assert "in forward" in "".join(files[-2:]) and "program.py" in "".join(files[-2:]), told
-    assert "linear" in told.splitlines()[-1] and "(2, 3)" in told.splitlines()[-1], told
+    error, note = told.splitlines()[-2:]
+    assert "linear" in error and "(2, 3)" in error and note == "in the module 1, a Linear", told
 
 
 @step("--device cuda without CuPy fails before the work, in a line")
