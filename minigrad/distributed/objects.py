@@ -58,7 +58,7 @@ def gather_object(
 
 
 def of_first(make: Callable[[], T], group: Group = None) -> T:
-    """What a function returns on rank 0, which alone calls it. All ranks get it, or its exception."""
+    """Call a function on rank 0 only. All ranks get its result, or its exception."""
     g = the_group(group)
     if g.number != 0:
         value, error = pickle.loads(_together(g).bcast(None, 0))

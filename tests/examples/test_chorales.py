@@ -1,4 +1,5 @@
-"""The chorales that ship keep the rules of harmony and counterpoint, told here anew; and the composer writes them."""
+"""The shipped chorales keep the rules of harmony and counterpoint, checked independently of the composer, which writes
+the same file again."""
 
 import gzip
 from functools import cache

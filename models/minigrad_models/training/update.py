@@ -136,7 +136,7 @@ class Ranks:
         self._buckets: Buckets | None = None
 
     def of_first(self, make: Callable[[], T]) -> T:
-        """What a function returns on rank 0, which alone calls it; its exception on all ranks."""
+        """Call a function on rank 0 only. All ranks get its result, or its exception."""
         if self.count == 1:
             return make()
         if self._group is None:
