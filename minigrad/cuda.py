@@ -25,8 +25,6 @@ _initialized = False  # programs ask before they keep a GPU's random state; one 
 _peaks: dict[int, int] = {}  # most bytes in use, by GPU, since reset_peak_memory_stats
 _hook: Any = None  # keeps _peaks, once that was called
 
-# Devices --------------------------------------------------------------------------------------------------
-
 
 def _cupy() -> Any:
     return for_device(Device("cuda")).xp
@@ -104,9 +102,6 @@ def get_device_capability(device: DeviceLike = None) -> tuple[int, int]:
     return int(digits[:-1]), int(digits[-1])
 
 
-# Random numbers -------------------------------------------------------------------------------------------
-
-
 def manual_seed(seed: int) -> None:
     """Start the draws of dropout masks from ``seed``. Parameters are drawn on the CPU, from ``manual_seed``'s."""
     _random.default_generator.seed_masks(seed)
@@ -141,9 +136,6 @@ def set_rng_state_all(new_states: Any) -> None:
     """Continue from a position of ``get_rng_state_all``."""
     for state in new_states:
         set_rng_state(state)
-
-
-# Memory ---------------------------------------------------------------------------------------------------
 
 
 def memory_allocated(device: DeviceLike = None) -> int:

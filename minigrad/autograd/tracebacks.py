@@ -33,7 +33,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Place = tuple[CodeType, int]  # of an expression: where its instruction stands in the code
 PACKAGE = __name__.partition(".")[0]
 _BELOW = {"numpy", "cupy", "cupyx", "ml_dtypes"}  # what the library calls, beside Python's own modules
-_CELL = re.compile(r"cell \d+")
 _PYTHON = os.path.dirname(os.__file__) + os.sep
 _filtering = os.environ.get("MINIGRAD_TRACEBACK_FILTERING", "on").lower() not in ("off", "0", "false")
 
@@ -276,7 +275,7 @@ def spelled(place: str | Place) -> str:
 
 def at(file: str, line: int | str) -> str:
     """A line of a file, or of what ``cell`` calls a cell."""
-    return f"{file}, line {line}" if _CELL.fullmatch(file) else f"{file}:{line}"
+    return f"{file}, line {line}" if re.fullmatch(r"cell \d+", file) else f"{file}:{line}"
 
 
 def cell(file: str) -> str:

@@ -66,10 +66,8 @@ def _sync_module_states(
     send((tensor.detach() for name, tensor in named.items() if name not in ignored), process_group, src)
 
 
-# torch.distributed.tensor: libraries write tables of placements, though there is no DTensor to be placed ----------
-
-
 def _placement(name: str, *fields: Any, base: tuple[type, ...] = ()) -> Any:
+    """A placement of torch.distributed.tensor: libraries write tables of them, though there is no DTensor here."""
     return make_dataclass(name, fields, bases=base, frozen=True, namespace={"__module__": __name__})
 
 

@@ -22,8 +22,6 @@ from ..ops.op import Op, watch
 from ..utils.checkpoint import Region
 from .function import _Result
 
-# Edges --------------------------------------------------------------------------------------------------------
-
 
 class GradientEdge(NamedTuple):
     """Where a tensor's gradient arrives: the node that made it, and the number among that node's results."""

@@ -108,12 +108,15 @@ torch | compat.autocast: | autocast clear_autocast_cache get_autocast_cpu_dtype 
     set_autocast_cache_enabled set_autocast_dtype set_autocast_enabled
 torch | compat.backends: | set_float32_matmul_precision set_num_interop_threads use_deterministic_algorithms
 torch | compat.func: | vmap
-torch | compat.functions: | aminmax bartlett_window bincount blackman_window bucketize cdist chain_matmul cholesky
-    cholesky_inverse cholesky_solve corrcoef cov cross cummax cummin det digamma dist geqrf hamming_window hann_window
-    histc histogram histogramdd i0 igamma igammac inner inverse isin istft kaiser_window kron kthvalue lgamma
-    logcumsumexp logdet lu lu_solve lu_unpack matrix_exp matrix_power median mode msort mvlgamma nanmean nanmedian
-    nanquantile nansum orgqr ormqr pca_lowrank pdist pinverse polygamma qr quantile searchsorted sinc slogdet std_mean
-    stft svd svd_lowrank tensordot triangular_solve unique_consecutive vander var_mean vdot
+torch | compat.functions: | alias_copy aminmax as_strided_copy bartlett_window bincount blackman_window bucketize cdist
+    chain_matmul cholesky cholesky_inverse cholesky_solve corrcoef cov cross cummax cummin det detach_copy
+    diagonal_copy digamma dist expand_copy geqrf hamming_window hann_window histc histogram histogramdd i0 igamma
+    igammac inner inverse isin istft kaiser_window kron kthvalue lgamma logcumsumexp logdet lu lu_solve lu_unpack
+    matrix_exp matrix_power median mode msort mvlgamma nanmean nanmedian nanquantile nansum orgqr ormqr pca_lowrank
+    pdist permute_copy pinverse polygamma qr quantile searchsorted select_copy sinc slogdet split_copy
+    split_with_sizes_copy squeeze_copy std_mean stft svd svd_lowrank t_copy tensordot transpose_copy triangular_solve
+    unbind_copy unfold_copy unique_consecutive unsqueeze_copy vander var_mean vdot view_as_complex_copy
+    view_as_real_copy view_copy
 torch | compat.internal: | ScriptModule _assert _check _check_tensor_all
     _check_tensor_all_with _check_with _shape_as_tensor from_dlpack get_device_module
 torch | compat.linalg: | matrix_rank

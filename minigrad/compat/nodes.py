@@ -17,8 +17,6 @@ from ..autograd.walk import intact, result_of
 from ..functions.creation import zeros_like
 from .graph import SavedTensor
 
-# Names ----------------------------------------------------------------------------------------------------
-
 
 def _others(node: Node) -> dict[int, Any]:
     """The arguments that are no inputs of the graph, by their places: a Tensor, a Faint or any other value."""

@@ -1,11 +1,9 @@
-"""Other dtypes, other devices, new tensors like a tensor, complex tensors and their parts, and copies of views."""
+"""Other dtypes, other devices, new tensors like a tensor, complex tensors and their parts."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import wraps
-from inspect import signature
 from types import SimpleNamespace
 from typing import Any, overload
 
@@ -15,7 +13,7 @@ from ..backend.order import prefers_channels_last
 from ..ops import complex as c
 from ..ops.elementwise import cast, cos as _cos, moved, sin as _sin
 from ..tensor import Tensor, apply
-from . import shaping, typed
+from . import typed
 from .creation import alike, empty, empty_strided, full, ones, tensor, zeros
 from .define import attached, attribute, brief, function, method, named
 from .pointwise import where
@@ -244,30 +242,6 @@ def _complex(input: Tensor, name: str) -> Tensor:
     if not input.is_complex():
         raise RuntimeError(f"{name} is only supported for complex tensors, not {input.dtype}")
     return input
-
-
-def _copying(view: Callable[..., Any], name: str = "") -> Callable[..., Any]:
-    name = name or view.__name__
-
-    @wraps(view)
-    def copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
-        result = view(input, *args, **kwargs)
-        return tuple(part.clone() for part in result) if isinstance(result, tuple) else result.clone()
-
-    vars(copy)["__signature__"] = signature(view)
-    return function(named(copy, f"{name}_copy", f"A copy of ``{name}``."))
-
-
-def alias(input: Tensor) -> Tensor:
-    """The same elements."""
-    return input
-
-
-_VIEWS: tuple[Any, ...] = (alias, detach, view_as_complex, view_as_real, shaping.as_strided, shaping.diagonal)
-_VIEWS += (shaping.expand, shaping.permute, shaping.select, shaping.split, shaping.squeeze, shaping.t)
-_VIEWS += (shaping.transpose, shaping.unbind, shaping.unfold, shaping.unsqueeze, shaping.view)
-globals().update({f"{view.__name__}_copy": _copying(view) for view in _VIEWS})
-split_with_sizes_copy = _copying(shaping.split, "split_with_sizes")
 
 
 def _to(dtype: Any, name: str) -> Callable[..., Tensor]:

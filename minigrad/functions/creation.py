@@ -113,10 +113,10 @@ def alike(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 def _shown(create: Callable[..., Tensor], make: Callable[..., Any]) -> Callable[..., Tensor]:
     """``create`` as a wrapper of ``make``, with its own keywords in place of those of the same names."""
-    keywords = {name: p for name, p in signature(create).parameters.items() if p.kind is Parameter.KEYWORD_ONLY}
+    annotations, keywords = create.__annotations__, create.__kwdefaults__ or {}
+    own = [Parameter(k, Parameter.KEYWORD_ONLY, default=v, annotation=annotations[k]) for k, v in keywords.items()]
     others = [p for name, p in signature(make).parameters.items() if name not in keywords]
-    parameters = sorted([*others, *keywords.values()], key=lambda p: p.kind)
-    annotations = create.__annotations__
+    parameters = sorted([*others, *own], key=lambda p: p.kind)
     public = wrapping(create, make)
     public.__annotations__ = annotations
     vars(public)["__signature__"] = Signature(parameters, return_annotation="Tensor")

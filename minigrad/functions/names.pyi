@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minigrad.backend.random import Generator
+from minigrad.compat.functions.copies import alias_copy as alias_copy
 from minigrad.compat.functions.decompositions import cholesky as cholesky
 from minigrad.compat.functions.decompositions import lu_unpack as lu_unpack
 from minigrad.compat.functions.equations import cholesky_inverse as cholesky_inverse
@@ -890,9 +891,6 @@ def acos(input: Tensor) -> Tensor:
 
 def acosh(input: Tensor) -> Tensor:
     """arcosh x, elementwise."""
-
-def alias_copy(input: Tensor) -> Tensor:
-    """A copy of ``alias``."""
 
 def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Whether no element over ``dim`` is 0: bool, of uint8 uint8."""

@@ -119,7 +119,8 @@ class Op:
     def __init__(
         self, forward: Callable[..., Any], *, promote: str = "", view: bool = False, holomorphic: bool = False
     ) -> None:
-        code = unwrap(forward).__code__
+        bare = unwrap(forward)
+        code = bare.__code__
         self.forward = forward
         self.name: str = forward.__name__
         self.__name__ = self.name
@@ -136,7 +137,7 @@ class Op:
         if reserved := set(self.params) & set(_VALUES):
             raise TypeError(f"{self.name}: {reserved} mean something else in a gradient rule; rename the arguments")
         self.variadic = code.co_varnames[self.arity] if code.co_flags & _VARIADIC else ""
-        self.defaults = unwrap(forward).__defaults__ or ()
+        self.defaults = bare.__defaults__ or ()
         self.rules: dict[str, tuple[Rule, tuple[str, ...]]] = {}
         self.formulas: dict[str, str] = {}
         self.differentiable = 0  # a bit for each argument that has a rule
@@ -198,11 +199,11 @@ class Op:
         lines = formulas.split("; ") if formulas else [""] * len(rules)
         if len(lines) != len(rules):
             raise TypeError(f"{self.name} has {len(rules)} rules and {len(lines)} formulas: {formulas!r}")
+        known = (*_VALUES, *self.params)
         for (name, rule), formula in zip(rules.items(), lines, strict=True):
             if name != self.variadic and name not in self.params:
                 raise TypeError(f"{self.name} has no input {name!r}")
             takes = rule.__code__.co_varnames[: rule.__code__.co_argcount]
-            known = (*_VALUES, *self.params)
             if takes[:1] != ("g",) or any(name not in known for name in takes):
                 raise TypeError(f"the rule of {self.name} for {name} takes g first, then any of {known}")
             self.rules[name] = (rule, takes)

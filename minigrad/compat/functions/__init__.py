@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ...functions import names
 from ...functions.define import collect
-from . import decompositions, equations, products, special, spectrum, statistics
+from . import copies, decompositions, equations, products, special, spectrum, statistics
 
-_families = [decompositions, equations, products, special, spectrum, statistics]
+_families = [copies, decompositions, equations, products, special, spectrum, statistics]
 FREE = collect(_families, beside=names.__all__)
 globals().update(FREE)
 __all__ = list(FREE)
