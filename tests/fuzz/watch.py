@@ -16,7 +16,7 @@ if sys.platform == "win32":
     raise ImportError("python -m tests.fuzz forks a process for each case, which Windows cannot")
 import resource
 
-LONGEST = 10.0  # seconds
+LONGEST = 30.0  # seconds
 LONGEST_COUNTED = 120.0  # seconds of the clock, where those of the processor are counted: others may use it
 MOST_MEMORY = 1 << 30  # bytes, of the case itself
 _KIB = 1 if sys.platform == "darwin" else 1024  # the unit of ru_maxrss
