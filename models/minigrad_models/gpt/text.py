@@ -35,7 +35,7 @@ def read(settings: DataSettings) -> Text:
     if settings.input:
         path = Path(settings.input)
     else:
-        path = data_set(*SHAKESPEARE, what="Shakespeare's plays", instead="give a text of your own, --input FILE")
+        path = data_set(*SHAKESPEARE, name="tinyshakespeare", instead="give a text of your own: --input FILE")
     text = read_file(path, settings.tokenizer)
     cut = int(len(text) * (1 - settings.held_out))
     if min(cut, len(text) - cut) < 2:

@@ -67,8 +67,8 @@ def read(settings: DataSettings) -> Corpus:
     language, paths = LANGUAGES[settings.kind], [Path(path) for path in settings.data]
     if not paths:
         is_bach = settings.kind == "chorales"
-        place, what = (("jsb", "Jsb16thSeparated.json"), "Bach's chorales") if is_bach else (("midi",), "performances")
-        paths = [data_set(*place, what=what, instead="give your own, --data PATH")]
+        place, name = (("jsb", "Jsb16thSeparated.json"), "jsb") if is_bach else (("midi",), "maestro")
+        paths = [data_set(*place, name=name, instead="give music of your own: --data PATH")]
     about = paths[0].name if len(paths) == 1 else f"{len(paths)} paths"
     corpus = (chorales if settings.kind == "chorales" else performances)(about, paths, settings)
     if not corpus.train or not corpus.valid:

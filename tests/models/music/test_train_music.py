@@ -69,8 +69,10 @@ def test_sizes_that_cannot_be(chorales: Path, tmp_path: Path, refused: Refused) 
 def test_without_data_it_says_where_it_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: Refused) -> None:
     monkeypatch.setenv("MINIGRAD_DATA", str(tmp_path))
     train = ["train", "--ranks", "1", "--run", str(tmp_path / "run")]
-    refused(train, "there is no jsb.*--data PATH.*MINIGRAD_DATA")
-    refused([*train, "--preset", "piano"], "there is no midi")
+    refused(train, "there is no jsb/.* in .*Fetch it: .* data jsb.*--data PATH")
+    refused([*train, "--preset", "piano"], "there is no midi in .*Fetch it: .* data maestro")
+    monkeypatch.delenv("MINIGRAD_DATA")
+    refused(train, "there is no jsb/.* here, as MINIGRAD_DATA names no folder")
 
 
 def test_a_preset_has_all_settings() -> None:
