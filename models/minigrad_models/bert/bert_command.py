@@ -11,7 +11,7 @@ from pathlib import Path
 from ..programs.command_line import Command, act, add_file, parser_of, run_program
 from ..programs.options import add_number, positive, whole
 from ..text.subwords import MOST
-from . import questions, search
+from . import search
 from .bert_data import lines
 from .pretraining import Options as Pretraining, pretrain
 from .tasks import TASKS, AnyTask, Recipe
@@ -169,12 +169,6 @@ def _do_search(o: argparse.Namespace) -> int:
     return 0
 
 
-def _do_questions(o: argparse.Namespace) -> int:
-    for path in questions.save(o.folder):
-        print(f"wrote {path}", file=sys.stderr)
-    return 0
-
-
 COMMANDS = (
     Command(
         "pretrain", "learn to fill in masked words, and whether a sentence follows another", _pretrain, _do_pretrain
@@ -186,10 +180,4 @@ COMMANDS = (
     Command("predict", "ask a fine-tuned model about new input", _predict, _do_predict),
     Command("evaluate", "measure a fine-tuned model on a file with labels", _evaluate, _do_evaluate),
     Command("search", "find the lines of a file that are nearest to a query in meaning", _search, _do_search),
-    Command(
-        "questions",
-        "write the questions that squad learns from by default, in SQuAD's format",
-        lambda p: p.add_argument("folder", type=Path, help="for train.json and dev.json"),
-        _do_questions,
-    ),
 )
