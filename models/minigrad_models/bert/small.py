@@ -59,9 +59,9 @@ def _paraphrases(texts: Iterator[str], split: Split, random: np.random.Generator
 def _entities(texts: Iterator[str], split: Split, random: np.random.Generator) -> Iterator[Tagged]:
     """Sentences with other people ("Ada Berg", or "Ada") and towns ("Port Berg") in place of their names and places."""
     known = {}
-    for kind, firsts in (("PER", WORDS["first"]), ("LOC", TOWNS)):
+    for name, firsts in (("PER", WORDS["first"]), ("LOC", TOWNS)):
         names = [(a, b) for a in enumerate(firsts) for b in enumerate(WORDS["last"])]
-        known[kind] = [[a, b] for (i, a), (j, b) in names if ((i + j) % HELD_OUT == 0) == (split == "dev")]
+        known[name] = [[a, b] for (i, a), (j, b) in names if ((i + j) % HELD_OUT == 0) == (split == "dev")]
     for text in texts:
         words, tags = list[str](), list[str]()
         for match in WORD.finditer(text):

@@ -25,7 +25,7 @@ from ..programs.folder import DATA, command
 WAITS, PATIENCE = (1, 2, 4), 30.0  # seconds between the tries for a file, and without a byte
 BLOCK, LARGEST = 1 << 16, 1 << 26  # bytes that are read at once, and of a member of an archive
 SETS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-BROKEN = (OSError, HTTPException)
+BROKEN = OSError, HTTPException  # what a connection raises that breaks
 
 
 class File(NamedTuple):
@@ -47,7 +47,9 @@ def add(p: argparse.ArgumentParser) -> None:
     """The options of ``data``."""
     p.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(SETS)} (default: list them)")
     default = Path(os.environ.get(DATA) or "data")
-    p.add_argument("--folder", type=Path, default=default, metavar="DIR", help=f"for all sets (default: {default})")
+    p.add_argument(
+        "--folder", type=Path, default=default, metavar="DIR", help=f"of all sets (default: {DATA}, or data)"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -69,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"error: could not fetch {'; '.join(failed)}", file=sys.stderr)
     elif not options.names:
         print(f"{command('', 'data', 'NAME')} fetches one into {folder}")
-    elif Path(os.environ.get(DATA, "")).resolve() != folder:
+    elif Path(os.environ.get(DATA) or os.devnull).resolve() != folder:
         print(f"programs find it with this setting: export {DATA}={shlex.quote(str(folder))}")
     return 1 if failed else 0
 
