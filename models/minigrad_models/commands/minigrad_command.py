@@ -15,7 +15,7 @@ from minigrad.backend.extras import how_to_install
 
 from ..programs.command_line import Command, Parser, act, parser_of, run_program
 from ..translation.translation_command import COMMANDS as TRANSLATE
-from . import script, viz
+from . import data, script, viz
 
 ABOUT = "A deep-learning framework in plain Python: its models, its pictures, its profiler."
 EXAMPLES = """
@@ -31,6 +31,7 @@ examples:
   minigrad gpt train --input book.txt         a language model; minigrad gpt --help lists its commands
   minigrad bert sst2 --data DIR               BERT, fine-tuned
   minigrad music generate --output out.mid    music
+  minigrad data tinyshakespeare jsb           fetch published data sets
   minigrad viz runs/toy                       the curves of a training
   minigrad viz runs/toy "I like cats"         what a translator looks at
   minigrad profile program.py                 where a program's time goes
@@ -85,6 +86,7 @@ def _complete_files(parser: argparse.ArgumentParser, file: Any) -> None:
 COMMANDS = (
     *TRANSLATE,
     *(Command(name, about, lambda p: None, lambda options: 0) for name, about in SYSTEMS.items()),  # see ``main``
+    Command("data", "list published data sets, and fetch them", data.add, data.run),
     Command("viz", "draw a training, a piano roll, or what a translator looks at", viz.add, viz.run),
     Command("profile", "run a program, and tell where its time goes", script.add_profile, script.profile),
     Command("compat", "run a PyTorch program: in it, `import torch` gives minigrad", script.add_program, script.compat),

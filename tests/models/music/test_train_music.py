@@ -74,7 +74,9 @@ def test_without_performances_it_says_where_it_looks(
 ) -> None:
     monkeypatch.setenv("MINIGRAD_DATA", str(tmp_path))
     piano = ["train", "--preset", "piano", "--ranks", "1", "--run", str(tmp_path / "run")]
-    refused(piano, "there is no midi.*--data PATH.*MINIGRAD_DATA")
+    refused(piano, "there is no midi in .*Fetch it: .* data maestro.*--data PATH")
+    monkeypatch.delenv("MINIGRAD_DATA")
+    refused(piano, "there is no midi here, as MINIGRAD_DATA names no folder")
 
 
 def test_without_data_it_learns_the_chorales_that_ship(
@@ -87,7 +89,7 @@ def test_without_data_it_learns_the_chorales_that_ship(
     train = ["train", "--preset", "composed", "--run", str(folder), *SMALL, *sizes, "--steps", "10"]
     assert cli.main(train) == 0
     said = capsys.readouterr().out
-    assert "pieces that a program composed" in said and "set MINIGRAD_DATA): 200 chorales" in said
+    assert "pieces that a program composed" in said and " data jsb): 200 chorales" in said
     assert cli.main(train) == 0
     assert evaluate(folder, part="test", window=32, stride=32)["pieces"] == 25
     for names in ((), ("composed",)):
