@@ -35,7 +35,6 @@ def _files(p: argparse.ArgumentParser, output: str) -> None:
         "--output", type=Path, default=Path(output), metavar="FILE", help=f"the MIDI file (default: {output})"
     )
     common.add_file(p, "--page", "write a page, too: a piano roll that plays, with attention")
-    common.add_file(p, "--wav", "write its sound, too, by fluidsynth or timidity")
 
 
 def _generate(p: argparse.ArgumentParser) -> None:
