@@ -1,4 +1,4 @@
-"""The files that commands write, MIDI and pages; and the commands ``generate``, ``roll`` and ``events``.
+"""The files that commands write, MIDI and pages; and the commands ``generate`` and ``roll``.
 
 Shapes: L layers, H heads, T tokens, N notes.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import textwrap
 import time
 from pathlib import Path
 from typing import Any
@@ -23,12 +22,11 @@ from ..programs.validation import Ids, pieces
 from ..viz import piano_roll
 from . import music_data as data, music_run as run
 from .chorales import ROWS
-from .languages import STEPS, TEMPO, Language, Written, decode, encode, name, shifts
+from .languages import STEPS, TEMPO, Language, Written, shifts
 from .midi import TEMPOS, Song, check_tempo, write_midi
 from .music_run import closed, compose
 
 ENDINGS = {"--output": (".mid", ".midi"), "--page": (".html",)}
-WIDTH = 100  # characters of a line of events
 MOST = 1 << 28  # numbers of a page's attention, in half precision: half a gigabyte
 
 
@@ -37,7 +35,7 @@ def tempo_of(song: Song) -> float:
     return min(max(float(song.tempos[0][1]), TEMPOS[0]), TEMPOS[1])
 
 
-def check_endings(output: Path | None, page: Path | None = None) -> None:
+def check_endings(output: Path, page: Path | None) -> None:
     """Raise ValueError: a file to write has a name that its kind does not have."""
     for option, path in (("--output", output), ("--page", page)):
         if path is not None and path.suffix.lower() not in ENDINGS[option]:
@@ -153,18 +151,4 @@ def roll(options: argparse.Namespace) -> int:
     if not written.notes:
         raise ValueError(f"{options.file} has no notes that the model could read")
     print(page_of(trained, ids, written, tempo, options.file.stem).save(output))
-    return 0
-
-
-def events(options: argparse.Namespace) -> int:
-    """Print a file's events, and write what they say as MIDI. Returns the exit status."""
-    check_endings(options.output)
-    song = data.song_in(options.file)
-    ids = encode(song.notes)
-    line = ", ".join(name(int(i)) for i in ids)
-    print("\n".join(textwrap.wrap(line, WIDTH, break_long_words=False, break_on_hyphens=False)))
-    if options.output is not None:
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        write_midi(options.output, decode(ids), tempo_of(song))
-        print(f"wrote {options.output}", file=sys.stderr)
     return 0

@@ -1,4 +1,4 @@
-"""The command line: train, generate, harmonise, roll, events, evaluate, config."""
+"""The command line: train, generate, harmonise, roll, evaluate, config."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ examples:
   minigrad music train --preset piano --data MIDI_FOLDER
   minigrad music generate --run runs/piano --seed-file motif.mid --seconds 30 --output out.mid
   minigrad music roll out.mid                       a page to see and to hear
-  minigrad music events in.mid --output out.mid
   minigrad music evaluate --part test
   minigrad music config --preset piano >my.toml
 
@@ -66,11 +65,6 @@ def _roll(p: argparse.ArgumentParser) -> None:
     common.add_device(p)
 
 
-def _events(p: argparse.ArgumentParser) -> None:
-    p.add_argument("file", type=Path, help="a MIDI file")
-    common.add_file(p, "--output", "write what the events say as a MIDI file")
-
-
 def _evaluate(p: argparse.ArgumentParser) -> None:
     common.add_run(p, DEFAULT_RUN)
     p.add_argument("--data", nargs="+", metavar="PATH", help="MIDI files or folders (default: the training's data)")
@@ -110,9 +104,6 @@ COMMANDS = (
     Command("generate", "write music, from nothing or from a motif on", _generate, later("music.files.generate")),
     Command("harmonise", "write alto, tenor and bass below a melody", _harmonise, later("music.harmony.harmonise")),
     Command("roll", "draw a MIDI file as a piano roll that plays", _roll, later("music.files.roll")),
-    Command(
-        "events", "print a MIDI file as events, and write them as MIDI again", _events, later("music.files.events")
-    ),
     Command("evaluate", "the loss of music that the model has not learned from", _evaluate, _do_evaluate),
     CONFIG,
 )
