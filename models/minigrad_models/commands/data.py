@@ -46,10 +46,8 @@ class File(NamedTuple):
 def add(p: argparse.ArgumentParser) -> None:
     """The options of ``data``."""
     p.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(SETS)} (default: list them)")
-    default = Path(os.environ.get(DATA) or "data")
-    p.add_argument(
-        "--folder", type=Path, default=default, metavar="DIR", help=f"of all sets (default: {DATA}, or data)"
-    )
+    text = f"of all sets (default: {DATA}, or data)"
+    p.add_argument("--folder", type=Path, default=os.environ.get(DATA) or "data", metavar="DIR", help=text)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -57,11 +55,13 @@ def run(options: argparse.Namespace) -> int:
     if unknown := [name for name in options.names if name not in SETS]:
         raise ValueError(f"there is no data set {unknown[0]!r}; there are {', '.join(SETS)}")
     failed, folder = [], options.folder.resolve()
+    is_default = any("{folder}" not in SETS[name]["about"] for name in options.names)  # a program reads it unasked
     for name in options.names or SETS:
         files = [File(**file) for file in SETS[name]["files"]]
         state = "there" if all(path.is_file() for file in files for path in file.places(folder)) else "-"
         size = f"{sum(file.size for file in files) / 1e6:.1f} MB"
-        print(f"{name:<14}{size:>8}  {state:<6} {SETS[name]['about']} ({SETS[name]['licence']})", flush=True)
+        about = SETS[name]["about"].format(folder=shlex.quote(str(folder)))
+        print(f"{name:<14}{size:>8}  {state:<6} {about} ({SETS[name]['licence']})", flush=True)
         for file in files if options.names else ():
             try:
                 fetch(file, folder)
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"error: could not fetch {'; '.join(failed)}", file=sys.stderr)
     elif not options.names:
         print(f"{command('', 'data', 'NAME')} fetches one into {folder}")
-    elif Path(os.environ.get(DATA) or os.devnull).resolve() != folder:
+    elif is_default and Path(os.environ.get(DATA) or os.devnull).resolve() != folder:
         print(f"programs find it with this setting: export {DATA}={shlex.quote(str(folder))}")
     return 1 if failed else 0
 

@@ -70,9 +70,11 @@ def fetch(server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     """Fetch a set of one file; returns the status, what is printed, and the files below the folder by name."""
     address = f"http://127.0.0.1:{server.server_port}/deep/file"
 
-    def call(content: bytes = CONTENT, path: str = "set/file.txt", **more: Any) -> tuple[int, str, dict[str, bytes]]:
+    def call(
+        content: bytes = CONTENT, path: str = "set/file.txt", about: str = "a set", **more: Any
+    ) -> tuple[int, str, dict[str, bytes]]:
         file = {"path": path, "address": address, "size": len(content), "sha256": sha256(content).hexdigest(), **more}
-        monkeypatch.setattr(data, "SETS", {"set": {"about": "a set", "licence": "MIT", "files": [file]}})
+        monkeypatch.setattr(data, "SETS", {"set": {"about": about, "licence": "MIT", "files": [file]}})
         status = main(["data", "set", "--folder", str(tmp_path / "all")])
         printed = capsys.readouterr()
         assert (address in printed.err) == bool(status) and printed.err.count("\n") == bool(status), printed.err
@@ -92,6 +94,11 @@ def test_a_set_is_fetched_once(fetch: Any, server: Any, tmp_path: Path, monkeypa
     monkeypatch.setenv("MINIGRAD_DATA", str(tmp_path / "all"))
     status, said, there = fetch()
     assert status == 0 and there == GOOD and server.asked == [0] and "there" in said and "export" not in said
+
+
+def test_a_set_that_an_option_names_needs_no_setting(fetch: Any, tmp_path: Path) -> None:
+    status, said, _ = fetch(about="a set, for bert sst2 --data {folder}/set")
+    assert status == 0 and f"--data {tmp_path / 'all' / 'set'} (MIT)" in said and "export" not in said
 
 
 def test_a_broken_download_goes_on_where_it_ended(fetch: Any, server: Any) -> None:
