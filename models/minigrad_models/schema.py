@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import types
 from dataclasses import is_dataclass
-from typing import Any, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any, Literal, Required, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import numpy as np
 
@@ -105,15 +105,13 @@ def _expect(holds: bool, value: Any, schema: Any, where: str) -> None:
 def _check_typed(value: Any, schema: Any, where: str) -> None:
     _expect(isinstance(value, dict), value, dict, where)
     hints = get_type_hints(schema, include_extras=True)
-    # Where annotations are texts (PEP 563), Python counts NotRequired entries as required.
-    optional = {name for name, hint in hints.items() if get_origin(hint) is NotRequired}
-    if missing := getattr(schema, "__required_keys__", frozenset()) - optional - value.keys():
+    if missing := getattr(schema, "__required_keys__", frozenset()) - value.keys():
         raise ValueError(f"{where} lacks {', '.join(sorted(missing))}")
     for name, part in value.items():
         if not isinstance(name, str) or name not in hints:
             raise ValueError(f"{where} has an entry {short(name)}, which there is not")
         hint = hints[name]
-        check(part, get_args(hint)[0] if get_origin(hint) in (NotRequired, Required) else hint, f"{where}.{name}")
+        check(part, get_args(hint)[0] if get_origin(hint) is Required else hint, f"{where}.{name}")
 
 
 def check_like(value: Any, present: Any, where: str, complete: bool = True) -> None:

@@ -11,17 +11,18 @@ from pathlib import Path
 from ..programs.command_line import Command, add_file, program
 from ..programs.options import add_number, positive, whole
 from ..text.subwords import MOST
-from . import questions, search
+from . import search
 from .bert_data import lines
 from .pretraining import Options as Pretraining, pretrain
 from .tasks import TASKS, AnyTask, Recipe
 from .train_bert import SCRATCH, SHORTEST, Options, Size, finetune, load, shown
 
+FEW = 600  # updates of a pre-training on the corpus that ships
 ABOUT = "BERT: pre-train it on a text, fine-tune it on four tasks, search by meaning."
 EXAMPLES = """
 examples:
+  minigrad bert sst2 --from scratch                from random weights, on small examples that ship
   minigrad bert sst2 --data DIR                    from MiniLM's weights, if they are installed
-  minigrad bert squad --from scratch               from random weights, on questions that a grammar writes
   minigrad bert pretrain --text book.txt           masked words and next sentence
   minigrad bert conll --data DIR --from runs/bert-pretrain/model
   minigrad bert predict runs/bert-sst2 "a gripping film"
@@ -34,9 +35,11 @@ The same command again resumes a training that was stopped in any way.
 
 def _pretrain(p: argparse.ArgumentParser) -> None:
     default = Pretraining(Path(), Path())
-    p.add_argument("--text", type=Path, required=True, metavar="FILE", help="a text in UTF-8, plain or as .gz")
+    text = "a text in UTF-8, plain or as .gz (default: the English sentences of the corpus that ships)"
+    p.add_argument("--text", type=Path, metavar="FILE", help=text)
     _run(p, "pretrain")
-    add_number(p, "--updates", whole(2), default.updates, "of the weights")
+    text = f"of the weights (default: {default.updates}; without --text {FEW})"
+    p.add_argument("--updates", type=whole(2), metavar="N", help=text)
     add_number(p, "--batch", whole(), default.batch, "examples in an update")
     add_number(p, "--rate", positive(), default.rate, "the highest learning rate")
     add_number(p, "--max-length", whole(8), default.longest, "word pieces of an example, and positions of the model")
@@ -108,7 +111,8 @@ def _length(p: argparse.ArgumentParser, kind: Callable[[str], int], usual: int, 
 
 def _do_pretrain(o: argparse.Namespace) -> int:
     size = Size(o.layers, o.width, o.heads, o.vocabulary, o.dropout)
-    pretrain(Pretraining(o.text, o.run, size, o.updates, o.batch, o.rate, o.max_length, o.evaluate_every, o.seed))
+    updates = o.updates or (Pretraining(None, o.run).updates if o.text else FEW)
+    pretrain(Pretraining(o.text, o.run, size, updates, o.batch, o.rate, o.max_length, o.evaluate_every, o.seed))
     return 0
 
 
@@ -155,12 +159,6 @@ def _do_search(o: argparse.Namespace) -> int:
     return 0
 
 
-def _do_questions(o: argparse.Namespace) -> int:
-    for path in questions.save(o.folder):
-        print(f"wrote {path}", file=sys.stderr)
-    return 0
-
-
 COMMANDS = (
     Command(
         "pretrain", "learn to fill in masked words, and whether a sentence follows another", _pretrain, _do_pretrain
@@ -172,11 +170,5 @@ COMMANDS = (
     Command("predict", "ask a fine-tuned model about new input", _predict, _do_predict),
     Command("evaluate", "measure a fine-tuned model on a file with labels", _evaluate, _do_evaluate),
     Command("search", "find the lines of a file that are nearest to a query in meaning", _search, _do_search),
-    Command(
-        "questions",
-        "write the questions that squad learns from by default, in SQuAD's format",
-        lambda p: p.add_argument("folder", type=Path, help="for train.json and dev.json"),
-        _do_questions,
-    ),
 )
 parser, main = program("minigrad bert", ABOUT, EXAMPLES, COMMANDS, "--batch or --max-length")

@@ -27,6 +27,7 @@ from minigrad.utils.bar import watched
 
 from ..text.pretrained import SPECIAL
 from ..training import Settings
+from ..translation import english_italian
 from .bert import IGNORED, BertForPreTraining, padded
 from .bert_data import lines
 from .train_bert import Size, fit, from_scratch, tell
@@ -170,7 +171,7 @@ def read(tokenizer: Any, texts: Sequence[str]) -> Sentences:
 class Options(NamedTuple):
     """The options of a pre-training."""
 
-    text: Path
+    text: Path | None  # None: the English sentences of the corpus that ships
     run: Path  # the folder for all that is written
     size: Size = Size()
     updates: int = 4000
@@ -184,7 +185,7 @@ class Options(NamedTuple):
 
 def pretrain(options: Options) -> dict[str, float]:
     """Train on a text, save the best model, and return its metrics. A run that was stopped goes on."""
-    texts = split(options.text)
+    texts = split(options.text) if options.text else [pair.source for pair in english_italian.load()]
     border = len(texts) - max(2, round(HELD_OUT * len(texts)))
     if border < 2:
         raise ValueError(f"{options.text} has {len(texts)} sentences, too few to learn from some and measure by others")

@@ -8,14 +8,11 @@ read it in windows. No person of the texts for measuring is in those for trainin
 
 from __future__ import annotations
 
-import json
 import tomllib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-
-from minigrad.serialization.source import replaced
 
 from .bert_data import Question
 
@@ -34,29 +31,6 @@ def load(split: Split) -> list[Question]:
     """The questions of one part; the same in every run."""
     random = np.random.default_rng([2016, list(TEXTS).index(split)])
     return [question for number in range(TEXTS[split]) for question in _text(split, number, random)]
-
-
-def save(folder: Path) -> list[Path]:
-    """Write both parts as train.json and dev.json, in SQuAD's format. Raises OSError."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for split in TEXTS:
-        paths.append(folder / f"{split}.json")
-        with replaced(paths[-1]) as temporary:
-            content = as_squad(load(split))  # type: ignore[arg-type]  # a key of TEXTS
-            Path(temporary).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    return paths
-
-
-def as_squad(questions: list[Question]) -> dict[str, Any]:
-    """Questions in SQuAD's format; those in a row about one text are of one paragraph."""
-    paragraphs: list[dict[str, Any]] = []
-    for q in questions:
-        if not paragraphs or paragraphs[-1]["context"] != q.context:
-            paragraphs.append({"context": q.context, "qas": []})
-        answers = [{"text": text, "answer_start": start} for text, start in q.answers]
-        paragraphs[-1]["qas"].append({"id": q.number, "question": q.question, "answers": answers})
-    return {"version": "1.1", "data": [{"title": "People who do not exist", "paragraphs": paragraphs}]}
 
 
 def _text(split: Split, number: int, random: np.random.Generator) -> list[Question]:

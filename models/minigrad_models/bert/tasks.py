@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import string
+import sys
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -23,6 +24,7 @@ from minigrad import Tensor
 from minigrad.backend.extras import how_to_install
 
 from ..architectures.pretrained import Pretrained
+from ..programs.folder import command
 from .bert import IGNORED, BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
 from .bert_data import (
     Batch,
@@ -39,6 +41,7 @@ from .bert_data import (
     tagged,
 )
 from .questions import load as generated
+from .small import load
 
 LONGEST_ANSWER = 30  # pieces
 ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -79,7 +82,9 @@ class Task(ABC):
     def read(self, folder: Path | None) -> tuple[list[Any], list[Any]]:
         """The examples to learn from, and those to measure by."""
         if folder is None:
-            raise FileNotFoundError(f"{self.name} needs its data: --data DIR, {self.files}")
+            about = f"small examples from the corpus that ships; {command('', 'data')} lists published data sets"
+            print(f"{self.name}: {about}", file=sys.stderr)
+            return load(self.name, "train"), load(self.name, "dev")
         return self.read_file(find(folder, *self.train)), self.read_file(find(folder, *self.dev))
 
     @abstractmethod
@@ -394,7 +399,7 @@ TASKS: dict[str, AnyTask] = {
         Classification(
             name="mrpc",
             about="whether two sentences say the same (MRPC): accuracy and F1",
-            files="a folder with train.tsv as MRPC has it, and dev.tsv; without that, a tenth of train.tsv is held out",
+            files="a folder with train.tsv as MRPC has it, and dev.tsv, else a tenth of it (default: small examples)",
             recipe=Recipe(4, 32, 1e-4),
             scratch=Recipe(10, 32, 5e-4),
             longest=128,
@@ -407,7 +412,7 @@ TASKS: dict[str, AnyTask] = {
         Classification(
             name="sst2",
             about="whether a review is positive (SST-2): accuracy",
-            files="a folder with train.tsv and dev.tsv: sentence, tab, label",
+            files="a folder with train.tsv and dev.tsv: sentence, tab, label (default: small examples)",
             recipe=Recipe(3, 32, 1e-4),
             scratch=Recipe(10, 32, 5e-4),
             longest=128,
@@ -426,7 +431,7 @@ TASKS: dict[str, AnyTask] = {
         Tagging(
             name="conll",
             about="names of persons, places, organisations (CoNLL-2003): F1 of entities",
-            files="a folder with eng.train and eng.testa, plain or as .gz",
+            files="a folder with eng.train and eng.testa, plain or as .gz (default: small examples)",
             recipe=Recipe(4, 32, 1e-4),
             scratch=Recipe(10, 32, 1e-3),
             longest=128,

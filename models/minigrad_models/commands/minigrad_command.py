@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import platform
 import sys
 from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version as version_of
-from pathlib import Path
 from typing import Any
-
-from minigrad.backend.extras import how_to_install
 
 from ..programs.command_line import Command, Parser, act, parser_of, run_program
 from ..translation.translation_command import COMMANDS as TRANSLATE
-from . import script, viz
+from . import data, script, viz
 
 ABOUT = "A deep-learning framework in plain Python: its models, its pictures, its profiler."
 EXAMPLES = """
@@ -31,6 +27,7 @@ examples:
   minigrad gpt train --input book.txt         a language model; minigrad gpt --help lists its commands
   minigrad bert sst2 --data DIR               BERT, fine-tuned
   minigrad music generate --output out.mid    music
+  minigrad data tinyshakespeare jsb           fetch published data sets
   minigrad viz runs/toy                       the curves of a training
   minigrad viz runs/toy "I like cats"         what a translator looks at
   minigrad profile program.py                 where a program's time goes
@@ -44,51 +41,14 @@ SYSTEMS = {  # those that have command lines of their own: ``minigrad gpt ...``
     "bert": "pre-train BERT, fine-tune it, search by meaning",
     "music": "train a Music Transformer, and write music with it",
 }
-SHELLS = ("bash", "zsh", "fish")
-COMPLETION = """
-to use it:
-  bash    eval "$(minigrad completion bash)"              in ~/.bashrc
-  zsh     eval "$(minigrad completion zsh)"               in ~/.zshrc, after compinit
-  fish    minigrad completion fish | source               in ~/.config/fish/config.fish
-"""
-
-
-def _add_shell(p: argparse.ArgumentParser) -> None:
-    p.epilog = COMPLETION
-    p.add_argument("shell", choices=SHELLS, help="the shell to print it for")
-
-
-def _complete(options: argparse.Namespace) -> int:
-    """Print a shell's completion of the commands and their options."""
-    try:
-        import shtab
-    except ImportError:
-        raise ImportError(f"completion needs shtab: {how_to_install('shtab')}") from None
-    p = parser()
-    (commands,) = (a for a in p._actions if isinstance(a, argparse._SubParsersAction))
-    commands.choices.update({name: system(name).parser() for name in SYSTEMS})
-    _complete_files(p, shtab.FILE)
-    print(shtab.complete(p, options.shell))
-    return 0
-
-
-def _complete_files(parser: argparse.ArgumentParser, file: Any) -> None:
-    """Let options that are paths be completed by files, in all commands."""
-    for action in parser._actions:  # argparse has no public way to its options
-        if isinstance(action, argparse._SubParsersAction):
-            for command in action.choices.values():
-                _complete_files(command, file)
-        elif action.type is Path or action.dest == "program":
-            action.complete = file  # type: ignore[attr-defined]
-
 
 COMMANDS = (
     *TRANSLATE,
     *(Command(name, about, lambda p: None, lambda options: 0) for name, about in SYSTEMS.items()),  # see ``main``
+    Command("data", "list published data sets, and fetch them", data.add, data.run),
     Command("viz", "draw a training, a piano roll, or what a translator looks at", viz.add, viz.run),
     Command("profile", "run a program, and tell where its time goes", script.add_profile, script.profile),
     Command("compat", "run a PyTorch program: in it, `import torch` gives minigrad", script.add_program, script.compat),
-    Command("completion", "print a shell's completion of these commands", _add_shell, _complete),
 )
 
 

@@ -94,7 +94,7 @@ class Described(Description):
     tokenizer: dict[str, str]
 
 
-PROGRAM = Program("minigrad_models.gpt", 1, Described, Settings, earlier=("examples.gpt",))
+PROGRAM = Program("minigrad_models.gpt", 1, Described, Settings)
 
 
 class Trained(NamedTuple):

@@ -12,7 +12,7 @@ import numpy as np
 
 import minigrad as mg
 
-from ..programs.folder import find_data_set
+from ..programs.folder import command, find_data_set
 from ..programs.validation import NONE, Batch, Ids, Progress, windows
 from ..text import Segments
 from ..translation import english_italian
@@ -34,7 +34,8 @@ def read(settings: DataSettings) -> Text:
     """The text of the settings."""
     path = Path(settings.input) if settings.input else find_data_set(*SHAKESPEARE)
     if path is None or settings.input == "sentences":
-        name = "English sentences that a program wrote, examples/english_italian (Shakespeare: set MINIGRAD_DATA)"
+        shakespeare = command("", "data", "tinyshakespeare")
+        name = f"English sentences that a program wrote, examples/english_italian (Shakespeare: {shakespeare})"
         text = "".join(f"{pair.source}\n" for pair in english_italian.load())
     else:
         name, text = path.name, read_file(path, settings.tokenizer)

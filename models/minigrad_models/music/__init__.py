@@ -1,9 +1,8 @@
-"""Music: MIDI files, the events of a performance, chorales on a grid, and sound."""
+"""Music: MIDI files, the events of a performance, and chorales on a grid."""
 
 from .chorales import grid_of, read_chorales
 from .languages import EVENTS, decode, encode, name
 from .midi import Note, Song, read_midi, stretched, write_midi
-from .synthesis import write_wav
 
 __all__ = ["EVENTS", "Note", "Song", "decode", "encode", "grid_of", "name", "read_chorales", "read_midi", "stretched"]
-__all__ += ["write_midi", "write_wav"]
+__all__ += ["write_midi"]

@@ -1,4 +1,4 @@
-"""The files that commands write, MIDI, sound and pages; and the commands ``generate``, ``roll`` and ``events``.
+"""The files that commands write, MIDI and pages; and the commands ``generate`` and ``roll``.
 
 Shapes: L layers, H heads, T tokens, N notes.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import textwrap
 import time
 from pathlib import Path
 from typing import Any
@@ -23,13 +22,11 @@ from ..programs.validation import Ids, pieces
 from ..viz import piano_roll
 from . import music_data as data, music_run as run
 from .chorales import ROWS
-from .languages import STEPS, TEMPO, Language, Written, decode, encode, name, shifts
+from .languages import STEPS, TEMPO, Language, Written, shifts
 from .midi import TEMPOS, Song, check_tempo, write_midi
 from .music_run import closed, compose
-from .synthesis import write_wav
 
-ENDINGS = {"--output": (".mid", ".midi"), "--page": (".html",), "--wav": (".wav",)}
-WIDTH = 100  # characters of a line of events
+ENDINGS = {"--output": (".mid", ".midi"), "--page": (".html",)}
 MOST = 1 << 28  # numbers of a page's attention, in half precision: half a gigabyte
 
 
@@ -38,17 +35,15 @@ def tempo_of(song: Song) -> float:
     return min(max(float(song.tempos[0][1]), TEMPOS[0]), TEMPOS[1])
 
 
-def check_endings(output: Path | None, page: Path | None = None, wav: Path | None = None) -> None:
+def check_endings(output: Path, page: Path | None) -> None:
     """Raise ValueError: a file to write has a name that its kind does not have."""
-    for option, path in (("--output", output), ("--page", page), ("--wav", wav)):
+    for option, path in (("--output", output), ("--page", page)):
         if path is not None and path.suffix.lower() not in ENDINGS[option]:
             raise ValueError(f"{option} {path}: the name must end in {' or '.join(ENDINGS[option])}")
 
 
-def save(
-    trained: run.Trained, ids: Ids, written: Written, tempo: float, output: Path, page: Path | None, wav: Path | None
-) -> None:
-    """Write the MIDI file of a sequence (T,), and its sound and its page, if they have a path; and say so."""
+def save(trained: run.Trained, ids: Ids, written: Written, tempo: float, output: Path, page: Path | None) -> None:
+    """Write the MIDI file of a sequence (T,), and its page, if that has a path; and say so."""
     if not written.notes:
         advice = "Another --seed or more --seconds may help, or a longer training"
         raise ValueError(f"the model wrote silence: {output} is not written. {advice}")
@@ -58,8 +53,6 @@ def save(
     if page is not None:
         path = page_of(trained, ids, written, tempo, output.stem).save(page)
         print(f"wrote {path}", file=sys.stderr)
-    if wav is not None:
-        print(f"wrote {write_wav(wav, output)}", file=sys.stderr)
 
 
 def page_of(trained: run.Trained, ids: Ids, written: Written, tempo: float, title: str) -> Any:
@@ -113,7 +106,7 @@ def motif(path: Path, language: Language, seconds: float | None) -> tuple[Ids, f
 
 def generate(options: argparse.Namespace) -> int:
     """The command: write music. Returns the exit status."""
-    check_endings(options.output, options.page, options.wav)
+    check_endings(options.output, options.page)
     search = search_of(options)
     trained = run.load(options.run, options.device)
     language, tempo, prompt = trained.language, TEMPO, np.array([trained.language.begin])
@@ -136,7 +129,7 @@ def generate(options: argparse.Namespace) -> int:
     count = sum(len(ids) - len(prompt) for ids in sequences)
     total = float(language.seconds(prompt, tempo).sum()) + options.seconds
     for number, ids in enumerate(sequences, 1):
-        paths = [options.output, options.page, options.wav]
+        paths = [options.output, options.page]
         if options.batch > 1:  # out-1.mid, out-2.mid, …
             paths = [path and path.with_stem(f"{path.stem}-{number}") for path in paths]
         save(trained, ids, closed(language.decode(ids, tempo), total), tempo, *paths)
@@ -158,18 +151,4 @@ def roll(options: argparse.Namespace) -> int:
     if not written.notes:
         raise ValueError(f"{options.file} has no notes that the model could read")
     print(page_of(trained, ids, written, tempo, options.file.stem).save(output))
-    return 0
-
-
-def events(options: argparse.Namespace) -> int:
-    """Print a file's events, and write what they say as MIDI. Returns the exit status."""
-    check_endings(options.output)
-    song = data.song_in(options.file)
-    ids = encode(song.notes)
-    line = ", ".join(name(int(i)) for i in ids)
-    print("\n".join(textwrap.wrap(line, WIDTH, break_long_words=False, break_on_hyphens=False)))
-    if options.output is not None:
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        write_midi(options.output, decode(ids), tempo_of(song))
-        print(f"wrote {options.output}", file=sys.stderr)
     return 0

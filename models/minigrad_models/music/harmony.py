@@ -118,7 +118,7 @@ def into_range(cells: Ids, low: int, high: int) -> int:
 
 def harmonise(options: argparse.Namespace) -> int:
     """Write a melody with three voices below it. Returns the exit status."""
-    files.check_endings(options.output, options.page, options.wav)
+    files.check_endings(options.output, options.page)
     trained = run.load(options.run, options.device)
     if trained.language.kind != "chorales":
         about = f"{trained.file} is a model of {trained.language.plural}"
@@ -139,7 +139,7 @@ def harmonise(options: argparse.Namespace) -> int:
         tokens, weights = particle_filter(decoder, cells, len(VOICES), options.temperature, shown.update)
     ids = tokens[int(resampled(weights, 1)[0])].numpy()
     written = written_with(melody, language.grid(ids), shift, len(ids))
-    files.save(trained, ids, written, files.tempo_of(melody.song), options.output, options.page, options.wav)
+    files.save(trained, ids, written, files.tempo_of(melody.song), options.output, options.page)
     return 0
 
 

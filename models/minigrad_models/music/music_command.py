@@ -1,4 +1,4 @@
-"""The command line: train, generate, harmonise, roll, events, evaluate, config."""
+"""The command line: train, generate, harmonise, roll, evaluate, config."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ examples:
   minigrad music train --preset piano --data MIDI_FOLDER
   minigrad music generate --run runs/piano --seed-file motif.mid --seconds 30 --output out.mid
   minigrad music roll out.mid                       a page to see and to hear
-  minigrad music events in.mid --output out.mid
   minigrad music evaluate --part test
   minigrad music config --preset piano >my.toml
 
@@ -35,7 +34,6 @@ def _files(p: argparse.ArgumentParser, output: str) -> None:
         "--output", type=Path, default=Path(output), metavar="FILE", help=f"the MIDI file (default: {output})"
     )
     common.add_file(p, "--page", "write a page, too: a piano roll that plays, with attention")
-    common.add_file(p, "--wav", "write its sound, too, by fluidsynth or timidity")
 
 
 def _generate(p: argparse.ArgumentParser) -> None:
@@ -65,11 +63,6 @@ def _roll(p: argparse.ArgumentParser) -> None:
     common.add_file(p, "--output", "an .html file (default: the file's name)")
     p.add_argument("--run", type=Path, metavar="DIR", help="a trained model, whose attention is drawn when it reads it")
     common.add_device(p)
-
-
-def _events(p: argparse.ArgumentParser) -> None:
-    p.add_argument("file", type=Path, help="a MIDI file")
-    common.add_file(p, "--output", "write what the events say as a MIDI file")
 
 
 def _evaluate(p: argparse.ArgumentParser) -> None:
@@ -111,9 +104,6 @@ COMMANDS = (
     Command("generate", "write music, from nothing or from a motif on", _generate, later("music.files.generate")),
     Command("harmonise", "write alto, tenor and bass below a melody", _harmonise, later("music.harmony.harmonise")),
     Command("roll", "draw a MIDI file as a piano roll that plays", _roll, later("music.files.roll")),
-    Command(
-        "events", "print a MIDI file as events, and write them as MIDI again", _events, later("music.files.events")
-    ),
     Command("evaluate", "the loss of music that the model has not learned from", _evaluate, _do_evaluate),
     CONFIG,
 )

@@ -14,7 +14,7 @@ import numpy as np
 import minigrad as mg
 from minigrad.utils.bar import watched
 
-from ..programs.folder import data_set, find_data_set
+from ..programs.folder import command, data_set, find_data_set
 from ..programs.validation import NONE, Batch, Ids, moved
 from ..text.tokenizer import several
 from .chorales import COMPOSED, SPLITS, VOICES, read_chorales
@@ -23,7 +23,6 @@ from .midi import PITCHES, Note, Song, read_midi
 from .music_settings import BACH, DataSettings
 
 MIDI = (".mid", ".midi")
-ABOUT = {COMPOSED: "pieces that a program composed, examples/chorales.py (Bach's: set MINIGRAD_DATA)"}
 DEGREES = (0.0, -1.0, -0.5, 0.5, 1.0)  # of the stretch; the first leaves a piece as it is
 
 
@@ -70,8 +69,10 @@ def read(settings: DataSettings) -> Corpus:
     if settings.kind == "chorales" and settings.data in ((), ("composed",)):
         paths = [(not paths and find_data_set(*BACH)) or COMPOSED]
     elif not paths:
-        paths = [data_set("midi", what="performances", instead="give your own, --data PATH")]
-    about = ABOUT.get(paths[0], paths[0].name) if len(paths) == 1 else f"{len(paths)} paths"
+        paths = [data_set("midi", name="maestro", instead="give music of your own: --data PATH")]
+    about = paths[0].name if len(paths) == 1 else f"{len(paths)} paths"
+    if paths == [COMPOSED]:
+        about = f"pieces that a program composed, examples/chorales.py (Bach's: {command('', 'data', 'jsb')})"
     corpus = (chorales if settings.kind == "chorales" else performances)(about, paths, settings)
     if not corpus.train or not corpus.valid:
         raise ValueError(f"{corpus.name} has too few {language.plural} to learn from and to validate with")

@@ -39,7 +39,7 @@ class Described(Description):
     ranges: list[list[int]]
 
 
-PROGRAM = Program("minigrad_models.music", 1, Described, Settings, files=("samples",), earlier=("examples.music",))
+PROGRAM = Program("minigrad_models.music", 1, Described, Settings, files=("samples",))
 
 
 class Trained(NamedTuple):

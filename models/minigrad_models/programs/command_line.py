@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeVar, get_args
 
 from .options import device, whole
-from .settings import FORMER, Sections
+from .settings import Sections
 
 S = TypeVar("S", bound=Sections)
 RAW = argparse.RawDescriptionHelpFormatter
@@ -155,9 +155,6 @@ def add_settings(p: argparse.ArgumentParser, kind: type[Sections], default: str,
             groups[section].add_argument(option, nargs="+", metavar="PATH", **text)
         else:
             groups[section].add_argument(option, type=of, metavar=of.__name__.upper(), **text)
-    for former, name in FORMER.items():
-        if name in kind.fields():
-            p.add_argument(f"--{former}", type=kind.fields()[name][1], dest=name, help=argparse.SUPPRESS)
 
 
 def values_of(options: argparse.Namespace, kind: type[Sections]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from minigrad.serialization.source import replaced
 from ..schema import check, short
 from ..training import read_checkpoint, write_checkpoint
 from ..training.checkpoints import check_same, locked
-from .settings import FORMER, Sections
+from .settings import Sections
 
 DATA = "MINIGRAD_DATA"  # the environment's name for the folder of data sets, which are not ours to ship
 TYPED = "MINIGRAD_COMMAND"  # the environment's name for what a person types in place of ``minigrad``
@@ -58,7 +58,6 @@ class Program:
     description: type[Description]  # the schema of that
     settings: type[Sections]
     files: tuple[str, ...] = ()  # of a run, besides ``FILES``
-    earlier: tuple[str, ...] = ()  # names that the program had, which stand in the checkpoints of that time
 
     def typed(self, *arguments: str) -> str:
         return command(self.name, *arguments)
@@ -88,7 +87,7 @@ class Program:
 
     def checked(self, path: Path, description: Any) -> dict[str, Any]:
         """What a checkpoint says besides weights."""
-        if not isinstance(description, dict) or description.get("program") not in (self.name, *self.earlier):
+        if not isinstance(description, dict) or description.get("program") != self.name:
             raise ValueError(f"{path} is a training's checkpoint, but not of {self.name}")
         if (version := description.get("version", "unknown")) != self.version:
             raise ValueError(f"{path} is of version {short(version)}, this program reads version {self.version}")
@@ -111,8 +110,7 @@ class Program:
         description = self.checked(path, read_checkpoint(path, mmap=True).get("extra"))
         then = self.settings.from_dict(description["settings"], str(path)).fixed()
         try:
-            old = {name: value for name, value in description["config"].items() if name not in FORMER}
-            check_same(path, {**old, **then}, config)
+            check_same(path, {**description["config"], **then}, config)
         except ValueError as error:
             raise ValueError(f"{error}. Or rename it, and begin anew: --fresh") from None
         try:
@@ -161,6 +159,16 @@ def find_data_set(*parts: str) -> Path | None:
     return path if path.exists() else None
 
 
+def data_set(*parts: str, name: str, instead: str) -> Path:
+    """As ``find_data_set``, of the data set ``name``, see ``minigrad data``. Raises FileNotFoundError: it is not there;
+    the message says how to fetch it, or what to use ``instead``."""
+    if path := find_data_set(*parts):
+        return path
+    place = f"in {os.environ[DATA]}" if os.environ.get(DATA) else f"here, as {DATA} names no folder of data sets"
+    fetch = command("", "data", name)
+    raise FileNotFoundError(f"there is no {'/'.join(parts)} {place}. Fetch it: {fetch}. Or {instead}")
+
+
 def write_settings(folder: Path, text: str) -> None:
     """Write settings.toml, for people alone: if it cannot be written, print a note."""
     try:
@@ -169,12 +177,3 @@ def write_settings(folder: Path, text: str) -> None:
             Path(temporary).write_text(text, encoding="utf-8")
     except OSError as error:
         print(f"note: settings.toml is not written: {error}", file=sys.stderr)
-
-
-def data_set(*parts: str, what: str, instead: str) -> Path:
-    """A file or folder of the data sets that programs use by default, by its path in their folder."""
-    name, folder = "/".join(parts), os.environ.get(DATA)
-    if folder and (path := Path(folder, *parts)).exists():
-        return path
-    place = f"there is no {name} in {folder}" if folder else f"{what} do not ship with minigrad"
-    raise FileNotFoundError(f"{place}: {instead}; or set {DATA} to the folder that has {name}")

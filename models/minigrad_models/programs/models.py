@@ -13,12 +13,10 @@ from minigrad.functions.random import undrawn
 from ..schema import check
 
 Model = TypeVar("Model", bound=nn.Module)
-GONE = ("shared", "clamp", "block")  # of Transformer-XL and the Music Transformer in earlier versions' checkpoints
 
 
 def configured(kind: Any, arguments: dict[str, Any]) -> Any:
     """A model's configuration, of a class ``kind``, from a checkpoint. Raises ValueError: it makes no sense."""
-    arguments = {name: value for name, value in arguments.items() if name not in GONE}
     check(arguments, kind, "its model")
     if "vocabulary" not in arguments or any(type(value) is int and value < 1 for value in arguments.values()):
         raise ValueError("its model has no sizes")

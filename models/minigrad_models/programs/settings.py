@@ -22,9 +22,6 @@ from ..training import Settings as LoopSettings, schedules
 MANY = 1e9
 ALMOST_ONE = 0.999999
 _MOST_BYTES, _MOST_DOTS = 1 << 18, 100  # of a file, of a line: tomllib takes quadratic time for a.b.c.…
-FORMER = {"processes": "ranks"}  # what settings were called in earlier versions' files; "": they are gone
-FORMER |= dict.fromkeys(("tensorboard", "coverage_penalty", "subword_model", "normalization", "r_drop_after"), "")
-FORMER |= dict.fromkeys(("subword_dropout", "word_dropout", "both_ways", "lowercase", "block"), "")
 # Settings of ``Updates`` that do not affect the result of a training.
 FREE = {"ranks", "device", "minutes", "save_seconds", "log_every"}
 
@@ -126,11 +123,6 @@ class Sections:
                 there = ", ".join(cls.sections())
                 raise ValueError(f"{where}: there is no section [{section[:60]}]; there are {there}")
             for name, value in values.items():
-                if name == "block" and value:
-                    raise ValueError(f"{where}: block is {short(value)}, and there is no local attention any more")
-                name = FORMER.get(name, name)
-                if not name:
-                    continue
                 if name not in known or known[name][0] != section:
                     near = difflib.get_close_matches(name[:60], known, 1)
                     hint = f"; do you mean {near[0]!r} in [{known[near[0]][0]}]?" if near else ""

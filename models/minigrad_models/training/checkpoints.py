@@ -44,7 +44,7 @@ from minigrad.optim.optimizer import ZEROS, Optimizer
 from minigrad.serialization import load, save, source
 
 from ..schema import check, check_like, check_size, content, short
-from .trainer_settings import FORMER, Settings, State
+from .trainer_settings import Settings, State
 
 PATIENCE = 5.0  # seconds: a killed training may take a little to end
 PROGRAM, VERSION = "minigrad.training", 1  # the format's name
@@ -168,8 +168,6 @@ def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[st
     if (version := checkpoint.get("version")) != VERSION:
         other = "unknown" if version is None else short(version)
         raise RuntimeError(f"{file} is of version {other}, this program reads version {VERSION}")
-    if isinstance(settings := checkpoint.get("settings"), dict):
-        checkpoint["settings"] = {name: value for name, value in settings.items() if name not in FORMER}
     try:
         check(checkpoint, Content, "the checkpoint")
     except ValueError as error:

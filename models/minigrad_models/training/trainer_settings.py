@@ -20,7 +20,6 @@ from ..schema import check_like
 
 COUNTS = ("steps", "accumulate", "evaluate_every", "save_every", "snapshot_every", "patience", "log_every")
 FIXED = ("seed", "accumulate", "clip", "ema_decay")  # a new value makes it another training
-FORMER = ("processes", "tensorboard", "retry_seconds")  # of earlier versions' checkpoints
 METRIC = ("metric", "mode")  # a new value makes all earlier evaluations void
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from minigrad import Tensor
 
 from .. import text
+from ..programs.folder import command
 from ..programs.validation import moved
 from ..text import EncodedPairs, Pairs, TokenizerPair, WordTokenizer
 from ..text.tokenizer import PAD
@@ -38,7 +39,10 @@ def read(settings: DataSettings) -> dict[str, Pairs]:
         if len(splits) == 1 and settings.held_out:
             splits = hold_out(splits["train"], settings.held_out)
     elif settings.tokenizer != "words":
-        raise ValueError("which sentence pairs? Give --data DIR, a table, or two aligned files")
+        fetched = command("", "data", "multi30k")
+        raise ValueError(
+            f"which sentence pairs? Give --data DIR, a table, or two aligned files; or fetch some: {fetched}"
+        )
     else:
         splits = read_shipped()
     train = splits["train"]

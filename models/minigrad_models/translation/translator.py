@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class Described(Description):
     """What a checkpoint says besides weights."""
 
     tokenizers: dict[str, Any]
-    examples: NotRequired[Examples]
+    examples: Examples
 
 
 def configuration(settings: Settings, train: Pairs) -> dict[str, Any]:
@@ -56,8 +56,7 @@ def configuration(settings: Settings, train: Pairs) -> dict[str, Any]:
 
 
 REPORTS = ("validation.json", "test.json")
-EARLIER = ("minigrad.translate", "examples.translate")
-PROGRAM = Program("minigrad_models.translation", 2, Described, Settings, REPORTS, EARLIER)
+PROGRAM = Program("minigrad_models.translation", 2, Described, Settings, REPORTS)
 
 
 class Hypothesis(NamedTuple):
@@ -120,8 +119,7 @@ class Translator:
                 raise ValueError("its tokenizers have other vocabularies than its model")
         except ValueError as error:
             raise ValueError(f"{file} cannot be used: {error}") from None
-        examples = limited(description["examples"]) if "examples" in description else None  # of an earlier version
-        return cls(model.to(device).eval(), tokenizers, settings, examples)
+        return cls(model.to(device).eval(), tokenizers, settings, limited(description["examples"]))
 
     def described(self, config: dict[str, Any]) -> dict[str, Any]:
         """The rest of a checkpoint, which makes it complete; resuming compares ``config``."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from minigrad.backend.host import host
-from minigrad.viz.numbers import Array, Floats, checked_number, coded
+from minigrad.viz.numbers import Array, Floats, coded
 from minigrad.viz.page import Page
 from minigrad.viz.vector import clean
 from minigrad.viz.view import View
@@ -82,19 +82,6 @@ class PianoRoll(View):
             layers, rows = self.arcs.notes.shape[:2]
             text += f", attention of {layers} layers and {rows - 1} heads"
         return f"<piano roll of {text}; .save('x.html')>"
-
-    def looked_at(self, note: int, layer: int = 0, head: int | None = None) -> list[tuple[int, float]]:
-        """The earlier notes that a note (its place in the music given) looked at, and the weights, the largest first;
-        at most eight. ``head``: None for the mean of all. Raises ValueError: there is no such note, layer or head, or
-        no attention at all."""
-        if self.arcs is None:
-            raise ValueError("there is no attention here: give it as piano_roll(music, attention=weights)")
-        layers, rows, count, _ = self.arcs.notes.shape
-        layer = checked_number("layer", layer, layers)
-        row = rows - 1 if head is None else checked_number("head", head, rows - 1)
-        place = layer, row, checked_number("note", note, count)
-        pairs = zip(self.arcs.notes[place].tolist(), self.arcs.weights[place].tolist(), strict=True)
-        return [(other, weight) for other, weight in pairs if other != NONE]
 
     def page(self) -> Page:
         """A roll to scroll, to hear and to point at; one file that works offline."""

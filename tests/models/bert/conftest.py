@@ -9,7 +9,6 @@ import pytest
 
 pytest.importorskip("tokenizers", reason="the tokenizers library reads word pieces")
 
-from minigrad_models.bert import questions
 from minigrad_models.bert.tasks import TASKS, Recipe
 from minigrad_models.bert.train_bert import SCRATCH, Options, Size, finetune
 
@@ -57,13 +56,14 @@ def _conll(folder: Path, random: np.random.Generator) -> None:
 
 def _squad(folder: Path, random: np.random.Generator) -> None:
     for name, count in (("train", 200), ("dev", 40)):
-        some = []
+        paragraphs = []
         for i in range(count):
             who, thing = random.choice(NAMES), random.choice(THINGS)
-            context = f"{who} likes the {thing}."
-            answer = (str(thing), len(who) + 11)
-            some.append(questions.Question(f"What does {who} like?", context, (answer,), f"{name}-{i}"))
-        (folder / f"{name}.json").write_text(json.dumps(questions.as_squad(some)), encoding="utf-8")
+            answers = [{"text": str(thing), "answer_start": len(who) + 11}]
+            asked = {"id": f"{name}-{i}", "question": f"What does {who} like?", "answers": answers}
+            paragraphs.append({"context": f"{who} likes the {thing}.", "qas": [asked]})
+        content = {"version": "1.1", "data": [{"paragraphs": paragraphs}]}
+        (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
 
 
 @pytest.fixture(scope="session")

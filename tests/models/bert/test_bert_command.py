@@ -1,16 +1,16 @@
 """The program: each command by its line, a search by meaning, and one clear line for what is wrong."""
 
 import importlib.util
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from minigrad_models.bert import bert_command as cli
+from minigrad_models.bert import bert_command as cli, small
 from minigrad_models.bert.search import Index
 from minigrad_models.bert.train_bert import PACKAGE, minilm
+from minigrad_models.translation import english_italian
 
 FEW = ["--layers", "1", "--width", "16", "--heads", "2", "--vocabulary", "200", "--max-length", "24"]
 
@@ -33,7 +33,7 @@ def test_from_one_command_to_the_next(data: Path, tmp_path: Path, capsys: pytest
     assert lines[0].endswith("a lovely film") and len(lines) == 2
 
 
-def test_pretrain_questions_search(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pretrain_search(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text, run = tmp_path / "text.txt", str(tmp_path / "run")
     text.write_text("The sea is near. The town is far.\nA boat goes out to sea! Who is in the boat?\n" * 20)
     assert cli.main(["pretrain", "--text", str(text), "--run", run, "--updates", "4", "--batch", "8", *FEW]) == 0
@@ -42,8 +42,22 @@ def test_pretrain_questions_search(tmp_path: Path, capsys: pytest.CaptureFixture
     assert cli.main([*line, "--top", "2"]) == 0
     out = capsys.readouterr().out.splitlines()
     assert len(out) == 6 and out[0] == "a boat" and out[3] == "far"
-    assert cli.main(["questions", str(tmp_path / "q")]) == 0
-    assert json.loads((tmp_path / "q" / "dev.json").read_text())["version"] == "1.1"
+
+
+def test_without_data_small_examples_are_learned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(small, "MOST", {"train": 64, "dev": 16})
+    for task in ("sst2", "mrpc", "conll"):
+        line = [task, "--from", "scratch", "--run", str(tmp_path / task), "--epochs", "1", *FEW]
+        assert cli.main(line) == 0
+        printed = capsys.readouterr()
+        assert f"{task}: small examples from the corpus that ships; " in printed.err and " data lists " in printed.err
+        assert "64 examples to learn from, 16 to measure by; 2 updates" in printed.err and "best, after" in printed.out
+    sentences = english_italian.load("train", 200)
+    monkeypatch.setattr(english_italian, "load", lambda: sentences)
+    assert cli.main(["pretrain", "--run", str(tmp_path / "run"), "--updates", "2", "--batch", "4", *FEW]) == 0
+    assert "180 sentences of" in capsys.readouterr().err
 
 
 def test_wrong_input(trained: Callable[[str], Path], tmp_path: Path, refused: Callable[[list[str], str], None]) -> None:
@@ -59,7 +73,6 @@ def test_wrong_input(trained: Callable[[str], Path], tmp_path: Path, refused: Ca
 
 def test_wrong_options(refused: Callable[..., None]) -> None:
     for line, status, message in (
-        (["sst2"], 1, "sst2 needs its data: --data DIR"),
         (["sst2", "--data", "missing"], 1, "missing has no train.tsv"),
         (["conll", "--data", "missing"], 1, "missing has no eng.train or train.txt"),
         (["sst2", "--epochs", "0"], 2, "a whole number from 1 on is needed, not '0'"),
@@ -69,7 +82,6 @@ def test_wrong_options(refused: Callable[..., None]) -> None:
         (["sst2", "--dropout", "1"], 2, "a number from 0 on, below 1, is needed"),
         (["sst2", "--seed", "x"], 2, "a whole number from 0 to"),
         (["squad", "--from", "scratch", "--width", "30"], 1, "d_model (30) must be a multiple of heads (4)"),
-        (["pretrain"], 2, "--text"),
         (["pretrain", "--text", "missing.txt"], 1, "there is no file missing.txt"),
         (["predict", "nowhere", "x"], 1, "nowhere holds no fine-tuned model"),
         (["search", "x", "--input", "missing.txt"], 1, "there is no file missing.txt"),

@@ -98,7 +98,7 @@ def test_a_tenth_is_held_out() -> None:
     assert data.held_out(list(range(105))) == (known, asked) and asked != sorted(asked)
 
 
-def test_generated_questions(tmp_path: Path) -> None:
+def test_generated_questions() -> None:
     """Each answer is where it says, and is the only one: each value is of one person of a text."""
     train, dev = questions.load("train"), questions.load("dev")
     assert train == questions.load("train") and len(train) > 2000 and len(dev) > 300
@@ -109,8 +109,6 @@ def test_generated_questions(tmp_path: Path) -> None:
     words = {" ".join(pair) for q in train for pair in zip(q.context.split(), q.context.split()[1:], strict=False)}
     assert not {q.answers[0][0] for q in dev if q.question.startswith("Who ")} & words  # people are new
     assert max(len(q.context) for q in train) > 4 * min(len(q.context) for q in train)
-    paths = questions.save(tmp_path / "squad")
-    assert [path.name for path in paths] == ["train.json", "dev.json"] and data.questions(paths[1]) == dev
 
 
 SQUAD, CONLL, MRPC, SST2 = (TASKS[name] for name in ("squad", "conll", "mrpc", "sst2"))

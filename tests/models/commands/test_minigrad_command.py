@@ -1,6 +1,5 @@
 """The command ``minigrad`` as a whole: its commands, its help, its versions."""
 
-import shutil
 import subprocess
 import sys
 
@@ -15,7 +14,7 @@ from tests.support.cases import cases
 
 
 def test_help_tells_of_every_command_and_a_wrong_line_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
-    for wrong in (["--help"], [], ["trian"], ["viz"], ["profile"], ["completion", "tcsh"], ["--verzion"]):
+    for wrong in (["--help"], [], ["trian"], ["viz"], ["profile"], ["--verzion"]):
         with pytest.raises(SystemExit) as stop:
             cli.main(wrong)
         out, err = capsys.readouterr()
@@ -47,7 +46,7 @@ def test_without_a_command_the_help_is_printed(system: str, capsys: pytest.Captu
         ("bert prdict", "do you mean 'predict'?"),
         ("music roll x.mid --outptu y", "--outptu y; do you mean --output?"),
         ("train --qqqq", "unrecognized arguments: --qqqq"),  # no name is near
-        ("xyz", "'completion')"),
+        ("xyz", "'compat')"),
     ],
 )
 def test_a_misspelled_word_is_answered_with_the_nearest(
@@ -76,7 +75,7 @@ def test_help_loads_neither_models_nor_pictures() -> None:
     program = "import sys; from minigrad_models.commands.minigrad_command import parser; parser().format_help()"
     program += "; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split()
-    late = ("minigrad.viz", "minigrad.compat", "tqdm", "shtab", "minigrad_models.translation.translator")
+    late = ("minigrad.viz", "minigrad.compat", "tqdm", "minigrad_models.translation.translator")
     late += tuple(f"minigrad_models.{name}" for name in ("architectures", "gpt", "bert", "music"))
     assert "minigrad_models.translation.translation_command" in loaded
     assert not [name for name in loaded if name.startswith(late)]
@@ -98,24 +97,3 @@ def test_messages_say_what_a_person_types(monkeypatch: pytest.MonkeyPatch) -> No
     assert folder.command("minigrad_models.translation", "train") == "python -m minigrad train"
     monkeypatch.setenv(folder.TYPED, "python tasks.py translate")
     assert folder.command("minigrad_models.translation", "train") == "python tasks.py translate train"
-
-
-@pytest.mark.parametrize("shell", cli.SHELLS)
-def test_a_script_knows_commands_options_and_files(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("shtab")
-    assert cli.main(["completion", shell]) == 0
-    script = capsys.readouterr().out
-    assert all(command.name in script for command in cli.COMMANDS) and "length-penalty" in script
-    if shutil.which(shell):
-        subprocess.run([shell, "-n"], input=script, text=True, check=True)
-    if shell == "bash" and shutil.which("bash"):
-        ask = "COMP_WORDS=(minigrad comp); COMP_CWORD=1; _shtab_minigrad; echo ${COMPREPLY[@]}"
-        completed = subprocess.run(["bash", "-c", f"{script}\n{ask}\n"], check=True, capture_output=True, text=True)
-        assert set(completed.stdout.split()) == {"compat", "completion"}
-
-
-def test_without_the_library(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setitem(sys.modules, "shtab", None)
-    assert cli.main(["completion", "bash"]) == 1
-    told = capsys.readouterr().err
-    assert told.startswith("error: completion needs shtab: ") and "pip install shtab" in told

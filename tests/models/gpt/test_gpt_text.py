@@ -40,7 +40,7 @@ def test_without_shakespeare_the_text_is_the_sentences_that_ship(
 ) -> None:
     monkeypatch.delenv("MINIGRAD_DATA", raising=False)
     read = text.read(DataSettings())
-    assert "set MINIGRAD_DATA" in read.name and (read.train + read.validation).count("\n") == 14_500
+    assert " data tinyshakespeare)" in read.name and (read.train + read.validation).count("\n") == 14_500
     assert "\nI like cats." not in read.train and all(line[0].isupper() for line in read.train.splitlines())
     (tmp_path / "tinyshakespeare").mkdir()
     (tmp_path / "tinyshakespeare" / "input.txt").write_text("To be, or not to be.\n")

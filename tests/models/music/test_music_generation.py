@@ -104,7 +104,6 @@ def test_what_cannot_be_written(run: Path, tmp_path: Path, refused: Refused) -> 
         (("--tempo", "5000"), "--tempo is 4 to 1000 quarter notes a minute, not 5000"),
         (("--seed-seconds", "3"), "give one, --seed-file"),
         (("--page", "a.txt"), "--page a.txt: the name must end in .html"),
-        (("--wav", "a.mp3"), "--wav a.mp3: the name must end in .wav"),
         (("--seed-file", "none.mid"), "none.mid: there is no such file$"),
         (("--stride", "3"), "stride must be a multiple of the cycle"),
         (("--output", "a.txt"), "--output a.txt: the name must end in .mid or .midi"),

@@ -101,18 +101,6 @@ def test_a_failure_ends_all_and_is_told_once(tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
 
 
-def test_settings_of_earlier_versions_are_read(tmp_path: Path) -> None:
-    """They had ``processes``, with the same random numbers."""
-    alone(tmp_path / "run", dropout=0.3, steps=4)
-    from minigrad_models.training import checkpoints
-
-    path = tmp_path / "run" / "last.safetensors"
-    content = read_checkpoint(path)
-    content["settings"] = {**content["settings"], "processes": 2}
-    checkpoints.write_checkpoint(path, {k: v for k, v in content.items() if k not in ("program", "version")})
-    assert equal(alone(tmp_path / "whole", dropout=0.3), alone(tmp_path / "run", dropout=0.3))
-
-
 def test_one_process_is_a_rank_of_one(device: str) -> None:
     ranks = Ranks()
     assert (ranks.rank, ranks.count, ranks.is_first) == (0, 1, True)

@@ -77,16 +77,12 @@ def test_there_are_not_too_many() -> None:
 
 
 def test_they_come_with_the_one_file(tmp_path: Path) -> None:
-    """A file of an earlier version has none."""
     words = WordTokenizer(["one", "two"])
     model, tokenizers = Transformer(Config(len(words), 8, 2, 1, 16, 0.0, 32)), TokenizerPair(words, words)
     own: Examples = {"sentences": ["one two"], "words": ["two", "one"]}
 
     def loaded(examples: Examples | None) -> Examples:
-        settings = preset("toy")
-        described = Translator(model, tokenizers, settings, examples).described({})
-        if examples is None:
-            del described["examples"]
+        described = Translator(model, tokenizers, preset("toy"), examples).described({})
         path = run.write_model(tmp_path, model.state_dict(), 1, described)
         (tmp_path / "alone").mkdir(exist_ok=True)
         return Translator.load(path.rename(tmp_path / "alone" / "any.safetensors")).examples

@@ -1,7 +1,6 @@
-"""What is missing is told with a command, and the command works; then all that the next steps need is installed."""
+"""What is missing is told with a command; then all that the next steps need is installed."""
 
 import re
-import shlex
 from pathlib import Path
 
 from book import WHEEL, command, one_line, start, step
@@ -10,7 +9,7 @@ import minigrad as mg
 from minigrad import viz
 
 DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-EXTRAS = "completion,music,translate,viz"
+EXTRAS = "music,translate,viz"
 TOOLS = ("ipykernel", "jedi", "mypy", "nbclient")
 
 
@@ -22,15 +21,6 @@ def _() -> None:
         assert re.search(r"pip install vl-convert-python", str(error)) and "minigrad[" not in str(error), error
     else:
         raise AssertionError("a PNG without the library that draws it")
-
-
-@step("minigrad completion: the command of its message installs what is missing")
-def _() -> None:
-    told = one_line(command("minigrad", "completion", "bash", status=1))
-    install = told.partition("shtab: ")[2]
-    assert install == "pip install shtab", told
-    command(*shlex.split(install), "-q")
-    assert "minigrad" in command("minigrad", "completion", "bash")
 
 
 @step("training needs the extra translate, and says so before it begins")

@@ -43,7 +43,7 @@ def _() -> None:
 @step("minigrad --help tells of all commands; a slip of the pen is told in a line")
 def _() -> None:
     told = command("minigrad", "--help")
-    for name in ("train", "translate", "evaluate", "serve", "config", "viz", "profile", "compat", "completion"):
+    for name in ("train", "translate", "evaluate", "serve", "config", "data", "viz", "profile", "compat"):
         assert f"\n    {name}" in told, told
         assert command("minigrad", name, "--help").startswith(f"usage: minigrad {name} ")
     wrong = command("minigrad", "trian", status=2)

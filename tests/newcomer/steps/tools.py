@@ -1,7 +1,6 @@
-"""The tools around it: profiles, completion, type checkers, editors."""
+"""The tools around it: profiles, type checkers, editors."""
 
 import json
-import shutil
 import sys
 from pathlib import Path
 
@@ -25,16 +24,6 @@ def _() -> None:
         told = command("minigrad", name, "fails.py", status=1)
         assert "ZeroDivisionError" in told and "minigrad_models/commands" not in told.replace("\\", "/"), told
         command("minigrad", name, "fails.py", "leave", status=3)
-
-
-@step("completion for bash, zsh and fish")
-def _() -> None:
-    for shell in ("bash", "zsh", "fish"):
-        script = command("minigrad", "completion", shell)
-        assert "evaluate" in script and "length-penalty" in script
-        if shutil.which(shell):
-            Path(f"completion.{shell}").write_text(script, encoding="utf-8")
-            command(shell, "-n", f"completion.{shell}")
 
 
 @step("a program of one's own: it runs, and mypy --strict says nothing of its types")

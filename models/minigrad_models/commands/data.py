@@ -1,0 +1,133 @@
+"""``minigrad data``: fetch the published data sets of ``data.toml`` to where programs look for them. A file gets its
+name once its SHA-256 is right. Until then it has the ending .part, and the next try, or call, goes on with it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+import time
+import tomllib
+from hashlib import sha256
+from http.client import HTTPException
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+from zipfile import BadZipFile, ZipFile
+
+from minigrad.serialization.source import replaced
+from minigrad.utils.bar import bar
+
+from ..programs.folder import DATA, command
+
+WAITS, PATIENCE = (1, 2, 4), 30.0  # seconds between the tries for a file, and without a byte
+BLOCK, LARGEST = 1 << 16, 1 << 26  # bytes that are read at once, and of a member of an archive
+SETS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+BROKEN = OSError, HTTPException  # what a connection raises that breaks
+
+
+class File(NamedTuple):
+    """A file of a data set."""
+
+    path: str  # in the folder of all sets
+    address: str
+    size: int  # bytes
+    sha256: str
+    members: tuple[str, ...] = ()  # of an archive, those to unpack
+
+    def places(self, folder: Path) -> list[Path]:
+        """Where the file, or each member of the archive, is in the folder of all sets."""
+        path = folder / self.path
+        return [path.with_name(PurePosixPath(name).name) for name in self.members] or [path]
+
+
+def add(p: argparse.ArgumentParser) -> None:
+    """The options of ``data``."""
+    p.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(SETS)} (default: list them)")
+    text = f"of all sets (default: {DATA}, or data)"
+    p.add_argument("--folder", type=Path, default=os.environ.get(DATA) or "data", metavar="DIR", help=text)
+
+
+def run(options: argparse.Namespace) -> int:
+    """List the data sets, or fetch some. Returns the exit status."""
+    if unknown := [name for name in options.names if name not in SETS]:
+        raise ValueError(f"there is no data set {unknown[0]!r}; there are {', '.join(SETS)}")
+    failed, folder = [], options.folder.resolve()
+    is_default = any("{folder}" not in SETS[name]["about"] for name in options.names)  # a program reads it unasked
+    for name in options.names or SETS:
+        files = [File(**file) for file in SETS[name]["files"]]
+        state = "there" if all(path.is_file() for file in files for path in file.places(folder)) else "-"
+        size = f"{sum(file.size for file in files) / 1e6:.1f} MB"
+        about = SETS[name]["about"].format(folder=shlex.quote(str(folder)))
+        print(f"{name:<14}{size:>8}  {state:<6} {about} ({SETS[name]['licence']})", flush=True)
+        for file in files if options.names else ():
+            try:
+                fetch(file, folder)
+            except (*BROKEN, ValueError, KeyError, BadZipFile) as error:
+                failed.append(f"{folder / file.path} ({error}), by hand from {file.address}")
+    if failed:
+        print(f"error: could not fetch {'; '.join(failed)}", file=sys.stderr)
+    elif not options.names:
+        print(f"{command('', 'data', 'NAME')} fetches one into {folder}")
+    elif is_default and Path(os.environ.get(DATA) or os.devnull).resolve() != folder:
+        print(f"programs find it with this setting: export {DATA}={shlex.quote(str(folder))}")
+    return 1 if failed else 0
+
+
+def fetch(file: File, folder: Path) -> None:
+    """Fetch a file, unless it is there. Raises OSError, HTTPException: the connection is broken, or a file cannot be
+    written; ValueError, KeyError, BadZipFile: the address, or the folder, has another file of this name."""
+    path, places = folder / file.path, file.places(folder)
+    part = path.with_name(f"{path.name}.part")
+    if all(place.exists() for place in places):
+        if not file.members and sha256(path.read_bytes()).hexdigest() != file.sha256:
+            raise ValueError("there is another file of this name: rename it")
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for seconds in (*WAITS, None):
+        try:
+            download(file, part)
+            break
+        except BROKEN as error:
+            if seconds is None or (isinstance(error, HTTPError) and error.code < 500):
+                raise
+            time.sleep(seconds)
+    if sha256(part.read_bytes()).hexdigest() != file.sha256:
+        part.unlink()
+        raise ValueError("the address has another file now, with another SHA-256")
+    if not file.members:
+        part.replace(path)
+        return
+    with ZipFile(part) as archive:
+        for member, place in zip(file.members, places, strict=True):
+            if archive.getinfo(member).file_size > LARGEST:
+                raise ValueError(f"its member {member} is larger than {LARGEST >> 20} MiB")
+            with replaced(place) as temporary:
+                Path(temporary).write_bytes(archive.read(member))
+    part.unlink()
+
+
+def download(file: File, part: Path) -> None:
+    """Append to a part of a file what it lacks; a server that sends no ranges sends all of it. Raises as ``fetch``."""
+    there = part.stat().st_size if part.exists() else 0
+    if there >= file.size:
+        return  # the digest decides
+    request = Request(file.address, headers={"User-Agent": "minigrad", "Range": f"bytes={there}-"})
+    with urlopen(request, timeout=PATIENCE) as answer, bar(file.size, part.stem, "B") as shown:
+        if not answer.headers.get("Content-Range", "").startswith(f"bytes {there}-"):
+            there = 0
+        announced = int(answer.headers.get("Content-Length") or file.size - there)
+        if there + announced != file.size:
+            raise ValueError(f"the address has another file now, of {there + announced:,} bytes, not {file.size:,}")
+        shown.update(there)
+        with part.open("ab" if there else "wb") as out:
+            while block := answer.read1(BLOCK):
+                there += len(block)
+                if there > file.size:
+                    raise ValueError(f"the address sends more than the {file.size:,} bytes of this file")
+                out.write(block)
+                shown.update(len(block))
+    if there < file.size:
+        raise ConnectionError(f"the connection ended after {there:,} of {file.size:,} bytes")
