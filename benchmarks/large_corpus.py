@@ -30,9 +30,6 @@ TARGET_SOUNDS = ("chjqvwxz", "äeïöu")
 BLOCK = 10_000  # pairs written at once
 
 
-# The corpus ----------------------------------------------------------------------------------------------
-
-
 def write_corpus(folder: Path, pairs: int, seed: int = 0) -> None:
     """Write train.x and train.y: every word of x has its word in y, and sentences run the other way round."""
     draw = np.random.default_rng(seed)
@@ -57,9 +54,6 @@ def invented(count: int, consonants: str, vowels: str) -> list[str]:
     syllables = [c + v for c in consonants for v in vowels]
     lengths = (itertools.product(syllables, repeat=n) for n in itertools.count(1))
     return ["".join(word) for word in itertools.islice(itertools.chain.from_iterable(lengths), count)]
-
-
-# The command ---------------------------------------------------------------------------------------------
 
 
 def command(library: str, folder: str, updates: int, vocabulary: int = 10_000) -> Answer:

@@ -35,9 +35,6 @@ LEAST_CALLS, MOST_CALLS = 4, 300  # in a turn
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MINIGRAD")}
 
 
-# In a rank ---------------------------------------------------------------------------------------------------
-
-
 def train(library: str, work: str, mode: str, seconds: float) -> Answer:
     """Training steps of this rank: the median in milliseconds, and the sum of the weights' absolute values at the end.
 
@@ -110,9 +107,6 @@ def _in_turns(calls: dict[str, Callable[[], Any]], barrier: Callable[[], Any], s
     return times
 
 
-# Ranks that are asked ----------------------------------------------------------------------------------------
-
-
 def ask_ranks(ranks: int, function: str, **arguments: Any) -> list[Answer]:
     """The answers of all ranks, each of one thread, to a function of this module that also says its "rank". Raises
     Failed: a rank ended in an error. Missing: a library is not installed."""
@@ -135,9 +129,6 @@ def measure(mode: str, work: str, ranks: int, seconds: float) -> Answer:
     if mode in ("together", "shared") and len(weights) > 1:
         raise Differ(f"{work}, {mode}: the ranks' weights differ after some steps: {weights}")
     return {"ms": max(answer["ms"] for answer in answers)}
-
-
-# Tables --------------------------------------------------------------------------------------------------------
 
 
 def steps_table(measured: dict[str, dict[str, list[Answer]]], ranks: int) -> Table:

@@ -18,6 +18,7 @@ from .autograd import graph, tape, walk
 from .autograd.calls import apply as apply
 from .autograd.hooks import RemovableHandle as RemovableHandle
 from .autograd.methods import Methods
+from .autograd.mode import state
 from .autograd.tape import Variable, wrap as wrap
 from .autograd.tracebacks import answers, border_methods, warn
 from .backend import Device, dtype as dt, for_device, of
@@ -276,7 +277,12 @@ class Tensor(Methods["Tensor"]):
         array([1., 2.], dtype=float32)
         """
         if not force and autograd.is_grad_enabled() and self.requires_grad:
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+            message = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            if state.walk is not None:
+                message += (
+                    " With create_graph=True, gradient rules run on tensors: use ops there, x.cos() for np.cos(x)"
+                )
+            raise RuntimeError(message)
         if self.device.type != "cpu" and not force:
             remedy = "Use Tensor.cpu() to copy the tensor to host memory first."
             raise TypeError(f"can't convert {self.device} device type tensor to numpy. {remedy}")

@@ -42,9 +42,6 @@ def page_of(path: str) -> str:
     return f"source/{path}/index.md" if (ROOT / path).is_dir() else f"source/{path}.md"
 
 
-# Links ---------------------------------------------------------------------------------------------------
-
-
 def relink(text: str, place: str, page: str, linked: set[str]) -> str:
     """A document, which stands at ``place`` in the repository and at ``page`` in the site, whose links lead to pages of
     the site. ``linked`` gets the files and folders that need a page below source/. A link that leads nowhere stays, and
@@ -74,9 +71,6 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
         else:
             yield line, bool(found)
             fence = found[1] if found else ""
-
-
-# Layout --------------------------------------------------------------------------------------------------
 
 
 def relaid(text: str) -> str:

@@ -94,9 +94,6 @@ class Entry(NamedTuple):
         return callable(self.value) or isinstance(self.value, property)
 
 
-# What there is -------------------------------------------------------------------------------------------
-
-
 def modules() -> list[str]:
     """The modules that have a page."""
     return [module for section in MODULES.values() for module in section]
@@ -155,9 +152,6 @@ def canonical() -> dict[int, Entry]:
         if held.page == entry.page and held.name != own == entry.name:
             found[id(entry.value)] = entry
     return found
-
-
-# Pages ---------------------------------------------------------------------------------------------------
 
 
 def navigation() -> list[Any]:
@@ -279,9 +273,6 @@ def _spellings(page: str) -> Iterator[str]:
     known = {entry.name for entry in entries(page)}
     if rest := sorted(set(names) - known):
         yield SPELLINGS.format(names=" ".join(f"`{name}`" for name in rest))
-
-
-# Signatures ----------------------------------------------------------------------------------------------
 
 
 def _signature(name: str, value: Any, bound: bool = False) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..backend import dtype as dt, of
 from ..backend.size import Size
-from ..ops.op import Traced
+from ..ops.op import Op, Traced
 from .tape import Node
 from .tracebacks import spelled
 
@@ -60,6 +60,12 @@ def changed(node: Node, version: list[Any], at_save: int) -> RuntimeError:
         f"{described(node)} keeps a value of version {at_save}; {name} at {spelled(place)} has changed it since, and "
         f"it is at version {version[0]}. Use the op without underscore there, or clone() the value before"
     )
+
+
+def no_rule(op: Op) -> RuntimeError:
+    """A gradient has arrived at an op without rules."""
+    rules = ", ".join(f"{name}=lambda g, …" for name in (*op.params, op.variadic) if name)
+    return RuntimeError(f"the op {op.name} has no gradient rule: give it one for each input, @op({rules})")
 
 
 def described(node: Node) -> str:

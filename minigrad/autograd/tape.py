@@ -193,7 +193,7 @@ def wanted(op: Op, args: tuple[Any, ...]) -> int:
 def record(op: Op, args: tuple[Any, ...], mask: int, out: Any, kernel: Any = None, residual: Any = None) -> Any:
     """A Variable for the result ``out``, with the node that leads back to the inputs in ``mask`` (a bit each)."""
     result: Any = tuple(map(wrap, out)) if out.__class__ is tuple else wrap(out)
-    if not mask:
+    if not mask or not (op.rules or result.__class__ is tuple or dtype.has_gradient(result.array.dtype)):
         return result
     node = _new(_node)
     node.op, node.plan, node.order = op, (plan := op.plan(mask, len(args))), next(order)

@@ -286,6 +286,8 @@ def _together(node: Node, sums: dict[int, Sum], create: bool) -> tuple[Any, ...]
 def _run_rules(node: Node, g: Any, saved: list[Any], create: bool, useful: dict[Any, bool] | None) -> list[Any]:
     """The gradient for each input of a node that wants one; None where the walk has no use for it."""
     op, plan, out = node.op, node.plan, node.out
+    if not op.rules:
+        raise errors.no_rule(op)
     if not create:
         saved = [bare(a) for a in saved]
     elif out is not None:

@@ -34,8 +34,6 @@ Dims = Any  # an axis, None, or these in the form of the arguments
 MISSING: Any = object()
 _RANDOM = ("error", "different", "same")
 
-# Derivatives ------------------------------------------------------------------------------------------------
-
 
 def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """The function that returns the gradient of ``func``, whose result is a single number.
@@ -177,9 +175,6 @@ class _Run:
         return tree_unflatten([x if self.outer else x.detach() for x in tensors], self.outputs_form)
 
 
-# Maps over a batch ------------------------------------------------------------------------------------------
-
-
 def vmap(
     func: Function, in_dims: Dims = 0, out_dims: Dims = 0, randomness: str = "error", *, chunk_size: int | None = None
 ) -> Function:
@@ -256,9 +251,6 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
         return {name: row.requires_grad_(dicts[0][name].requires_grad) for name, row in rows.items()}
 
     return stacked([dict(m.named_parameters()) for m in models]), stacked([dict(m.named_buffers()) for m in models])
-
-
-# Calling a module with other values for its parameters ------------------------------------------------------
 
 
 def functional_call(

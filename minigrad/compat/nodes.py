@@ -104,8 +104,6 @@ def node_name(node: Node) -> str:
     return text if "Backward" in text or "::" in text else f"{text}Backward0"
 
 
-# Attributes -----------------------------------------------------------------------------------------------
-
 _metadata: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
 _FIRST = ("self", "input", "mat1", "tensor1")
 _SECOND = ("other", "exponent", "mat2", "tensor2", "vec")
@@ -160,8 +158,6 @@ def _place(node: Node, name: str) -> tuple[int | None, Any]:
         return None, tuple(node.edges[0][2])
     raise AttributeError(f"{node!r} keeps no {name!r}", name=f"_saved_{name}", obj=node)
 
-
-# Hooks ----------------------------------------------------------------------------------------------------
 
 _OF_NUMBERS = ("add", "div", "mul", "sub", "where")
 

@@ -246,6 +246,17 @@ def report(error: BaseException) -> None:
         set_abort_status(error)
 
 
+def all_end(error: BaseException) -> bool:
+    """Whether all ranks end with this error, each of which has ``GRACE`` seconds to say so here: then rank 0 can show
+    it, and no rank waits for others, which ``report`` would end."""
+    comm: Any = the_group().comm
+    try:
+        wait_for(comm.Ibarrier().Test, GRACE, "all_end")
+    except RuntimeError:
+        return False
+    return len(set(comm.allgather(repr(error)))) == 1
+
+
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
     """End what ``init_process_group`` began, or one group of ``new_group``. Raises AssertionError: there is none."""
     if GroupMember.WORLD is None:

@@ -140,7 +140,9 @@ class Op:
         self.defaults = bare.__defaults__ or ()
         self.rules: dict[str, tuple[Rule, tuple[str, ...]]] = {}
         self.formulas: dict[str, str] = {}
-        self.differentiable = 0  # a bit for each argument that has a rule
+        self.differentiable = (
+            0 if self.builtin else -1
+        )  # a bit for each argument that has a rule; -1: there is none yet
         self.plans: dict[int, Plan] = {}
         self.backward: Any = None  # a user's Function has this in place of rules (compat/function.py)
 
@@ -200,6 +202,9 @@ class Op:
         if len(lines) != len(rules):
             raise TypeError(f"{self.name} has {len(rules)} rules and {len(lines)} formulas: {formulas!r}")
         known = (*_VALUES, *self.params)
+        if rules and not self.rules:
+            self.differentiable = 0
+            self.plans.clear()
         for (name, rule), formula in zip(rules.items(), lines, strict=True):
             if name != self.variadic and name not in self.params:
                 raise TypeError(f"{self.name} has no input {name!r}")

@@ -94,9 +94,6 @@ BOMBS: dict[str, bytes] = {
 }  # fmt: skip
 
 
-# Valid pickles, and their places ------------------------------------------------------------------------------
-
-
 def _objects() -> list[Any]:
     """One of each kind that a file may hold."""
     ordered = OrderedDict(a=1)
@@ -162,9 +159,6 @@ def places(pickled: bytes) -> list[int]:
 def replaced(pickled: bytes, place: int, bomb: bytes) -> bytes:
     """The pickle with another value in a place. Frames, which would have another length, are left out."""
     return pickled[:place] + _POP + bomb + pickled[place:]
-
-
-# Files ----------------------------------------------------------------------------------------------------------
 
 
 def zipped(pickled: bytes) -> bytes:

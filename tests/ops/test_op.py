@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import minigrad
@@ -38,6 +39,35 @@ def test_a_program_may_give_its_op_any_name_and_define_it_again() -> None:
 def test_the_library_has_a_name_once() -> None:
     with pytest.raises(ValueError, match=r"there is an op 'layer_norm' already, in minigrad\.ops\.normalization"):
         cubed("minigrad.ops.theirs")
+
+
+def test_an_op_without_a_rule_says_so_when_its_gradient_is_asked_for() -> None:
+    @op
+    def triple(x: Any) -> Any:
+        return 3 * x
+
+    @op
+    def positive(x: Any) -> Any:
+        return (x > 0).sum()
+
+    x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"the op triple has no gradient rule: give it one .*@op\(x=lambda g, …\)"):
+        triple(x).sum().backward()
+    (x * positive(x)).sum().backward()  # whole numbers have no gradient
+    assert not positive(x).requires_grad and x.grad is not None and x.grad.tolist() == [2, 2]
+    triple.gradient(x=lambda g: 3 * g)
+    assert minigrad.autograd.grad(triple(x).sum(), x)[0].tolist() == [3, 3]
+
+
+def test_a_rule_that_calls_numpy_on_tensors_is_told_to_use_ops() -> None:
+    @op(x=lambda g, x: g * np.cos(x))
+    def sine(x: Any) -> Any:
+        return np.sin(x)
+
+    x = minigrad.zeros(2, requires_grad=True)
+    assert minigrad.autograd.grad(sine(x).sum(), x)[0].tolist() == [1, 1]  # on arrays
+    with pytest.raises(RuntimeError, match=r"gradient rules run on tensors: use ops there, x\.cos\(\) for np\.cos"):
+        minigrad.autograd.grad(sine(x).sum(), x, create_graph=True)
 
 
 def test_the_registry_loads_every_file() -> None:

@@ -120,9 +120,6 @@ def qr(A: Tensor, mode: str = "reduced") -> return_types.qr[Tensor]:
     return return_types.linalg_qr(A.new_empty(0), wrap(on_host(lambda a: np.linalg.qr(a, "r"), A.array)))
 
 
-# LU --------------------------------------------------------------------------------------------------------
-
-
 @spelled
 def lu_factor(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu_factor[Tensor]:
     """(LU, pivots) of A = P L U, L (with ones on its diagonal) and U in one matrix; pivots are LAPACK's, int32.
@@ -185,9 +182,6 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
     return P @ lower(upper(B, True), True) if adjoint else upper(lower(P.mT @ B, False), False)
 
 
-# L D Lᴴ ---------------------------------------------------------------------------------------------------
-
-
 @spelled
 def ldl_factor(A: Tensor, *, hermitian: bool = False) -> return_types.linalg_ldl_factor[Tensor]:
     """(LD, pivots) of the lower triangle of symmetric (Hermitian) matrices, in LAPACK's form; without gradient.
@@ -220,9 +214,6 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
     batch = common_shape(LD.array.shape[:-2], B.array.shape[:-2])
     LD, B = LD.detach().expand(*batch, *LD.shape[-2:]), B.expand(*batch, *B.shape[-2:])
     return apply(indefinite.ldl_solve, (LD, pivots.expand(*batch, pivots.array.shape[-1]), B, hermitian))
-
-
-# Householder's reflections ---------------------------------------------------------------------------------
 
 
 @spelled

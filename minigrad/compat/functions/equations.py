@@ -44,9 +44,6 @@ def _same_dtype(a: Tensor, b: Tensor, name: str) -> None:
         raise RuntimeError(f"linalg.{name}: Expected A and B to have the same dtype, {dtypes}")
 
 
-# Inverses and determinants ---------------------------------------------------------------------------------
-
-
 @method
 def inverse(A: Tensor) -> Tensor:
     """The inverse of square matrices. Raises LinAlgError: a matrix is singular."""
@@ -120,9 +117,6 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     return inverse(A.reshape(prod(rows), prod(columns))).reshape(columns + rows)
 
 
-# Pseudo-inverses and ranks ---------------------------------------------------------------------------------
-
-
 @spelled
 def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """The pseudo-inverse (Moore and Penrose), by the singular values (the eigenvalues, if ``hermitian``).
@@ -165,9 +159,6 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
     values: Any = np.linalg.eigvalsh if hermitian else lambda a: np.linalg.svd(a, compute_uv=False)
     count = lambda a: ops.significant(values(a), least, relative).sum(-1) if a.size else np.zeros(a.shape[:-2], int)
     return wrap(dt.counted(on_host(count, (square(A, "matrix_rank") if hermitian else A).array)))
-
-
-# Equations -------------------------------------------------------------------------------------------------
 
 
 @spelled

@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import minigrad as mg
 from minigrad import distributed, nn
 from minigrad.backend.extras import how_to_install
-from minigrad.distributed.group import GRACE, is_of_first, report as report_error
+from minigrad.distributed.group import all_end, report as report_error
 from minigrad.distributed.launch import command, find_place, start
 from minigrad.optim.lr_scheduler import LambdaLR
 from minigrad.utils.bar import say
@@ -145,9 +144,9 @@ def _as_one(train: Callable[[], int]) -> int:
         distributed.destroy_process_group()
         return status
     except Exception as error:
-        if not first:
-            time.sleep(GRACE)  # the first rank shows what all have
-        report_error(error)
-        if is_of_first(error):
-            sys.exit(1)
+        if all_end(error):
+            if not first:
+                sys.exit(1)  # the first rank shows what all have
+        else:
+            report_error(error)
         raise

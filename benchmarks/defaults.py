@@ -1,0 +1,50 @@
+"""Each program without options, from a checkout without data sets: how long it takes, and its last words.
+
+    python -m benchmarks.defaults [--only gpt,music]
+
+The programs run one after another, in an empty folder; trainings may use all cores.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+from .machine import describe
+from .process import ROOT, progress
+from .program import parser, parts_of, show
+from .table import Table
+
+TASKS = ("pretrain", "sst2", "mrpc", "conll", "squad")
+PROGRAMS = {"translation": "minigrad train", "gpt": "minigrad gpt train", "music": "minigrad music train"}
+PROGRAMS |= {task: f"minigrad bert {task}" for task in TASKS}
+PROGRAMS |= {name: f"examples.{name}" for name in ("lectures", "digits", "autoencoder", "embeddings", "gradients")}
+LIMIT = 120  # seconds
+
+
+def main() -> int:
+    """Run all, and print a row for each; 1 if one fails or takes longer than the limit."""
+    p = parser("benchmarks.defaults", __doc__)
+    p.add_argument("--only", type=parts_of(PROGRAMS), default=[*PROGRAMS], metavar="NAMES", help=", ".join(PROGRAMS))
+    table, worst = Table(describe(), ("command", "seconds", "at its end"), ("", ".0f", "")), 0.0
+    roots = os.pathsep.join([str(ROOT), str(ROOT / "models")])
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "PYTHONPATH": roots, "MINIGRAD_DATA": f"{folder}/none"}
+        for name in p.parse_args().only:
+            progress(PROGRAMS[name])
+            begun = time.perf_counter()
+            command = [sys.executable, "-m", *PROGRAMS[name].split()]
+            ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+            seconds = time.perf_counter() - begun
+            worst = max(worst, seconds if ran.returncode == 0 else float("inf"))
+            lines = (ran.stdout if ran.returncode == 0 else ran.stderr).strip().splitlines()
+            table.add(PROGRAMS[name].replace("examples", "python -m examples"), seconds, lines[-1] if lines else "")
+    show(table)
+    return int(worst > LIMIT)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
