@@ -152,7 +152,10 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
 def run(op: Op, args: tuple[Any, ...], arrays: list[Any]) -> Any:
     """``apply`` that nobody watches, to arguments with these arrays."""
     mask = wanted(op, args) if state.grad else 0
-    return record(op, args, mask, *op.compute(arrays, op.plan(mask, len(args)).needs if mask else ()))
+    result = record(op, args, mask, *op.compute(arrays, op.plan(mask, len(args)).needs if mask else ()))
+    if not op.rules and result.__class__ is not tuple and not dtype.has_gradient(result.array.dtype):
+        result._node, result._needs = None, False  # there is no rule to miss: whole numbers have no gradient
+    return result
 
 
 def watched(run: Callable[..., Any], op: Op, args: tuple[Any, ...], *more: Any) -> Any:
@@ -193,7 +196,7 @@ def wanted(op: Op, args: tuple[Any, ...]) -> int:
 def record(op: Op, args: tuple[Any, ...], mask: int, out: Any, kernel: Any = None, residual: Any = None) -> Any:
     """A Variable for the result ``out``, with the node that leads back to the inputs in ``mask`` (a bit each)."""
     result: Any = tuple(map(wrap, out)) if out.__class__ is tuple else wrap(out)
-    if not mask or not (op.rules or result.__class__ is tuple or dtype.has_gradient(result.array.dtype)):
+    if not mask:
         return result
     node = _new(_node)
     node.op, node.plan, node.order = op, (plan := op.plan(mask, len(args))), next(order)

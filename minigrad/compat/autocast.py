@@ -67,8 +67,6 @@ class _State(threading.local):
 _state = _State()
 
 
-# How a function converts ------------------------------------------------------------------------------------
-
 Policy = Callable[[Any, tuple[Any, ...], dict[str, Any], str, dt.DType], Any]
 # In 16 bits
 _lower: Policy = lambda run, args, kwargs, place, dtype: run(*_in(args, place, dtype), **_in(kwargs, place, dtype))
@@ -234,9 +232,6 @@ def _converted(x: Tensor, dtype: dt.DType) -> Tensor:
     return entry[2]
 
 
-# Contexts ---------------------------------------------------------------------------------------------------
-
-
 class autocast(ContextDecorator):
     """A context or decorator within which products of float32 are computed in 16 bits, and sums and losses of 16 bits
     in float32: functions convert their operands by PyTorch's tables.
@@ -313,9 +308,6 @@ def _run_of_a_checkpoint(setting: _Setting) -> Iterator[None]:
         yield
 
 
-# Settings ------------------------------------------------------------------------------------------------
-
-
 def is_autocast_available(device_type: str) -> bool:
     """Whether there is an autocast for a type of device."""
     with suppress(RuntimeError):
@@ -354,9 +346,6 @@ def set_autocast_dtype(device_type: str, dtype: Any) -> None:
     _state.change(chosen={**_state.now.chosen, **own})
     if is_autocast_enabled(device_type):
         _state.change(enabled={**_state.now.enabled, **own})
-
-
-# A program's own Functions ----------------------------------------------------------------------------------
 
 
 def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) -> Any:
