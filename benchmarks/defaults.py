@@ -41,7 +41,7 @@ def main() -> int:
             seconds = time.perf_counter() - begun
             worst = max(worst, seconds if ran.returncode == 0 else float("inf"))
             lines = (ran.stdout if ran.returncode == 0 else ran.stderr).strip().splitlines()
-            table.add(PROGRAMS[name].replace("examples", "python -m examples"), seconds, lines[-1] if lines else "")
+            table.add(PROGRAMS[name].replace("examples", "python -m examples"), seconds, "; ".join(lines[-2:]))
     show(table)
     return int(worst > LIMIT)
 
