@@ -12,7 +12,7 @@ from ...tensor import Tensor
 from ..numbers import Array, checked_number, coded, equal_parts
 from ..page import Page
 from ..palette import DARK, LIGHT, Palette
-from ..vector import SMALL, Box, PointDrawing, clean, shortened, width, wrapped
+from ..vector import SMALL, Box, PointDrawing, clean, cut, shortened, width, wrapped
 from ..view import Picture
 from .attention_data import Attention, Candidate, Kind, Tokens, grouped, sides
 from .attention_record import from_call, from_weights
@@ -24,9 +24,7 @@ PARTS = ("weights", "query", "key", "bias")  # of a layer: its arrays
 SCRIPTS = tuple(f"attention{part}.js" for part in ("", "_heads", "_matrix", "_model", "_neuron", "_start"))
 
 
-def attention(
-    subject: Any, *inputs: Any, tokens: Tokens = None, title: str = "Attention", **named: Any
-) -> AttentionView:
+def attention(subject: Any, *inputs: Any, tokens: Tokens = None, title: str = "", **named: Any) -> AttentionView:
     """What each token looks at: every layer and head of encoder, decoder and cross-attention; of a batch, those of the
     first sentence.
 
@@ -43,7 +41,7 @@ def attention(
             "written": …}, of which some may be left out: rows of a decoder bear the tokens that it writes, or else
             those that it has read. For a module a function from an id to a text or a tokenizer will do (not for what
             is written). By default the module's ``tokenizer``, else the ids, or numbers.
-        title: of the page.
+        title: of the page; by default it has the tokens.
 
     Raises TypeError: neither a module nor weights; tokens that are not texts; ValueError: no attention, tokens that do
     not fit, weights that are not rows of probabilities.
@@ -66,12 +64,11 @@ class AttentionView(Picture):
     """Attention of some tokens: all kinds, layers and heads, counted from 0; -1 is the last. ``attentions`` has one of
     each kind, ``beam`` the texts of a search, best first, to be chosen from in the page."""
 
-    def __init__(
-        self, attentions: Sequence[Attention], title: str = "Attention", beam: Sequence[Candidate] = ()
-    ) -> None:
+    def __init__(self, attentions: Sequence[Attention], title: str = "", beam: Sequence[Candidate] = ()) -> None:
         if not attentions:
             raise ValueError("the beam is empty: there is no attention to show")
-        self.attentions, self.title = tuple(attentions), clean(title)
+        words = cut(" ".join(attentions[0].keys), 60)
+        self.attentions, self.title = tuple(attentions), clean(title or f"Attention: {words}")
         self.beam = tuple(one._replace(text=clean(one.text)) for one in beam)
 
     def __repr__(self) -> str:

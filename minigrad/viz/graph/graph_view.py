@@ -112,7 +112,7 @@ class GraphView(Picture):
         # Where nobody asked for what is open, more may be closed, so that it fits.
         look = {"direction": self.direction, "colour": self.colour, "fit": self.depth is None}
         data = packed(self.graph, **_boxes(self.graph, self.tree), **look)
-        return Page(self.graph.title, data, _SCRIPTS, ("graph.css",), body=_BODY, height=720)
+        return Page(f"Graph of {self.graph.title}", data, _SCRIPTS, ("graph.css",), body=_BODY, height=720)
 
     def dot(self, dark: bool = False) -> str:
         """Graphviz's language, for what is visible at first; ``dark``: in the colours of dark paper."""

@@ -200,4 +200,4 @@ def test_names_are_text(show) -> None:
     page.fill("#search", "img")
     page.wait_for_selector("#found li")
     assert page.locator("img, #panel script, #panel b, #drawing script").count() == 0
-    assert page.title() == " ".join(graphs.EVIL.split())
+    assert page.title() == f"Graph of {' '.join(graphs.EVIL.split())}"
