@@ -94,15 +94,9 @@ class AttentionView(Picture):
         arrays = (getattr(layer, name) for one in different for layer in one.layers for name in PARTS)
         half = sum(array.size for array in arrays if array is not None) > EXACT
         places = {id(one): place for place, one in enumerate(different)}
-        data = {
-            "title": self.title,
-            "digits": 3 if half else 4,
-            "kinds": [_kind(one, half) for one in different],
-            "texts": [
-                {"text": one.text, "score": one.score, "kinds": [places[id(a)] for a in one.attentions]}
-                for one in texts
-            ],
-        }
+        beam = [(one.text, one.score, [places[id(a)] for a in one.attentions]) for one in texts]
+        data = {"title": self.title, "digits": 3 if half else 4, "kinds": [_kind(one, half) for one in different]}
+        data["texts"] = [{"text": text, "score": score, "kinds": kinds} for text, score, kinds in beam]
         return Page.of("attention", self.title, data, SCRIPTS)
 
     def svg(
@@ -148,27 +142,16 @@ def _kind(attention: Attention, half: bool) -> dict[str, Any]:
 
     blocked = [None if layer.blocked is None else coded(layer.blocked, "u1") for layer in attention.layers]
     masks = list(dict.fromkeys(mask for mask in blocked if mask is not None))  # many layers share one
-    layers = [
-        {
-            "path": layer.path,
-            "heads": len(layer.weights),
-            "mask": None if mask is None else masks.index(mask),
-            "scale": layer.scale,
-            **{name: packed(getattr(layer, name)) for name in PARTS},
-        }
-        for layer, mask in zip(attention.layers, blocked, strict=True)
-    ]
-    return {
-        "kind": attention.kind,
-        "title": attention.title,
-        "short": f"{attention.kind.title()} {attention.note}".strip(),
-        "meaning": attention.meaning,
-        "reads": attention.kind != "encoder" and not attention.written,
-        "queries": list(attention.rows),
-        "keys": list(attention.keys),
-        "masks": masks,
-        "layers": layers,
-    }
+    layers = []
+    for layer, mask in zip(attention.layers, blocked, strict=True):
+        place = None if mask is None else masks.index(mask)
+        told = {"path": layer.path, "heads": len(layer.weights), "mask": place, "scale": layer.scale}
+        layers.append(told | {name: packed(getattr(layer, name)) for name in PARTS})
+    short = f"{attention.kind.title()} {attention.note}".strip()
+    reads = attention.kind != "encoder" and not attention.written
+    names = {"kind": attention.kind, "title": attention.title, "short": short, "meaning": attention.meaning}
+    tokens = {"reads": reads, "queries": list(attention.rows), "keys": list(attention.keys)}
+    return {**names, **tokens, "masks": masks, "layers": layers}
 
 
 LEAST = 0.01  # weights below are not drawn as lines,
