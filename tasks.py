@@ -37,6 +37,7 @@ CACHES = (
     "build",
     "dist",
     "site",
+    ".site-parts",
     "htmlcov",
     "minigrad_nn.egg-info",
     ".coverage",

@@ -77,9 +77,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         write_corpus(Path(folder), options.pairs)
         answer = ask("benchmarks.large_corpus:command", "minigrad", folder=folder, updates=options.updates)
-    result = Table(
-        f"minigrad train on {options.pairs:,} pairs", ("seconds", "most MiB", "limit"), (".1f", ".0f", ".0f")
-    )
+    title = f"minigrad train on {options.pairs:,} pairs"
+    result = Table(title, ("seconds", "most MiB", "limit"), (".1f", ".0f", ".0f"))
     result.add(answer["seconds"], answer["memory"], LIMIT)
     show(result)
     return int(answer["memory"] > LIMIT)

@@ -49,9 +49,8 @@ def train(library: str, work: str, seconds: float) -> Answer:
 def table(works: Iterable[str], rounds: int, seconds: float) -> Table:
     """A row for each work: medians over all steps."""
     columns = ("step", "quiet ms", "busy ms", "busy to quiet", "goal", "PyTorch quiet ms", "busy ms", "busy to quiet")
-    result = Table(
-        "A training step beside a busy process", columns, ("", ".1f", ".1f", ".2f", ".1f", ".1f", ".1f", ".2f")
-    )
+    digits = ("", ".1f", ".1f", ".2f", ".1f", ".1f", ".1f", ".2f")
+    result = Table("A training step beside a busy process", columns, digits)
     for work in works:
         measure = partial(ask, "benchmarks.neighbour:train", work=work, seconds=seconds)
         answers = alternate(steps.BOTH, rounds, measure, f"neighbour {work}")

@@ -27,13 +27,11 @@ from .table import Table
 
 Pair = tuple[str, str]
 OTHERS = 500  # pairs that the table lacks
-_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-)
+_ONES = "zero one two three four five six seven eight nine ten eleven twelve"
+_TEENS = "thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _MONTHS = "January February March April May June July August September October November December"
-ONES, TENS, MONTHS = _ONES.split(), _TENS.split(), _MONTHS.split()
+ONES, TENS, MONTHS = f"{_ONES} {_TEENS}".split(), _TENS.split(), _MONTHS.split()
 
 
 def in_words(number: int) -> str:
@@ -70,12 +68,8 @@ def english_italian() -> list[Pair]:
     return [(pair.source, pair.target) for pair in corpus.load("train", size=30_000)]
 
 
-TASKS: dict[str, Callable[[], list[Pair]]] = {
-    "numbers": numbers,
-    "words": words,
-    "dates": dates,
-    "english-italian": english_italian,
-}
+TASKS: dict[str, Callable[[], list[Pair]]] = {"numbers": numbers, "words": words, "dates": dates}
+TASKS["english-italian"] = english_italian
 
 
 def measure(task: str, pairs: int, seed: int, folder: Path, options: Sequence[str] = ()) -> list[float]:

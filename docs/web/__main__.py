@@ -1,4 +1,4 @@
-"""Build the site, and show it:  python -m docs.web [--serve] [--port N] [--no-build] [--out FOLDER]"""
+"""Build what has changed of the site, and show it:  python -m docs.web [--serve] [--port N] [--out FOLDER]"""
 
 from __future__ import annotations
 
@@ -17,15 +17,8 @@ def main() -> int:
     p.add_argument("--serve", action="store_true", help="show it on this machine")
     port = "to show it at (default: 8000; 0: any that is free)"
     p.add_argument("--port", type=int, metavar="N", default=8000, help=port)
-    p.add_argument("--no-build", action="store_true", help="show what is there")
     options = p.parse_args()
-    if options.no_build and not options.serve:
-        p.error("--no-build leaves nothing to do without --serve")
-    if not options.no_build:
-        build(options.out)
-    elif not (options.out / "index.html").exists():
-        print(f"There is no site in {options.out}: leave out --no-build.", file=sys.stderr)
-        return 1
+    build(options.out)
     if options.serve:
         try:
             serve(options.out, options.port)

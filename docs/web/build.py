@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from . import node, packs, pages, scripts, server, translator
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "site"
+MODEL = "runs/toy/model.safetensors"
 POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval' blob:; worker-src 'self' blob:; "
     "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; "
@@ -19,30 +21,43 @@ POLICY = (
 
 
 def build(site: Path = SITE) -> None:
-    """Build the site, then replace the old one. Raises SystemExit if a program that it needs is missing, a part fails,
-    or the folder holds something else."""
+    """Build the parts of the site that have changed, then replace the old one. Raises SystemExit if a program that it
+    needs is missing, a part fails, or the folder holds something else."""
     site = site.resolve()
     is_replaceable = site.is_dir() and (not any(site.iterdir()) or (site / "python" / "manifest.json").exists())
     if site.exists() and not is_replaceable:
         raise SystemExit(f"{site} is there, and is no site: it would be deleted. Give a folder of its own.")
     made = site.with_name(f".{site.name}-in-the-making")
     shutil.rmtree(made, ignore_errors=True)
-    steps: dict[str, Callable[[], object]] = {
-        "installing what comes from npm": node.install,
-        "writing the documents": lambda: pages.build(made),
-        "packing Python": lambda: packs.build(made / "python"),
-        "putting scripts together": lambda: scripts.build(made),
-        "packing the translator": lambda: translator.build(made, POLICY),
-        "writing the headers": lambda: server.write_headers(made),
+    parts, web, code = site.with_name(f".{site.name}-parts"), "docs/web", ("minigrad", "models")
+    steps: dict[str, tuple[Callable[[Path], object], Iterable[str]]] = {  # what builds a part, and what it is made of
+        "writing the documents": (pages.build, (*code, "docs", "examples", "tests", "README.md", "CONTRIBUTING.md")),
+        "packing Python": (lambda part: packs.build(part / "python"), (*code, web)),
+        "putting scripts together": (scripts.build, (web,)),
+        "packing the translator": (lambda part: translator.build(part, POLICY), (*code, web, MODEL)),
     }
-    for what, step in steps.items():
-        begun = time.perf_counter()
-        print(f"{what} ...", flush=True)
-        step()
+    node.install()
+    for what, (step, places) in steps.items():
+        begun, kept = time.perf_counter(), parts / what / _digest(places)
+        if not kept.exists():
+            print(f"{what} ...", flush=True)
+            shutil.rmtree(kept.parent, ignore_errors=True)
+            step(new := kept.with_name("new"))
+            new.rename(kept)
+        shutil.copytree(kept, made, dirs_exist_ok=True)
         print(f"{what}: {time.perf_counter() - begun:.0f} s", flush=True)
+    server.write_headers(made)
     _replace(site, made)
     downloads = sum(file.stat().st_size for file in (site / "python").iterdir()) / 1e6
     print(f"the site is in {site}; Python is a download of {downloads:.1f} MB")
+
+
+def _digest(places: Iterable[str]) -> str:
+    """A hash of all files in some places of the repository, but for what others have made of them."""
+    files = (file for place in places for file in (ROOT / place, *sorted((ROOT / place).rglob("*"))))
+    own = (file for file in files if not {"node_modules", "__pycache__"}.intersection(file.parts) and file.is_file())
+    told = [f"{file.relative_to(ROOT)} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in own]
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
 
 
 def _replace(site: Path, made: Path) -> None:

@@ -40,10 +40,7 @@ BELOW = {
     "minigrad_models.music": ("music_transformer",),
     "minigrad_models.text": ("pretrained", "scores"),
     "minigrad_models.translation": ("conv_seq2seq", "encoder_decoder", "english_italian", "seq2seq", "transformer"),
-    "minigrad_models.viz": (
-        *("embedding", "logit_lens", "piano_roll", "positional_encoding"),
-        *("training", "training.training_view"),
-    ),
+    "minigrad_models.viz": ("embedding", "logit_lens", "piano_roll", "positional_encoding", "training"),
     "minigrad.nn": ("attention", "parallel"),
     "minigrad.nn.utils": ("parametrizations", "parametrize", "rnn"),
     "minigrad.ops": ("op",),
@@ -53,6 +50,7 @@ BELOW = {
     "minigrad.utils": ("checkpoint", "tensorboard", "bar"),
     "minigrad.viz": (*("attention", "attention.attention_view", "graph", "graph.graph_view", "playback", "trace"),),
 }
+BELOW["minigrad_models.viz"] += ("training.training_view",)
 WIDTH = 88
 OVERVIEW = """\
 ---

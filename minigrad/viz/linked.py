@@ -48,13 +48,14 @@ def linked(model: Module, *inputs: Any, tokens: Tokens = None, title: str = "", 
         viz.linked(model, source, target, tokens=(source_tokens, target_tokens)).save("translator.html")
 
     The model is called twice, in evaluation mode; afterwards it is as before. ``tokens`` are as for ``viz.attention``;
-    the ``title`` is the model's class by default.
+    the ``title`` names the model's class by default.
 
     Raises TypeError: no module; tokens that are not texts; ValueError: there is no attention, or tokens do not fit.
     """
     if not isinstance(model, Module):
         kind = type(model).__name__
         raise TypeError(f"linked takes a module, by whose parts attention and graph find each other, not {kind}")
-    seen = attention(model, *inputs, tokens=tokens, title=title or type(model).__name__, **named)
+    title = title or f"Attention and graph of {type(model).__name__}"
+    seen = attention(model, *inputs, tokens=tokens, title=title, **named)
     with in_evaluation(model):
         return Linked(seen, (graph(model, *inputs, **named),))

@@ -163,7 +163,7 @@ class _StepDot(Dot):
         when = [self.arrival.get((edge.source, edge.target, edge.input)) for edge in edges]
         known = [step for step in when if step is not None]
         if not known:
-            return "style=invis"
+            return f'color="{self.palette.line}", dir=none'  # a leaf that wants no gradient stands there, too
         if min(known) > self.number:
             return f'color="{self.palette.quiet}", style=dashed, dir=back'
         return f'color="{self.palette.backward}", dir=back' + ", penwidth=2.2" * (self.number in known)

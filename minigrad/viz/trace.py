@@ -71,8 +71,7 @@ class Run(Mapping[str, Any]):
     def __init__(self, call: Call, changes: Mapping[str, list[Change]]) -> None:
         self._call, self._changes, model = call, dict(changes), call[0]
         recorder, self.output = record(call, self._changes)
-        title = type(model).__name__ if isinstance(model, Module) else getattr(model, "__name__", "call")
-        self.title: str = title
+        self.title = title = type(model).__name__ if isinstance(model, Module) else getattr(model, "__name__", "call")
         if inspect.isgenerator(self.output) or inspect.isawaitable(self.output) or isinstance(self.output, Iterator):
             raise TypeError(
                 f"{title} returned a {type(self.output).__name__}, which runs later: trace a function that reads it, "

@@ -74,6 +74,8 @@ class Drawing:
             f'<rect width="100%" height="100%" fill="{self.paper}"/>{"".join(self.parts)}</svg>\n'
         )
 
+    _repr_svg_ = svg  # what notebooks ask for
+
 
 def escaped(text: Any) -> str:
     """Text as XML holds it."""

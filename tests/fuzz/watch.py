@@ -21,6 +21,8 @@ LONGEST_COUNTED = 120.0  # seconds of the clock, where those of the processor ar
 MOST_MEMORY = 1 << 30  # bytes, of the case itself
 _KIB = 1 if sys.platform == "darwin" else 1024  # the unit of ru_maxrss
 _TRACEBACK = "Traceback (most recent call last)"
+Case = Callable[[], object]
+Errors = tuple[type[BaseException], ...]
 
 
 class Finding(NamedTuple):
@@ -30,12 +32,7 @@ class Finding(NamedTuple):
     fault: str
 
 
-def watched(
-    case: Callable[[], object],
-    allowed: tuple[type[BaseException], ...],
-    seconds: float | None = None,
-    memory: int | None = None,
-) -> str:
+def watched(case: Case, allowed: Errors, seconds: float | None = None, memory: int | None = None) -> str:
     """Run a case in a forked process. Returns its fault; "" if it ended in time, normally or with an error of an
     allowed type. What it prints is held back, and a traceback among that is a fault. ``seconds`` of the processor and
     ``memory`` are the most that it may take (default: ``LONGEST`` of the clock, and ``MOST_MEMORY``)."""
@@ -63,9 +60,7 @@ def watched(
     return said.decode(errors="replace")
 
 
-def _fault(
-    case: Callable[[], object], allowed: tuple[type[BaseException], ...], seconds: float | None, memory: int
-) -> str:
+def _fault(case: Case, allowed: Errors, seconds: float | None, memory: int) -> str:
     """Run a case in this process, which is a forked one: its memory begins with what it shares with the other."""
     sys.stdout = sys.stderr = shown = io.StringIO()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

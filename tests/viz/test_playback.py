@@ -14,6 +14,7 @@ import minigrad as torch
 from minigrad import nn
 from minigrad.autograd import Function
 from minigrad.autograd.walk import nodes_behind
+from minigrad.viz.graph import graph
 from minigrad.viz.graph.graph_data import value_of
 from minigrad.viz.playback import playback
 from tests.support.browser import texts
@@ -207,6 +208,15 @@ def test_a_picture_of_each_step(net: Net) -> None:
     assert first not in folded.svg(1) and first in folded.svg()  # a step within a closed box opens it
 
 
+@needs_dot
+def test_a_picture_joins_all_leaves_to_their_ops(net: Net) -> None:
+    """The input, too, which gets no gradient: as in the graph's picture."""
+    x = torch.ones(1, 3)
+    for svg in (playback(net, x).svg(2), graph(net, x).svg()):
+        lines = [group for group in ElementTree.fromstring(svg).iter(f"{SVG}g") if group.get("class") == "edge"]
+        assert len(lines) == len({(edge.source, edge.target) for edge in graph(net, x).graph.edges})
+
+
 def test_step_by_step(opened: Callable[..., Any], net: Net) -> None:
     played = playback(net, torch.randn(2, 3))
     page = opened(played, viewport=WIDE)
@@ -238,6 +248,12 @@ def test_step_by_step(opened: Callable[..., Any], net: Net) -> None:
             assert shown.index(formula) < shown.rindex(f"{source.file}:{source.line}")
         assert ("its kernel" in shown) == (op.kernel is not None)
         assert page.locator(".wire.done").count() >= len(step.deliveries)
+        tops = page.eval_on_selector_all(
+            "#around .box rect", "boxes => boxes.map(box => Number(box.getAttribute('y')))"
+        )
+        here = tops[page.eval_on_selector_all("#around .box", "boxes => boxes.findIndex(b => b.matches('.now'))")]
+        inputs = sum(edge.target == step.node for edge in played.graph.edges)  # above it, and below it what reads it
+        assert [top < here for top in tops] == [i < inputs for i in range(len(tops))] and min(tops) >= 0
     page.keyboard.press("ArrowLeft")
     assert page.inner_text("#at") == f"step {len(played) - 1} of {len(played)}"
 
@@ -258,7 +274,7 @@ def test_controls_list_links_and_the_end(opened: Callable[..., Any], net: Net) -
         (lambda: page.click("[data-step='2']"), 2),
         (lambda: page.click(".out .link >> nth=0"), 3),
         (lambda: page.click("#back"), 2),
-        (lambda: page.click("#around .box.link >> nth=0"), 1),
+        (lambda: page.click("#around .box.link >> nth=-1"), 1),
         (lambda: page.fill("#step", "4"), 4),
     ):
         act()

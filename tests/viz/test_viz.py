@@ -56,6 +56,26 @@ PICTURES = sorted(set(PAGES) - {"piano_roll"})  # that are vector pictures as we
 OF_GRAPHS, CHARTS = {"graph", "linked", "playback"}, {"positional_encoding", "training"}
 
 
+TITLES = {  # of the pages' windows: the kind of picture, and of what
+    "attention": "Attention: I sleep",
+    "embedding": "Embedding: 3 words",
+    "graph": "Graph of tensor",
+    "linked": "Attention and graph of TransformerEncoderLayer",
+    "logit_lens": "Logit lens: 0 1 2",
+    "piano_roll": "Piano roll: 1 note",
+    "playback": "Backward of tensor",
+    "positional_encoding": "Positional encoding: 3 positions, 4 wide",
+    "training": "Training: run 1",
+}
+
+
+def test_a_page_s_title_says_what_it_shows() -> None:
+    assert {name: MADE[name]().page().title for name in PAGES} == TITLES
+    loss = product()
+    assert viz.graph(loss).page().title == "Graph of loss"
+    assert piano_roll([Note(60, 80, 0.0, 1.0)], title="A round").page().title == "A round"
+
+
 def test_its_docstring_names_every_function_and_every_file() -> None:
     told = viz.__doc__ or ""
     assert all(f"viz.{name}(" in told for name in viz.__all__)

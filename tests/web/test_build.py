@@ -65,8 +65,38 @@ def test_a_new_site_replaces_the_old_one(steps: Steps, old: Path, capsys: pytest
     assert {"pages", "python/packs", "scripts", "translator"} <= set(made)
     assert "old" not in made.values()
     assert steps.done == list(STEPS)
-    assert [path.name for path in old.parent.iterdir()] == [old.name]
+    assert {path.name for path in old.parent.iterdir()} == {old.name, f".{old.name}-parts"}
     assert f"the site is in {old}" in capsys.readouterr().out
+
+
+def test_only_what_has_changed_is_built_again(
+    steps: Steps, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root, site = tmp_path / "checkout", tmp_path / "site"
+    for place in ("minigrad/op.py", "models/gpt.py", "docs/viz.md", "docs/web/src/cells.js", "README.md"):
+        (root / place).parent.mkdir(parents=True, exist_ok=True)
+        (root / place).write_text("first")
+    monkeypatch.setattr(builder, "ROOT", root)
+    rows = [
+        ("README.md", ["node", "pages", "packs", "scripts", "translator"]),  # all, at first
+        ("docs/web/node_modules/a.js", ["node"]),
+        ("minigrad/__pycache__/op.pyc", ["node"]),
+        ("README.md", ["node", "pages"]),
+        ("docs/viz.md", ["node", "pages"]),
+        ("docs/web/src/cells.js", ["node", "pages", "packs", "scripts", "translator"]),
+        ("minigrad/op.py", ["node", "pages", "packs", "translator"]),
+        ("models/new.py", ["node", "pages", "packs", "translator"]),
+        (builder.MODEL, ["node", "translator"]),
+    ]
+    for number, (place, expected) in enumerate(rows):
+        (root / place).parent.mkdir(parents=True, exist_ok=True)
+        (root / place).write_text(f"change {number}")
+        steps.done.clear()
+        builder.build(site)
+        assert steps.done == expected, place
+        (site / "python" / "manifest.json").touch()
+        assert {"pages", "python/packs", "scripts", "translator"} <= set(content(site))
+    capsys.readouterr()
 
 
 @pytest.mark.parametrize("failing", ["node", "translator"])

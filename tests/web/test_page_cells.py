@@ -154,7 +154,7 @@ def test_a_view_is_shown_as_its_page(page: Page) -> None:
         assert page.run(A_GRAPH + code) is None
         (message,) = page.heard
         assert message["stream"] == "html" and message["text"].startswith("<!doctype html>")
-        assert (message["height"], message["title"]) == (720, "f")
+        assert (message["height"], message["title"]) == (720, "Graph of f")
         assert message["graph"] in page.cells.graphs
 
 
@@ -170,6 +170,18 @@ def test_an_error_is_told_from_the_programs_own_line_on(page: Page) -> None:
     assert error["line"] == 7 and "cells.py" not in error["text"]
     assert "JSONDecodeError" in error["text"] and "direct cause" in error["text"]
     assert "JSONDecodeError" not in page.run(f"{code}except ValueError:\n    raise KeyError('x') from None")["text"]
+
+
+def test_a_program_that_imports_torch_runs_as_minigrad(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    page.run("from minigrad import nn\nnn.Linear(2, 1)")  # what is imported meanwhile would keep torch's name
+    assert page.run("import torch\nfrom torch import nn\nnn.Linear(2, 1)(torch.ones(1, 2)).shape") is None
+    assert page.printed("result") == "torch.Size([1, 1])\n"
+    assert page.printed("stderr") == "note: torch is minigrad here, as after minigrad.compat.as_torch()\n"
+    page.run("torch.ones(1).dtype, torch is __import__('minigrad')")
+    assert page.printed("result") == "(torch.float32, True)\n" and not page.printed("stderr")
+    page.ask("reset")
+    assert sys.modules.get("torch") is not mg and repr(mg.float32) == "minigrad.float32"
 
 
 def test_every_error_is_an_answer(page: Page) -> None:

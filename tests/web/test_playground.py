@@ -76,6 +76,46 @@ def test_a_link_carries_a_program_that_does_not_run_by_itself(visit: Visit) -> N
     assert "42" in run(other)
 
 
+def test_a_changed_program_is_there_after_a_reload(visit: Visit) -> None:
+    page = opened(visit)
+    assert page.input_value("#example") == "0" and page.locator("#example option[value=own]").is_hidden()
+    page.evaluate("window.playground.editor.text = 'print(6 * 7)'")
+    assert page.input_value("#example") == "own"
+    page.reload()
+    until(page, "window.playground?.state.textContent === 'ready'")
+    assert page.evaluate("window.playground.editor.text") == "print(6 * 7)" and page.input_value("#example") == "own"
+    assert page.locator("#panel-output").inner_text().strip() == ""
+    page.select_option("#example", "1")
+    assert page.evaluate("window.playground.editor.text") == examples()[1]["program"]
+    page.select_option("#example", "own")
+    assert "42" in run(page)
+
+
+def test_torch_is_minigrad_and_a_missing_package_is_answered(visit: Visit) -> None:
+    page = opened(visit)
+    page.evaluate("window.playground.editor.text = 'import torch\\nprint(torch.ones(2).sum().dtype)'")
+    shown = run(page)
+    assert "torch.float32" in shown and "torch is minigrad here" in shown
+    page.evaluate("window.playground.editor.text = 'import pandas.core'")
+    shown = run(page)
+    assert "No module named 'pandas'" in shown and "There is no pandas here" in shown and "NumPy and minigrad" in shown
+
+
+def test_gradients_by_layer_are_drawn_and_are_no_losses(visit: Visit) -> None:
+    page = opened(visit)
+    page.select_option("#example", "5")
+    assert "Sigmoid" in run(page)
+    assert page.locator("#panel-output img").count() == 1 and page.locator(".play-curve").is_hidden()
+
+
+def test_on_a_phone_the_output_comes_into_view(visit: Visit) -> None:
+    page = opened(visit, viewport={"width": 390, "height": 700})
+    run(page)
+    box = page.locator("#panel-output .run-output").bounding_box()
+    assert 0 <= box["y"] and box["y"] + box["height"] <= 700
+    assert not page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+
+
 def test_programs_are_taken_along(visit: Visit, tmp_path: Path) -> None:
     page = opened(visit)
     page.select_option("#example", "2")

@@ -2,7 +2,6 @@
 
 const PAGES = [
   ["docs/huggingface.html", "the package transformers"],
-  ["examples/notebooks/3_gpt_from_an_empty_file.html", "the package tqdm"],
   ["examples/notebooks/6_moving_a_pytorch_program.html", "processes"],
 ];
 const PROGRAMS = [

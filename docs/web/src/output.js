@@ -3,6 +3,9 @@
 const FRAME = "allow-scripts allow-downloads";
 // Below the policy of a page of viz, which is stricter: what a program's own HTML may do, and ask for nothing.
 const POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:";
+const HERE = ["minigrad", "minigrad_models", "numpy"];
+const PACKAGES = "a page has Python's standard library, NumPy and minigrad, which “import torch” gives as well. To use other packages, install minigrad on your computer.";
+const ADVICE = /The module '([^']+)' is included in the Pyodide distribution[^]*/; // and how to fetch it, which no page may
 const MOST = 400; // parts of an output that are kept
 
 /**
@@ -57,7 +60,9 @@ export function createOutput(parent, change) {
       text = null;
       const shown = part("pre", kind === "KeyboardInterrupt" ? "note" : "error");
       shown.tabIndex = 0;
-      shown.textContent = content;
+      shown.textContent = content.replace(ADVICE, "No module named '$1'\n");
+      const [, missing] = kind === "ModuleNotFoundError" ? /No module named '([^'.]+)/.exec(shown.textContent) ?? [] : [];
+      if (missing && !HERE.includes(missing)) part("p", "note").textContent = `There is no ${missing} here: ${PACKAGES}`;
     },
     note(content) {
       text = null;

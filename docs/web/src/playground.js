@@ -12,6 +12,26 @@ const PANELS = { output: "Output", graph: "Graph", playback: "Playback", explain
 const USUAL = { graph: "viz.graph(loss)", playback: "viz.playback(loss)", explain: "print(viz.explain(x))", attention: "viz.attention(model, x)" };
 const EXPORTED = "try:\n    display\nexcept NameError:  # outside of notebooks\n\n    def display(value, **_):\n        return type(\"Shown\", (), {\"update\": lambda self, value: None})()\n\n";
 
+const KEPT = "minigrad.playground"; // where the browser keeps the program that was edited last
+const OWN = "own"; // its value in the menu
+
+/** The program that was edited last, on an earlier visit too; null where there is none, or nothing is kept. */
+function keptProgram() {
+  try {
+    return localStorage.getItem(KEPT);
+  } catch {
+    return null;
+  }
+}
+
+function keepProgram(program) {
+  try {
+    localStorage.setItem(KEPT, program);
+  } catch {
+    // the browser keeps nothing for this site, or no more than there is
+  }
+}
+
 const make = (tag, properties = {}, ...children) => {
   const element = Object.assign(document.createElement(tag), properties);
   element.append(...children);
@@ -44,8 +64,10 @@ class Playground {
   // The parts ---------------------------------------------------------------------------------------------
 
   build() {
-    const menu = make("select", { id: "example", ariaLabel: "Example", onchange: () => this.show(examples[menu.value]) });
-    menu.append(...examples.map(({ title }, i) => make("option", { value: i, textContent: title })));
+    const menu = make("select", { id: "example", ariaLabel: "Example", onchange: () => this.choose() });
+    const own = make("option", { value: OWN, textContent: "Your program", hidden: keptProgram() === null });
+    menu.append(own, ...examples.map(({ title }, i) => make("option", { value: i, textContent: title })));
+    menu.value = 0;
     this.menu = menu;
     this.runButton = make("button", { type: "button", className: "main", textContent: "Run", title: "Shift-Enter", onclick: () => this.run() });
     this.stopButton = make("button", { type: "button", textContent: "Stop", disabled: true, onclick: () => this.runner.stop() });
@@ -58,7 +80,7 @@ class Playground {
     this.root.append(bar, make("div", { className: "play-sides" }, place, right), note);
     downloadText().then((text) => (note.textContent = `${text} Programs run in this page, and reach nothing else.`), () => {});
     const complete = async (text) => (this.runner.busy ? [] : (await this.runner.ask("complete", { text })).names);
-    this.editor = createEditor({ parent: place, text: "", label: "Python program", run: () => this.run(), complete });
+    this.editor = createEditor({ parent: place, text: "", label: "Python program", run: () => this.run(), complete, change: (program) => this.edited(program) });
     window.playground = this; // for tests, and for who looks
   }
 
@@ -146,8 +168,23 @@ class Playground {
     else this.say(progressText(message));
   }
 
+  /** Show what the menu names: an example, or the program that was edited last. */
+  choose() {
+    this.show(this.menu.value === OWN ? { program: keptProgram() ?? "" } : examples[this.menu.value]);
+  }
+
+  /** Keep a program that a person has changed. */
+  edited(program) {
+    if (this.showing) return;
+    keepProgram(program);
+    this.menu.options[0].hidden = false;
+    this.menu.value = OWN;
+  }
+
   show({ program }) {
+    this.showing = true;
     this.editor.text = program;
+    this.showing = false;
     this.ran = 0;
     this.drawn = {};
     for (const output of Object.values(this.outputs)) output.clear();
@@ -156,12 +193,13 @@ class Playground {
     for (const [name, code] of Object.entries(panelsOf(program))) if (this.expression[name]) this.expression[name].value = code;
   }
 
-  /** The program of the link, which is read but not run, or the first example. */
+  /** The program of the link, which is read but not run; the one that was edited last; or the first example. */
   async load() {
     try {
-      const program = await programOf(location.hash);
+      const linked = await programOf(location.hash), program = linked ?? keptProgram();
       this.show(program === null ? examples[0] : { program });
-      if (program !== null) this.outputs.output.note("This program came with the link. Nothing of it has run: read it, then press Run.");
+      if (program !== null) this.menu.value = OWN;
+      if (linked !== null) this.outputs.output.note("This program came with the link. Nothing of it has run: read it, then press Run.");
     } catch (error) {
       this.show(examples[0]);
       this.outputs.output.note(`The link's program cannot be read: ${error.message}`);
@@ -200,9 +238,17 @@ class Playground {
     this.select("output");
     this.curve.clear();
     this.editor.mark(null);
+    this.reveal();
     const error = await this.asked("output", this.editor.text, "program", true);
     if (error) this.editor.mark(error.line);
+    this.reveal(); // now it is as tall as it gets
     this.ran = (this.ran || 0) + 1;
+  }
+
+  /** Where the output stands below the editor, as on a phone, bring it into view. */
+  reveal() {
+    const right = this.root.querySelector(".play-right"), { top } = right.getBoundingClientRect();
+    if (top > 0.5 * innerHeight) right.scrollIntoView({ block: "start" });
   }
 
   async draw(name) {

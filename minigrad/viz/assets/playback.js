@@ -53,14 +53,14 @@
   function drawing(id) {
     const step = steps[stepOf.get(id) - 1], ran = stepOf.get(id) <= now, state = ran ? "done" : "wait";
     const label = (d) => `${d.input}: ${long(d.gradient)}`;
-    const above = (into.get(id) ?? []).map((d) => box(d.from, ran ? label(d) : "", state));
-    const below = panel.into[id].map((edge) => {
+    const readers = (into.get(id) ?? []).map((d) => box(d.from, ran ? label(d) : "", state));
+    const inputs = panel.into[id].map((edge) => {
       const given = step.deliveries.find((d) => d.input === edge.input && d.target === edge.source);
       const made = box(edge.source, given && ran ? label(given) : edge.input, given ? state : "none");
       const sum = given && ran && given.of > 1;
       return { ...made, note: sum ? `${given.count} of ${given.of} have arrived` : "" };
     });
-    return playbackDrawing.draw(above, box(id, "", ""), below, content.clientWidth);
+    return playbackDrawing.draw(inputs, box(id, "", ""), readers, content.clientWidth);
   }
 
   // A step

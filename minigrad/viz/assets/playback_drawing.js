@@ -1,4 +1,5 @@
-// The surroundings of one node: above it what reads its result, below it what it reads. Gradients go down.
+// The surroundings of one node, as graphs are drawn: above it what it reads, below it what reads its result. Gradients
+// go up.
 
 const playbackDrawing = {
   WIDEST: 720, NARROWEST: 330, BOX: 50, MOST: 6,
@@ -16,38 +17,38 @@ const playbackDrawing = {
   },
 
   /**
-   * above and below: [{ title, told, kind, label, state, note, go }]: label and state are of their wires,
-   * note stands under a box. state: "done" has carried a gradient, "wait" will, "none" never does.
+   * inputs and readers: [{ title, told, kind, label, state, note, go }]: label and state are of their wires,
+   * note stands over a box. state: "done" has carried a gradient, "wait" will, "none" never does.
    * room: how wide it may be, in pixels.
    */
-  draw(above, middle, below, room) {
+  draw(inputs, middle, readers, room) {
     const { WIDEST, NARROWEST, BOX } = playbackDrawing;
     const WIDTH = Math.max(NARROWEST, Math.min(WIDEST, room));
-    const rows = [above, [middle], below].map((row) => playbackDrawing.few(row));
+    const rows = [inputs, [middle], readers].map((row) => playbackDrawing.few(row));
     const drawn = [], wires = [], tall = 84;
     const fits = (label, slot) => (
       6.3 * label.length + 10 > slot * 0.8 ? label.replace("‖g‖ ", "") : label);
-    let y = 4;
+    let y = inputs.some((box) => box.note) ? 24 : 4;
     const places = rows.map((row) => {
       const place = row.length ? y : null;
       if (row.length) y += BOX + tall;
       return place;
     });
-    const height = y - tall + (below.length ? 24 : 6);
+    const height = y - tall + 6;
     const centres = rows.map((row) => row.map((_, i) => (i + 0.5) * WIDTH / row.length));
     rows.forEach((row, r) => row.forEach((box, i) => {
       const wide = Math.min(r === 1 ? 260 : 200, WIDTH / row.length - 12);
       drawn.push(playbackDrawing.box(box, centres[r][i], places[r], wide, r === 1));
       if (r === 1) return;
-      const [from, to] = r === 0 ? [0, 1] : [1, 2]; // the rows that it goes between; one of them is the node
+      const [from, to] = r === 0 ? [1, 0] : [2, 1]; // the rows that it goes between; one of them is the node
       const [x1, x2] = [from, to].map((at) => centres[at][at === 1 ? 0 : i]);
       const label = fits(box.label, WIDTH / row.length);
-      const ends = [x1, places[from] + BOX + 1, x2, places[to] - 2];
-      wires.push(playbackDrawing.wire({ ...box, label }, ...ends, r === 0 ? 0.3 : 0.72));
+      const ends = [x1, places[from] - 1, x2, places[to] + BOX + 2];
+      wires.push(playbackDrawing.wire({ ...box, label }, ...ends, r === 0 ? 0.72 : 0.3));
     }));
     return viz.svg("svg", {
       id: "around", width: WIDTH, height, viewBox: `0 0 ${WIDTH} ${height}`, role: "group",
-      "aria-label": "the node, what reads it, and what it reads",
+      "aria-label": "the node, what it reads, and what reads it",
     }, viz.svg("defs", {}, ["done", "wait"].map(playbackDrawing.head)), wires, drawn);
   },
 
@@ -74,7 +75,7 @@ const playbackDrawing = {
       viz.svg("title", {}, box.title), viz.svg("rect", { x: x - wide / 2, y, width: wide, height: BOX, rx }),
       text("title", 21, cut(box.title, wide - 16)), text("told", 38, cut(box.told, (wide - 16) * 1.1)),
     ];
-    if (box.note) parts.push(text("note", BOX + 15, box.note));
+    if (box.note) parts.push(text("note", -7, box.note));
     const act = box.go && {
       tabindex: 0, role: "button", "aria-label": `go to ${box.title}`, onclick: box.go,
       onkeydown: (event) => {
@@ -87,7 +88,7 @@ const playbackDrawing = {
     return viz.svg("g", { class: kind, ...act }, parts);
   },
 
-  /** A wire down, with its label on paper at a part of its way. */
+  /** A wire up, with its label on paper at a part of its way. */
   wire(box, x1, y1, x2, y2, part) {
     const middle = (y1 + y2) / 2, line = viz.svg("path", {
       class: `wire ${box.state}`, d: `M${x1} ${y1}C${x1} ${middle} ${x2} ${middle} ${x2} ${y2}`,

@@ -104,15 +104,16 @@ const curves = {
 
   bounds(low, high, log) {
     if (!(low <= high)) return log ? [0.1, 1] : [0, 1];
-    const same = high - low <= 1e-9 * Math.max(Math.abs(low), Math.abs(high)); // but for rounding
+    const rounding = 1e-9 * Math.max(Math.abs(low), Math.abs(high)), same = high - low <= rounding;
+    const end = Math.min(...curves.ENDS.filter((one) => one >= high - rounding)); // BLEU may be 100.00000000000004
     if (log) {
       const margin = same ? 2 : (high / low) ** 0.04;
-      return [low / margin, high * margin];
+      return [low / margin, Math.min(high * margin, end)];
     }
     if (same && Math.abs(high) < 1e-12) return [0, 1];
     const margin = same ? Math.abs(low) / 10 : 0.04 * (high - low), { ENDS } = curves;
     const start = low >= 0 && low < 0.15 * high ? 0 : Math.max(low - margin, ...ENDS.filter((end) => end < low || (end === low && !same)));
-    return [start, Math.min(high + margin, ...ENDS.filter((end) => end >= high))];
+    return [start, Math.min(high + margin, end)];
   },
 
   /** From the ninth run on, colours come again, with dashes. */

@@ -14,11 +14,7 @@ from ..vector import clean
 
 Kind = Literal["encoder", "decoder", "cross"]
 KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
-TITLES: dict[Kind, str] = {
-    "encoder": "Encoder self-attention",
-    "decoder": "Decoder self-attention",
-    "cross": "Cross-attention",
-}
+TITLES = dict(zip(KINDS, ("Encoder self-attention", "Decoder self-attention", "Cross-attention"), strict=True))
 SLACK = 1e-2  # how far a row's sum may be from 1: half precision rounds each weight by up to 1/2048
 
 

@@ -12,7 +12,7 @@ from ...tensor import Tensor
 from ..numbers import Array, checked_number, coded, equal_parts
 from ..page import Page
 from ..palette import DARK, LIGHT, Palette
-from ..vector import SMALL, Box, PointDrawing, clean, shortened, width, wrapped
+from ..vector import SMALL, Box, PointDrawing, clean, cut, shortened, width, wrapped
 from ..view import Picture
 from .attention_data import Attention, Candidate, Kind, Tokens, grouped, sides
 from .attention_record import from_call, from_weights
@@ -24,9 +24,7 @@ PARTS = ("weights", "query", "key", "bias")  # of a layer: its arrays
 SCRIPTS = tuple(f"attention{part}.js" for part in ("", "_heads", "_matrix", "_model", "_neuron", "_start"))
 
 
-def attention(
-    subject: Any, *inputs: Any, tokens: Tokens = None, title: str = "Attention", **named: Any
-) -> AttentionView:
+def attention(subject: Any, *inputs: Any, tokens: Tokens = None, title: str = "", **named: Any) -> AttentionView:
     """What each token looks at: every layer and head of encoder, decoder and cross-attention; of a batch, those of the
     first sentence.
 
@@ -43,7 +41,7 @@ def attention(
             "written": …}, of which some may be left out: rows of a decoder bear the tokens that it writes, or else
             those that it has read. For a module a function from an id to a text or a tokenizer will do (not for what
             is written). By default the module's ``tokenizer``, else the ids, or numbers.
-        title: of the page.
+        title: of the page; by default it has the tokens.
 
     Raises TypeError: neither a module nor weights; tokens that are not texts; ValueError: no attention, tokens that do
     not fit, weights that are not rows of probabilities.
@@ -66,12 +64,11 @@ class AttentionView(Picture):
     """Attention of some tokens: all kinds, layers and heads, counted from 0; -1 is the last. ``attentions`` has one of
     each kind, ``beam`` the texts of a search, best first, to be chosen from in the page."""
 
-    def __init__(
-        self, attentions: Sequence[Attention], title: str = "Attention", beam: Sequence[Candidate] = ()
-    ) -> None:
+    def __init__(self, attentions: Sequence[Attention], title: str = "", beam: Sequence[Candidate] = ()) -> None:
         if not attentions:
             raise ValueError("the beam is empty: there is no attention to show")
-        self.attentions, self.title = tuple(attentions), clean(title)
+        words = cut(" ".join(attentions[0].keys), 60)
+        self.attentions, self.title = tuple(attentions), clean(title or f"Attention: {words}")
         self.beam = tuple(one._replace(text=clean(one.text)) for one in beam)
 
     def __repr__(self) -> str:
@@ -97,15 +94,9 @@ class AttentionView(Picture):
         arrays = (getattr(layer, name) for one in different for layer in one.layers for name in PARTS)
         half = sum(array.size for array in arrays if array is not None) > EXACT
         places = {id(one): place for place, one in enumerate(different)}
-        data = {
-            "title": self.title,
-            "digits": 3 if half else 4,
-            "kinds": [_kind(one, half) for one in different],
-            "texts": [
-                {"text": one.text, "score": one.score, "kinds": [places[id(a)] for a in one.attentions]}
-                for one in texts
-            ],
-        }
+        beam = [(one.text, one.score, [places[id(a)] for a in one.attentions]) for one in texts]
+        data = {"title": self.title, "digits": 3 if half else 4, "kinds": [_kind(one, half) for one in different]}
+        data["texts"] = [{"text": text, "score": score, "kinds": kinds} for text, score, kinds in beam]
         return Page.of("attention", self.title, data, SCRIPTS)
 
     def svg(
@@ -151,27 +142,16 @@ def _kind(attention: Attention, half: bool) -> dict[str, Any]:
 
     blocked = [None if layer.blocked is None else coded(layer.blocked, "u1") for layer in attention.layers]
     masks = list(dict.fromkeys(mask for mask in blocked if mask is not None))  # many layers share one
-    layers = [
-        {
-            "path": layer.path,
-            "heads": len(layer.weights),
-            "mask": None if mask is None else masks.index(mask),
-            "scale": layer.scale,
-            **{name: packed(getattr(layer, name)) for name in PARTS},
-        }
-        for layer, mask in zip(attention.layers, blocked, strict=True)
-    ]
-    return {
-        "kind": attention.kind,
-        "title": attention.title,
-        "short": f"{attention.kind.title()} {attention.note}".strip(),
-        "meaning": attention.meaning,
-        "reads": attention.kind != "encoder" and not attention.written,
-        "queries": list(attention.rows),
-        "keys": list(attention.keys),
-        "masks": masks,
-        "layers": layers,
-    }
+    layers = []
+    for layer, mask in zip(attention.layers, blocked, strict=True):
+        place = None if mask is None else masks.index(mask)
+        told = {"path": layer.path, "heads": len(layer.weights), "mask": place, "scale": layer.scale}
+        layers.append(told | {name: packed(getattr(layer, name)) for name in PARTS})
+    short = f"{attention.kind.title()} {attention.note}".strip()
+    reads = attention.kind != "encoder" and not attention.written
+    names = {"kind": attention.kind, "title": attention.title, "short": short, "meaning": attention.meaning}
+    tokens = {"reads": reads, "queries": list(attention.rows), "keys": list(attention.keys)}
+    return {**names, **tokens, "masks": masks, "layers": layers}
 
 
 LEAST = 0.01  # weights below are not drawn as lines,

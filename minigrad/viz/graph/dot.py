@@ -1,9 +1,10 @@
-"""A folded graph in Graphviz's language, and what its program draws of it. All that a program named is text: escaped,
-in one line, and without its middle where it is long."""
+"""A folded graph in Graphviz's language and in Mermaid's, and what Graphviz's program draws of it. All that a program
+named is text: escaped, in one line, and without its middle where it is long."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
@@ -16,6 +17,7 @@ from .graph_data import Edge, Graph
 Colour = Literal["none", "time", "bytes", "gradient"]
 SIZE, SMALL = 12, 10  # points: of first lines; of second ones and of leaves at the side of an op
 _ROW = 0.3  # inches that a leaf at the side of an op needs
+_NO_LABEL = re.compile(r"[^\w ,.()=∇‖·×…−]|\.(?= )")  # what Mermaid's labels may take for more than text
 _UNQUOTED = str.maketrans({'"': "'", "\\": "/"})
 _INKS: dict[str, str] = {"time": "minus", "bytes": "accent", "gradient": "backward"}  # as a palette calls them
 
@@ -63,6 +65,28 @@ class Dot:
         """What Graphviz's ``dot`` draws of it. Raises ImportError as ``library``."""
         drawn: str = library().Source(self.source()).pipe("svg", encoding="utf-8", quiet=True)
         return drawn[drawn.index("<svg") :]
+
+    def mermaid(self) -> str:
+        """The same in Mermaid's language (https://mermaid.js.org), which GitHub draws in Markdown."""
+        lines = ["flowchart TB", *self._nested(("group", 0), "  ")]
+        for (source, target), edges in self.wires.items():
+            arrow = "-->" if all(edge.gradient is None for edge in edges) else "<-->"
+            lines.append(f"  {key_of(source)} {arrow} {key_of(target)}")
+        return "\n".join(lines) + "\n"
+
+    def _nested(self, box: Child, indent: str) -> Iterator[str]:
+        (kind, number), key = box, key_of(box)
+        is_open, label = kind == "group" and number in self.tree.opened, self.labels[key]
+        rows = " ".join(text for text, _ in label.line), label.below[DIRECTIONS.index(self.direction)]
+        plain = [_NO_LABEL.sub(lambda c: f"#{ord(c[0])};", row) for row in rows[: 1 if is_open else 2] if row]
+        of_op = kind == "node" and self.graph.nodes[number].kind == "op"
+        before, after = "[]" if of_op or is_open else ("([", "])") if kind == "node" else ("[[", "]]")
+        yield f'{indent}{"subgraph " * is_open}{key}{before}"{"<br/>".join(plain)}"{after}'
+        if is_open:
+            yield f"{indent}  direction TB"
+            for child in self.tree.groups[number].children:
+                yield from self._nested(child, f"{indent}  ")
+            yield f"{indent}end"
 
     def _boxes(self, boxes: Iterable[Child], indent: str) -> Iterator[str]:
         for box in boxes:

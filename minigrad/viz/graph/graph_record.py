@@ -25,21 +25,9 @@ from ...nn.module import Module
 from ...nn.parameter import Parameter
 from ...ops.op import REGISTRY
 from ...profiler.watched import memory_of
-from . import graph_data as data
+from . import graph_data as data, graph_names as naming
 from .belonging import modules_of
 from .graph_data import Edge, Graph, Kind, Saved, outline, value_of, ways
-from .graph_names import (
-    Modules,
-    Named,
-    argument_names,
-    expression,
-    function_text,
-    input_name,
-    op_info,
-    readable,
-    tensors_within,
-    variables_of,
-)
 from .observe import Arrays, Observation, Shown, by_kind, place_in, watch_backward
 from .replay import Changes, arguments_of, computed_again, copied, kept_arguments, other_arguments, run_again
 
@@ -54,7 +42,7 @@ class Builder:
     """All nodes that lead to a tensor, the oldest first, each after the leaves that it reads."""
 
     def __init__(
-        self, title: str, root: Variable, modules: Modules, named: Named, seen: Observation | None = None
+        self, title: str, root: Variable, modules: naming.Modules, named: naming.Named, seen: Observation | None = None
     ) -> None:
         self.root, self.modules, self._seen = root, modules, seen
         self.tape = nodes_behind((root,))
@@ -162,7 +150,7 @@ class Builder:
 
     def _add(self, node: Node) -> None:
         added, others = self._ops_seen.get(node) or self._unseen(node)
-        names = [input_name(node, i) for i in node.plan.inputs]
+        names = [naming.input_name(node, i) for i in node.plan.inputs]
         added.op = node.op.name  # which leaves of it may be called after
         pairs = zip(node.edges, names, strict=True)
         sources = [self._read(edge[0], "input", added, name, node.order) for edge, name in pairs]
@@ -173,7 +161,7 @@ class Builder:
         if id(op) not in self._op_keys:  # its name, numbered where Functions have the same name
             same = sum(info.name == op.name for info in self._graph.ops.values())
             self._op_keys[id(op)] = f"{op.name} {same + 1}" if same else op.name
-            self._graph.ops[self._op_keys[id(op)]] = op_info(op, self.root.array)
+            self._graph.ops[self._op_keys[id(op)]] = naming.op_info(op, self.root.array)
         added.op, added.name = self._op_keys[id(op)], ", ".join(filter(None, names_of)) or op.name
         added.attributes |= _hooks(*(node.hooks or {}).values())
         self._graph.nodes.append(added)
@@ -186,8 +174,9 @@ class Builder:
     def _unseen(self, node: Node) -> tuple[data.Node, Arrays]:
         """What is known of an op that nobody watched: what it keeps, and the line that anomaly mode has noted."""
         file, _, line = (node.place or "").rpartition(":")
-        place, code = (at(readable(file), line), linecache.getline(file, int(line)).strip()) if file else ("", "")
-        attributes, others = by_kind((input_name(node, i), there(value)) for i, value in other_arguments(node))
+        place = at(naming.readable(file), line) if file else ""
+        code = linecache.getline(file, int(line)).strip() if file else ""
+        attributes, others = by_kind((naming.input_name(node, i), there(value)) for i, value in other_arguments(node))
         added = data.Node(-1, "op", "", "", self._modules.get(node, ""), place, code, attributes)
         if (node, 0) in self._known:
             added.value = value_of(self._known[node, 0])
@@ -283,18 +272,18 @@ def _alive(tensors: Iterable[Variable], tape: list[Node]) -> dict[Any, Any]:
 def _hooks(*tables: Mapping[int, Callable[..., Any]]) -> dict[str, str]:
     """The program's functions through which a gradient goes, as an attribute. (``retain_grad`` only looks.)"""
     hooks = [hook for table in tables for key, hook in table.items() if key != RETAINED]
-    return {"hooks": ", ".join(map(function_text, hooks))} if hooks else {}
+    return {"hooks": ", ".join(map(naming.function_text, hooks))} if hooks else {}
 
 
 def _made_by(leaf: Any) -> str:
     """The expression that made a tensor, as it stands in the program: "mg.tensor(2.0)"; "" where it is not known."""
     origin = leaf.origin if isinstance(leaf, Faint) else getattr(leaf, "_origin", None)
-    return "" if origin is None else expression(*origin)
+    return "" if origin is None else naming.expression(*origin)
 
 
 def _kept(node: Node) -> Iterator[tuple[str, Any, Any]]:
     """Names and values of all that a node keeps, and what leads to the node whose results they are."""
-    yield from ((input_name(node, i), value, value) for i, value in kept_arguments(node))
+    yield from ((naming.input_name(node, i), value, value) for i, value in kept_arguments(node))
     if node.op.backward is None:
         yield "out", node.out, node
         yield "kernel", node.residual, None
@@ -320,8 +309,8 @@ def built(
                 "no recorded op made this tensor, so that there is no graph: compute it from tensors that "
                 "require a gradient, outside no_grad()"
             )
-        variables, of_caller = variables_of(*user_frames())
-        known = Modules()
+        variables, of_caller = naming.variables_of(*user_frames())
+        known = naming.Modules()
         for name, module in (of_caller if modules is None else modules).items():
             known.add(name, module)
         title = next((name for name, variable in variables if variable is what), "tensor")
@@ -329,8 +318,8 @@ def built(
     if not callable(what):
         raise TypeError(f"{caller} takes a tensor, a module or a function, not {type(what).__name__}")
     owner = what if isinstance(what, Module) else getattr(what, "__self__", None)
-    known = Modules(owner if isinstance(owner, Module) else None)
-    arguments = argument_names(what, inputs, named)
+    known = naming.Modules(owner if isinstance(owner, Module) else None)
+    arguments = naming.argument_names(what, inputs, named)
     for op in REGISTRY.values():  # so that no op's time has the import of its kernel in it
         of(np.empty(0)).kernels(op.name)
     with Observation(known, arguments) as observation:
@@ -346,7 +335,8 @@ def built(
 
 def _start(result: Any) -> Variable | None:
     """Where the backward pass of a call starts: the "loss", or the sum of results that are scalars as the first is."""
-    results = [(name, tensor) for name, tensor in tensors_within(result) if tensor._wanted() and tensor._source()[0]]
+    within = naming.tensors_within(result)
+    results = [(name, tensor) for name, tensor in within if tensor._wanted() and tensor._source()[0]]
     losses = [tensor for name, tensor in results if "loss" in re.split("[. ]", name)][:1]
     like_first = [tensor for _, tensor in results if (tensor.array.ndim == 0) == (results[0][1].array.ndim == 0)]
     chosen: list[Any] = losses or like_first  # Tensors
@@ -357,7 +347,7 @@ def last_result_of(tensor: Variable) -> Variable | None:
     """The youngest of the caller's variables that was computed from a tensor (or the tensor, if it is a result)."""
     source, last = tensor._source()[0], -1
     youngest = None if source is None else tensor
-    for _, variable in variables_of(user_frame())[0]:
+    for _, variable in naming.variables_of(user_frame())[0]:
         node = variable._source()[0]
         if node is None or node.order <= last:
             continue

@@ -10,6 +10,7 @@ from typing import Any, get_args
 from ...autograd.tape import Variable
 from ...nn.module import Module
 from ..page import Page
+from ..vector import cut
 from ..view import Picture
 from .dot import Colour, Dot, library
 from .fold import SEPARATOR, Direction, Tree, key_of, label_of, labels, total, tree
@@ -40,7 +41,7 @@ def graph(
 ) -> GraphView:
     """The compute graph of a tensor, or of a call of a module or function.
 
-    In a notebook it shows itself; ``save`` writes an interactive page, SVG, PNG, PDF or DOT.
+    In a notebook it shows itself; ``save`` writes a page, SVG, PNG, PDF, DOT (.dot, .gv) or Mermaid (.mmd).
 
     Args:
         what: a result of recorded ops, or a module or function that is called with ``inputs`` and ``named``
@@ -64,7 +65,7 @@ def graph(
 class GraphView(Picture):
     """A graph to look at; ``viz.graph`` makes it, and says what its attributes are."""
 
-    endings = (".html", ".svg", ".png", ".pdf", ".dot")
+    endings = (".html", ".svg", ".png", ".pdf", ".dot", ".gv", ".mmd")
     graph: Graph  # what is known
     depth: int | None = None
     colour: Colour = "none"
@@ -112,11 +113,17 @@ class GraphView(Picture):
         # Where nobody asked for what is open, more may be closed, so that it fits.
         look = {"direction": self.direction, "colour": self.colour, "fit": self.depth is None}
         data = packed(self.graph, **_boxes(self.graph, self.tree), **look)
-        return Page(self.graph.title, data, _SCRIPTS, ("graph.css",), body=_BODY, height=720)
+        return Page(f"Graph of {self.graph.title}", data, _SCRIPTS, ("graph.css",), body=_BODY, height=720)
 
     def dot(self, dark: bool = False) -> str:
         """Graphviz's language, for what is visible at first; ``dark``: in the colours of dark paper."""
         return Dot(self.graph, self.tree, self.direction, self.colour, dark).source()
+
+    def mermaid(self) -> str:
+        """The same in Mermaid's language, which GitHub draws where Markdown has it in a block ```mermaid."""
+        return Dot(self.graph, self.tree, self.direction).mermaid()
+
+    gv, mmd = dot, mermaid  # by the endings of files
 
     def graphviz(self, dark: bool = False) -> Any:
         """The same as a ``graphviz.Source``, for Graphviz's other formats. Raises ImportError: Graphviz is missing."""
@@ -128,7 +135,11 @@ class GraphView(Picture):
 
 
 def make_dot(
-    var: Variable, params: Mapping[str, Variable] | None = None, show_attrs: bool = False, show_saved: bool = False
+    var: Variable,
+    params: Mapping[str, Variable] | None = None,
+    show_attrs: bool = False,
+    show_saved: bool = False,
+    max_attr_chars: int = 50,
 ) -> Any:
     """The whole graph of a tensor as a ``graphviz.Digraph``, by the arguments of torchviz's function.
 
@@ -137,6 +148,7 @@ def make_dot(
     Args:
         var: a result of recorded ops. params: names of tensors; other tensors keep the program's names.
         show_attrs, show_saved: boxes show the arguments of ops that are not tensors; what is kept for backward.
+        max_attr_chars: the characters of an argument that a box shows.
 
     Raises TypeError: not a tensor. RuntimeError: no op was recorded. ImportError: Graphviz is missing.
     """
@@ -150,7 +162,8 @@ def make_dot(
             graph.nodes[number].name = name
     dot = Dot(graph, tree(graph, repeats=False, budget=len(graph.nodes), depth=len(graph.nodes)), "forward")
     for node in graph.nodes:
-        details = [f"{name} = {value}" for name, value in node.attributes.items()] if show_attrs else []
+        shown = node.attributes.items() if show_attrs else ()
+        details = [f"{name} = {cut(value, max_attr_chars)}" for name, value in shown]
         if show_saved and node.saved:
             details.append(f"keeps {', '.join(saved.name for saved in node.saved)}")
         label = dot.labels[key := key_of(("node", node.id))]
@@ -168,15 +181,10 @@ def packed(graph: Graph, **more: Any) -> dict[str, Any]:
 
 def _boxes(graph: Graph, tree: Tree) -> dict[str, Any]:
     """The nested boxes: of each child, "n" or "g" and its number."""
-    groups = [
-        {
-            **vars(group),
-            "label": label_of(graph, tree, number),
-            "children": [key_of(child) for child in group.children],
-            "total": total(graph, list(tree.nodes(number))),
-        }
-        for number, group in enumerate(tree.groups)
-    ]
+    groups = []
+    for number, group in enumerate(tree.groups):
+        children, each = [key_of(child) for child in group.children], total(graph, list(tree.nodes(number)))
+        groups.append({**vars(group), "label": label_of(graph, tree, number), "children": children, "total": each})
     said = {key: vars(label) for key, label in labels(graph, tree).items()}
     docks, names = list(tree.docks.items()), list(tree.names.items())
     boxes = {"groups": groups, "groupOf": tree.group_of, "opened": sorted(tree.opened)}

@@ -62,7 +62,7 @@ def page_of(trained: run.Trained, ids: Ids, written: Written, tempo: float, titl
     if attention is None:
         print(f"note: {len(written.notes):,} notes are too many for arcs: the page has none", file=sys.stderr)
     bars: dict[str, Any] = {"tempo": tempo, "tracks": trained.voices} if trained.voices else {}
-    return piano_roll(written.notes, attention=attention, title=title, **bars)
+    return piano_roll(written.notes, attention=attention, title=f"Piano roll: {title}", **bars)
 
 
 def attention_of_notes(model: Any, ids: Ids, written: Written, grid: int = 1) -> Ids | None:

@@ -235,7 +235,7 @@ class Translator:
             if beam and attentions[0].kind == "encoder":  # all have the same source
                 attentions = (beam[0].attentions[0], *attentions[1:])
             beam.append(Candidate(text, score, attentions))
-        return AttentionView(beam[0].attentions if beam else (), translation.source, beam)
+        return AttentionView(beam[0].attentions if beam else (), f"Attention: {translation.source}", beam)
 
     def linked(self, translation: Translation) -> Linked:
         """The attention, and on the same page the graph of each hypothesis' loss, forward and backward. Raises

@@ -12,7 +12,7 @@ from minigrad.backend.host import host
 from minigrad.viz.attention.attention_data import tokenizer_reader
 from minigrad.viz.numbers import Array, coded, similar
 from minigrad.viz.page import Page
-from minigrad.viz.vector import INK, PLUS, QUIET, Drawing
+from minigrad.viz.vector import INK, PLUS, QUIET, Box, Drawing
 from minigrad.viz.view import Picture
 
 from .texts import checked_texts, label, reader
@@ -22,7 +22,6 @@ CELLS = 1 << 23  # cosines that are held at a time
 NAMES = 150  # the most words that the picture names
 TRIED = 2000  # words that a place is looked for, from the first on
 WIDE, HIGH, EDGE = 720.0, 560.0, 36.0  # of the picture, in pixels
-Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
@@ -136,13 +135,13 @@ class Embedding(Picture):
         return drawing.svg()
 
 
-def embedding(weights: Any, tokens: Any = None, neighbours: int = 10, title: str = "Embedding") -> Embedding:
+def embedding(weights: Any, tokens: Any = None, neighbours: int = 10, title: str = "") -> Embedding:
     """The vectors of words: neighbours by cosine, and a map of the first two principal components.
 
     Args:
         weights: (V, D): an ``nn.Embedding``, a Tensor or an array.
         tokens: the text of each; a function from a number to a text, or a tokenizer; their numbers if None.
-        neighbours: how many of each word are in the page.
+        neighbours: how many of each word are in the page. title: of the page.
 
     Raises TypeError: weights is neither. ValueError: weights are no matrix of finite numbers, there are too many words
     for a page, or tokens do not fit them.
@@ -172,7 +171,7 @@ def embedding(weights: Any, tokens: Any = None, neighbours: int = 10, title: str
             f"weights must be finite: there is no distance from NaN or infinity, and that of word {first} "
             f"({label(names[first])!r}) has such; {np.count_nonzero(~finite):,} do"
         )
-    return Embedding(matrix, names, neighbours, title)
+    return Embedding(matrix, names, neighbours, title or f"Embedding: {len(names):,} words")
 
 
 def _name(drawing: Drawing, boxes: list[Box], place: Array, name: str, colour: str, forced: bool) -> None:

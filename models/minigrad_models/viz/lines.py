@@ -54,13 +54,14 @@ def layers(across: str, up: str, curves: Sequence[Curve], log: tuple[bool, bool]
         points = np.stack([curve.x, curve.y], 1)
         drawn = np.isfinite(points) & ((points > 0) | ~np.array(log))
         dots = not curve.joined or (not curve.dashed and len(points) <= MOST_DOTS)
-        for point, is_drawn in zip(points.tolist(), drawn.all(1).tolist(), strict=True):
+        exact = [[float(f"{value:.12g}") for value in point] for point in points.tolist()]  # 100.00000000000004 is 100
+        for point, is_drawn in zip(exact, drawn.all(1).tolist(), strict=True):
             x, y = point if is_drawn else (point[0] if np.isfinite(point[0]) else None, None)
             rows.append({"x": x, "y": y, "curve": number, "line": curve.joined, "dot": dots and is_drawn})
-    named = [number for number, curve in enumerate(curves) if curve.named]
-    names = json.dumps([clean(curve.name) for curve in curves])
-    legend = {"values": named, "labelExpr": f"{names}[datum.value]", "title": None, "symbolType": "stroke"}
     numbers = list(range(len(curves)))
+    named = [number for number in numbers if curves[number].named]
+    label = f"{json.dumps([clean(curve.name) for curve in curves])}[datum.value]"
+    legend = {"values": named, "labelExpr": label, "title": None, "symbolType": "stroke"}
     of_curve = {"field": "curve", "type": "nominal", "legend": {**legend, "symbolStrokeWidth": 2} if named else None}
     colours = [LIGHT.nth(curve.colour) for curve in curves]
     dashes = [[4, 3] if curve.dashed else [1, 0] for curve in curves]

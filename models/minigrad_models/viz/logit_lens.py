@@ -22,7 +22,7 @@ from minigrad.viz.attention.attention_record import in_evaluation
 from minigrad.viz.numbers import Array, checked_number, coded
 from minigrad.viz.page import Page
 from minigrad.viz.palette import LIGHT
-from minigrad.viz.vector import INK, LINE, QUIET, Drawing, clean, shortened
+from minigrad.viz.vector import INK, LINE, QUIET, Drawing, clean, cut, shortened
 from minigrad.viz.view import Picture
 
 from .texts import reader
@@ -89,11 +89,8 @@ class LogitLens(Picture):
             "continues": self.continues,
             "targets": np.where(self.targets == UNKNOWN, UNKNOWN, np.searchsorted(known, self.targets)).tolist(),
             "ids": coded(np.searchsorted(known, numbers.ids), "<i4"),
-            "probabilities": coded(numbers.probabilities, "<f4"),
-            "entropy": coded(numbers.entropy, "<f4"),
-            "divergence": coded(numbers.divergence, "<f4"),
             "ranks": coded(numbers.ranks, "<i4"),
-            "chances": coded(numbers.chances, "<f4"),
+            **{name: coded(getattr(numbers, name), "<f4") for name in numbers._fields if name not in ("ids", "ranks")},
         }
         return Page.of("lens", self.title, {"lens": data}, height=820)
 
@@ -141,7 +138,7 @@ def logit_lens(
     targets: Any = None,
     top: int = 10,
     sentence: int = 0,
-    title: str = "Logit lens",
+    title: str = "",
     **named: Any,
 ) -> LogitLens:
     """What the model would predict if it stopped after each layer: its distribution by layer and position.
@@ -186,7 +183,8 @@ def logit_lens(
         numbers = _numbers(model, states, output, right, top)
     read = reader(labels, tokenizer)
     texts = tuple(clean(read(i)) for i in ids[sentence, kept].tolist())
-    return LogitLens(numbers, texts, right, read, output.shape[-1], continues, clean(title))
+    title = clean(title or cut(f"Logit lens: {' '.join(texts)}", 60))
+    return LogitLens(numbers, texts, right, read, output.shape[-1], continues, title)
 
 
 def _ids(tokens: Any, tokenizer: Any) -> Array:

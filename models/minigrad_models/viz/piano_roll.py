@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..music.midi import Note, Song
 
 SCRIPTS = tuple(f"roll{part}.js" for part in ("", "_drawing", "_arcs", "_sound", "_transport", "_start"))
+DTYPES = {"pitches": "u1", "velocities": "u1", "starts": "<f4", "ends": "<f4", "tracks": "<i4", "bars": "<f4"}
 WEIGHT = 65_535  # the largest weight, in the page
 BAR = 4.0  # quarter notes
 MOST_BARS = 20_000  # of a tempo that makes more there are none: nobody could tell them apart
@@ -97,13 +98,8 @@ class PianoRoll(View):
             "names": list(score.names),
             "span": list(score.span),
             "barred": self.bars,
-            "pitches": coded(score.pitches, "u1"),
-            "velocities": coded(score.velocities, "u1"),
-            "starts": coded(score.starts, "<f4"),
-            "ends": coded(score.ends, "<f4"),
-            "tracks": coded(score.tracks, "<i4"),
+            **{name: coded(getattr(score, name), dtype) for name, dtype in DTYPES.items()},
             "order": coded(np.lexsort((score.pitches, score.starts)), "<i4"),  # by time, then from below
-            "bars": coded(score.bars, "<f4"),
             "attention": attention,
         }
         return Page.of("roll", self.title, {"roll": data}, SCRIPTS)
@@ -137,9 +133,8 @@ def piano_roll(
     """
     score = score_of(music, tempo, tracks)
     arcs = None if attention is None else arcs_of(attention, len(score))
-    if title is None:
-        title = Path(music).stem if isinstance(music, str | os.PathLike) else "Piano roll"
-    return PianoRoll(score, clean(title), arcs, tempo is not None)
+    what = Path(music).stem if isinstance(music, str | os.PathLike) else f"{len(score):,} note{'s' * (len(score) != 1)}"
+    return PianoRoll(score, clean(f"Piano roll: {what}" if title is None else title), arcs, tempo is not None)
 
 
 def score_of(music: Any, tempo: float | None, tracks: Any) -> Score:

@@ -56,7 +56,8 @@ class PositionalEncoding(Picture):
 
     def page(self) -> Page:
         """Heat map, curves and table, to point at; one file that works offline."""
-        return Page.of("positional", "Positional encoding", {"positional": self.data()}, height=900)
+        title = "Positional encoding: {:,} positions, {} wide".format(*self.values.shape)
+        return Page.of("positional", title, {"positional": self.data()}, height=900)
 
     def svg(self) -> str:
         """A vector picture: the heat map, and below it, as curves, dimensions whose waves fit."""

@@ -52,6 +52,12 @@ def test_a_logarithmic_line_is_straight() -> None:
         np.testing.assert_allclose(np.diff(line, axis=0), np.diff(line, axis=0)[:1].repeat(5, 0), atol=0.02)
 
 
+def test_an_axis_of_percentages_ends_at_100() -> None:
+    """sacrebleu's score of a perfect translation is a little above 100."""
+    ticks = [float(t) for t in texts(draw("T", "x", "%", [curve("a", [30, 98.7, 100.00000000000004])])) if t.isdigit()]
+    assert max(ticks) == 100
+
+
 def test_curves_have_their_colours_and_names_in_the_legend() -> None:
     measured, theory = curve("measured", [1, 2]), curve("theory", [1, 2], 0, dashed=True, named=False)
     curves = [measured, theory, curve("other", [2, 1], 9)]

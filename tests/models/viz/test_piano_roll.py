@@ -59,7 +59,7 @@ def test_a_path_a_song_and_a_list_of_notes(tmp_path: Path) -> None:
     pytest.importorskip("mido", reason="mido reads MIDI files: pip install mido")
     path = write_midi(tmp_path / "a tune.mid", TUNE)
     view = piano_roll(path)
-    assert view.title == "a tune" and piano_roll(str(path), title="T").title == "T"
+    assert view.title == "Piano roll: a tune" and piano_roll(str(path), title="T").title == "T"
     assert view.score.pitches.tolist() == [60, 67, 61, 72] and not view.bars and view.score.bars.tolist() == [0, 2, 4]
     song = Song(tuple(TUNE), ((0.0, 60.0), (2.0, 120.0)))
     np.testing.assert_allclose(piano_roll(song).score.bars, [0, 3])

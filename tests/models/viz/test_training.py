@@ -95,7 +95,7 @@ def test_what_is_no_run(tmp_path: Path) -> None:
     for what in (7, torch.ones(2), torch.ones(()), layers, nn.ModuleList([layers])):
         raises(TypeError, "a run is a folder, a log file or a list of entries, not a ", partial(training, what))
     for entries, message in [
-        ([{"step": 1, "loss": 1}, [3]], r"run 1, line 2, is no entry of a log: \[3\]"),
+        ([{"step": 1, "loss": 1}, [3]], "run 1, line 2, is no entry of a log: a list"),
         ([{"step": 1, "loss": 1}, {"loss": 2}], "line 2, has no step, and others have"),
         ([{"step": 1, "loss": {str(i): 0.5 for i in range(2_000)}}], "line 1, is the log of more than 1,000 quant"),
     ]:
@@ -107,7 +107,7 @@ def test_what_is_no_run(tmp_path: Path) -> None:
         raises(ValueError, rf"log.jsonl, line 2.*{message}", lambda: training(tmp_path))
     raises(ValueError, "there is no run", training)
     raises(ValueError, "there are 1 runs and 2 names", lambda: training([], names=["a", "b"]))
-    raises(ValueError, 'names is a list of texts, not one text: "own"', lambda: training([], names="own"))
+    raises(ValueError, "names is a list of texts, not one text: 'own'", lambda: training([], names="own"))
 
 
 def test_losses_that_are_huge_or_tiny_and_none() -> None:
@@ -124,6 +124,25 @@ def test_names_of_runs(tmp_path: Path) -> None:
     assert [run.name for run in read_runs([three, one, two])] == ["run (2)", "run", "run (3)"]
     assert [run.name for run in read_runs([{"first": one, "second": LOG}])] == ["first", "second"]
     assert [run.name for run in read_runs([one], ["own"])] == ["own"]
+
+
+def test_a_smoothed_loss_is_another_quantity_than_the_one_that_is_measured(tmp_path: Path) -> None:
+    plain = write(tmp_path / "plain", LOG)
+    for name, more in (
+        ("smooth", {"label_smoothing": 0.1, "r_drop": 0.0}),
+        ("both", {"label_smoothing": 0.1, "r_drop": 5.0}),
+    ):
+        settings = {"settings": {"training": more}}
+        write_checkpoint(RunFolder(write(tmp_path / name, LOG)).last, {"model": {}, "step": 4, "extra": settings})
+    view = training(plain, tmp_path / "smooth", tmp_path / "both" / "log.jsonl")
+    smooth, both, loss = view.charts[:3]
+    assert smooth == "training loss with label smoothing 0.1" and both == f"{smooth} and R-Drop 5" and loss == "loss"
+    drawn = [{(s.name, s.evaluated) for s in run.series if "loss" in s.name} for run in view.runs]
+    assert drawn == [{("loss", True), (name, False)} for name in (loss, smooth, both)]
+    assert training(tmp_path / "smooth").charts[:2] == (smooth, loss)
+    for damage in (b"", b"nothing"):
+        RunFolder(tmp_path / "smooth").last.write_bytes(damage)
+        assert training(tmp_path / "smooth", weights=False).charts[0] == "loss"
 
 
 def test_several_runs_and_names_that_are_text() -> None:
@@ -274,6 +293,13 @@ def test_axis_smoothing_and_logarithm(opened: Callable[..., Any]) -> None:
     assert page.get_attribute(front, "d") != raw
     page.select_option("#over", "seconds")
     assert {"minutes", "10"} <= set(page.locator('[data-chart="loss"] .tick').all_text_contents())
+
+
+def test_an_axis_of_percentages_ends_at_100(opened: Callable[..., Any]) -> None:
+    page = opened(training([evaluation(i, False, bleu=v) for i, v in enumerate((30.0, 80.0, 100.00000000000004), 1)]))
+    for log in ("false", "true"):
+        assert page.evaluate(f"curves.bounds(30, 100.00000000000004, {log})[1]") == 100
+    assert [page.evaluate(f"curves.bounds(0.2, {high}, false)[1]") for high in (1, 1.5)] == [1, 1.552]
 
 
 def test_runs_are_toggled_and_ranges_zoomed(opened: Callable[..., Any], saved: Path) -> None:

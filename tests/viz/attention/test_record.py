@@ -338,7 +338,7 @@ def test_a_translation_and_its_beam(translator: Translator) -> None:
     translator.model.train()
     (found,) = translator.translate(["my friends like tomatoes"], beam=3)
     view = translator.look(found)
-    assert translator.model.training and view.title == "my friends like tomatoes"
+    assert translator.model.training and view.title == "Attention: my friends like tomatoes"
     assert [(one.text, one.score) for one in view.beam] == [(one.text, one.score) for one in found.beam]
     assert view.attentions == view.beam[0].attentions and view.kinds == ("encoder", "decoder", "cross")
     for one in view.beam:

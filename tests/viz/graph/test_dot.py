@@ -15,7 +15,7 @@ import minigrad as mg
 from minigrad import nn, viz
 from minigrad.viz.graph import GraphView as view
 from minigrad.viz.graph.dot import Dot
-from minigrad.viz.graph.fold import label_of, shortened, tree
+from minigrad.viz.graph.fold import key_of, label_of, shortened, tree, wires
 from minigrad.viz.graph.graph_data import Graph
 from minigrad.viz.palette import DARK, LIGHT
 from tests.support import graphs
@@ -134,6 +134,52 @@ def test_tips_of_leaves_at_the_side_of_an_op_are_at_the_right_ends() -> None:
 
 
 @needs_dot
+def mermaid(graph: Graph, **look: Any) -> tuple[dict[str, tuple[str, str]], list[tuple[str, str, str]]]:
+    """The boxes by their keys, each with its brackets and its label, and the wires; every line is one of them."""
+    first, *lines = view(graph, **look).mermaid().splitlines()
+    boxes, wires, depth = {}, [], 0
+    assert first == "flowchart TB"
+    for line in map(str.strip, lines):
+        if box := re.fullmatch(r'(subgraph )?(\w+)(\(\[|\[\[|\[)"([^"]+)"(\]\)|\]\]|\])', line):
+            boxes[box[2]] = (box[1] or "") + box[3], box[4]
+            depth += bool(box[1])
+        elif wire := re.fullmatch(r"(\w+) (-->|<-->) (\w+)", line):
+            wires.append((wire[1], wire[2], wire[3]))
+        else:
+            assert line in ("end", "direction TB"), line
+            depth -= line == "end"
+    assert depth == 0
+    return boxes, wires
+
+
+def test_mermaid_has_the_same_boxes_and_wires() -> None:
+    for graph in (graphs.small(), graphs.small(backward=False), graphs.transformer(12), graphs.evil()):
+        drawn = view(graph)
+        boxes, lines = mermaid(graph)
+        keys = {key_of(box) for box in drawn.tree.boxes(drawn.tree.opened, docked=True)}
+        assert {key for key, (look, _) in boxes.items() if not look.startswith("subgraph")} == keys
+        is_seen = {f"g{group}": drawn.tree.opened.issuperset(drawn.tree.around(group)) for group in drawn.tree.opened}
+        opened = {key for key, seen in is_seen.items() if seen}
+        assert {key for key, (look, _) in boxes.items() if look.startswith("subgraph")} == opened
+        expected = [
+            (key_of(a), "<-->" if any(edge.gradient is not None for edge in edges) else "-->", key_of(b))
+            for (a, b), edges in wires(graph, drawn.tree, drawn.tree.opened).items()
+        ]
+        assert lines == expected
+    boxes, _ = mermaid(graphs.small())
+    assert boxes["n0"][0] == "([" and {look for look, _ in boxes.values()} <= {"[", "([", "[[", "subgraph ["}
+
+
+def test_what_a_program_named_is_text_in_mermaid() -> None:
+    graph = graphs.evil()
+    graph.nodes[0].name = "%%{init: {}}%%`md`#1; 1. b"
+    labels = {key: label for key, (_, label) in mermaid(graph)[0].items()}
+    for label in labels.values():
+        assert re.fullmatch(r"(?:[\w ,()=∇‖·×…−]|\.(?! )|#\d+;|<br/>)+", label), label
+    whole = re.sub(r"#(\d+);", lambda code: chr(int(code[1])), labels["n0"])
+    assert whole.startswith("%%{init: {}}%%`md`#1; 1. b<br/>")
+
+
 def test_a_graphviz_source(tmp_path: Path) -> None:
     made = view(graphs.small())
     graph = made.graphviz()
@@ -152,6 +198,8 @@ def test_make_dot_takes_torchvizs_arguments() -> None:
     assert all(word in said for word in ("input", "scale", "dim = 1", "keeps out")) and "unused" not in said
     plain = viz.make_dot(y)
     assert "dim = 1" not in plain.source and "keeps" not in plain.source and plain.pipe("svg").count(b"<polygon") > 3
+    short = viz.make_dot(x.reshape(2, 1).sum(), show_attrs=True, max_attr_chars=3)
+    assert "= (2…" in words(short.source)
     raises(TypeError, "make_dot takes a tensor, not Sequential", lambda: viz.make_dot(model))  # type: ignore[arg-type]
 
 

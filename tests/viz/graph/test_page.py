@@ -35,7 +35,12 @@ def test_a_large_graph_is_a_small_file() -> None:
 
 def test_save_by_ending(tmp_path) -> None:
     made = view(graphs.small())
-    for ending, start in ((".html", b"<!doctype html>"), (".dot", b"digraph")):
+    for ending, start in (
+        (".html", b"<!doctype html>"),
+        (".dot", b"digraph"),
+        (".gv", b"digraph"),
+        (".mmd", b"flowchart"),
+    ):
         assert made.save(tmp_path / f"graph{ending}").read_bytes().startswith(start)
     raises(ValueError, r"ending must be one of .*\.pdf", lambda: made.save(os.fspath(tmp_path / "graph.jpg")))
 
@@ -200,4 +205,4 @@ def test_names_are_text(show) -> None:
     page.fill("#search", "img")
     page.wait_for_selector("#found li")
     assert page.locator("img, #panel script, #panel b, #drawing script").count() == 0
-    assert page.title() == " ".join(graphs.EVIL.split())
+    assert page.title() == f"Graph of {' '.join(graphs.EVIL.split())}"

@@ -13,13 +13,14 @@ import itertools
 import json
 import keyword
 import linecache
+import re
 import rlcompleter
 import signal
 import sys
 import time
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import minigrad
@@ -33,7 +34,9 @@ EVERY = 0.05
 MOST_COMPLETIONS = 60
 MOST_VIEWS = 8  # graphs on the page whose numbers can be changed: the last ones
 
+
 namespace: dict[str, Any] = {}
+_torch = ExitStack()  # ends what lets a program's ``import torch`` give minigrad
 graphs: dict[int, tuple[Any, Any]] = {}  # by number: a graph on the page as the program drew it, and as it is now
 _numbers = itertools.count()
 _interruptible = False  # a program runs: what runs around it is not to be stopped halfway
@@ -146,6 +149,7 @@ def _value_of(code: str, name: str) -> Any:
     namespace.setdefault("__name__", "__main__")
     namespace.setdefault("__builtins__", builtins)
     namespace.setdefault("display", display)
+    _give_torch(code)
     linecache.cache[name] = (len(code), None, io.StringIO(code).readlines(), name)
     tree = ast.parse(code, name)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
@@ -153,6 +157,13 @@ def _value_of(code: str, name: str) -> Any:
     if not isinstance(last, ast.Expr):
         return None
     return eval(compile(ast.Expression(last.value), name, "eval", dont_inherit=True), namespace)
+
+
+def _give_torch(code: str) -> None:
+    """Let ``import torch`` of a program give minigrad: there is no PyTorch in a browser."""
+    if "torch" not in sys.modules and re.search(r"^\s*(import|from) torch\b", code, re.MULTILINE):
+        print("note: torch is minigrad here, as after minigrad.compat.as_torch()", file=sys.stderr)
+        _torch.enter_context(minigrad.compat.as_torch())
 
 
 class Handle:
@@ -243,7 +254,8 @@ def complete(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def reset(_asked: dict[str, Any]) -> dict[str, Any]:
-    """Forget all names, and put back the seed, the default dtype and whether gradients are wanted."""
+    """Forget all names, and put back the seed, the default dtype, whether gradients are wanted, and torch's name."""
+    _torch.close()
     namespace.clear()
     graphs.clear()
     minigrad.manual_seed(0)

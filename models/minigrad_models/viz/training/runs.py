@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,15 +16,16 @@ import numpy as np
 from minigrad.autograd.tape import Variable
 from minigrad.nn.module import Module
 from minigrad.viz.numbers import Floats
-from minigrad.viz.vector import cut
 
-from ...training.checkpoints import read_log
+from ...schema import short
+from ...training.checkpoints import RunFolder, read_checkpoint, read_log
 
 AXES = ("step", "seconds", "tokens")  # what a curve can be drawn over
 _LARGEST = 1e150  # whose products are numbers, too
 _PLACES = (*AXES, "epoch")
 _MOST_COLUMNS = 1_000
 FIRST = ("loss", "learning rate", "gradient norm", "tokens per second")  # the others come after these
+_ADDED = {"label_smoothing": "label smoothing", "r_drop": "R-Drop"}  # which make a loss no mean cross-entropy
 _WORDS = {"lr": "learning rate", "grad_norm": "gradient norm", "tokens_per_second": "tokens per second"}
 
 
@@ -33,7 +33,7 @@ _WORDS = {"lr": "learning rate", "grad_norm": "gradient norm", "tokens_per_secon
 class Series:
     """One quantity of a run."""
 
-    name: str  # "loss", "gradient norm", "bleu"
+    name: str  # "loss", "training loss with label smoothing 0.1", "gradient norm", "bleu"
     evaluated: bool  # whether it was measured in evaluations
     places: Mapping[str, Floats]  # "step", "seconds", "tokens" and "epoch" of each point, if the log has them
     values: Floats  # (n,), in order of steps; NaN and infinities as they were
@@ -52,7 +52,7 @@ class Run:
 def read_runs(sources: Sequence[Any], names: Sequence[str] = ()) -> tuple[Run, ...]:
     """All runs, each with a name of its own: the sources that ``training`` takes, or one mapping from names to such."""
     if isinstance(names, str):
-        raise ValueError(f"names is a list of texts, not one text: {_short(names)}")
+        raise ValueError(f"names is a list of texts, not one text: {short(names)}")
     if len(sources) == 1 and isinstance(sources[0], Mapping):
         names, sources = names or [str(name) for name in sources[0]], list(sources[0].values())
     if names and len(names) != len(sources):
@@ -80,21 +80,33 @@ def _read(source: Any, name: str) -> Run:
         except FileNotFoundError as error:
             what = "holds no log.jsonl" if folder else "is no folder of a run, and no log"
             raise FileNotFoundError(f"{path} {what}: a Trainer writes one to its folder") from error
-        return Run(name, _series(entries, str(path)), path if folder else None)
+        objective = _objective(path if folder else path.parent)
+        return Run(name, _series(entries, str(path), objective), path if folder else None)
     if isinstance(source, Iterable) and not isinstance(source, Variable | Module | Mapping):
         return Run(name, _series(source, name))
     raise TypeError(f"a run is a folder, a log file or a list of entries, not a {type(source).__name__}")
 
 
-def _series(entries: Iterable[Any], source: str) -> tuple[Series, ...]:
-    """The quantities of a log, those that people look at first."""
+def _objective(folder: Path) -> str:
+    """What the updates of a run minimise: "loss", as evaluations measure it, unless its last checkpoint says more."""
+    try:
+        settings = read_checkpoint(RunFolder(folder).last, mmap=True)["extra"]["settings"]["training"]
+        more = [f"{word} {settings[name]:g}" for name, word in _ADDED.items() if settings.get(name)]
+    except (OSError, RuntimeError, LookupError, TypeError, ValueError, AttributeError):  # it says nothing of them
+        return "loss"
+    return f"training loss with {' and '.join(more)}" if more else "loss"
+
+
+def _series(entries: Iterable[Any], source: str, objective: str = "loss") -> tuple[Series, ...]:
+    """The quantities of a log, those that people look at first; ``objective`` names the training's loss."""
     columns: dict[tuple[str, bool], list[tuple[int, float]]] = {}  # row and value
     log: list[Mapping[str, Any]] = []
     for row, entry in enumerate(entries):
         if not isinstance(entry, Mapping):
-            raise ValueError(f"{source}, line {row + 1}, is no entry of a log: {_short(entry)}")
+            raise ValueError(f"{source}, line {row + 1}, is no entry of a log: {short(entry)}")
         for name, evaluated, value in _quantities(entry, log[-1] if log else {}):
-            columns.setdefault((_WORDS.get(name, name), evaluated), []).append((row, value))
+            shown = objective if name == "loss" and not evaluated else _WORDS.get(name, name)
+            columns.setdefault((shown, evaluated), []).append((row, value))
             if len(columns) > _MOST_COLUMNS:  # each is a curve to draw
                 raise ValueError(f"{source}, line {row + 1}, is the log of more than {_MOST_COLUMNS:,} quantities")
         log.append(entry)
@@ -140,7 +152,7 @@ def _flat(values: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, fl
 
 def _rank(series: Series) -> tuple[int, bool, str]:
     """Loss, evaluations, learning rate, gradient norm, speed, and then the rest by name."""
-    if series.name == "loss":
+    if series.name == "loss" or series.name.startswith("training loss"):
         return 0, series.evaluated, ""
     if series.evaluated:
         return 1, True, series.name
@@ -159,10 +171,3 @@ def number(value: Any) -> float:
     if abs(plain) > _LARGEST:
         return math.copysign(math.inf, plain)
     return 0.0 if abs(plain) < 1 / _LARGEST else plain
-
-
-def _short(value: Any) -> str:
-    try:
-        return cut(json.dumps(value, ensure_ascii=False, default=repr), 60)
-    except (RecursionError, ValueError):  # too deep, a circle, or too many digits
-        return f"a {type(value).__name__}"

@@ -101,7 +101,7 @@ def training(
 
         training("runs/toy", snapshots={"graph": picture}).save("toy.html")
 
-    A run that is still being trained is read as far as it is written.
+    A run that is still being trained is read as far as it is written. A loss with label smoothing has its own chart.
 
     Args:
         runs: each a run's folder, its log.jsonl, or a list of such entries: mappings with "step" (or none
