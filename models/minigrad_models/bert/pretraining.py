@@ -198,13 +198,8 @@ def pretrain(options: Options) -> dict[str, float]:
     tell(f"{weights:,} parameters, {options.updates:,} updates")
     described = {**options.size._asdict(), "batch": options.batch, "rate": options.rate, "max_length": options.longest}
     described |= {"text": f"{zlib.crc32(known.ids.tobytes()):08x}", "pieces": model.config.vocabulary}
-    settings = Settings(
-        options.updates,
-        evaluate_every=options.evaluate_every,
-        seed=options.seed,
-        progress=options.progress,
-        unit="examples",
-    )
+    same: dict[str, Any] = {"seed": options.seed, "progress": options.progress, "unit": "examples"}
+    settings = Settings(options.updates, evaluate_every=options.evaluate_every, **same)
     evaluate = lambda m: measure(m, checks)
     batches = Examples(known, *numbers, options.seed)
     return fit(model, batches, loss, options.run, options.rate, settings, evaluate, described)

@@ -50,6 +50,7 @@ PATIENCE = 5.0  # seconds: a killed training may take a little to end
 PROGRAM, VERSION = "minigrad.training", 1  # the format's name
 _MOST_BYTES = 1 << 30  # of a log
 MOST = 2**53  # of every count: a step, a line, an epoch
+LENGTH = ("steps", "epochs")  # settings of which a training that goes on may have more
 _TRAINING = ("training", "settings", "optimizer", "schedule", "averaged", "random", "extra")
 _SNAPSHOT = re.compile(r"\d+\.safetensors")
 DAMAGE = (*source.DAMAGE, RuntimeError, pickle.UnpicklingError, MemoryError)
@@ -214,7 +215,7 @@ def check_optimizer(optimizer: Optimizer, saved: Any) -> None:
 
 
 def check_same(path: Path, saved: dict[str, Any], present: dict[str, Any]) -> None:
-    """Raise ValueError for another configuration, with the keys that differ and both their values."""
+    """Raise ValueError for another configuration, with the keys that differ, but ``LENGTH``, and both their values."""
 
     def shown(values: dict[str, Any], name: str) -> str:
         value = values.get(name)
@@ -223,7 +224,8 @@ def check_same(path: Path, saved: dict[str, Any], present: dict[str, Any]) -> No
         return short(value) if name in values else "missing"
 
     old, new = _flat(saved), _flat(present)
-    if names := sorted(name for name in old.keys() | new.keys() if old.get(name, ...) != new.get(name, ...)):
+    different = (name for name in old.keys() | new.keys() if old.get(name, ...) != new.get(name, ...))
+    if names := sorted(name for name in different if name.rpartition(".")[2] not in LENGTH):
         values = [f"{name} ({shown(old, name)} there, {shown(new, name)} now)" for name in names]
         advice = "Train in another folder, or with the configuration of this one; nothing has been changed"
         raise ValueError(f"{path} is of another configuration: {', '.join(values)}. {advice}")

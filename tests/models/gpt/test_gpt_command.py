@@ -124,8 +124,10 @@ def test_it_begins_with_a_run(trained: Path, text: Path, refused: Refused) -> No
     assert written["model"]["d_model"] == 16 and written["model"]["context"] == 12
     model = run.load(text.parent / "run").model
     assert (model.config.dropout, model.config.attention_dropout) == (0.2, 0.2)
-    refused([*command, "--layers", "3"], "--layers 3: the model in .* has 1")
-    refused([*command, "--tokenizer", "bytes"], "--tokenizer bytes: the model in .* has characters")
+    fresh = [*command, "--fresh"]
+    refused([*fresh, "--layers", "3"], "--layers 3: the model in .* has 1")
+    refused([*fresh, "--tokenizer", "bytes"], "--tokenizer bytes: the model in .* has characters")
+    refused([*command, "--layers", "3"], "another configuration: layers")
     text.write_text("Ω" * 200, encoding="utf-8")
     refused([*command, "--fresh"], "never seen 'Ω'")
 
@@ -135,7 +137,7 @@ def test_it_begins_with_a_folder_of_transformers(trained: Path, text: Path, refu
     assert cli.main(["export", str(folder), "--run", str(trained)]) == 0
     assert {path.name for path in folder.iterdir()} >= {"config.json", "model.safetensors", "tokenizer.json"}
     one, two = run.load(trained), run.load(folder)
-    assert two.sizes() == one.sizes() and two.settings is None
+    assert run.sizes(folder) == run.sizes(trained) and two.settings is None
     assert same(one.model.state_dict(), two.model.state_dict())
     np.testing.assert_array_equal(one.tokens.encode(LINES), two.tokens.encode(LINES))
     command = ["train", "--input", str(text), "--from", str(folder), "--run", str(text.parent / "run")]
