@@ -223,10 +223,6 @@ def measure(model: BertForPreTraining, batches: Sequence[Batch]) -> dict[str, fl
         sums += [*losses, *(float((said.argmax(-1) == right).sum()) for said, right in answers)]
         counts += [len(right) for _, right in answers]
     words_loss, pairs_loss, words_right, pairs_right = (sums / np.tile(counts, 2)).tolist()
-    return {
-        "loss": words_loss + pairs_loss,
-        "masked_words_loss": words_loss,
-        "next_sentence_loss": pairs_loss,
-        "masked_words_accuracy": words_right,
-        "next_sentence_accuracy": pairs_right,
-    }
+    both = words_loss + pairs_loss
+    results = {"loss": both, "masked_words_loss": words_loss, "next_sentence_loss": pairs_loss}
+    return {**results, "masked_words_accuracy": words_right, "next_sentence_accuracy": pairs_right}

@@ -175,13 +175,9 @@ def evaluate(
     score = ARCHITECTURES[trained.architecture].score
     with bar(len(ids) - 1, "reading", " tokens") as shown:
         loss = score(trained.model, ids, window, stride or 0, progress=shown.update)
-    return {
-        "loss": loss,
-        "perplexity": math.exp(min(loss, 700.0)),
-        "bits_per_character": text.bits(loss, len(content), len(ids)),
-        "tokens": len(ids),
-        "characters": len(content),
-    }
+    per_character = text.bits(loss, len(content), len(ids))
+    losses = {"loss": loss, "perplexity": math.exp(min(loss, 700.0)), "bits_per_character": per_character}
+    return {**losses, "tokens": len(ids), "characters": len(content)}
 
 
 def write(

@@ -68,9 +68,8 @@ def load(path: Path, device: str = "cpu") -> Trained:
         language = LANGUAGES[settings.data.kind]
         config = models.configured(Config, description["model"])
         if config.vocabulary != language.vocabulary:
-            raise ValueError(
-                f"its model has {config.vocabulary:,} tokens, and {language.plural} have {language.vocabulary}"
-            )
+            there = f"its model has {config.vocabulary:,} tokens"
+            raise ValueError(f"{there}, and {language.plural} have {language.vocabulary}")
         if config.positions * config.d_model > MOST:
             raise ValueError(f"its model claims {config.positions:,} positions")
         ranges = description["ranges"]
@@ -236,5 +235,5 @@ def evaluated(model: Any, settings: Settings, pieces: list[Ids], path: Path) -> 
             total = float(language.seconds(ids, TEMPO).sum())
             write_midi(path, closed(language.decode(ids), total).notes, TEMPO)
         except OSError as error:  # a disk that is full does not end the training
-            show(f"note: {path} is not written: {error}")
+            show(f"note: {path} is not written: {error.strerror or error}")
     return {METRIC: score(model, pieces, settings)}

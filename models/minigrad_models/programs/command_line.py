@@ -250,10 +250,10 @@ def run_program(program: Callable[[], int], less_memory: str) -> int:
         print(f"error: not enough memory ({error}); a smaller {less_memory} needs less", file=sys.stderr)
         return 1
     except (FileNotFoundError, ValueError, RuntimeError, ImportError, OSError) as error:
-        text = str(error)
-        if isinstance(error, OSError) and error.filename is not None and error.strerror:
-            text = f"{error.filename}: {error.strerror}"  # without the number that it has in C
-        print(f"error: {text}", file=sys.stderr)
+        parts = [error]
+        if isinstance(error, OSError) and error.strerror:  # without the number that it has in C
+            parts = [part for part in (error.filename, error.strerror) if part is not None]
+        print(f"error: {': '.join(map(str, parts))}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

@@ -195,7 +195,7 @@ def write_text(path: Path, text: str) -> None:
         with replaced(path) as temporary:
             Path(temporary).write_text(text, encoding="utf-8")
     except OSError as error:
-        print(f"note: {path.name} is not written: {error}", file=sys.stderr)
+        print(f"note: {path.name} is not written: {error.strerror or error}", file=sys.stderr)
 
 
 def data_set(*parts: str, what: str, instead: str) -> Path:

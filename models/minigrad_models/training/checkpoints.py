@@ -93,7 +93,7 @@ class RunFolder:
                 with tempfile.TemporaryFile(dir=folder):
                     pass
         except OSError as error:
-            raise OSError(error.errno, f"cannot write checkpoints to {self.path}: {error}") from error
+            raise OSError(error.errno, f"cannot write checkpoints to {self.path}: {error.strerror}") from error
         with locked(self.path):
             yield
 
@@ -146,7 +146,17 @@ def write_checkpoint(path: Path, content: dict[str, Any]) -> None:
         save({"program": PROGRAM, "version": VERSION, **content}, path)
     except OSError as error:
         message = f"cannot save {path}: {error.strerror or error}. Earlier checkpoints are unharmed"
+        if error.errno == errno.ENOSPC:
+            needed, free = (n / 1e6 for n in (_bytes(content), shutil.disk_usage(path.parent).free))
+            message += f". It takes {needed:,.1f} MB, and {free:,.1f} MB are free: free more, and train again"
         raise OSError(error.errno, message) from error
+
+
+def _bytes(value: Any) -> int:
+    """The bytes of all tensors of a checkpoint."""
+    if isinstance(value, Tensor):
+        return value.numel() * value.element_size()
+    return sum(map(_bytes, value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()))
 
 
 def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[str, Any]:

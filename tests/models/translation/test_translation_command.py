@@ -1,6 +1,7 @@
 """The translator as a person runs it: training, stopping, killing, translating, and what can be wrong."""
 
 import codecs
+import errno
 import io
 import json
 import os
@@ -18,6 +19,7 @@ from typing import Any
 import pytest
 
 import minigrad as mg
+from minigrad.serialization import safetensors_file
 from minigrad_models.commands import minigrad_command as cli
 from minigrad_models.generation.beam_search import beam_search, minimum_bayes_risk, power
 from minigrad_models.text.tokenizer import EOS
@@ -202,6 +204,18 @@ def test_a_finished_run_answers_at_once(
     (table / "run" / "report.txt").unlink()
     assert "validation:" in say("train", "--run", str(table / "run")).out
     assert (table / "run" / "report.txt").exists()
+
+
+def test_a_full_disk_is_told_in_a_line(table: Path, say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*args: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(safetensors_file, "parts", full)
+    told = say(*arguments(table, "--steps", "10"), status=1).err
+    last = table / "run" / "last.safetensors"
+    assert f"error: cannot save {last}: No space left on device. Earlier checkpoints are unharmed. It takes" in told
+    assert told.endswith(" MB are free: free more, and train again\n") and told.count("No space") == 1
+    assert "Errno" not in told
 
 
 def test_it_begins_with_a_run(table: Path, trained: list[str], say: Say, fails: Say) -> None:
