@@ -259,13 +259,8 @@ def test_what_documents_install_can_be_installed() -> None:
 
 
 def test_a_wrong_command_is_noticed() -> None:
-    unknown = ("python tasks.py nonesuch", "python -m examples.nonesuch", "pip install .[nonesuch]")
-    unknown += (
-        "pip install minigrad-nn",
-        "uv pip install minigrad-nn[fast]",
-        "pip install minigrad",
-        "pip install nonesuch",
-    )
+    unknown = ["python tasks.py nonesuch", "python -m examples.nonesuch", "pip install .[nonesuch]"]
+    unknown += ["pip install minigrad-nn", "uv pip install minigrad-nn[fast]", "pip install nonesuch"]
     for command in (*unknown, "git push", "make nonesuch", "curl x | sh"):
         raises(AssertionError, None, lambda command=command: uses_of(command))
     raises(AssertionError, "nonesuch", lambda: check_options(("-m", "minigrad"), ["train", "--nonesuch"]))

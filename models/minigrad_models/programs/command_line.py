@@ -250,7 +250,7 @@ def run_program(program: Callable[[], int], less_memory: str) -> int:
         print(f"error: not enough memory ({error}); a smaller {less_memory} needs less", file=sys.stderr)
         return 1
     except (FileNotFoundError, ValueError, RuntimeError, ImportError, OSError) as error:
-        parts = [error]
+        parts: list[Any] = [error]
         if isinstance(error, OSError) and error.strerror:  # without the number that it has in C
             parts = [part for part in (error.filename, error.strerror) if part is not None]
         print(f"error: {': '.join(map(str, parts))}", file=sys.stderr)
