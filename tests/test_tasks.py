@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -137,6 +138,23 @@ def test_half_an_environment_is_not_left(called: Recorder, tmp_path: Path) -> No
     (tmp_path / "environment").mkdir()
     raises(SystemExit, "virtual environment", lambda: tasks.make_environment(tmp_path / "environment"))
     assert not (tmp_path / "environment").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no sh")
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_what_it_prints_a_shell_takes(
+    elsewhere: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The printed line does what the task did, in the checkout, with its settings and words."""
+    monkeypatch.chdir(tmp_path if elsewhere else tasks.ROOT)
+    program = "import os, sys; print(os.environ['MINIGRAD_COMMAND'], sys.argv[1:], os.getcwd())"
+    words = ["I like cats", "it's $HOME; *"]
+    tasks.call([sys.executable, "-c", program, *words], {"MINIGRAD_COMMAND": "python tasks.py translate"})
+    line, *said = capfd.readouterr().out.splitlines()
+    assert said == [f"python tasks.py translate {words} {tasks.ROOT}"]
+    environment = {name: value for name, value in os.environ.items() if name != "MINIGRAD_COMMAND"}
+    ran = subprocess.run(["sh", "-c", line], env=environment, check=True, capture_output=True, text=True)
+    assert ran.stdout.splitlines() == said
 
 
 def test_the_exit_code_is_the_programs() -> None:

@@ -4,7 +4,6 @@ of records without compression, whose bytes begin at multiples of 64, as in PyTo
 
 from __future__ import annotations
 
-import os
 import pickle
 import struct
 import sys
@@ -198,11 +197,7 @@ def _write(f: Any, content: bytes, storages: list[tuple[str, Ndarray]]) -> None:
     """Write the records, in PyTorch's order, to a path or a binary file object."""
     if not hasattr(f, "write"):
         with replaced(f) as temporary, open(temporary, "wb") as file:
-            try:
-                return _write(file, content, storages)
-            except OSError as error:
-                error.filename = os.fspath(f)  # not the temporary one
-                raise
+            return _write(file, content, storages)
     sink: Any = _Sink(f)
     records: list[tuple[str, Any]] = [("data.pkl", content), ("byteorder", sys.byteorder.encode())]
     records += [(f"data/{key}", raw.data) for key, raw in storages]

@@ -62,12 +62,8 @@ def write(f: Any, arrays: dict[str, Ndarray], metadata: dict[str, str] | None) -
     if hasattr(f, "write"):
         f.write(b"".join(parts(dense, metadata)))
         return
-    with replaced(f) as temporary:
-        try:
-            with open(temporary, "wb") as file:
-                file.writelines(parts(dense, metadata))
-        except OSError as error:
-            raise OSError(error.errno, f"cannot write {f}: {error.strerror}") from error
+    with replaced(f) as temporary, open(temporary, "wb") as file:
+        file.writelines(parts(dense, metadata))
 
 
 def parts(arrays: dict[str, Ndarray], metadata: dict[str, str] | None = None) -> Iterator[bytes | memoryview]:

@@ -218,23 +218,28 @@ def _remove(folder: str) -> None:
 def replaced(path: Any) -> Iterator[str]:
     """A temporary file to write to, which takes the place of ``path`` at the end: after a crash, or on a full disk, the
     old file is still there. It has a hidden folder of its own beside ``path``, in which whoever writes may put other
-    files, and which goes with all of them. Raises OSError, also for a name that no file can have, a device or a pipe;
-    RuntimeError, as PyTorch, if the folder of ``path`` does not exist."""
+    files, and which goes with all of them. Raises OSError that names ``path``, also for a name that no file can have, a
+    device or a pipe; RuntimeError, as PyTorch, if the folder of ``path`` does not exist."""
     target = _writable(path)
     folder, name = os.path.split(target)
     if not os.path.isdir(folder):
         raise RuntimeError(f"Parent directory {folder} does not exist.")
     hidden = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(4)}.tmp")
     with at_end(_remove, hidden) as end, end:
-        os.mkdir(hidden)
-        temporary = os.path.join(hidden, name)
-        with open(temporary, "xb") as file:  # an early error for the name, and the mode of the umask
-            mode = os.stat(target if os.path.exists(target) else file.name).st_mode & 0o777
-        yield temporary
-        os.chmod(temporary, mode)
-        with open(temporary, "rb+") as file:
-            os.fsync(file.fileno())
-        _put_in_place(temporary, target)
+        try:
+            os.mkdir(hidden)
+            temporary = os.path.join(hidden, name)
+            with open(temporary, "xb") as file:  # an early error for the name, and the mode of the umask
+                mode = os.stat(target if os.path.exists(target) else file.name).st_mode & 0o777
+            yield temporary
+            os.chmod(temporary, mode)
+            with open(temporary, "rb+") as file:
+                os.fsync(file.fileno())
+            _put_in_place(temporary, target)
+        except OSError as error:  # NumPy's has no number, and other ones name the temporary file
+            if error.filename is None or str(error.filename).startswith(hidden):
+                raise OSError(error.errno or errno.EIO, error.strerror or str(error), os.fsdecode(path)) from error
+            raise
     if os.name == "posix":  # brings the new name itself to the disk
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -199,13 +199,8 @@ def pretrain(options: Options) -> dict[str, float]:
     tell(f"{weights:,} parameters, {options.updates:,} updates")
     described = {**options.size._asdict(), "batch": options.batch, "rate": options.rate, "max_length": options.longest}
     described |= {"text": f"{zlib.crc32(known.ids.tobytes()):08x}", "pieces": model.config.vocabulary}
-    settings = Settings(
-        options.updates,
-        evaluate_every=options.evaluate_every,
-        seed=options.seed,
-        progress=options.progress,
-        unit="examples",
-    )
+    same: dict[str, Any] = {"seed": options.seed, "progress": options.progress, "unit": "examples"}
+    settings = Settings(options.updates, evaluate_every=options.evaluate_every, **same)
     evaluate = lambda m: measure(m, checks)
     batches = Examples(known, *numbers, options.seed)
     return fit(model, batches, loss, options.run, options.rate, settings, evaluate, described)
@@ -229,10 +224,6 @@ def measure(model: BertForPreTraining, batches: Sequence[Batch]) -> dict[str, fl
         sums += [*losses, *(float((said.argmax(-1) == right).sum()) for said, right in answers)]
         counts += [len(right) for _, right in answers]
     words_loss, pairs_loss, words_right, pairs_right = (sums / np.tile(counts, 2)).tolist()
-    return {
-        "loss": words_loss + pairs_loss,
-        "masked_words_loss": words_loss,
-        "next_sentence_loss": pairs_loss,
-        "masked_words_accuracy": words_right,
-        "next_sentence_accuracy": pairs_right,
-    }
+    both = words_loss + pairs_loss
+    results = {"loss": both, "masked_words_loss": words_loss, "next_sentence_loss": pairs_loss}
+    return {**results, "masked_words_accuracy": words_right, "next_sentence_accuracy": pairs_right}

@@ -82,7 +82,7 @@ class Task(ABC):
     def read(self, folder: Path | None) -> tuple[list[Any], list[Any]]:
         """The examples to learn from, and those to measure by."""
         if folder is None:
-            about = f"small examples from the corpus that ships; {command('', 'data')} lists published data sets"
+            about = f"small examples from the corpus that ships; {command('data')} lists published data sets"
             print(f"{self.name}: {about}", file=sys.stderr)
             return load(self.name, "train"), load(self.name, "dev")
         return self.read_file(find(folder, *self.train)), self.read_file(find(folder, *self.dev))

@@ -90,18 +90,9 @@ def from_scratch(
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "the texts give")  # a small text has few pieces, and that is well
         tokenizer = train_word_pieces(texts, size.vocabulary)
-    config = Config(
-        tokenizer.get_vocab_size(),
-        positions,
-        size.width,
-        size.heads,
-        size.layers,
-        dropout=size.dropout,
-        embedding_dropout=size.dropout,
-        attention_dropout=size.dropout,
-        label_names=labels or [],
-    )
-    model = kind(config)
+    more: dict[str, Any] = dict.fromkeys(("dropout", "embedding_dropout", "attention_dropout"), size.dropout)
+    more |= {"label_names": labels or []}
+    model = kind(Config(tokenizer.get_vocab_size(), positions, size.width, size.heads, size.layers, **more))
     model.tokenizer = tokenizer
     return model
 
@@ -232,15 +223,8 @@ def finetune(task: AnyTask, options: Options) -> dict[str, float]:
     batches = LoaderBatches(features, order, lambda rows: batch_of(rows, model.config.padding))
     steps = recipe.epochs * len(order)
     tell(f"{task.name}: {len(known):,} examples to learn from, {len(asked):,} to measure by; {steps:,} updates")
-    settings = Settings(
-        steps,
-        evaluate_every=len(order),
-        metric=task.metric,
-        mode="max",
-        seed=options.seed,
-        progress=options.progress,
-        unit=task.unit,
-    )
+    same: dict[str, Any] = {"seed": options.seed, "progress": options.progress, "unit": task.unit}
+    settings = Settings(steps, evaluate_every=len(order), metric=task.metric, mode="max", **same)
     evaluate = lambda m: task.metrics(asked, trained._replace(model=m).answers(asked, checks))
     described = {**identity(task, options, model, known), "max_length": longest}
     metrics = fit(model, batches, task.loss, options.run, recipe.rate, settings, evaluate, described)

@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     if failed:
         print(f"error: could not fetch {'; '.join(failed)}", file=sys.stderr)
     elif not options.names:
-        print(f"{command('', 'data', 'NAME')} fetches one into {folder}")
+        print(f"{command('data', 'NAME')} fetches one into {folder}")
     elif is_default and Path(os.environ.get(DATA) or os.devnull).resolve() != folder:
         print(f"programs find it with this setting: export {DATA}={shlex.quote(str(folder))}")
     return 1 if failed else 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 
 from ..programs import command_line as common
@@ -53,41 +54,15 @@ def _export(p: argparse.ArgumentParser) -> None:
     _run(p)
 
 
-def settings_of(options: argparse.Namespace) -> Settings:
-    """The settings from a preset or a file, and from options; those of a model to begin with come first."""
-    values = common.values_of(options, Settings)
-    settings = common.start_of(options, Settings, lambda: Settings.preset(PRESET))
-    start = values.get("start", settings.model.start)
-    if start:
-        from . import gpt_run as run
-
-        for name, value in run.load(Path(start)).sizes().items():
-            if values.setdefault(name, value) != value:
-                raise ValueError(f"--{name.replace('_', '-')} {values[name]}: the model in {start} has {value}")
-    return settings.changed(values)
-
-
 def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
     """The folder of a run: --run, or one that is named after preset and text."""
     return common.folder_of(options, PRESET, Path(settings.data.input).stem)
 
 
-def _do_train(options: argparse.Namespace) -> int:
-    from ..programs.start_training import train_as_ranks
-    from .gpt_run import train
-
-    settings = settings_of(options)
-    go = lambda: train(settings, run_folder(options, settings), options.fresh)
-    recurrent = settings.model.model == "transformer-xl"
-    alone = "what one update hands to the next, the model's memory, stays in one process" if recurrent else ""
-    return train_as_ranks(["gpt", *options.words], settings.training, go, alone)
-
-
-def _do_evaluate(options: argparse.Namespace) -> int:
-    from .gpt_run import evaluate
-
-    numbers = evaluate(options.run, options.device, options.input, options.window, options.stride)
-    return common.print_numbers(numbers, options.json)
+sizes = later("gpt.gpt_run.sizes")
+settings_of = partial(common.settings_of, kind=Settings, default=PRESET, folder=run_folder, sizes=sizes)
+evaluate = later("gpt.gpt_run.evaluate")
+measured = lambda o: common.print_numbers(evaluate(o.run, o.device, o.input, o.window, o.stride), o.json)
 
 
 def _do_export(options: argparse.Namespace) -> int:
@@ -98,14 +73,12 @@ def _do_export(options: argparse.Namespace) -> int:
     return 0
 
 
-_do_config = lambda options: common.print_settings(settings_of(options), options, "minigrad gpt train", PRESET)
-TRAIN, CONFIG = common.training_commands(
-    _do_train, _do_config, Settings, "preset's and the text's", PRESET, start="from"
-)
+names = "preset's and the text's"
+TRAIN, CONFIG = common.training_commands("gpt.gpt_run", Settings, settings_of, run_folder, names, PRESET, start="from")
 COMMANDS = (
     TRAIN,
     Command("generate", "write texts", _generate, later("gpt.gpt_run.generate")),
-    Command("evaluate", "loss, perplexity and bits per character of a text", _evaluate, _do_evaluate),
+    Command("evaluate", "loss, perplexity and bits per character of a text", _evaluate, measured),
     Command("export", "write a folder that the transformers library reads", _export, _do_export),
     CONFIG,
 )

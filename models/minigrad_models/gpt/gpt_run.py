@@ -31,7 +31,7 @@ from ..generation.generate import Search
 from ..programs import models
 from ..programs.folder import Description, Program
 from ..programs.options import search_of
-from ..programs.start_training import METRIC, report_validation, show, train_to_end, trainer_of
+from ..programs.start_training import METRIC, is_finished, report_of, show, train_to_end, trainer_of
 from ..programs.validation import Ids, Score, check_windows, mean_loss, score_windows
 from ..text import Recurrence
 from . import gpt2, text, tokens, transformer_xl
@@ -109,12 +109,6 @@ class Trained(NamedTuple):
         """The setting ``model``."""
         return next(name for name, kind in ARCHITECTURES.items() if isinstance(self.model, kind.model))
 
-    def sizes(self) -> dict[str, Any]:
-        """The settings that a training has to have that begins with this model."""
-        about = {"model": self.architecture, "tokenizer": self.tokens.kind, "vocabulary": len(self.tokens)}
-        names = ARCHITECTURES[self.architecture].names
-        return {**about, **{name: getattr(self.model.config, theirs) for name, theirs in names.items()}}
-
 
 def load(path: Path, device: str = "cpu") -> Trained:
     """The model of a run (if it is not finished, the best so far), of a file, or of a folder of transformers'."""
@@ -126,18 +120,22 @@ def load(path: Path, device: str = "cpu") -> Trained:
             return Trained(gpt.to(device), tokens.from_library(gpt.tokenizer), None)
         except ValueError as error:
             raise ValueError(f"{path} cannot be used: {error}") from None
-    file, checkpoint, description = PROGRAM.read(path)
-    try:
-        settings = Settings.from_dict(description["settings"], str(file))
+    with PROGRAM.reading(path) as (checkpoint, settings, description):
         kind = ARCHITECTURES[settings.model.model]
         config = models.configured(kind.config, description["model"])
         model = models.restored(kind.model, config, checkpoint["model"])
         vocabulary = tokens.from_dict(description["tokenizer"])
         if len(vocabulary) > model.config.vocabulary:
             raise ValueError("its tokenizer has more tokens than its model")
-    except ValueError as error:
-        raise ValueError(f"{file} cannot be used: {error}") from None
     return Trained(model.to(device).eval(), vocabulary, settings)
+
+
+def sizes(path: Path) -> dict[str, Any]:
+    """The settings that a training has to have that begins with a model; raises as ``load``."""
+    gpt = load(path)
+    about = {"model": gpt.architecture, "tokenizer": gpt.tokens.kind, "vocabulary": len(gpt.tokens)}
+    names = ARCHITECTURES[gpt.architecture].names
+    return {**about, **{name: getattr(gpt.model.config, theirs) for name, theirs in names.items()}}
 
 
 def export(trained: Trained, folder: Path) -> None:
@@ -177,13 +175,9 @@ def evaluate(
     score = ARCHITECTURES[trained.architecture].score
     with bar(len(ids) - 1, "reading", " tokens") as shown:
         loss = score(trained.model, ids, window, stride or 0, progress=shown.update)
-    return {
-        "loss": loss,
-        "perplexity": math.exp(min(loss, 700.0)),
-        "bits_per_character": text.bits(loss, len(content), len(ids)),
-        "tokens": len(ids),
-        "characters": len(content),
-    }
+    per_character = text.bits(loss, len(content), len(ids))
+    losses = {"loss": loss, "perplexity": math.exp(min(loss, 700.0)), "bits_per_character": per_character}
+    return {**losses, "tokens": len(ids), "characters": len(content)}
 
 
 def write(
@@ -254,11 +248,11 @@ def several(trained: Trained, rows: list[tuple[str, list[int]]], length: int, se
 def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     """Train, save, and report. Returns the exit status (130 after Ctrl-C)."""
     s = settings.training
-    models.check_device(s.device)  # all that may be wrong raises before anything is read, or changes
-    s.rate()
     corpus = text.read(settings.data)
     config = {**settings.fixed(), "the text": corpus.digest}
     vocabulary, config = PROGRAM.started(folder, config, fresh, lambda kept: tokens.from_dict(kept["tokenizer"]))
+    if is_finished(PROGRAM, settings, folder, fresh):
+        return 0
     mg.manual_seed(s.seed)
     model, vocabulary = model_of(settings, corpus, vocabulary)
     ids, asked = (vocabulary.encode(part) for part in (corpus.train, corpus.validation))
@@ -272,17 +266,14 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     extra = PROGRAM.described(settings, config, model=asdict(model.config), tokenizer=vocabulary.as_dict())
     carried = loss if isinstance(loss, Recurrence) else None
     trainer = trainer_of(model, batches, loss, evaluation, s, folder, extra, settings.data.tokenizer, carried)
-    count = sum(p.numel() for p in model.parameters())
-    about = (
-        f"{corpus.name}: {len(ids):,} {settings.data.tokenizer} to learn from, {len(asked):,} to validate "
-        f"with, a vocabulary of {len(vocabulary):,}; {count:,} parameters, on {s.device}, in {folder}"
-    )
+    about = f"{corpus.name}: {len(ids):,} {settings.data.tokenizer} to learn from, {len(asked):,} to validate with, "
+    about += f"a vocabulary of {len(vocabulary):,}; "
 
-    def report() -> None:
+    def report() -> str:
         nats = kind.score(model, asked, settings.window)
         per_character = text.bits(nats, characters, len(asked))
         validation = f"loss {nats:.4f} per token, {per_character:.3f} bits per character"
-        report_validation(PROGRAM, trainer, folder, validation)
+        return report_of(PROGRAM, trainer, folder, validation)
 
     return train_to_end(PROGRAM, trainer, settings, folder, about, fresh, report)
 

@@ -66,6 +66,9 @@ class Settings(Sections):
         training.check(sizes.d_model, sizes.heads, sizes.context)
         if sizes.memory and sizes.model != "transformer-xl":
             raise ValueError(f"memory is {sizes.memory}: only transformer-xl has one")
+        if training.ranks > 1 and sizes.model == "transformer-xl":
+            there = f"ranks is {training.ranks}, and {sizes.model} has one"
+            raise ValueError(f"{there}: what one update hands to the next, its memory, stays in one process")
         if self.data.tokenizer == "subwords" and self.data.vocabulary < 256 and not sizes.start:
             raise ValueError(f"vocabulary is {self.data.vocabulary}: subwords of bytes begin with the 256 bytes")
 

@@ -34,7 +34,7 @@ def read(settings: DataSettings) -> Text:
     """The text of the settings."""
     path = Path(settings.input) if settings.input else find_data_set(*SHAKESPEARE)
     if path is None or settings.input == "sentences":
-        shakespeare = command("", "data", "tinyshakespeare")
+        shakespeare = command("data", "tinyshakespeare")
         name = f"English sentences that a program wrote, examples/english_italian (Shakespeare: {shakespeare})"
         text = "".join(f"{pair.source}\n" for pair in english_italian.load())
     else:

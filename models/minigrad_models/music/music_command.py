@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 
 from ..programs import command_line as common
@@ -74,37 +75,19 @@ def _evaluate(p: argparse.ArgumentParser) -> None:
     common.add_windows(p, "half the window")
 
 
-def settings_of(options: argparse.Namespace) -> Settings:
-    """The settings from a preset or a file, and from options."""
-    start = common.start_of(options, Settings, lambda: Settings.preset(PRESET))
-    return start.changed(common.values_of(options, Settings))
+run_folder = lambda options, _: common.folder_of(options, PRESET)
+settings_of = partial(common.settings_of, kind=Settings, default=PRESET, folder=run_folder)
+evaluate = later("music.music_run.evaluate")
+measured = lambda o: common.print_numbers(evaluate(o.run, o.device, o.part, o.data or (), o.window, o.stride), o.json)
 
 
-def _do_train(options: argparse.Namespace) -> int:
-    from ..programs.start_training import train_as_ranks
-    from .music_run import train
-
-    settings = settings_of(options)
-    go = lambda: train(settings, common.folder_of(options, PRESET), options.fresh)
-    return train_as_ranks(["music", *options.words], settings.training, go)
-
-
-def _do_evaluate(options: argparse.Namespace) -> int:
-    from .music_run import evaluate
-
-    windows = options.window or 0, options.stride or 0
-    numbers = evaluate(options.run, options.device, options.part, options.data or (), *windows)
-    return common.print_numbers(numbers, options.json)
-
-
-_do_config = lambda options: common.print_settings(settings_of(options), options, "minigrad music train", PRESET)
-TRAIN, CONFIG = common.training_commands(_do_train, _do_config, Settings, "preset's", PRESET)
+TRAIN, CONFIG = common.training_commands("music.music_run", Settings, settings_of, run_folder, "preset's", PRESET)
 COMMANDS = (
     TRAIN,
     Command("generate", "write music, from nothing or from a motif on", _generate, later("music.files.generate")),
     Command("harmonise", "write alto, tenor and bass below a melody", _harmonise, later("music.harmony.harmonise")),
     Command("roll", "draw a MIDI file as a piano roll that plays", _roll, later("music.files.roll")),
-    Command("evaluate", "the loss of music that the model has not learned from", _evaluate, _do_evaluate),
+    Command("evaluate", "the loss of music that the model has not learned from", _evaluate, measured),
     CONFIG,
 )
 parser, main = common.program("minigrad music", ABOUT, EXAMPLES, COMMANDS, "--batch, --window or --particles")

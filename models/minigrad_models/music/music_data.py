@@ -72,7 +72,7 @@ def read(settings: DataSettings) -> Corpus:
         paths = [data_set("midi", name="maestro", instead="give music of your own: --data PATH")]
     about = paths[0].name if len(paths) == 1 else f"{len(paths)} paths"
     if paths == [COMPOSED]:
-        about = f"pieces that a program composed, examples/chorales.py (Bach's: {command('', 'data', 'jsb')})"
+        about = f"pieces that a program composed, examples/chorales.py (Bach's: {command('data', 'jsb')})"
     corpus = (chorales if settings.kind == "chorales" else performances)(about, paths, settings)
     if not corpus.train or not corpus.valid:
         raise ValueError(f"{corpus.name} has too few {language.plural} to learn from and to validate with")

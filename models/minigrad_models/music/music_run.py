@@ -19,7 +19,7 @@ from ..generation.beam_search import Decoder
 from ..generation.generate import Model, Search
 from ..programs import models
 from ..programs.folder import Description, Program
-from ..programs.start_training import METRIC, report_validation, show, train_to_end, trainer_of
+from ..programs.start_training import METRIC, is_finished, report_of, show, train_to_end, trainer_of
 from ..programs.validation import Ids, Progress, check_windows, mean_loss, score_windows
 from . import music_data as data
 from .chorales import VOICES
@@ -64,15 +64,12 @@ def build(settings: Settings) -> MusicTransformer:
 
 def load(path: Path, device: str = "cpu") -> Trained:
     """The model of a run (if it is not finished, the best so far), or of a file."""
-    file, checkpoint, description = PROGRAM.read(path)
-    try:
-        settings = Settings.from_dict(description["settings"], str(file))
+    with PROGRAM.reading(path) as (checkpoint, settings, description):
         language = LANGUAGES[settings.data.kind]
         config = models.configured(Config, description["model"])
         if config.vocabulary != language.vocabulary:
-            raise ValueError(
-                f"its model has {config.vocabulary:,} tokens, and {language.plural} have {language.vocabulary}"
-            )
+            there = f"its model has {config.vocabulary:,} tokens"
+            raise ValueError(f"{there}, and {language.plural} have {language.vocabulary}")
         if config.positions * config.d_model > MOST:
             raise ValueError(f"its model claims {config.positions:,} positions")
         ranges = description["ranges"]
@@ -80,9 +77,7 @@ def load(path: Path, device: str = "cpu") -> Trained:
         if len(ranges) not in (0, len(VOICES)) or not ordered:
             raise ValueError("its ranges of voices are none")
         model = models.restored(MusicTransformer, config, checkpoint["model"])
-    except ValueError as error:
-        raise ValueError(f"{file} cannot be used: {error}") from None
-    return Trained(model.to(device).eval(), language, settings, ranges, file)
+    return Trained(model.to(device).eval(), language, settings, ranges, PROGRAM.find(path))
 
 
 def score(
@@ -177,15 +172,10 @@ def compose(
     with ``language.begin``. The tempo is of chorales. ``progress`` hears seconds of music, as they are written."""
     total = float(language.seconds(prompt, tempo).sum()) + seconds
 
-    heard = lambda _, token: progress(float(language.seconds(np.array([token]), tempo)[0]))
-    hypotheses = generation.write(
-        Restricted(model, language, total),
-        [prompt.tolist()] * count,
-        language.most_tokens(seconds, tempo),
-        search,
-        language.begin,
-        None if progress is None else heard,
-    )
+    told = lambda _, token: progress(float(language.seconds(np.array([token]), tempo)[0]))
+    heard = None if progress is None else told
+    rows, most = [prompt.tolist()] * count, language.most_tokens(seconds, tempo)
+    hypotheses = generation.write(Restricted(model, language, total), rows, most, search, language.begin, heard)
     return [np.array([*prompt, *(i for i in h.tokens if i != language.begin)], np.int64) for h in hypotheses]
 
 
@@ -198,11 +188,11 @@ def closed(written: Written, seconds: float) -> Written:
 def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     """Train, save, and report. Returns the exit status (130 after Ctrl-C)."""
     s, language = settings.training, LANGUAGES[settings.data.kind]
-    models.check_device(s.device)  # all that may be wrong raises before anything is read, or changes
-    s.rate()
     corpus = data.read(settings.data)
     config = {**settings.fixed(), "the music": corpus.digest}
     _, config = PROGRAM.started(folder, config, fresh, lambda kept: None)
+    if is_finished(PROGRAM, settings, folder, fresh):
+        return 0
     mg.manual_seed(s.seed)
     model = build(settings)
     sizes = settings.window, s.batch, settings.grid, settings.data.transpose
@@ -215,21 +205,17 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     extra = PROGRAM.described(settings, config, model=asdict(model.config), ranges=corpus.ranges)
     trainer = trainer_of(model, batches, mean_loss, evaluation, s, folder, extra)
 
-    def report() -> None:
+    def report() -> str:
         nats = score(model, corpus.valid, settings)
         token = "cell" if settings.data.kind == "chorales" else "event"
         validation = f"loss {nats:.4f} nats per {token}, perplexity {math.exp(min(nats, 700.0)):.3f}"
-        report_validation(PROGRAM, trainer, folder, validation, "--output", "out.mid")
+        return report_of(PROGRAM, trainer, folder, validation, "--output", "out.mid")
 
-    count = sum(p.numel() for p in model.parameters())
     tokens = sum(len(piece.versions[0]) for piece in corpus.train)
     validation = f"{len(corpus.valid):,} ({sum(map(len, corpus.valid)):,}) to validate with"
     if not corpus.is_held_out:
         validation = "NOTHING IS HELD OUT: it is validated with what it learns from"
-    about = (
-        f"{corpus.name}: {len(corpus.train):,} {language.plural} ({tokens:,} tokens) to learn from, {validation}; "
-        f"{count:,} parameters, on {s.device}, in {folder}"
-    )
+    about = f"{corpus.name}: {len(corpus.train):,} {language.plural} ({tokens:,} tokens) to learn from, {validation}; "
     return train_to_end(PROGRAM, trainer, settings, folder, about, fresh, report)
 
 
@@ -249,5 +235,5 @@ def evaluated(model: Any, settings: Settings, pieces: list[Ids], path: Path) -> 
             total = float(language.seconds(ids, TEMPO).sum())
             write_midi(path, closed(language.decode(ids), total).notes, TEMPO)
         except OSError as error:  # a disk that is full does not end the training
-            show(f"note: {path} is not written: {error}")
+            show(f"note: {path} is not written: {error.strerror or error}")
     return {METRIC: score(model, pieces, settings)}

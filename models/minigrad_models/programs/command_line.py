@@ -13,10 +13,14 @@ from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar, get_args
 
+from .models import check_device
 from .options import device, whole
 from .settings import Sections
+
+if TYPE_CHECKING:
+    from .folder import Program
 
 S = TypeVar("S", bound=Sections)
 RAW = argparse.RawDescriptionHelpFormatter
@@ -98,9 +102,11 @@ def add_device(p: argparse.ArgumentParser) -> None:
 
 def add_windows(p: argparse.ArgumentParser, stride: str) -> None:
     """The options of an evaluation in windows, see ``programs.validation``; ``stride`` is its default in words."""
-    p.add_argument("--window", type=whole(), metavar="N", help="tokens that the model sees (default: as in training)")
+    p.add_argument(
+        "--window", type=whole(), default=0, metavar="N", help="tokens that it sees (default: as in training)"
+    )
     moves = f"tokens by which it moves; with fewer, each is predicted from more (default: {stride})"
-    p.add_argument("--stride", type=whole(), metavar="N", help=moves)
+    p.add_argument("--stride", type=whole(), default=0, metavar="N", help=moves)
     add_file(p, "--json", "write the numbers as JSON")
 
 
@@ -120,10 +126,29 @@ def add_file(p: argparse.ArgumentParser, name: str, meaning: str) -> None:
 
 
 def training_commands(
-    train: Run, config: Run, kind: type[Sections], names: str, default: str, **options: str
+    module: str,
+    kind: type[Sections],
+    settings_of: Callable[..., Any],
+    folder: Callable[[argparse.Namespace, Any], Path],
+    names: str,
+    default: str,
+    **options: str,
 ) -> tuple[Command, Command]:
-    """The commands ``train`` and ``config``, and what does them. ``names`` says what names the folder of a training;
-    the others are those of ``add_settings``."""
+    """The commands ``train`` and ``config`` of a module with ``PROGRAM`` and ``train``: ``settings_of`` takes options
+    and PROGRAM, ``folder`` is that of the run, which ``names`` explains; the others are those of ``add_settings``."""
+
+    def train(o: argparse.Namespace) -> int:
+        from .start_training import train_as_ranks
+
+        check_device(o.device or "cpu")  # all that may be wrong raises before anything is read, or changes
+        run = import_module(f"minigrad_models.{module}")
+        settings = settings_of(o, run.PROGRAM)
+        return train_as_ranks(run.PROGRAM, o, settings, folder(o, settings), run.train)
+
+    def config(o: argparse.Namespace) -> int:
+        origin = o.config or f"preset {o.preset or default}"
+        print(settings_of(o).as_toml(f"Settings of {o.parser.prog.replace('config', 'train')}: {origin}"), end="")
+        return 0
 
     def add(p: argparse.ArgumentParser) -> None:
         folder = f"the run's folder (default: runs/, and the {names} name)"
@@ -159,15 +184,37 @@ def add_settings(p: argparse.ArgumentParser, kind: type[Sections], default: str,
 
 def values_of(options: argparse.Namespace, kind: type[Sections]) -> dict[str, Any]:
     """The settings that were given as options."""
-    values = {name: getattr(options, name) for name in kind.fields() if getattr(options, name) is not None}
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    return {name: getattr(options, name) for name in kind.fields() if getattr(options, name) is not None}
 
 
-def start_of(options: argparse.Namespace, kind: type[S], default: Callable[[], S]) -> S:
-    """The settings of ``--config`` or ``--preset``, or else ``default()``."""
-    if options.config is not None:
-        return kind.read(options.config)
-    return default() if options.preset is None else kind.preset(options.preset)
+def settings_of(
+    options: argparse.Namespace,
+    program: Program | None = None,
+    *,
+    kind: type[S],
+    default: str,
+    folder: Callable[[argparse.Namespace, Any], Path],
+    sizes: Callable[..., dict[str, Any]] | None = None,
+    suited: Callable[[dict[str, Any]], S] | None = None,
+    values: dict[str, Any] | None = None,
+) -> S:
+    """The settings of a training: ``values``, by default the options; then those of ``--config`` or ``--preset``. If
+    these are missing, those of the training in the ``folder`` with which the ``program`` goes on; or else those
+    ``suited`` to the values, or the default preset's. With a preset, such a training keeps its number of updates. A
+    model to begin with, the setting ``start``, has ``sizes``. Raises ValueError: the values have others."""
+    values, begins = values or values_of(options, kind), options.preset is None and options.config is None
+    start = kind.read(options.config) if options.config else kind.preset(options.preset or default)
+    data = {name: value for name, value in values.items() if kind.fields()[name][0] == "data"}
+    begun = program and not options.fresh and program.begun(folder(options, start.changed(data)))
+    then: Any = begun and begun[0]
+    if then and begins:
+        return start.changed({**then.without({"device", "minutes"}), **values})
+    values = {**({"steps": then.training.steps} if then and options.preset else {}), **values}
+    if sizes is not None and (path := values.get("start", start.model.start)):  # type: ignore[attr-defined]
+        for name, value in sizes(Path(path)).items():
+            if values.setdefault(name, value) != value:
+                raise ValueError(f"--{name.replace('_', '-')} {values[name]}: the model in {path} has {value}")
+    return suited(values) if suited and begins else start.changed(values)
 
 
 def folder_of(options: argparse.Namespace, default: str, *names: str) -> Path:
@@ -178,22 +225,10 @@ def folder_of(options: argparse.Namespace, default: str, *names: str) -> Path:
     return Path("runs") / "-".join(dict.fromkeys(filter(None, (name, *names))))
 
 
-def later(path: str) -> Run:
+def later(path: str) -> Callable[..., Any]:
     """What does a command, "music.files.roll", of a module that is imported when it is called: ``--help`` is fast."""
-
-    def run(options: argparse.Namespace) -> int:
-        module, _, name = path.rpartition(".")
-        status: int = getattr(import_module(f"minigrad_models.{module}"), name)(options)
-        return status
-
-    return run
-
-
-def print_settings(settings: Sections, options: argparse.Namespace, program: str, default: str) -> int:
-    """Print settings as a configuration file, and what they are made from. Returns the exit status."""
-    origin = options.config or f"preset {options.preset or default}"
-    print(settings.as_toml(f"Settings of {program}: {origin}"), end="")
-    return 0
+    module, _, name = path.rpartition(".")
+    return lambda *options: getattr(import_module(f"minigrad_models.{module}"), name)(*options)
 
 
 def run_program(program: Callable[[], int], less_memory: str) -> int:
@@ -212,10 +247,10 @@ def run_program(program: Callable[[], int], less_memory: str) -> int:
         print(f"error: not enough memory ({error}); a smaller {less_memory} needs less", file=sys.stderr)
         return 1
     except (FileNotFoundError, ValueError, RuntimeError, ImportError, OSError) as error:
-        text = str(error)
-        if isinstance(error, OSError) and error.filename is not None and error.strerror:
-            text = f"{error.filename}: {error.strerror}"  # without the number that it has in C
-        print(f"error: {text}", file=sys.stderr)
+        parts: list[Any] = [error]
+        if isinstance(error, OSError) and error.strerror:  # without the number that it has in C
+            parts = [part for part in (error.filename, error.strerror) if part is not None]
+        print(f"error: {': '.join(map(str, parts))}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

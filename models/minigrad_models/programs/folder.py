@@ -1,5 +1,6 @@
 """The folder of a run: model.safetensors, the trained model with sizes, tokenizers and settings; settings.toml, to
-read, or to change and pass to ``train --config``; and what ``training.checkpoints`` writes.
+read, or to change and pass to ``train --config``; report.txt, what was printed at the end; and what
+``training.checkpoints`` writes.
 """
 
 from __future__ import annotations
@@ -7,8 +8,8 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -26,16 +27,14 @@ from .settings import Sections
 DATA = "MINIGRAD_DATA"  # the environment's name for the folder of data sets, which are not ours to ship
 TYPED = "MINIGRAD_COMMAND"  # the environment's name for what a person types in place of ``minigrad``
 AGAIN = "MINIGRAD_AGAIN"  # the environment's name for what a person types to go on, where a program starts trainings
-MODEL, BEST, LAST = "model.safetensors", "best.safetensors", "last.safetensors"
+MODEL, BEST, LAST, REPORT = "model.safetensors", "best.safetensors", "last.safetensors", "report.txt"
 T = TypeVar("T")
-FILES = (LAST, MODEL, BEST, "settings.toml", "log.jsonl", "snapshots")  # ``LAST`` is the first
+FILES = (LAST, MODEL, BEST, REPORT, "settings.toml", "log.jsonl", "snapshots")  # ``LAST`` is the first
 
 
-def command(name: str, *arguments: str) -> str:
-    """A command as a person types it: "minigrad_models.gpt" has ``minigrad gpt ...``. The translator's commands have no
-    such word, nor have the words of the process, which are complete ("")."""
+def command(*words: str) -> str:
+    """A command of ``minigrad`` as a person types it."""
     minigrad = ["minigrad"] if is_on_path("minigrad") else ["python", "-m", "minigrad"]
-    words = [*filter(None, [name.rpartition(".")[2].removeprefix("translation")]), *arguments]
     return shlex.join([*(shlex.split(os.environ.get(TYPED, "")) or minigrad), *words])
 
 
@@ -59,12 +58,17 @@ class Program:
     settings: type[Sections]
     files: tuple[str, ...] = ()  # of a run, besides ``FILES``
 
+    @property
+    def words(self) -> list[str]:
+        """What stands after ``minigrad`` in its commands: "gpt"; nothing in the translator's."""
+        return [*filter(None, [self.name.rpartition(".")[2].removeprefix("translation")])]
+
     def typed(self, *arguments: str) -> str:
-        return command(self.name, *arguments)
+        return command(*self.words, *arguments)
 
     def stopped(self, folder: Path) -> str:
         """What is said when a training has stopped: the command that goes on, which is this one without --fresh."""
-        same = os.environ.get(AGAIN) or command("", *(word for word in sys.argv[1:] if word != "--fresh"))
+        same = os.environ.get(AGAIN) or command(*(word for word in sys.argv[1:] if word != "--fresh"))
         return f"\nstopped; saved in {folder}. To go on, give the same command:\n  {same}"
 
     def find(self, path: Path) -> Path:
@@ -80,10 +84,16 @@ class Program:
         advice = f"There are: {', '.join(runs)}. Choose one with --run, or" if runs else "To get one,"
         raise FileNotFoundError(f"there is no model in {path}. {advice} train first: {self.typed('train')}")
 
-    def read(self, path: Path) -> tuple[Path, dict[str, Any], dict[str, Any]]:
-        """The file of a model, the checkpoint in it, and what that says besides weights."""
+    @contextmanager
+    def reading(self, path: Path) -> Iterator[tuple[dict[str, Any], Any, dict[str, Any]]]:
+        """The checkpoint of a model, the settings of its training, and what it says besides weights. A ValueError that
+        is raised within names the file."""
         checkpoint = read_checkpoint(file := self.find(path))
-        return file, checkpoint, self.checked(file, checkpoint.get("extra"))
+        description = self.checked(file, checkpoint.get("extra"))
+        try:
+            yield checkpoint, self.settings.from_dict(description["settings"]), description
+        except ValueError as error:
+            raise ValueError(f"{file} cannot be used: {error}") from None
 
     def checked(self, path: Path, description: Any) -> dict[str, Any]:
         """What a checkpoint says besides weights."""
@@ -97,20 +107,37 @@ class Program:
             raise ValueError(f"{path} is damaged: {error}") from None
         return description
 
+    def begun(self, folder: Path) -> tuple[Sections, dict[str, Any]] | None:
+        """The settings of the training in a folder, and what its checkpoint says besides weights; None if there is
+        none. Raises ValueError: it is of another program, or damaged; RuntimeError: its checkpoint is damaged."""
+        if not (path := folder / LAST).exists():
+            return None
+        description = self.checked(path, read_checkpoint(path, mmap=True).get("extra"))
+        return self.settings.from_dict(description["settings"], str(path)), description
+
+    def report(self, folder: Path, settings: Sections) -> str | None:
+        """What was printed at the end of the training in a folder, if it has ended and had these settings."""
+        free = settings.FREE - {"minutes"}
+        with suppress(OSError, RuntimeError, ValueError):  # of another version, or damaged: it is written again
+            model = read_checkpoint(path := folder / MODEL, mmap=True)
+            then = self.settings.from_dict(self.checked(path, model.get("extra"))["settings"])
+            if then.without(free) == settings.without(free):
+                text = (folder / REPORT).read_text(encoding="utf-8")
+                return f"saved to {path}, after {model['step']:,} updates\n{text}"
+        return None
+
     def started(
         self, folder: Path, config: dict[str, Any], fresh: bool, kept: Callable[[dict[str, Any]], T]
     ) -> tuple[T | None, dict[str, Any]]:
         """What the training in a folder has ``kept`` in its checkpoint, by what that says besides weights, and its
         configuration; None and ``config``, if there is none or a ``fresh`` one begins. Settings that are newer than the
         training count as their defaults. Raises ValueError: the training has another configuration, and the message
-        lists what differs; or the file is damaged; RuntimeError: its checkpoint is damaged."""
-        path = folder / LAST
-        if fresh or not path.exists():
+        lists what differs; and as ``begun``."""
+        if fresh or (begun := self.begun(folder)) is None:
             return None, config
-        description = self.checked(path, read_checkpoint(path, mmap=True).get("extra"))
-        then = self.settings.from_dict(description["settings"], str(path)).fixed()
+        path, (settings, description) = folder / LAST, begun
         try:
-            check_same(path, {**description["config"], **then}, config)
+            check_same(path, {**description["config"], **settings.fixed()}, config)
         except ValueError as error:
             raise ValueError(f"{error}. Or rename it, and begin anew: --fresh") from None
         try:
@@ -165,15 +192,15 @@ def data_set(*parts: str, name: str, instead: str) -> Path:
     if path := find_data_set(*parts):
         return path
     place = f"in {os.environ[DATA]}" if os.environ.get(DATA) else f"here, as {DATA} names no folder of data sets"
-    fetch = command("", "data", name)
+    fetch = command("data", name)
     raise FileNotFoundError(f"there is no {'/'.join(parts)} {place}. Fetch it: {fetch}. Or {instead}")
 
 
-def write_settings(folder: Path, text: str) -> None:
-    """Write settings.toml, for people alone: if it cannot be written, print a note."""
+def write_text(path: Path, text: str) -> None:
+    """Write a file that training does without: if it cannot be written, print a note."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with replaced(folder / "settings.toml") as temporary:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replaced(path) as temporary:
             Path(temporary).write_text(text, encoding="utf-8")
     except OSError as error:
-        print(f"note: settings.toml is not written: {error}", file=sys.stderr)
+        print(f"note: {path.name} is not written: {error.strerror or error}", file=sys.stderr)

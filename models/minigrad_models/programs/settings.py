@@ -98,7 +98,7 @@ class Sections:
         """These settings with other values, by name, in any section."""
         parts = {part: getattr(self, part) for part in self.sections()}
         for name, value in values.items():
-            section = self.fields()[name][0]
+            section, value = self.fields()[name][0], tuple(value) if isinstance(value, list) else value
             parts[section] = dataclasses.replace(parts[section], **{name: value})
         return type(self)(**parts)
 
@@ -111,8 +111,12 @@ class Sections:
 
     def fixed(self) -> dict[str, Any]:
         """The settings that affect the result of a training: they may not change when it resumes."""
-        parts = {part: values for part, values in self.as_dict().items() if part not in self.LATER}
-        return {k: v for values in parts.values() for k, v in values.items() if k not in self.FREE}
+        later = {name for name, (section, _, _) in self.fields().items() if section in self.LATER}
+        return self.without(self.FREE | later)
+
+    def without(self, names: set[str]) -> dict[str, Any]:
+        """The settings by name, without some, in TOML's and JSON's types."""
+        return {k: v for values in self.as_dict().values() for k, v in values.items() if k not in names}
 
     @classmethod
     def from_dict(cls, parts: dict[str, dict[str, Any]], where: str = "the configuration") -> Self:
@@ -134,7 +138,7 @@ class Sections:
                 if not (is_list if get_args(kind) else type(value) is kind):
                     name_of_kind = "list of strings" if get_args(kind) else kind.__name__
                     raise ValueError(f"{where}: {name} is {short(value)}, and should be of type {name_of_kind}")
-                settings[name] = tuple(value) if is_list else value
+                settings[name] = value
         return cls().changed(settings)
 
     @classmethod

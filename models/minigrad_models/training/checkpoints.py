@@ -50,6 +50,7 @@ PATIENCE = 5.0  # seconds: a killed training may take a little to end
 PROGRAM, VERSION = "minigrad.training", 1  # the format's name
 _MOST_BYTES = 1 << 30  # of a log
 MOST = 2**53  # of every count: a step, a line, an epoch
+LENGTH = ("steps", "epochs")  # settings of which a training that goes on may have more
 _TRAINING = ("training", "settings", "optimizer", "schedule", "averaged", "random", "extra")
 _SNAPSHOT = re.compile(r"\d+\.safetensors")
 DAMAGE = (*source.DAMAGE, RuntimeError, pickle.UnpicklingError, MemoryError)
@@ -92,7 +93,7 @@ class RunFolder:
                 with tempfile.TemporaryFile(dir=folder):
                     pass
         except OSError as error:
-            raise OSError(error.errno, f"cannot write checkpoints to {self.path}: {error}") from error
+            raise OSError(error.errno, f"cannot write checkpoints to {self.path}: {error.strerror}") from error
         with locked(self.path):
             yield
 
@@ -145,7 +146,17 @@ def write_checkpoint(path: Path, content: dict[str, Any]) -> None:
         save({"program": PROGRAM, "version": VERSION, **content}, path)
     except OSError as error:
         message = f"cannot save {path}: {error.strerror or error}. Earlier checkpoints are unharmed"
+        if error.errno == errno.ENOSPC:
+            needed, free = (n / 1e6 for n in (_bytes(content), shutil.disk_usage(path.parent).free))
+            message += f". It takes {needed:,.1f} MB, and {free:,.1f} MB are free: free more, and train again"
         raise OSError(error.errno, message) from error
+
+
+def _bytes(value: Any) -> int:
+    """The bytes of all tensors of a checkpoint."""
+    if isinstance(value, Tensor):
+        return value.numel() * value.element_size()
+    return sum(map(_bytes, value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()))
 
 
 def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[str, Any]:
@@ -212,7 +223,7 @@ def check_optimizer(optimizer: Optimizer, saved: Any) -> None:
 
 
 def check_same(path: Path, saved: dict[str, Any], present: dict[str, Any]) -> None:
-    """Raise ValueError for another configuration, with the keys that differ and both their values."""
+    """Raise ValueError for another configuration, with the keys that differ, but ``LENGTH``, and both their values."""
 
     def shown(values: dict[str, Any], name: str) -> str:
         value = values.get(name)
@@ -221,7 +232,8 @@ def check_same(path: Path, saved: dict[str, Any], present: dict[str, Any]) -> No
         return short(value) if name in values else "missing"
 
     old, new = _flat(saved), _flat(present)
-    if names := sorted(name for name in old.keys() | new.keys() if old.get(name, ...) != new.get(name, ...)):
+    different = (name for name in old.keys() | new.keys() if old.get(name, ...) != new.get(name, ...))
+    if names := sorted(name for name in different if name.rpartition(".")[2] not in LENGTH):
         values = [f"{name} ({shown(old, name)} there, {shown(new, name)} now)" for name in names]
         advice = "Train in another folder, or with the configuration of this one; nothing has been changed"
         raise ValueError(f"{path} is of another configuration: {', '.join(values)}. {advice}")

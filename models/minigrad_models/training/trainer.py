@@ -130,7 +130,7 @@ class Trainer:
         first = self.ranks.is_first
         with ExitStack() as held:
             self.ranks.of_first(lambda: held.enter_context(self.folder.held()))
-            self._restore()
+            going_on = self._restore()
             if begun is not None:
                 self.ranks.of_first(begun)
             if not self.model.training:  # else its modules keep their modes
@@ -138,10 +138,11 @@ class Trainer:
             state, settings = self.state, self.settings
             over = self.ranks.of_first(self._over) or self._impatient()
             if over and not self._evaluation_due(True):
-                if first:
-                    message = f"{self.folder.path} holds a finished training of {state.step:,} steps"
-                    with suppress(*LOST):
-                        print(f"{message}; to begin another, give another folder", file=sys.stderr)
+                going_on = f"holds a finished training of {state.step:,} steps; to begin another, give another folder"
+            if first and going_on:
+                with suppress(*LOST):
+                    print(f"{self.folder.path} {going_on}", file=sys.stderr)
+            if over and not self._evaluation_due(True):
                 return self._outcome(over)
             limit = math.inf if settings.minutes is None else 60 * settings.minutes
             store.library()  # kernels are compiled now, if ever, and not within an update whose time tells what is left
@@ -319,20 +320,28 @@ class Trainer:
             "settings": asdict(self.settings),
         }
 
-    def _restore(self) -> None:
-        """Resume the run in the folder, or begin one. Nothing changes before the checkpoint has been checked."""
+    def _restore(self) -> str:
+        """Resume the run in the folder, or begin one. Nothing changes before the checkpoint has been checked. Returns
+        what a person reads of where it goes on, and of what is new; "" at the beginning."""
         checkpoint = self.ranks.of_first(self._read)
         if checkpoint is None:
             self._begin()
-            return
+            return ""
         with self._blaming_checkpoint():
             self._take_over(checkpoint)
-        if any(checkpoint["settings"][name] != asdict(self.settings)[name] for name in METRIC):
+        old, new = checkpoint["settings"], asdict(self.settings)
+        if any(old[name] != new[name] for name in METRIC):
             self.state.best, self.state.best_step, self.state.bad = None, 0, 0
         if self.ranks.is_first:
             self.folder.clean(self.state.snapshots)
         self._saved_step = self.state.step
         self._clock = self._saved_at = time.monotonic()
+        text = f"goes on from step {self.state.step:,} of {new['steps']:,}"
+        if old["steps"] != new["steps"]:
+            before, now = (o["param_groups"][0]["lr"] for o in (checkpoint["optimizer"], self.optimizer.state_dict()))
+            rate = f"; its learning rate, {before:.3g} until now, is {now:.3g}" if before != now else ""
+            text += f", no longer of {old['steps']:,}{rate}"
+        return text if self.state.step else ""
 
     def _read(self) -> dict[str, Any] | None:
         """The checkpoint to go on from, if it is of this training."""
@@ -344,6 +353,9 @@ class Trainer:
         there = _identity(checkpoint["extra"], saved, checkpoint["schedule"], checkpoint.get("carried"))
         here = _identity(self.extra, asdict(self.settings), self.schedule, self.carried)
         check_same(self.folder.last, there, here)
+        if (step := checkpoint["step"]) > self.settings.steps:
+            advice = "Ask for more, or begin anew in another folder"
+            raise ValueError(f"{self.folder.path} has {step:,} steps already, not {self.settings.steps:,}. {advice}")
         return {**checkpoint, "settings": saved}
 
     def _take_over(self, checkpoint: dict[str, Any]) -> None:

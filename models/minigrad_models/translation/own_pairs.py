@@ -32,7 +32,7 @@ def suited(values: dict[str, Any]) -> Settings:
     start = preset(RECIPE).changed({"split_digits": True, **values})
     train = data.read(start.data)["train"]
     chosen, s = sizes(len(train.source), values), start.data
-    if len(train.source) < SMALL and s.tokenizer == "subwords":
+    if len(train.source) < SMALL and s.tokenizer == "subwords" and "vocabulary" not in values:
         # A subword that stands in the corpus a few times only is learned from nothing, and its pieces stand more often
         # (Gowda and May 2020, arXiv 2004.02334).
         options: dict[str, Any] = {"split_digits": s.split_digits, "min_frequency": OFTEN}

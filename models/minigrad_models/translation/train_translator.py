@@ -10,8 +10,7 @@ from minigrad import Tensor
 from minigrad.backend.compiled import store
 from minigrad.utils.bar import bar
 
-from ..programs.models import check_device
-from ..programs.start_training import train_to_end, trainer_of
+from ..programs.start_training import is_finished, train_to_end, trainer_of
 from ..text import EncodedPairs, Pairs, tokenizer_pair_from_dict
 from ..text.scores import bleu, bleu_metric, likely, report, samples, write
 from ..training import Trainer
@@ -30,37 +29,37 @@ LONGEST_EXAMPLE = 80  # characters of the sentence in the command that is printe
 
 def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     """Train, save, and report on held-out sentences. Returns the exit status (130 after Ctrl-C)."""
-    check_device(settings.training.device)  # all that may be wrong raises before anything is read, or changes
-    settings.training.rate()
-    bleu_metric(settings.bleu_tokenizer)  # the report at the end needs it
-    if settings.training.device == "cpu":
-        store.prepare()  # kernels, of which some are compiled once, while the data are read
     pairs = data.read(settings.data)
     config = configuration(settings, pairs["train"])
     kept = lambda description: tokenizer_pair_from_dict(description["tokenizers"])
     tokenizers, config = PROGRAM.started(folder, config, fresh, kept)
+    if is_finished(PROGRAM, settings, folder, fresh):
+        return 0
+    bleu_metric(settings.bleu_tokenizer)  # the report at the end needs it
+    if settings.training.device == "cpu":
+        store.prepare()  # kernels, of which some are compiled once, while the vocabulary is learned
+    first = Translator.load(settings.model.start) if settings.model.start and tokenizers is None else None
     mg.manual_seed(settings.training.seed)
     if tokenizers is None:
-        tokenizers = data.tokenizers_for(pairs["train"], settings.data)
+        tokenizers = first.tokenizers if first else data.tokenizers_for(pairs["train"], settings.data)
     model = build(settings.model, tokenizers, settings.training.device)
+    if first is not None:
+        model.load_state_dict(first.model.state_dict())
     translator = Translator(model, tokenizers, settings, examples_of(pairs))
     encoded = data.encode(pairs["train"], tokenizers, settings)
     trainer = make_trainer(translator, pairs, encoded, config, folder)
     about = [*(overview(pairs, tokenizers) if settings.data.data else ())]
-    count = sum(p.numel() for p in model.parameters())
     sides = [tokenizers.target] if tokenizers.joint else [tokenizers.source, tokenizers.target]
     entries = " and ".join(f"{len(side):,}" for side in sides)
-    sizes = f"{len(encoded):,} sentence pairs, {entries} tokens in the vocabulary, {count:,} parameters"
-    about.append(f"{sizes}, on {settings.training.device}, in {folder}")
+    about.append(f"{len(encoded):,} sentence pairs, {entries} tokens in the vocabulary, ")
     words = ["--run", str(folder), pairs["train"].source[0]] if settings.data.data else ["I like cats"]
     if len(words[-1]) > LONGEST_EXAMPLE:
         words[-1] = words[-1][:LONGEST_EXAMPLE].rpartition(" ")[0] or words[-1][:LONGEST_EXAMPLE]
     del pairs["train"]  # large, perhaps, and no longer needed
 
-    def report_translations() -> None:
-        for split, held_out in pairs.items():
-            print_report(translator, held_out, folder / f"{split}.json")
-        print("\ntranslate with it:  " + PROGRAM.typed("translate", *words))
+    def report_translations() -> str:
+        parts = [report_of(translator, held_out, folder / f"{split}.json") for split, held_out in pairs.items()]
+        return "\n".join([*parts, "\ntranslate with it:  " + PROGRAM.typed("translate", *words)])
 
     return train_to_end(PROGRAM, trainer, settings, folder, "\n".join(about), fresh, report_translations, best=False)
 
@@ -104,8 +103,8 @@ class Evaluation:
         return {"bleu": score, "exact": 100 * right / len(target), "loss": total / count}
 
 
-def print_report(translator: Translator, pairs: Pairs, path: Path) -> None:
-    """Translate a split; print its scores and some translations of the test set; write everything to ``path``."""
+def report_of(translator: Translator, pairs: Pairs, path: Path) -> str:
+    """The scores of the translations of a split, and some of them of the test set; all are written to ``path``."""
     split, settings = path.stem, translator.settings
     with bar(len(pairs.source), f"translating {split}", " sentences") as shown:
         translations = translator.translate(pairs.source, progress=shown.update)
@@ -114,12 +113,12 @@ def print_report(translator: Translator, pairs: Pairs, path: Path) -> None:
     scores = report(texts, pairs.target, sources, language, worst=0, tokenizer=settings.bleu_tokenizer)
     write(path, scores, texts)
     share = scores.exact / scores.sentences
-    print(f"\n{split}: {scores.exact:,} of {scores.sentences:,} translated exactly ({share:.1%})", flush=True)
+    lines = [f"\n{split}: {scores.exact:,} of {scores.sentences:,} translated exactly ({share:.1%})"]
     if scores.sentences < FEW:
         low, high = likely(scores.exact, scores.sentences)
-        print(f"  by so few, the share among others like them is likely (95 %) between {low:.0%} and {high:.0%}")
-    print("\n".join(f"  {score}" for score in (scores.bleu, scores.chrf, scores.moses) if score is not None))
-    for note in scores.notes:
-        print(f"  note: {note}")
+        lines += [f"  by so few, the share among others like them is likely (95 %) between {low:.0%} and {high:.0%}"]
+    lines += [f"  {score}" for score in (scores.bleu, scores.chrf, scores.moses) if score is not None]
+    lines += [f"  note: {note}" for note in scores.notes]
     if split == "test":
-        print("\nsentences that it has never seen:\n" + samples(pairs.source, texts, pairs.target))
+        lines.append("\nsentences that it has never seen:\n" + samples(pairs.source, texts, pairs.target))
+    return "\n".join(lines)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from minigrad.backend.extras import how_to_install
 
 from ..programs import command_line as common
 from ..programs.command_line import Command, later
-from ..programs.models import check_device
 from ..programs.options import add_limits, whole
-from .translation_settings import BLEU_TOKENIZERS, Settings, languages, preset
+from .translation_settings import BLEU_TOKENIZERS, Settings, languages
 
 DEFAULT = "toy without --data, else what suits the pairs"
 DEFAULT_RUN = Path("runs") / "toy"
@@ -62,15 +62,16 @@ def _serve(p: argparse.ArgumentParser) -> None:
     p.add_argument("--port", type=int, default=8000, help="port to listen on; 0 takes a free one (default: 8000)")
 
 
-def settings_of(options: argparse.Namespace) -> Settings:
-    """The settings from a preset or a file, and from options."""
+def settings_of(options: argparse.Namespace, program: Any = None) -> Settings:
+    """The settings from options, and a preset, a file, or a training that the program goes on with."""
     values = common.values_of(options, Settings)
     if "data" in values and options.config is None:
         values = {**languages(values["data"]), **values}
-    from .own_pairs import suited  # here: it reads data, for which ``--help`` needs not wait
+    from .own_pairs import RECIPE, suited  # here: it reads data, for which ``--help`` needs not wait
 
-    start = common.start_of(options, Settings, lambda: suited(values) if "data" in values else preset("toy"))
-    return start.changed(values)
+    more: dict[str, Any] = {"default": "toy", "folder": run_folder, "sizes": later("translation.translator.sizes")}
+    more |= {"default": RECIPE, "suited": suited} if "data" in values else {}
+    return common.settings_of(options, program, kind=Settings, values=values, **more)
 
 
 def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
@@ -81,16 +82,6 @@ def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
     if not (options.run or options.preset or options.config or len(data) > 1 or Path(data[0]).is_dir()):
         return Path("runs") / Path(data[0]).name.partition(".")[0]
     return common.folder_of(options, "", settings.data.source, settings.data.target)
-
-
-def _do_train(options: argparse.Namespace) -> int:
-    from ..programs.start_training import train_as_ranks
-    from .train_translator import train
-
-    check_device(options.device or "cpu")  # before data is read, from which settings follow
-    settings = settings_of(options)
-    folder = run_folder(options, settings)
-    return train_as_ranks(options.words, settings.training, lambda: train(settings, folder, options.fresh))
 
 
 def _do_serve(options: argparse.Namespace) -> int:
@@ -105,15 +96,8 @@ def _do_serve(options: argparse.Namespace) -> int:
     return serve(Translator.load(options.run, options.device), options.port, options.host)
 
 
-def _do_config(options: argparse.Namespace) -> int:
-    if options.preset is None and options.config is None and options.data is None:
-        options.preset = "toy"
-    origin = options.config or (f"preset {options.preset}" if options.preset else "what suits the pairs of --data")
-    print(settings_of(options).as_toml(f"Settings of minigrad train: {origin}"), end="")
-    return 0
-
-
-TRAIN, CONFIG = common.training_commands(_do_train, _do_config, Settings, "preset's or the data's", DEFAULT)
+names, module = "preset's or the data's", "translation.train_translator"
+TRAIN, CONFIG = common.training_commands(module, Settings, settings_of, run_folder, names, DEFAULT, start="from")
 COMMANDS = (
     TRAIN,
     Command("translate", "translate sentences: arguments, a file, or a pipe", _translate, TRANSLATE),

@@ -39,7 +39,7 @@ def read(settings: DataSettings) -> dict[str, Pairs]:
         if len(splits) == 1 and settings.held_out:
             splits = hold_out(splits["train"], settings.held_out)
     elif settings.tokenizer != "words":
-        fetched = command("", "data", "multi30k")
+        fetched = command("data", "multi30k")
         raise ValueError(
             f"which sentence pairs? Give --data DIR, a table, or two aligned files; or fetch some: {fetched}"
         )

@@ -43,6 +43,7 @@ class ModelSettings:
     """The model and its sizes. Only the transformer has heads, d_ff and what follows them; only others have hidden."""
 
     model: str = setting("transformer", "the architecture: the transformer, or what it replaced", MODELS)
+    start: str = setting("", "begin with the weights and vocabularies of a run; the sizes are then its own")
     hidden: int = count(256, "width of a recurrent or convolutional layer")
     kernel: int = count(3, "tokens that a convolution mixes, an odd number")
     layers: int = count(4, "layers of the encoder, and of the decoder")

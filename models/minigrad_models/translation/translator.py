@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,21 +13,14 @@ import numpy as np
 import minigrad as mg
 from minigrad.autograd.mode import at_end
 
-from ..generation.beam_search import (
-    Hypothesis as TokenHypothesis,
-    beam_search,
-    greedy,
-    minimum_bayes_risk,
-    power,
-    sample,
-)
+from ..generation import beam_search as searching
 from ..programs.folder import Description, Program, write_model as write_model
 from ..text import Pairs, TokenizerPair, tokenizer_pair_from_dict
 from ..text.tokenizer import BOS, EOS, UNKNOWN, several
 from .architectures import restored
 from .encoder_decoder import TranslationModel, pad
 from .own_pairs import Examples, limited
-from .translation_settings import DecodingSettings, Settings
+from .translation_settings import DecodingSettings, ModelSettings, Settings
 
 if TYPE_CHECKING:
     from minigrad.viz.attention import AttentionView
@@ -57,6 +50,13 @@ def configuration(settings: Settings, train: Pairs) -> dict[str, Any]:
 
 REPORTS = ("validation.json", "test.json")
 PROGRAM = Program("minigrad_models.translation", 2, Described, Settings, REPORTS)
+
+
+def sizes(path: Path) -> dict[str, Any]:
+    """The settings that a training has to have that begins with a model; raises as ``Translator.load``."""
+    names = {"tokenizer", "vocabulary", "joint", "split_digits", *asdict(ModelSettings())} - {"start"}
+    with PROGRAM.reading(path) as (_, settings, _):
+        return {k: v for k, v in settings.without(set()).items() if k in names and not k.endswith("dropout")}
 
 
 class Hypothesis(NamedTuple):
@@ -109,16 +109,12 @@ class Translator:
         """The model of a run's folder (if the run is not finished, the best so far), or of a file. Raises
         FileNotFoundError: there is none; ValueError, RuntimeError: the file is damaged, or not a model of this
         program."""
-        file, checkpoint, description = PROGRAM.read(Path(path))
-        try:
-            settings = Settings.from_dict(description["settings"], str(file))
+        with PROGRAM.reading(Path(path)) as (checkpoint, settings, description):
             model = restored(settings.model.model, description["model"], checkpoint["model"])
             tokenizers = tokenizer_pair_from_dict(description["tokenizers"])
             lengths = {"vocabulary": len(tokenizers.target), "source_vocabulary": len(tokenizers.source)}
             if any(getattr(model.config, name) not in (None, length) for name, length in lengths.items()):
                 raise ValueError("its tokenizers have other vocabularies than its model")
-        except ValueError as error:
-            raise ValueError(f"{file} cannot be used: {error}") from None
         return cls(model.to(device).eval(), tokenizers, settings, limited(description["examples"]))
 
     def described(self, config: dict[str, Any]) -> dict[str, Any]:
@@ -197,17 +193,17 @@ class Translator:
         decoding: DecodingSettings,
         sampling: tuple[float | None, int | None, float | None],
         cached: bool,
-    ) -> list[list[TokenHypothesis]]:
+    ) -> list[list[searching.Hypothesis]]:
         decoder = self.model.begin(pad(sources, self.model.embedding.weight.device), cached)
         limits = [min(2 * len(ids) + 10, self.model.config.positions - 1) for ids in sources]
         temperature, top_k, top_p = sampling
         if temperature is not None:
-            return [[h] for h in sample(decoder, limits, temperature, top_k, top_p)]
+            return [[h] for h in searching.sample(decoder, limits, temperature, top_k, top_p)]
         if decoding.beam == 1:
-            return [[h] for h in greedy(decoder, limits)]
-        penalty = power(decoding.length_penalty)
-        beams = beam_search(decoder, decoding.beam, limits, penalty, decoding.early_stopping)
-        return [minimum_bayes_risk(beam, decoding.mbr) for beam in beams] if decoding.mbr else beams
+            return [[h] for h in searching.greedy(decoder, limits)]
+        penalty = searching.power(decoding.length_penalty)
+        beams = searching.beam_search(decoder, decoding.beam, limits, penalty, decoding.early_stopping)
+        return [searching.minimum_bayes_risk(beam, decoding.mbr) for beam in beams] if decoding.mbr else beams
 
     def attention(self, source: str, target: str) -> Attention:
         """The attention of each token of a translation to the tokens of the source. Raises ValueError: the model has

@@ -9,7 +9,9 @@ import pytest
 from minigrad.backend.version import project
 from minigrad_models.commands import minigrad_command as cli
 from minigrad_models.commands.minigrad_command import SYSTEMS
+from minigrad_models.gpt.gpt_run import PROGRAM as GPT
 from minigrad_models.programs import folder
+from minigrad_models.translation.translator import PROGRAM as TRANSLATION
 from tests.support.cases import cases
 
 
@@ -91,9 +93,9 @@ def test_a_system_has_its_own_commands(name: str, capsys: pytest.CaptureFixture[
 def test_messages_say_what_a_person_types(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(folder.TYPED, raising=False)
     monkeypatch.setattr(folder, "is_on_path", lambda name: True)
-    assert folder.command("minigrad_models.translation", "train", "--run", "a b") == "minigrad train --run 'a b'"
-    assert folder.command("minigrad_models.gpt", "train") == "minigrad gpt train"
+    assert TRANSLATION.typed("train", "--run", "a b") == "minigrad train --run 'a b'"
+    assert GPT.typed("train") == "minigrad gpt train"
     monkeypatch.setattr(folder, "is_on_path", lambda name: False)
-    assert folder.command("minigrad_models.translation", "train") == "python -m minigrad train"
+    assert TRANSLATION.typed("train") == "python -m minigrad train"
     monkeypatch.setenv(folder.TYPED, "python tasks.py translate")
-    assert folder.command("minigrad_models.translation", "train") == "python tasks.py translate train"
+    assert TRANSLATION.typed("train") == "python tasks.py translate train"

@@ -113,6 +113,25 @@ def test_a_run_of_other_settings_or_another_text(text: Path, refused: Refused) -
     assert (text.parent / "run.old-1" / "model.safetensors").exists()
 
 
+def test_a_finished_run_trains_longer_and_answers_at_once(
+    text: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is left out is as in the run: with a preset, which has other updates, their number."""
+    folder = text.parent / "run"
+    preset = ["train", "--preset", "sentences", "--input", str(text), "--run", str(folder), *SMALL]
+    assert cli.main([*preset, "--steps", "12"]) == 0
+    assert cli.main(["train", "--run", str(folder), "--steps", "15"]) == 0
+    told = capsys.readouterr()
+    assert f"{folder} goes on from step 12 of 15, no longer of 12; its learning rate, " in told.err
+    report = told.out[told.out.rindex("validation, all of it:") :]
+    monkeypatch.setattr(run, "model_of", None)
+    for command in (preset, ["train", "--run", str(folder)]):
+        assert cli.main(command) == 0
+        told = capsys.readouterr()
+        assert told.out == f"saved to {folder / 'model.safetensors'}, after 15 updates\n{report}"
+        assert "holds a finished training" in told.err
+
+
 def test_it_begins_with_a_run(trained: Path, text: Path, refused: Refused) -> None:
     """The sizes and characters are the other's; one update at a rate of nothing leaves its weights."""
     text.write_bytes(LINES[:900].encode())
@@ -124,8 +143,10 @@ def test_it_begins_with_a_run(trained: Path, text: Path, refused: Refused) -> No
     assert written["model"]["d_model"] == 16 and written["model"]["context"] == 12
     model = run.load(text.parent / "run").model
     assert (model.config.dropout, model.config.attention_dropout) == (0.2, 0.2)
-    refused([*command, "--layers", "3"], "--layers 3: the model in .* has 1")
-    refused([*command, "--tokenizer", "bytes"], "--tokenizer bytes: the model in .* has characters")
+    fresh = [*command, "--fresh"]
+    refused([*fresh, "--layers", "3"], "--layers 3: the model in .* has 1")
+    refused([*fresh, "--tokenizer", "bytes"], "--tokenizer bytes: the model in .* has characters")
+    refused([*command, "--layers", "3"], "another configuration: layers")
     text.write_text("Ω" * 200, encoding="utf-8")
     refused([*command, "--fresh"], "never seen 'Ω'")
 
@@ -135,7 +156,7 @@ def test_it_begins_with_a_folder_of_transformers(trained: Path, text: Path, refu
     assert cli.main(["export", str(folder), "--run", str(trained)]) == 0
     assert {path.name for path in folder.iterdir()} >= {"config.json", "model.safetensors", "tokenizer.json"}
     one, two = run.load(trained), run.load(folder)
-    assert two.sizes() == one.sizes() and two.settings is None
+    assert run.sizes(folder) == run.sizes(trained) and two.settings is None
     assert same(one.model.state_dict(), two.model.state_dict())
     np.testing.assert_array_equal(one.tokens.encode(LINES), two.tokens.encode(LINES))
     command = ["train", "--input", str(text), "--from", str(folder), "--run", str(text.parent / "run")]

@@ -55,6 +55,19 @@ def test_a_run_of_other_settings_or_other_music(chorales: Path, tmp_path: Path, 
     refused(arguments(data, folder, steps=5), "the music")
 
 
+def test_a_finished_run_trains_longer_and_answers_at_once(
+    chorales: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "run"
+    assert cli.main(arguments(chorales, folder, steps=12)) == 0
+    assert cli.main(["train", "--run", str(folder), "--steps", "14"]) == 0
+    assert f"{folder} goes on from step 12 of 14, no longer of 12; its learning rate, " in capsys.readouterr().err
+    monkeypatch.setattr(run, "build", None)
+    assert cli.main(["train", "--run", str(folder)]) == 0
+    told = capsys.readouterr()
+    assert "after 14 updates\nvalidation, all of it: loss" in told.out and "holds a finished training" in told.err
+
+
 def test_sizes_that_cannot_be(chorales: Path, tmp_path: Path, refused: Refused) -> None:
     for options, message in (
         (("--heads", "3"), "must be a multiple of heads"),

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from minigrad_models.commands import minigrad_command
 from minigrad_models.programs.options import device, positive, whole
-from minigrad_models.translation.train_translator import train
-from minigrad_models.translation.translation_settings import Settings
 from tests.support.cases import raises
 
 
@@ -29,9 +28,9 @@ def test_positive_numbers() -> None:
     raises(ArgumentTypeError, "a number from 2 on is needed, not '1'", lambda: positive(2)("1"))
 
 
-def test_a_device_is_looked_for_before_anything_else(tmp_path: Path) -> None:
+def test_a_device_is_looked_for_before_anything_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert device("cpu") == "cpu"
     raises(ArgumentTypeError, "'tpu' is not a device", lambda: device("tpu"))
-    settings = Settings().changed({"device": "tpu", "data": (str(tmp_path / "nothing.tsv"),)})
-    raises(RuntimeError, "'tpu' is not a device", lambda: train(settings, tmp_path / "run"))
-    assert not list(tmp_path.iterdir())
+    command = ["train", "--data", str(tmp_path / "nothing.tsv"), "--run", str(tmp_path / "run")]
+    assert minigrad_command.main([*command, "--device", "tpu"]) == 1
+    assert "'tpu' is not a device" in capsys.readouterr().err and not list(tmp_path.iterdir())

@@ -3,6 +3,7 @@
 import errno
 import os
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,13 @@ def test_a_disk_that_stays_full(tmp_path: Path, whole: dict[str, Any]) -> None:
         folder = tmp_path / str(first)
         with pytest.MonkeyPatch.context() as patch:
             Disk(patch, full, first, names=WRITING if first else ("parts",))
-            with pytest.raises(OSError, match=message):
+            with pytest.raises(OSError, match=message) as refused:
                 trainer(folder).fit()
+        said = str(refused.value.strerror)
+        assert "log.jsonl" in said or re.search(
+            r"unharmed\. It takes 0\.0 MB, and [\d,.]+ MB are free: free more", said
+        )
+        assert "Errno" not in said and said.count("No space left") == 1
         if not first:
             assert [path for path in folder.rglob("*") if path.is_file()] == []
             continue

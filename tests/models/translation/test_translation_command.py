@@ -1,6 +1,7 @@
 """The translator as a person runs it: training, stopping, killing, translating, and what can be wrong."""
 
 import codecs
+import errno
 import io
 import json
 import os
@@ -18,10 +19,12 @@ from typing import Any
 import pytest
 
 import minigrad as mg
+from minigrad.serialization import safetensors_file
 from minigrad_models.commands import minigrad_command as cli
 from minigrad_models.generation.beam_search import beam_search, minimum_bayes_risk, power
 from minigrad_models.text.tokenizer import EOS
 from minigrad_models.training import checkpoints, read_checkpoint
+from minigrad_models.translation import train_translator
 from minigrad_models.translation.encoder_decoder import TranslationModel
 from minigrad_models.translation.transformer import pad
 from minigrad_models.translation.translator import Translator
@@ -171,6 +174,63 @@ def test_a_finished_run_stays_and_another_seed_gives_another_model(table: Path, 
     assert same(before, weights(table))
     say(*arguments(table, "--steps", "10", "--seed", "4", "--fresh"))
     assert not same(before, weights(table))
+
+
+def test_a_finished_run_trains_longer(table: Path, trained: list[str], say: Say, fails: Say) -> None:
+    """What a person leaves out is as in the run: also with a preset's number of updates."""
+    run = ["train", "--run", str(table / "run")]
+    streams = say(*run, "--steps", "14")
+    assert f"{table / 'run'} goes on from step 10 of 14, no longer of 10\n" in streams.err
+    assert saved_step(table) == 14 and "saved to" in streams.out
+    fails("has 14 steps already, not 9", *run, "--steps", "9")
+    fails("dropout (0.25 there, 0.5 now)", *run, "--steps", "20", "--dropout", "0.5")
+    assert (table / "run" / "settings.toml").read_text(encoding="utf-8").count("\nsteps = 14 ") == 1
+
+
+def test_a_finished_run_answers_at_once(
+    table: Path, trained: list[str], say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a model: it prints what its end printed. Other ways to search, or a lost report, are measured anew."""
+    said = (table / "run" / "report.txt").read_text(encoding="utf-8")
+    with monkeypatch.context() as patch:
+        for name in ("build", "bleu_metric"):
+            patch.setattr(train_translator, name, None)
+        for words in (arguments(table, "--steps", "10"), ["train", "--run", str(table / "run")]):
+            streams = say(*words)
+            assert streams.out == f"saved to {table / 'run' / 'model.safetensors'}, after 10 updates\n{said}"
+            assert "holds a finished training; --steps N trains longer, --fresh begins anew" in streams.err
+    assert re.search(r"test: \d+ of 20 translated exactly", said) and "translate with it:" in said
+    assert "validation:" in say(*arguments(table, "--steps", "10", "--beam", "1")).out
+    (table / "run" / "report.txt").unlink()
+    assert "validation:" in say("train", "--run", str(table / "run")).out
+    assert (table / "run" / "report.txt").exists()
+
+
+def test_a_full_disk_is_told_in_a_line(table: Path, say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*args: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(safetensors_file, "parts", full)
+    told = say(*arguments(table, "--steps", "10"), status=1).err
+    last = table / "run" / "last.safetensors"
+    assert f"error: cannot save {last}: No space left on device. Earlier checkpoints are unharmed. It takes" in told
+    assert told.endswith(" MB are free: free more, and train again\n") and told.count("No space") == 1
+    assert "Errno" not in told
+
+
+def test_it_begins_with_a_run(table: Path, trained: list[str], say: Say, fails: Say) -> None:
+    """The sizes and vocabularies are the other's; one update at a rate of nothing leaves its weights."""
+    pairs = table / "two.tsv"
+    pairs.write_text("one\tuno\ntwo\tdue\n" * 40, encoding="utf-8")
+    new = ["--run", str(table / "new"), "--ranks", "1", "--from", str(table / "run"), "--average", "0"]
+    command = ["train", "--data", str(pairs), *new, "--steps", "1", "--learning-rate", "0"]
+    say(*command)
+    before, after = (Translator.load(table / name) for name in ("run", "new"))
+    assert same(after.model.state_dict(), read_checkpoint(table / "run" / "model.safetensors")["model"])
+    assert after.tokenizers.as_dict() == before.tokenizers.as_dict() and after.settings.model.d_model == 16
+    fails("--layers 3: the model in", *command, "--layers", "3", "--fresh")
+    shutil.rmtree(table / "run")
+    assert "holds a finished training" in say(*command).err  # nor does it go on need the first run
 
 
 def saved_step(table: Path) -> int:
@@ -473,8 +533,8 @@ def test_a_start_that_is_refused_touches_nothing(
         assert contents(table) == before, wrong
     monkeypatch.setattr(checkpoints, "PATIENCE", 0.0)
     with checkpoints.locked(table / "run"):
-        for more in ((), ("--fresh",)):
-            fails("another process is training", *arguments(table, "--steps", "10", *more))
+        for more in (("--steps", "12"), ("--steps", "10", "--fresh")):
+            fails("another process is training", *arguments(table, *more))
             assert contents(table) == before
 
 

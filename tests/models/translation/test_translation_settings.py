@@ -122,7 +122,7 @@ def test_every_setting_is_an_option(tmp_path: Path) -> None:
     (tmp_path / "defaults.toml").touch()
     values: dict[type, Any] = {int: 8, float: 0.25}
     for name, (section, kind, described) in FIELDS.items():
-        if name == "data":
+        if name in ("data", "start"):
             continue
         default = getattr(getattr(Settings().changed({"data": ("x",)}), section), name)
         choices = described.metadata["choices"] or ("x",)
