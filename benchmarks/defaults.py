@@ -18,9 +18,8 @@ from .process import ROOT, progress
 from .program import parser, parts_of, show
 from .table import Table
 
-TASKS = ("pretrain", "sst2", "mrpc", "conll", "squad")
 PROGRAMS = {"translation": "minigrad train", "gpt": "minigrad gpt train", "music": "minigrad music train"}
-PROGRAMS |= {task: f"minigrad bert {task}" for task in TASKS}
+PROGRAMS |= {task: f"minigrad bert {task}" for task in ("pretrain", "sst2", "mrpc", "conll", "squad")}
 PROGRAMS |= {name: f"examples.{name}" for name in ("lectures", "digits", "autoencoder", "embeddings", "gradients")}
 LIMIT = 120  # seconds
 
@@ -30,9 +29,8 @@ def main() -> int:
     p = parser("benchmarks.defaults", __doc__)
     p.add_argument("--only", type=parts_of(PROGRAMS), default=[*PROGRAMS], metavar="NAMES", help=", ".join(PROGRAMS))
     table, worst = Table(describe(), ("command", "seconds", "at its end"), ("", ".0f", "")), 0.0
-    roots = os.pathsep.join([str(ROOT), str(ROOT / "models")])
     with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "PYTHONPATH": roots, "MINIGRAD_DATA": f"{folder}/none"}
+        environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT}/models", "MINIGRAD_DATA": f"{folder}/none"}
         for name in p.parse_args().only:
             progress(PROGRAMS[name])
             begun = time.perf_counter()

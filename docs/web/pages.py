@@ -100,9 +100,6 @@ def _write_sources(folder: Path, linked: set[str]) -> None:
         written.update(rest)
 
 
-# Pages that are made of others -------------------------------------------------------------------------------
-
-
 def how_it_works() -> str:
     """The engine's own code, introduced in the words of docs/architecture.md, from where its links lead."""
     text = _read(ARCHITECTURE)

@@ -79,9 +79,6 @@ def _read_one(reader: Callable[[Path], Any], path: Path) -> None:
             raise AssertionError(f"the file is not named: {text!r}") from None
 
 
-# Pickles ----------------------------------------------------------------------------------------------------
-
-
 def pickled() -> Iterator[Case]:
     """Each place of each valid pickle with each bomb, in both formats of PyTorch."""
     for number, whole in enumerate(valid()):
@@ -95,8 +92,6 @@ def pickled() -> Iterator[Case]:
 def _filled(form: Callable[[bytes], bytes], whole: bytes, place: int, bomb: bytes) -> bytes:
     return form(replaced(whole, place, bomb))
 
-
-# JSON and TOML ------------------------------------------------------------------------------------------------
 
 _MARK = "a place for a bomb"
 JSON: dict[str, str] = {
@@ -268,8 +263,6 @@ def subwords(path: Path) -> None:
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 
-
-# MIDI -----------------------------------------------------------------------------------------------------------
 
 LONG = {
     "lengths": lambda data, at: data[:at] + b"\xff\xff\xff\x7f" + data[at + 4 :],
