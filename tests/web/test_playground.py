@@ -112,7 +112,7 @@ def test_on_a_phone_the_output_comes_into_view(visit: Visit) -> None:
     page = opened(visit, viewport={"width": 390, "height": 700})
     run(page)
     box = page.locator("#panel-output .run-output").bounding_box()
-    assert 0 <= box["y"] and box["y"] + box["height"] <= 700
+    assert box["y"] >= 0 and box["y"] + box["height"] <= 700
     assert not page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
 
 
