@@ -12,6 +12,8 @@ from . import node, packs, pages, scripts, server, translator
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "site"
+PAGES = ("*.md", "docs/*", "docs/gallery/*", "docs/web/content/*", "docs/web/overrides/**/*")
+DOCUMENTS = (*PAGES, "examples/**/*", "tests/**/*")  # these are linked to
 MODEL = "runs/toy/model.safetensors"
 POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval' blob:; worker-src 'self' blob:; "
@@ -29,12 +31,12 @@ def build(site: Path = SITE) -> None:
         raise SystemExit(f"{site} is there, and is no site: it would be deleted. Give a folder of its own.")
     made = site.with_name(f".{site.name}-in-the-making")
     shutil.rmtree(made, ignore_errors=True)
-    parts, web, code = site.with_name(f".{site.name}-parts"), "docs/web", ("minigrad", "models")
+    parts, code = site.with_name(f".{site.name}-parts"), ("minigrad/**/*", "models/**/*", "docs/web/*")
     steps: dict[str, tuple[Callable[[Path], object], Iterable[str]]] = {  # what builds a part, and what it is made of
-        "writing the documents": (pages.build, (*code, "docs", "examples", "tests", "README.md", "CONTRIBUTING.md")),
-        "packing Python": (lambda part: packs.build(part / "python"), (*code, web)),
-        "putting scripts together": (scripts.build, (web,)),
-        "packing the translator": (lambda part: translator.build(part, POLICY), (*code, web, MODEL)),
+        "writing the documents": (pages.build, (*code, *DOCUMENTS)),
+        "packing Python": (lambda part: packs.build(part / "python"), (*code, "docs/web/python/**/*")),
+        "putting scripts together": (scripts.build, ("docs/web/*", "docs/web/src/*", "docs/web/examples/*")),
+        "packing the translator": (lambda part: translator.build(part, POLICY), (*code, "docs/web/src/*", MODEL)),
     }
     node.install()
     for what, (step, places) in steps.items():
@@ -53,9 +55,9 @@ def build(site: Path = SITE) -> None:
 
 
 def _digest(places: Iterable[str]) -> str:
-    """A hash of all files in some places of the repository, but for what others have made of them."""
-    files = (file for place in places for file in (ROOT / place, *sorted((ROOT / place).rglob("*"))))
-    own = (file for file in files if not {"node_modules", "__pycache__"}.intersection(file.parts) and file.is_file())
+    """A hash of the files of some patterns in the repository."""
+    files = (file for place in places for file in sorted(ROOT.glob(place)))
+    own = (file for file in files if "__pycache__" not in file.parts and file.is_file())
     told = [f"{file.relative_to(ROOT)} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in own]
     return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
 
