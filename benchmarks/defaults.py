@@ -1,8 +1,6 @@
-"""Each program without options, from a checkout without data sets: how long it takes, and its last words.
+"""Each program without options, without data sets: how long it takes in an empty folder, and its last lines.
 
     python -m benchmarks.defaults [--only gpt,music]
-
-The programs run one after another, in an empty folder; trainings may use all cores.
 """
 
 from __future__ import annotations
