@@ -69,6 +69,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{script.parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{ROOT / 'models'}")
     monkeypatch.setenv("MINIGRAD_DATA", str(tmp_path / "no data"))
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")  # nothing is fetched
     return tmp_path
 
 
@@ -97,7 +98,7 @@ def answer(line: str, folder: Path) -> str:
         return ""
     lines = errors.strip().splitlines()
     wrong = [text for text in lines if text.startswith(("error: ", "minigrad: error: "))]
-    if len(wrong) == 1 and lines[-1] == wrong[0] and len(wrong[0]) < 300:
+    if len(wrong) == 1 and lines[-1] == wrong[0] and len(wrong[0]) < 800:
         return ""
     return f"{line}: exit {process.returncode}\n{output[-500:]}\n{errors[-2000:]}"
 
