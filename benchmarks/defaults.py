@@ -1,6 +1,6 @@
 """Each program without options, without data sets: how long it takes in an empty folder, and its last lines.
 
-    python -m benchmarks.defaults [--only gpt,music]
+python -m benchmarks.defaults [--only gpt,music]
 """
 
 from __future__ import annotations
