@@ -338,7 +338,7 @@ class Trainer:
         self._clock = self._saved_at = time.monotonic()
         text = f"goes on from step {self.state.step:,} of {new['steps']:,}"
         if old["steps"] != new["steps"]:
-            before, now = (o["param_groups"][0]["lr"] for o in (checkpoint["optimizer"], self.optimizer.state_dict()))
+            before, now = checkpoint["optimizer"]["param_groups"][0]["lr"], self.optimizer.param_groups[0]["lr"]
             rate = f"; its learning rate, {before:.3g} until now, is {now:.3g}" if before != now else ""
             text += f", no longer of {old['steps']:,}{rate}"
         return text if self.state.step else ""
