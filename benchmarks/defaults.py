@@ -1,7 +1,5 @@
-"""Each program without options, without data sets: how long it takes in an empty folder, and its last lines.
-
-python -m benchmarks.defaults [--only gpt,music]
-"""
+"""How long each program takes without options and data sets, in an empty folder, and its last lines:
+``python -m benchmarks.defaults [--only gpt,music]``."""
 
 from __future__ import annotations
 

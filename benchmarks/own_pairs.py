@@ -68,8 +68,8 @@ def english_italian() -> list[Pair]:
     return [(pair.source, pair.target) for pair in corpus.load("train", size=30_000)]
 
 
-TASKS: dict[str, Callable[[], list[Pair]]] = {"numbers": numbers, "words": words, "dates": dates}
-TASKS["english-italian"] = english_italian
+Task = Callable[[], list[Pair]]
+TASKS: dict[str, Task] = {"numbers": numbers, "words": words, "dates": dates, "english-italian": english_italian}
 
 
 def measure(task: str, pairs: int, seed: int, folder: Path, options: Sequence[str] = ()) -> list[float]:

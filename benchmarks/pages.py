@@ -70,9 +70,12 @@ def lens() -> tuple[str, Callable[[], Any]]:
 
 
 # By name: its title and what computes it, and the element that shows that it is drawn.
-PAGES: dict[str, tuple[Callable[[], tuple[str, Callable[[], Any]]], str]] = {}
-PAGES |= {"translator": (translator, "[data-state=done]"), "decoder": (decoder, "[data-state=done]")}
-PAGES["lens"] = lens, "#lens .cell"
+Builder = Callable[[], tuple[str, Callable[[], Any]]]
+PAGES: dict[str, tuple[Builder, str]] = {
+    "translator": (translator, "[data-state=done]"),
+    "decoder": (decoder, "[data-state=done]"),
+    "lens": (lens, "#lens .cell"),
+}
 
 
 def measure(library: str, page: str, file: str) -> Answer:

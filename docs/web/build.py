@@ -58,8 +58,8 @@ def _digest(places: Iterable[str]) -> str:
     """A hash of the files of some patterns in the repository."""
     files = (file for place in places for file in sorted(ROOT.glob(place)))
     own = (file for file in files if "__pycache__" not in file.parts and file.is_file())
-    told = [f"{file.relative_to(ROOT)} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in own]
-    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
+    lines = [f"{file.relative_to(ROOT)} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in own]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
 def _replace(site: Path, made: Path) -> None:

@@ -56,6 +56,6 @@ def linked(model: Module, *inputs: Any, tokens: Tokens = None, title: str = "", 
         kind = type(model).__name__
         raise TypeError(f"linked takes a module, by whose parts attention and graph find each other, not {kind}")
     title = title or f"Attention and graph of {type(model).__name__}"
-    seen = attention(model, *inputs, tokens=tokens, title=title, **named)
+    view = attention(model, *inputs, tokens=tokens, title=title, **named)
     with in_evaluation(model):
-        return Linked(seen, (graph(model, *inputs, **named),))
+        return Linked(view, (graph(model, *inputs, **named),))

@@ -1,8 +1,7 @@
 """Small files that describe huge values: doubled, deep, wide and self-containing ones, in every place of every format.
 
 A place is found by program: each value that a valid pickle puts on its stack, each value and name of a JSON text or
-of a TOML file, each byte of a MIDI file. A case may take five seconds and 500 MiB; an error names the file, in a few
-lines.
+of a TOML file, each byte of a MIDI file. A case may take five seconds and 500 MiB; a short error names the file.
 """
 
 from __future__ import annotations

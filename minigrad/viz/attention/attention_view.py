@@ -144,14 +144,20 @@ def _kind(attention: Attention, half: bool) -> dict[str, Any]:
     masks = list(dict.fromkeys(mask for mask in blocked if mask is not None))  # many layers share one
     layers = []
     for layer, mask in zip(attention.layers, blocked, strict=True):
-        place = None if mask is None else masks.index(mask)
-        told = {"path": layer.path, "heads": len(layer.weights), "mask": place, "scale": layer.scale}
-        layers.append(told | {name: packed(getattr(layer, name)) for name in PARTS})
-    short = f"{attention.kind.title()} {attention.note}".strip()
-    reads = attention.kind != "encoder" and not attention.written
-    names = {"kind": attention.kind, "title": attention.title, "short": short, "meaning": attention.meaning}
-    tokens = {"reads": reads, "queries": list(attention.rows), "keys": list(attention.keys)}
-    return {**names, **tokens, "masks": masks, "layers": layers}
+        index = None if mask is None else masks.index(mask)
+        about = {"path": layer.path, "heads": len(layer.weights), "mask": index, "scale": layer.scale}
+        layers.append(about | {name: packed(getattr(layer, name)) for name in PARTS})
+    return {
+        "kind": attention.kind,
+        "title": attention.title,
+        "short": f"{attention.kind.title()} {attention.note}".strip(),
+        "meaning": attention.meaning,
+        "reads": attention.kind != "encoder" and not attention.written,
+        "queries": list(attention.rows),
+        "keys": list(attention.keys),
+        "masks": masks,
+        "layers": layers,
+    }
 
 
 LEAST = 0.01  # weights below are not drawn as lines,

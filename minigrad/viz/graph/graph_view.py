@@ -183,8 +183,8 @@ def _boxes(graph: Graph, tree: Tree) -> dict[str, Any]:
     """The nested boxes: of each child, "n" or "g" and its number."""
     groups = []
     for number, group in enumerate(tree.groups):
-        children, each = [key_of(child) for child in group.children], total(graph, list(tree.nodes(number)))
-        groups.append({**vars(group), "label": label_of(graph, tree, number), "children": children, "total": each})
+        more = {"label": label_of(graph, tree, number), "children": [key_of(child) for child in group.children]}
+        groups.append({**vars(group), **more, "total": total(graph, list(tree.nodes(number)))})
     said = {key: vars(label) for key, label in labels(graph, tree).items()}
     docks, names = list(tree.docks.items()), list(tree.names.items())
     boxes = {"groups": groups, "groupOf": tree.group_of, "opened": sorted(tree.opened)}

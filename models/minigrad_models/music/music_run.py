@@ -172,10 +172,10 @@ def compose(
     with ``language.begin``. The tempo is of chorales. ``progress`` hears seconds of music, as they are written."""
     total = float(language.seconds(prompt, tempo).sum()) + seconds
 
-    told = lambda _, token: progress(float(language.seconds(np.array([token]), tempo)[0]))
-    heard = None if progress is None else told
+    report = lambda _, token: progress(float(language.seconds(np.array([token]), tempo)[0]))
+    on_token = None if progress is None else report
     rows, most = [prompt.tolist()] * count, language.most_tokens(seconds, tempo)
-    hypotheses = generation.write(Restricted(model, language, total), rows, most, search, language.begin, heard)
+    hypotheses = generation.write(Restricted(model, language, total), rows, most, search, language.begin, on_token)
     return [np.array([*prompt, *(i for i in h.tokens if i != language.begin)], np.int64) for h in hypotheses]
 
 

@@ -153,7 +153,7 @@ def training_commands(
     def add(p: argparse.ArgumentParser) -> None:
         folder = f"the run's folder (default: runs/, and the {names} name)"
         p.add_argument("--run", type=Path, metavar="DIR", help=folder)
-        p.add_argument("--fresh", action="store_true", help="begin anew: an earlier training in the folder is renamed")
+        p.add_argument("--fresh", action="store_true", help="start over, and rename the earlier training in the folder")
         add_settings(p, kind, default, **options)
 
     show = lambda p: add_settings(p, kind, default, **options)

@@ -139,7 +139,7 @@ class Program:
         try:
             check_same(path, {**description["config"], **settings.fixed()}, config)
         except ValueError as error:
-            raise ValueError(f"{error}. Or rename it, and begin anew: --fresh") from None
+            raise ValueError(f"{error}. Or start over, and rename it: --fresh") from None
         try:
             return kept(description), description["config"]
         except ValueError as error:

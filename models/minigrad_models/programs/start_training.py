@@ -88,8 +88,8 @@ def train_to_end(
         path = write_model(folder, model.state_dict(), trainer.state.step, trainer.extra)
         model.eval()
         print(f"saved to {path}", flush=True)
-        print(told := report(), flush=True)
-        write_text(folder / REPORT, f"{told}\n")
+        print(summary := report(), flush=True)
+        write_text(folder / REPORT, f"{summary}\n")
     return 0
 
 
@@ -97,7 +97,7 @@ def is_finished(program: Program, settings: Any, folder: Path, fresh: bool) -> b
     """Whether a training in a folder has ended, with these settings; what it printed then is printed again."""
     report = None if fresh else program.report(folder, settings)
     if report is not None:
-        print(f"{folder} holds a finished training; --steps N trains longer, --fresh begins anew", file=sys.stderr)
+        print(f"{folder} holds a finished training; --steps N trains longer, --fresh starts over", file=sys.stderr)
         print(report, end="", flush=True)
     return report is not None
 

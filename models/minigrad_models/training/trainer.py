@@ -70,7 +70,7 @@ class Trainer:
         evaluate: model -> metrics by name. It runs in eval mode, without gradients; the random numbers that it
             draws do not affect training.
         extra: plain data (``minigrad.save``) for the checkpoints, such as tokenizers. Its "config", if it has
-            one, must be the same when the run resumes, but for "steps" and "epochs".
+            one, must be the same when the run resumes, except "steps" and "epochs".
         carried: an object with ``state_dict`` and ``load_state_dict``: what one update hands to the next besides the
             model, such as the memory of a recurrent model; a run of one rank.
 
@@ -354,7 +354,7 @@ class Trainer:
         here = _identity(self.extra, asdict(self.settings), self.schedule, self.carried)
         check_same(self.folder.last, there, here)
         if (step := checkpoint["step"]) > self.settings.steps:
-            advice = "Ask for more, or begin anew in another folder"
+            advice = "Ask for more, or start over in another folder"
             raise ValueError(f"{self.folder.path} has {step:,} steps already, not {self.settings.steps:,}. {advice}")
         return {**checkpoint, "settings": saved}
 

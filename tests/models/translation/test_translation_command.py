@@ -198,7 +198,7 @@ def test_a_finished_run_answers_at_once(
         for words in (arguments(table, "--steps", "10"), ["train", "--run", str(table / "run")]):
             streams = say(*words)
             assert streams.out == f"saved to {table / 'run' / 'model.safetensors'}, after 10 updates\n{said}"
-            assert "holds a finished training; --steps N trains longer, --fresh begins anew" in streams.err
+            assert "holds a finished training; --steps N trains longer, --fresh starts over" in streams.err
     assert re.search(r"test: \d+ of 20 translated exactly", said) and "translate with it:" in said
     assert "validation:" in say(*arguments(table, "--steps", "10", "--beam", "1")).out
     (table / "run" / "report.txt").unlink()
