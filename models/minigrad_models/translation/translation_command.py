@@ -77,7 +77,7 @@ def settings_of(options: argparse.Namespace, program: Any = None) -> Settings:
 def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
     """The folder of a run: --run, or one that is named after preset and languages."""
     data = settings.data.data
-    if options.run is None and not data:
+    if options.run is None and not data and options.preset in (None, DEFAULT_RUN.name):
         return DEFAULT_RUN
     if not (options.run or options.preset or options.config or len(data) > 1 or Path(data[0]).is_dir()):
         return Path("runs") / Path(data[0]).name.partition(".")[0]

@@ -497,7 +497,10 @@ def test_bad_corpora(tmp_path: Path, fails: Say) -> None:
     fails("there is no", *command, str(tmp_path / "missing"))
 
 
-def test_options(capsys: pytest.CaptureFixture[str], table: Path, fails: Say) -> None:
+def test_options(
+    capsys: pytest.CaptureFixture[str], table: Path, fails: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # where no run of the checkout changes the defaults
     commands = [(0, [command.name, "--help"]) for command in cli.COMMANDS]
     wrong = [(2, ["train", "--steps", "x"]), (2, ["train", "--preset", "toy", "--config", "x.toml"])]
     for status, words in commands + wrong:

@@ -148,7 +148,8 @@ def test_runs_have_names(tmp_path: Path) -> None:
         options = parser().parse_args(["train", *arguments])
         return cli.run_folder(options, cli.settings_of(options)).as_posix()
 
-    assert folder() == "runs/toy"
+    assert folder() == folder("--preset", "toy") == "runs/toy"
+    assert folder("--preset", "multi30k") == "runs/multi30k-en-de"  # refused later: there are no data
     (tmp_path / "my.toml").touch()
     assert folder("--config", str(tmp_path / "my.toml"), "--data", str(tmp_path), "--target", "fr") == "runs/my-en-fr"
     assert folder("--preset", "multi30k", "--data", str(tmp_path)) == "runs/multi30k-en-de"
