@@ -32,7 +32,7 @@ GENERATORS = tuple(f"generate_{what}.py" for what in ("names", "index", "pytorch
 STAMP = "minigrad-installed.json"  # in the environment: which extras, from which pyproject.toml
 MOST_TEST_PROCESSES = 8
 # Of minigrad; other words after the task's name are sentences.
-TRANSLATE_COMMANDS = ("train", "evaluate", "translate", "serve", "config", "-h", "--help")
+TRANSLATE_COMMANDS = ("train", "evaluate", "translate", "serve", "config", "data", "-h", "--help")
 CACHES = (
     "build",
     "dist",
