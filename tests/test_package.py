@@ -65,7 +65,8 @@ def test_import_minigrad_leaves_out_what_not_every_program_needs() -> None:
     assert {"minigrad.tensor", "minigrad.ops.elementwise"} <= ours and len(ours) <= 76, sorted(ours)
     lazy = ("viz", "profiler", "compat", "distributed", "backend.cuda", "backend.kernels._launch", "ops.convolution")
     slow = (
-        "copy dataclasses hashlib importlib.util inspect ipaddress json pathlib random shutil subprocess tempfile zlib"
+        "copy dataclasses hashlib heapq importlib.util inspect ipaddress json pathlib random shutil subprocess "
+        "tempfile threading zlib"
     )
     early = [name for name in ours if name.startswith(tuple(f"minigrad.{part}" for part in lazy))]
     assert not [*early, *loaded.intersection(slow.split())], "each costs time"

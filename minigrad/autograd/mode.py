@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
+from _thread import _local as local, get_ident
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
@@ -14,7 +14,7 @@ from .tracebacks import warn
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class _State(threading.local):
+class _State(local):
     grad = True  # ops on tensors that require gradients are recorded
     inference = False  # within ``inference_mode``
     walk: Any = None  # the walk back that runs
@@ -70,11 +70,11 @@ class _Mode:
     def __enter__(self) -> None:
         inference = state.inference if self.inference is None else self.inference
         before = vars(self).setdefault("_before", {})  # by thread: several may enter the same mode
-        before.setdefault(threading.get_ident(), []).append((state.grad, state.inference))
+        before.setdefault(get_ident(), []).append((state.grad, state.inference))
         state.grad, state.inference = self.grad, inference  # last, so that no interrupt comes between it and the body
 
     def __exit__(self, *raised: object) -> None:
-        if before := vars(self)["_before"].get(threading.get_ident()):  # none where another thread ends what one began
+        if before := vars(self)["_before"].get(get_ident()):  # none where another thread ends what one began
             state.grad, state.inference = before.pop()
 
     def __call__(self, function: F) -> F:

@@ -8,7 +8,6 @@ recursion, and a node's kept values are freed as soon as its rules have run.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -112,6 +111,9 @@ class Walk:
         self, roots: tuple[Variable, ...], starts: list[Any], targets: Targets | None = None, create: bool = False
     ) -> None:
         self.roots, self.targets, self.create = roots, targets or (), create
+        from heapq import heappop, heappush  # here: importing it takes a fiftieth of minigrad's import
+
+        self.pop, self.push = heappop, heappush
         self.heap: list[int] = []  # the numbers of the nodes below, negative: the youngest comes first
         self.pending: dict[int, tuple[Node, dict[int, Sum]]] = {}  # what has arrived at a node, by result
         self.leaves: dict[int, tuple[Variable, dict[int, Sum]]] = {}
@@ -132,7 +134,7 @@ class Walk:
             order = -target.order
             if order not in self.pending:
                 self.pending[order] = target, {}
-                heappush(self.heap, order)
+                self.push(self.heap, order)
             sums = self.pending[order][1]
         else:
             sums = self.leaves.setdefault(id(target), (target, {}))[1]
@@ -153,7 +155,7 @@ class Walk:
         try:
             with np.errstate(all="ignore"), np.errstate(all="ignore"):  # twice, too; 1 / 0 is inf, as in the forward
                 while self.heap:
-                    self.visit(*self.pending.pop(heappop(self.heap)), retain)
+                    self.visit(*self.pending.pop(self.pop(self.heap)), retain)
             for leaf, sums in self.leaves.values():
                 if leaf._hooks or watch.observers:
                     _show(leaf, {0: leaf._hooks or {}}, sums)

@@ -1,12 +1,11 @@
 """The only place that knows NumPy from CuPy: arrays, random numbers, kernels. Above this folder, code asks
 ``xp(array)`` for the array's namespace (``numpy`` or ``cupy``: they share names and meaning), and ``of(array)`` for the
-rest: an object with the attributes of ``Backend``."""
+rest: an object with the attributes of ``Backend`` (registry.py)."""
 
 from . import cpu
 from .device import Device as Device
 from .registry import (
     ARRAY_TYPES as ARRAY_TYPES,
-    Backend as Backend,
     check_indices as check_indices,
     for_device as for_device,
     holds as holds,

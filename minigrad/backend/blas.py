@@ -130,13 +130,9 @@ def _put(n: int) -> None:
         known[1](n)
 
 
-def _alone() -> None:
+def forget_threads() -> None:
     """In a child process the threads that were in ``one_thread`` do not exist."""
     _gate.clear()
     if _inside and _outside != 1 and (known := calls()):
         known[1](_outside)
     _inside.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_alone)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import threading
+from _thread import _local as local
 from typing import Any
 
 _TYPES: set[str] = {"cpu", "cuda", "meta"}
@@ -73,7 +73,7 @@ class Device:
         return Device, (self.type, self.index)
 
 
-class _Entered(threading.local):
+class _Entered(local):
     devices: tuple[Device, ...] = ()  # that this thread is within, the innermost last
 
 

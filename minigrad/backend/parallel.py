@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-import threading
+from _thread import allocate_lock
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -15,7 +15,7 @@ from .compiled import store
 PATIENCE = 10_000  # looks for work, of some 30 ns each, before a thread sleeps that runs compiled loops
 LOOKS = 16  # calls of a crew from one look at the caller's CPU to the next
 
-_lock = threading.Lock()
+_lock = allocate_lock()
 _crew: _Crew | None = None
 _threads: int | None = None
 
@@ -64,7 +64,9 @@ class _Crew:
     first to enter itself here; ``threads`` are those that the system has started."""
 
     def __init__(self, library: store.Library, count: int) -> None:
-        from .compiled import crew  # here, as it is only needed beside compiled loops
+        import threading  # here, as these are only needed beside compiled loops
+
+        from .compiled import crew
 
         place, text = ctypes.c_int64, ctypes.c_char_p
         self.alone = library.function("alone", place, place, text, text, place, place, place)
@@ -152,7 +154,9 @@ def _new_crew() -> _Crew:
 def _forget_threads() -> None:
     """Threads do not survive a fork: a child process starts its own."""
     global _crew, _lock
-    _crew, _lock = None, threading.Lock()
+    _crew, _lock = None, allocate_lock()
+    blas.forget_threads()
+    store.forget_threads()
 
 
 if hasattr(os, "register_at_fork"):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from importlib import import_module
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,35 +11,33 @@ from . import device as _device
 from .device import Device
 from .dtype import Array
 
+if TYPE_CHECKING:  # making a Protocol takes a fiftieth of minigrad's import
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from typing import Protocol
 
-class Backend(Protocol):
-    """What the rest of the library asks of an array library."""
+    class Backend(Protocol):
+        """What the rest of the library asks of an array library."""
 
-    name: str
-    device_type: str
-    array_type: type
-    xp: Any  # the array namespace: numpy, cupy
+        name: str
+        device_type: str
+        array_type: type
+        xp: Any  # the array namespace: numpy, cupy
 
-    def device_of(self, array: Array) -> Device:
-        """Where an array lives."""
-
-    def on(self, device: Device) -> AbstractContextManager[Any]:
-        """Within it, what ``xp`` makes is on ``device``."""
-
-    def asarray(self, array: np.ndarray[Any, Any], device: Device) -> Array:
-        """A NumPy array (or an array of this backend) as an array on ``device``."""
-
-    def to_numpy(self, array: Array) -> np.ndarray[Any, Any]:
-        """A copy in NumPy's memory; on the CPU the array itself."""
-
-    def later(self, array: Array) -> Callable[[], np.ndarray[Any, Any]]:
-        """Begin a copy in NumPy's memory, and return a function that waits for it, and for nothing after it."""
-
-    def kernels(self, name: str) -> tuple[Any, ...]:
-        """The fused kernels of a name, the fastest first; where none takes the arguments, the definition runs."""
-
-    def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> Any:
-        """Dropout's draw: a bool array, each element False with probability ``p``, or a ``random.Draw``."""
+        # Where an array lives.
+        def device_of(self, array: Array) -> Device: ...
+        # Within it, what ``xp`` makes is on ``device``.
+        def on(self, device: Device) -> AbstractContextManager[Any]: ...
+        # A NumPy array (or an array of this backend) as an array on ``device``.
+        def asarray(self, array: np.ndarray[Any, Any], device: Device) -> Array: ...
+        # A copy in NumPy's memory; on the CPU the array itself.
+        def to_numpy(self, array: Array) -> np.ndarray[Any, Any]: ...
+        # Begin a copy in NumPy's memory, and return a function that waits for it, and for nothing after it.
+        def later(self, array: Array) -> Callable[[], np.ndarray[Any, Any]]: ...
+        # The fused kernels of a name, the fastest first; where none takes the arguments, the definition runs.
+        def kernels(self, name: str) -> tuple[Any, ...]: ...
+        # Dropout's draw: a bool array, each element False with probability ``p``, or a ``random.Draw``.
+        def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> Any: ...
 
 
 def xp(array: Any) -> Any:

@@ -113,14 +113,24 @@ def alike(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 def _shown(create: Callable[..., Tensor], make: Callable[..., Any]) -> Callable[..., Tensor]:
     """``create`` as a wrapper of ``make``, with its own keywords in place of those of the same names."""
-    annotations, keywords = create.__annotations__, create.__kwdefaults__ or {}
-    own = [Parameter(k, Parameter.KEYWORD_ONLY, default=v, annotation=annotations[k]) for k, v in keywords.items()]
-    others = [p for name, p in signature(make).parameters.items() if name not in keywords]
-    parameters = sorted([*others, *own], key=lambda p: p.kind)
-    public = wrapping(create, make)
-    public.__annotations__ = annotations
-    vars(public)["__signature__"] = Signature(parameters, return_annotation="Tensor")
+    annotations, public = create.__annotations__, wrapping(create, make)
+    public.__annotations__, public.__wrapped__ = annotations, _Joined(create, make)
     return public
+
+
+class _Joined:
+    """Stands in ``__wrapped__``: builds the signature when a program asks, as building all of them slows the import."""
+
+    def __init__(self, create: Callable[..., Any], make: Callable[..., Any]) -> None:
+        self._create, self.__wrapped__ = create, make
+
+    @property
+    def __signature__(self) -> Signature:
+        annotations, keywords = self._create.__annotations__, self._create.__kwdefaults__ or {}
+        own = [Parameter(k, Parameter.KEYWORD_ONLY, default=v, annotation=annotations[k]) for k, v in keywords.items()]
+        others = [p for name, p in signature(self.__wrapped__).parameters.items() if name not in keywords]
+        parameters = sorted([*others, *own], key=lambda p: p.kind)
+        return Signature(parameters, return_annotation="Tensor")
 
 
 def float_dtype(dtype: Maybe) -> Any:

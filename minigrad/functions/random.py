@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import threading
+from _thread import _local as local
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -26,7 +26,7 @@ from .define import brief, function, method, named
 Draw = Callable[[Generator, tuple[int, ...], bool], Any]  # a generator, a shape, whether it is contiguous
 
 
-class _State(threading.local):
+class _State(local):
     drawing = True
 
 

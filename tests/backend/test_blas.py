@@ -84,7 +84,7 @@ def test_a_number_that_is_set_while_someone_is_inside(library: Library) -> None:
 def test_a_forked_child_is_not_inside(library: Library) -> None:
     """The thread that was inside is not in the child, and will never leave."""
     with blas.one_thread():
-        blas._alone()  # what a child does first
+        blas.forget_threads()  # what a child does first
         assert library.number == 4
         with blas.one_thread():
             assert library.number == 1

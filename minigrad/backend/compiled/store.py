@@ -8,8 +8,8 @@ import ctypes
 import os
 import platform
 import sys
-import threading
 import warnings
+from _thread import RLock
 from collections.abc import Iterable
 from typing import Any
 
@@ -26,7 +26,7 @@ _C_NAMES += ("pow", "powf", "sqrt", "sqrtf")
 # Numba's functions for errors, which loops do not have. While one is missing, memset and memcpy are not found either.
 _UNUSED = tuple(f"numba_{name}" for name in ("do_raise", "gil_ensure", "gil_release", "unpickle"))
 _UNUSED += ("numba_runtime_build_excinfo_struct", "NRT_Free", "NRT_MemInfo_call_dtor")
-_lock = threading.RLock()
+_lock = RLock()
 _library: Library | None = None
 _asked: set[str] = set()  # units that have been loaded, or tried
 
@@ -98,7 +98,9 @@ def library(unit: str = CREW) -> Library | None:
 def prepare() -> None:
     """Load or compile the loops in a background thread. A caller that needs them meanwhile waits."""
     if CREW not in _asked and is_wanted():
-        threading.Thread(target=library, name="minigrad kernels", daemon=True).start()
+        from threading import Thread  # here, as importing it takes a thirtieth of minigrad's import
+
+        Thread(target=library, name="minigrad kernels", daemon=True).start()
 
 
 def _ask(units: tuple[str, ...]) -> None:
@@ -147,11 +149,7 @@ def _has_known_layout() -> bool:
     return where and dtype and sys.byteorder == "little" and ctypes.sizeof(ctypes.c_void_p) == 8
 
 
-def _forget_lock() -> None:
-    """A thread that held it when the process forked does not exist in the child."""
+def forget_threads() -> None:
+    """In a child process a thread that held the lock does not exist."""
     global _lock
-    _lock = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_lock)
+    _lock = RLock()
