@@ -85,8 +85,9 @@ def test(python: str, args: list[str]) -> int:
 
 
 def lint(python: str, args: list[str]) -> int:
-    """Style and layout."""
-    return max(call([python, "-m", "ruff", *words, *(args or ["."])]) for words in (["check"], ["format", "--check"]))
+    """Style, layout, and the English of sentences and names."""
+    ruff = ([python, "-m", "ruff", *words, *(args or ["."])] for words in (["check"], ["format", "--check"]))
+    return max(map(call, [*ruff, *([] if args else [[python, str(Path("docs") / "english.py")]])]))
 
 
 def types(python: str, args: list[str]) -> int:
