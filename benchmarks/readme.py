@@ -1,4 +1,4 @@
-"""Measures the figures in README.md and writes their table, in less than half an hour: ``python -m benchmarks --readme``."""
+"""Measures the figures in README.md and writes their table (under half an hour): ``python -m benchmarks --readme``."""
 
 from __future__ import annotations
 
