@@ -1,6 +1,7 @@
 """All measurements, as one table for each part.
 
     python -m benchmarks [--only steps,layers] [--work small] [--quick]
+    python -m benchmarks --readme
 
 Parts: steps, neighbour, layers, overhead, decoding, generation, sentences, first, import, size, pages.
 What compares with PyTorch or another library that is not installed leaves that column empty and says so.
@@ -12,7 +13,7 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from . import decoding, generation, layers, neighbour, overhead, pages, sentences, size, start, steps
+from . import decoding, generation, layers, neighbour, overhead, pages, readme, sentences, size, start, steps
 from .machine import describe
 from .process import Differ, Failed
 from .program import parser, parts_of, show
@@ -39,6 +40,7 @@ def parse(arguments: list[str]) -> Options:
     """The command line."""
     p = parser("benchmarks", __doc__, WORK, rounds=3, seconds=4.0)
     p.add_argument("--only", type=parts_of(PARTS), default=list(PARTS), help=f"parts, by comma: {','.join(PARTS)}")
+    p.add_argument("--readme", action="store_true", help="measure the figures of README.md's table, and write it")
     p.add_argument("--quick", action="store_true", help="one round, little time: rough figures")
     options = p.parse_args(arguments)
     options.work = options.work or list(WORK)
@@ -51,6 +53,9 @@ def main(arguments: list[str]) -> int:
     """Measure, and print each table as soon as it is there; 1 if any could not be made."""
     options = parse(arguments)
     print(describe("torch") + "\n", flush=True)
+    if options.readme:
+        readme.write(options.rounds, options.seconds)
+        return 0
     failed = 0
     for name in options.only:
         try:

@@ -105,20 +105,10 @@ def progress(line: str) -> None:
 
 
 def peak_mebibytes() -> float:
-    """The most memory that this process has had resident so far; NaN where the system does not tell."""
-    return _resident("VmHWM")  # Linux's ru_maxrss begins at what the parent held, this at nothing
-
-
-def resident_mebibytes() -> float:
-    """The process's resident memory; where the system tells only the most there ever was, that."""
-    return _resident("VmRSS")
-
-
-def _resident(field: str) -> float:
-    """A line of Linux's /proc/self/status in MiB; elsewhere the most that was ever resident."""
-    try:
+    """The process's peak of resident memory; NaN if the system does not report it."""
+    try:  # Linux's ru_maxrss starts at the parent's memory, this line at zero
         lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-        return next(int(line.split()[1]) / 2**10 for line in lines if line.startswith(field))
+        return next(int(line.split()[1]) / 2**10 for line in lines if line.startswith("VmHWM"))
     except (OSError, StopIteration):
         pass
     if sys.platform == "win32":

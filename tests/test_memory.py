@@ -1,7 +1,7 @@
 """Nothing is left behind: tensors and nodes are freed by counting references, as soon as nobody needs them.
 
 The garbage collector is off in these tests: what only it could free (a cycle) counts as left behind, for on a
-GPU it holds memory that a program needs now. What a process takes in all is measured by benchmarks/memory.py.
+GPU it holds memory that a program needs now.
 """
 
 import gc
