@@ -1,11 +1,11 @@
-"""Everything that is done in a checkout, as one command each. It needs Python 3.11 or later and nothing else:
+"""The tasks of a checkout, one command each. Needs only Python 3.11 or later:
 
-    python tasks.py translate       train a small translator, and talk to it
+    python tasks.py translate       train a small translator and use it
     python tasks.py test            run the library's tests
-    python tasks.py --help          the rest
+    python tasks.py --help          list all tasks
 
-A task first sees to it that what it needs is installed: in the virtual environment that is active, or else in
-one that it makes in .venv. What follows the task's name goes to the program that the task runs.
+A task first installs its requirements: in the active virtual environment, or else in .venv, which it creates.
+Arguments after the task's name go to the program that the task runs.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-if sys.version_info < (3, 11):  # noqa: UP036 (it speaks to older Pythons, which can read this file so far)
+if sys.version_info < (3, 11):  # noqa: UP036 (for older Pythons, which can parse this file)
     sys.exit(
         f"minigrad needs Python 3.11 or later, and {sys.executable} is Python {sys.version.split()[0]}.\n"
         "Get a newer one from https://www.python.org/downloads/, then: python3.11 tasks.py ..."
@@ -28,10 +28,10 @@ if sys.version_info < (3, 11):  # noqa: UP036 (it speaks to older Pythons, which
 
 ROOT = Path(__file__).resolve().parent
 PROJECT = ROOT / "pyproject.toml"
-GENERATORS = tuple(f"generate_{what}.py" for what in ("names", "index", "pytorch", "lines", "mistakes"))  # in docs/
-STAMP = "minigrad-installed.json"  # in the environment: which extras, from which pyproject.toml
+GENERATORS = tuple(f"generate_{page}.py" for page in ("names", "index", "pytorch", "lines", "mistakes"))  # in docs/
+STAMP = "minigrad-installed.json"  # in the environment: the installed extras, and a hash of pyproject.toml
 MOST_TEST_PROCESSES = 8
-# Of minigrad; other words after the task's name are sentences.
+# Commands of minigrad; other words after the task's name are sentences.
 TRANSLATE_COMMANDS = ("train", "evaluate", "translate", "serve", "config", "data", "-h", "--help")
 CACHES = (
     "build",
@@ -48,12 +48,12 @@ CACHES = (
 
 
 class Task(NamedTuple):
-    """A word for the command line.
+    """A command of this program.
 
     Attributes:
-        help: what it does, in a line.
-        run: is given the environment's Python and the rest of the command line; returns an exit code.
-        extra: which extras of pyproject.toml it needs, by comma; None for a task that needs no environment.
+        help: a one-line description.
+        run: takes the environment's Python and the remaining arguments; returns an exit code.
+        extra: the extras of pyproject.toml that it needs, separated by commas; None if it needs no environment.
     """
 
     help: str
@@ -61,27 +61,27 @@ class Task(NamedTuple):
     extra: str | None = None
 
 
-# What tasks do -------------------------------------------------------------------------------------------
+# Tasks ---------------------------------------------------------------------------------------------------
 
 
 def translate(python: str, args: list[str]) -> int:
-    """The translation example: it trains if nothing is given, translates sentences, or runs its commands."""
+    """The translation example: trains without arguments, translates sentences, or runs its commands."""
     command = [] if args and args[0] in TRANSLATE_COMMANDS else ["translate" if args else "train"]
     return call([python, "-m", "minigrad", *command, *args], {"MINIGRAD_COMMAND": "python tasks.py translate"})
 
 
 def test(python: str, args: list[str]) -> int:
-    """The library's tests, or the others (``--nightly``): those that the arguments name, or all, side by side.
+    """The library's tests, or the nightly ones (``--nightly``): the given ones, or all in parallel.
 
-    They would fight for the cores if each process used them all.
+    Parallel processes use one thread each, so that they do not compete for cores.
     """
-    which = ["-m", "nightly"] if "--nightly" in args else []
-    named = [arg for arg in args if arg != "--nightly"]
-    if named:
-        return call([python, "-m", "pytest", *which, *named])
+    tier = ["-m", "nightly"] if "--nightly" in args else []
+    selection = [arg for arg in args if arg != "--nightly"]
+    if selection:
+        return call([python, "-m", "pytest", *tier, *selection])
     processes = str(min(os.cpu_count() or 1, MOST_TEST_PROCESSES))
-    # Each process begins with a stretch of its own, so that what a file's tests share is made once.
-    return call([python, "-m", "pytest", *which, "-n", processes, "--dist", "worksteal"], threads(1))
+    # With worksteal each process starts with consecutive tests, so that a file's fixtures are created once.
+    return call([python, "-m", "pytest", *tier, "-n", processes, "--dist", "worksteal"], threads(1))
 
 
 def lint(python: str, args: list[str]) -> int:
@@ -91,36 +91,36 @@ def lint(python: str, args: list[str]) -> int:
 
 
 def types(python: str, args: list[str]) -> int:
-    """Types, here and on Windows, where other names of the standard library are missing."""
+    """Types, on this platform and on Windows, where the standard library lacks other names."""
     if args:
         return call([python, "-m", "mypy", *args])
     windows = ["--platform", "win32", "--cache-dir", ".mypy_cache/windows"]
-    return max(call([python, "-m", "mypy", *more]) for more in ([], windows))
+    return max(call([python, "-m", "mypy", *options]) for options in ([], windows))
 
 
 def index(python: str, args: list[str]) -> int:
-    """The pages that are generated from the code."""
+    """The generated pages."""
     return max(call([python, str(Path("docs") / name), *args]) for name in GENERATORS)
 
 
 def site(python: str, args: list[str]) -> int:
-    """The site, in site/. What it is built with is pinned by hashes."""
-    pinned = ROOT / "docs" / "web" / "requirements.txt"
+    """The site, in site/, with build tools pinned by hashes."""
+    requirements = ROOT / "docs" / "web" / "requirements.txt"
     command = [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-compile", "-q", "--require-hashes"]
-    return call([*command, "-r", str(pinned)]) or call([python, "-m", "docs.web", *args])
+    return call([*command, "-r", str(requirements)]) or call([python, "-m", "docs.web", *args])
 
 
 def check(python: str, args: list[str]) -> int:
-    """Style, types, generated pages and tests, all of them even if one fails."""
+    """Style, types, generated pages and tests; runs all of them even if one fails."""
     return max([lint(python, []), types(python, []), index(python, ["--check"]), test(python, args)])
 
 
 def clean(_python: str, _args: list[str]) -> int:
-    """Caches and builds; .venv stays."""
-    found = [ROOT / name for name in CACHES]
+    """Removes caches and builds, but not .venv."""
+    paths = [ROOT / name for name in CACHES]
     for folder in ("minigrad", "models", "examples", "tests", "benchmarks", "docs", "__pycache__"):
-        found += [ROOT / folder] if folder == "__pycache__" else (ROOT / folder).rglob("__pycache__")
-    for path in filter(Path.exists, found):
+        paths += [ROOT / folder] if folder == "__pycache__" else (ROOT / folder).rglob("__pycache__")
+    for path in filter(Path.exists, paths):
         print(f"removing {path.relative_to(ROOT)}")
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     return 0
@@ -128,27 +128,25 @@ def clean(_python: str, _args: list[str]) -> int:
 
 TASKS = {
     "translate": Task(
-        "train a small translator and talk to it (models/minigrad_models/translation)", translate, "fast,translate"
+        "train a small translator and use it (models/minigrad_models/translation)", translate, "fast,translate"
     ),
     "test": Task(
-        "run the library's tests, or the slow ones (--nightly); paths and pytest options choose among them",
-        test,
-        "test",
+        "run the library's tests, or the slow ones (--nightly); paths and pytest options select tests", test, "test"
     ),
     "lint": Task("check the style with ruff", lint, "dev"),
     "types": Task("check the types with mypy", types, "dev"),
-    "index": Task("write docs/ops.md, docs/pytorch.md, the stubs of names and README.md's table anew", index, "dev"),
+    "index": Task("write docs/ops.md, docs/pytorch.md, the stubs of names and README.md's table", index, "dev"),
     "site": Task(
-        "build the site in site/, where the framework runs in the browser; --serve shows it",
+        "build the site in site/, with the framework in the browser; --serve shows it",
         site,
         "fast,tensorboard,translate",
     ),
-    "check": Task("lint, types, index --check and test: what a change must pass", check, "dev"),
+    "check": Task("lint, types, index --check and test: the gate for a change", check, "dev"),
     "clean": Task("remove caches and builds", clean),
 }
 
 
-# How they are done ---------------------------------------------------------------------------------------
+# Implementation ------------------------------------------------------------------------------------------
 
 
 def call(command: list[str], environment: dict[str, str] | None = None) -> int:
@@ -159,17 +157,17 @@ def call(command: list[str], environment: dict[str, str] | None = None) -> int:
     try:
         with subprocess.Popen(command, cwd=ROOT, env={**os.environ, "PYTHONUTF8": "1", **changed}) as process:
             return process.wait()
-    except KeyboardInterrupt:  # the program was interrupted as well, and has said so
+    except KeyboardInterrupt:  # the program was also interrupted, and printed its message
         return 130
 
 
 def threads(count: int) -> dict[str, str]:
-    """Settings under which a process computes on so many cores."""
+    """Environment variables that limit a process to this many threads."""
     return {f"{name}_NUM_THREADS": str(count) for name in ("OMP", "OPENBLAS", "MKL", "MINIGRAD")}
 
 
 def environment_python() -> Path:
-    """The Python to work with: that of the active virtual environment, or else of .venv, made if need be."""
+    """The Python of the active virtual environment, or else of .venv, which is created if necessary."""
     if sys.prefix != sys.base_prefix:
         return Path(sys.executable)
     python = python_in(ROOT / ".venv")
@@ -179,49 +177,49 @@ def environment_python() -> Path:
 
 
 def python_in(environment: Path) -> Path:
-    """Where a virtual environment has its Python."""
+    """The path of a virtual environment's Python."""
     return environment / "Scripts" / "python.exe" if os.name == "nt" else environment / "bin" / "python"
 
 
 def make_environment(folder: Path) -> None:
-    """Make a virtual environment, or say what is missing for it."""
+    """Create a virtual environment, or exit with a message about the missing requirement."""
     try:
-        import ensurepip  # noqa: F401 (Debian takes it out of Python, and venv fails with a riddle)
+        import ensurepip  # noqa: F401 (Debian packages it separately, and venv's error is cryptic)
         import venv  # noqa: F401
     except ImportError:
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         sys.exit(
-            "This Python cannot make virtual environments: its modules venv and ensurepip are missing.\n"
+            "This Python cannot create virtual environments: its modules venv and ensurepip are missing.\n"
             f"On Debian and Ubuntu: sudo apt install python{version}-venv. Elsewhere: install Python from\n"
-            "https://www.python.org/downloads/. Or make and activate an environment by other means first."
+            "https://www.python.org/downloads/. Or create and activate an environment in another way first."
         )
     if call([sys.executable, "-m", "venv", str(folder)]):
-        shutil.rmtree(folder, ignore_errors=True)  # half an environment would be taken for a whole one
-        sys.exit(f"No virtual environment could be made in {folder}: see above.")
+        shutil.rmtree(folder, ignore_errors=True)  # the next run would use an incomplete environment
+        sys.exit(f"Cannot create a virtual environment in {folder}: see above.")
 
 
 def install(python: Path, extra: str) -> None:
-    """Install the checkout with an extra, unless that was done before from the same pyproject.toml."""
+    """Install the checkout with an extra, unless it is already installed from the same pyproject.toml."""
     stamp = python.parent.parent / STAMP
     source = hashlib.sha256(PROJECT.read_bytes() + str(ROOT).encode()).hexdigest()
     installed = read_stamp(stamp, source)
     if extra in installed:
         return
-    # Of thousands of modules few are ever imported: Python compiles those, then.
+    # --no-compile: few of the thousands of modules are ever imported, and Python compiles those then.
     command = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--no-compile", "-q", "-e"]
     if call([*command, f".[{extra}]"]):
         sys.exit(
-            "pip could not install what this needs: see above. Without a network install it by other means,\n"
+            "pip could not install the requirements: see above. Without a network, install them in another way,\n"
             "and put --no-install before the task's name."
         )
     stamp.write_text(json.dumps({"source": source, "extras": [*installed, extra]}), encoding="utf-8")
 
 
 def read_stamp(stamp: Path, source: str) -> list[str]:
-    """The extras that are installed from ``source``."""
+    """The extras that were installed from ``source``."""
     try:
-        found = json.loads(stamp.read_text(encoding="utf-8"))
-        return list(found["extras"]) if found["source"] == source else []
+        content = json.loads(stamp.read_text(encoding="utf-8"))
+        return list(content["extras"]) if content["source"] == source else []
     except (OSError, ValueError, KeyError, TypeError):
         return []
 
@@ -229,27 +227,27 @@ def read_stamp(stamp: Path, source: str) -> list[str]:
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     width = max(map(len, TASKS))
-    made = argparse.ArgumentParser(
+    result = argparse.ArgumentParser(
         prog="python tasks.py",
         description="Runs minigrad's programs and checks, after installing what they need.",
         epilog="tasks:\n" + "\n".join(f"  {name:{width}}  {task.help}" for name, task in TASKS.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("--no-install", action="store_true", help="use this Python as it is")
-    made.add_argument("task", choices=TASKS, metavar="task", help="one of those below")
-    made.add_argument("args", nargs=argparse.REMAINDER, help="what goes to the task's program")
-    return made
+    result.add_argument("--no-install", action="store_true", help="use this Python without installing anything")
+    result.add_argument("task", choices=TASKS, metavar="task", help="one of the tasks below")
+    result.add_argument("args", nargs=argparse.REMAINDER, help="arguments for the task's program")
+    return result
 
 
 def main() -> int:
     """Run the task that the command line names."""
-    given = parser().parse_args()
-    task: Task = TASKS[given.task]
-    if task.extra is None or given.no_install:
-        return task.run(sys.executable, given.args)
+    options = parser().parse_args()
+    task: Task = TASKS[options.task]
+    if task.extra is None or options.no_install:
+        return task.run(sys.executable, options.args)
     python = environment_python()
     install(python, task.extra)
-    return task.run(str(python), given.args)
+    return task.run(str(python), options.args)
 
 
 if __name__ == "__main__":

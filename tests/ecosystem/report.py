@@ -16,14 +16,14 @@ RESULTS, PAGE = HERE / "results.json", HERE.parents[1] / "docs" / "ecosystem.md"
 INTRODUCTION = """\
 # Libraries that are written for PyTorch
 
-Written by `python -m tests.ecosystem --write`; a test fails when it does not say what
-[results.json](../tests/ecosystem/results.json) has.
+Written by `python -m tests.ecosystem --write`; a test checks that this page matches
+[results.json](../tests/ecosystem/results.json).
 
-Each library is installed from PyPI twice, unmodified, in scratch environments: in one with PyTorch, and in one that has
-minigrad in its place and no PyTorch. Both run the same [example](../tests/ecosystem/libraries), a program for PyTorch,
-from the same seed. It is right if all its results agree: numbers within 1e-4 of the largest of their array, ints,
-strings, shapes and dtypes exactly. Most were chosen before one of them was tried. Seconds are those of the
-example's `run()` on one core, without imports, while other programs ran beside it: they tell a size, and no ratio.
+Each library is installed unmodified from PyPI into two scratch environments: one with PyTorch, the other with minigrad
+instead and no PyTorch. Both run the same [example](../tests/ecosystem/libraries), a program for PyTorch, from the same
+seed. A library is right if all its results agree: numbers within 1e-4 of the largest in their array, ints, strings,
+shapes and dtypes exactly. Most were chosen before any of them was tried. Seconds are for the example's `run()` on one
+core, without imports, on a busy machine: they show an order of magnitude, not a ratio.
 """
 
 
@@ -54,7 +54,7 @@ def page() -> str:
     parts += [_row(name, rows[name]) for name in libraries() if name in rows]
     left = [name for name in rows if name not in right]
     if left:
-        parts.append("\n## What does not run, and why\n\n| library | reason | what is seen |\n|---|---|---|")
+        parts.append("\n## Failures\n\n| library | reason | error |\n|---|---|---|")
         parts += [f"| {name} | {cell(libraries()[name].differs)} | {cell(rows[name]['why'])} |" for name in left]
     if architectures.FILE.exists():
         parts.append("\n" + architectures.section(json.loads(architectures.FILE.read_text(encoding="utf-8"))))

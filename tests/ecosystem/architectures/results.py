@@ -41,18 +41,18 @@ def section(found: dict[str, dict[str, str]]) -> str:
     kinds = sum(kind in held for kind in KINDS)
     parts = [
         "## Architectures of transformers\n",
-        "Each is made by PyTorch with a small random configuration and saved; minigrad loads it by `from_pretrained`,",
-        "and logits, all gradients, five steps of AdamW, ids of greedy and beam search where it generates, and what",
-        "PyTorch reads back of the model that minigrad saved must be equal (to 1e-4).",
+        "PyTorch creates and saves each with a small random configuration, and minigrad loads it by `from_pretrained`.",
+        "Logits, all gradients, five steps of AdamW, ids of greedy and beam search for models that generate, and",
+        "the model that PyTorch loads from minigrad's files must be equal (to 1e-4).",
         "[tests/ecosystem/architectures](../tests/ecosystem/architectures) finds the configurations.\n",
-        f"{len(held)} of the {len(held) + len(ours)} that PyTorch itself runs so hold, of forty common ones {kinds}.\n",
-        f"<details><summary>The {len(held)} that hold</summary>\n\n{', '.join(held)}\n\n</details>\n",
+        f"{len(held)} of the {len(held) + len(ours)} that PyTorch runs this way agree ({kinds} of 40 common ones).\n",
+        f"<details><summary>The {len(held)} that agree</summary>\n\n{', '.join(held)}\n\n</details>\n",
     ]
     if ours:
         parts.append("| architecture | what differs |\n|---|---|")
         parts += [f"| {kind} | {cell(row['why'])[:200]} |" for kind, row in ours.items()]
     if theirs:
-        parts.append(f"\nPyTorch does not run {len(theirs)} at such a configuration: {', '.join(theirs)}.")
+        parts.append(f"\nPyTorch itself does not run {len(theirs)} with such a configuration: {', '.join(theirs)}.")
     return "\n".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""Captum: what parts of a picture a small network's answer rests on, by twelve methods."""
+"""Captum: the parts of a picture that decide a small network's answer, by twelve methods."""
 
 import torch
 from captum import attr
