@@ -135,7 +135,7 @@ TASKS = {
     ),
     "lint": Task("check the style with ruff", lint, "dev"),
     "types": Task("check the types with mypy", types, "dev"),
-    "index": Task("write docs/ops.md, docs/pytorch.md, the stubs of names and README.md's table", index, "dev"),
+    "index": Task("write docs/ops.md, docs/pytorch.md, the stubs of names, and the table of lines", index, "dev"),
     "site": Task(
         "build the site in site/, with the framework in the browser; --serve shows it",
         site,

@@ -1,4 +1,4 @@
-"""Writes README.md's table of lines by place.
+"""Writes the table of lines by place in docs/architecture.md.
 
 python docs/generate_lines.py            write it
 python docs/generate_lines.py --check    fail if it is not up to date
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "architecture.md"
 BEGIN, END = "<!-- lines by place: python tasks.py index -->\n", "<!-- end of lines by place -->\n"
 ENGINE = ("minigrad/ops/op.py", "minigrad/autograd/tape.py", "minigrad/autograd/walk.py")
 PLACES = [  # what to call it, the places, what it is; what a row counts the rows after it leave out
@@ -57,17 +57,17 @@ def table() -> str:
 
 def main() -> int:
     """Write the table, or check it."""
-    parser = argparse.ArgumentParser(description="Write README.md's table of lines by place.")
+    parser = argparse.ArgumentParser(description="Write the table of lines by place in docs/architecture.md.")
     parser.add_argument("--check", action="store_true", help="write nothing; fail if the table is out of date")
-    text = README.read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     new = before + BEGIN + table() + END + rest.split(END)[1]
     if parser.parse_args().check:
         if new != text:
-            print("README.md's table of lines is out of date: python tasks.py index", file=sys.stderr)
+            print("the table of lines in docs/architecture.md is out of date: python tasks.py index", file=sys.stderr)
         return int(new != text)
-    README.write_text(new, encoding="utf-8")
-    print("wrote README.md's table of lines")
+    PAGE.write_text(new, encoding="utf-8")
+    print("wrote the table of lines in docs/architecture.md")
     return 0
 
 
