@@ -1,5 +1,5 @@
-"""The LSTM and the GRU over all steps. The rows of a batch do not ask for one another: a thread takes some of them
-through all steps, and waits for nobody."""
+"""The LSTM and the GRU over all steps. The rows of a batch are independent: a thread takes some of them through all
+steps without synchronization."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from ..products import column_sums, matmul
 from . import Gradients, Needs, wanted
 
 F = np.float32
-ROWS = 16  # of the batch, that a thread takes at a time: with fewer a product is slower for each
+ROWS = 16  # of the batch, that a thread takes at a time: with fewer, products are less efficient
 
 
 def plan(sizes: tuple[int, ...], reverse: bool) -> Array:
-    """(first row, how many) of each step, in the order in which the steps are taken, as int64."""
+    """(first row, number of rows) of each step, in the order of the steps, as int64."""
     counts = np.array(sizes, np.int64)
     steps = np.stack([np.cumsum(counts) - counts, counts], 1)
     return np.ascontiguousarray(steps[::-1] if reverse else steps)
 
 
 def unfit(sizes: tuple[int, ...], *arrays: Any) -> bool:
-    """Whether compiled loops leave these to NumPy."""
+    """Whether compiled loops do not support these, so that NumPy computes them."""
     return not sizes or any(type(a) is not np.ndarray or a.dtype != np.float32 or not a.size for a in arrays)
 
 
 @inline
 def sigmoid_of_sum(to: int, more: int, count: int) -> None:
-    """a ← σ(a + b), of the ``count`` float32 at two addresses."""
+    """a ← σ(a + b), for the ``count`` float32 at two addresses."""
     a, b = row(to, count), row(more, count)
     for j in range(count):
         a[j] = sigmoid(a[j] + b[j])
@@ -74,8 +74,8 @@ def lstm(
     tops: Strided,
     inner: int,
 ) -> None:
-    """Rows [start, stop) of the batch. Each step's gates, h and c of before, and tanh c lie where the step's rows do if
-    they are ``kept``, else all steps' in the same place."""
+    """Rows [start, stop) of the batch. If the gates, the previous h and c, and tanh c are ``kept``, each step stores
+    them in its own rows; otherwise all steps share the same memory."""
     width = 4 * inner
     for s in range(len(steps) // 2):
         n = min(stop, steps[2 * s + 1]) - start
@@ -122,8 +122,8 @@ def lstm_back(
     slope: Strided,
     inner: int,
 ) -> None:
-    """The same rows, from the last step to the first: ``slope`` becomes the gradient of what the gates act on, ``dh``
-    and ``dc`` those of the states, first the last ones and then the first ones."""
+    """The same rows, from the last step to the first: ``slope`` becomes the gradient of the gates' inputs; ``dh`` and
+    ``dc`` begin as the gradients of the last states, and become the gradients of the first."""
     width = 4 * inner
     for s in range(len(steps) // 2 - 1, -1, -1):
         n = min(stop, steps[2 * s + 1]) - start
@@ -206,8 +206,8 @@ def gru(
     shares: Strided,
     inner: int,
 ) -> None:
-    """Rows [start, stop) of the batch. Each step's gates, h of before and share of W h + b in n lie where the step's
-    rows do if they are ``kept``, else all steps' in the same place."""
+    """Rows [start, stop) of the batch. If the gates, the previous h, and the share of W h + b in n are ``kept``, each
+    step stores them in its own rows; otherwise all steps share the same memory."""
     width, beta = 3 * inner, F(1.0) if bias.size else F(0.0)
     for s in range(len(steps) // 2):
         n = min(stop, steps[2 * s + 1]) - start
@@ -253,8 +253,8 @@ def gru_back(
     dnew: Strided,
     inner: int,
 ) -> None:
-    """The same rows, from the last step to the first: ``slope`` becomes the gradient of W h + b, ``dnew`` that of what
-    tanh acts on, and ``dh``, first the gradient of the last h, that of the first."""
+    """The same rows, from the last step to the first: ``slope`` becomes the gradient of W h + b, ``dnew`` the gradient
+    of tanh's input; ``dh`` begins as the gradient of the last h, and becomes the gradient of the first."""
     width = 3 * inner
     for s in range(len(steps) // 2 - 1, -1, -1):
         n = min(stop, steps[2 * s + 1]) - start
@@ -275,7 +275,7 @@ def gru_back(
             for j in range(inner):
                 dn[j] = back[j] * (F(1.0) - z[j]) * (F(1.0) - new[j] * new[j])
             for j in range(inner):
-                back[j] *= z[j]  # what reaches the h before past the gates
+                back[j] *= z[j]  # the direct path to the previous h
             for j in range(inner):
                 dr[j] = dn[j] * share[j] * reset[j] * (F(1.0) - reset[j])
             for j in range(inner):
@@ -307,7 +307,7 @@ def gru_backward(needs: Needs, saved: Any, g: tuple[Array, Array], *args: Any) -
         gru_back(len(h), ROWS, blas.sgemm(), plan(sizes, reverse), laid(g[0]), laid(weight), dh, *parts, inner)
     dweight = matmul(slope.T, before) if needs[1] else None
     dbias = column_sums(slope) if needs[2] else None
-    slope[:, 2 * inner :] = dnew  # from here on it is that of x
+    slope[:, 2 * inner :] = dnew  # now the gradient for x
     return wanted(needs, slope, dweight, dbias, dh)
 
 
