@@ -77,8 +77,8 @@ inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 newaxis = None
 
 # Modules with PyTorch's names: `compat` adds aliases to them, and suggests alternatives for missing names.
-_ROOMS = {"autograd", "compat", "cuda", "distributed", "distributions", "fft", "func", "functions", "linalg", "nn"}
-_ROOMS |= {"masked", "ops", "optim", "profiler", "serialization", "signal", "special", "utils", "viz"}
+_PACKAGES = {"autograd", "compat", "cuda", "distributed", "distributions", "fft", "func", "functions", "linalg", "nn"}
+_PACKAGES |= {"masked", "ops", "optim", "profiler", "serialization", "signal", "special", "utils", "viz"}
 # Methods of Tensor that `compat` defines when the first of them is looked up.
 _METHODS = """
     aminmax bincount cholesky cholesky_inverse cholesky_solve corrcoef cov cross cummax cummin det digamma digamma_
@@ -102,4 +102,4 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_extension.names_later(__name__), *_extension.layer().others(__package__)})
 
 
-_extension.install(f"{__name__}.compat", _ROOMS, [Tensor], {_Methods: _METHODS})
+_extension.install(f"{__name__}.compat", _PACKAGES, [Tensor], {_Methods: _METHODS})

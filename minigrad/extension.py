@@ -27,7 +27,7 @@ PACKAGE = __name__.rpartition(".")[0]
 NO_FOLDER = os.path.join(os.path.dirname(__file__), "<no folder>")  # for a module without files below it
 _HOOK = "__getattr__"
 _layer_name = ""
-_rooms: Collection[str] = ()
+_packages: Collection[str] = ()
 _later: dict[str, str] = {}  # "package.name": the module that defines it
 
 
@@ -36,7 +36,7 @@ def layer() -> Any:
     return import_module(_layer_name)
 
 
-def install(layer: str, rooms: Collection[str], classes: Sequence[type], methods: dict[type, str]) -> None:
+def install(layer: str, packages: Collection[str], classes: Sequence[type], methods: dict[type, str]) -> None:
     """Connect a layer to the package.
 
     Args:
@@ -45,8 +45,8 @@ def install(layer: str, rooms: Collection[str], classes: Sequence[type], methods
         classes: classes whose objects raise MissingName for missing attributes.
         methods: for each class, the names of methods that the layer adds when the first of them is looked up.
     """
-    global _layer_name, _rooms
-    _layer_name, _rooms = layer, rooms
+    global _layer_name, _packages
+    _layer_name, _packages = layer, packages
     _open([NO_FOLDER])
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == PACKAGE:
@@ -61,7 +61,7 @@ def install(layer: str, rooms: Collection[str], classes: Sequence[type], methods
 def _extend(module: ModuleType) -> None:
     """Give a loaded module its ``__getattr__``, and its folders the finder."""
     name, names = module.__name__, vars(module)
-    if name.removeprefix(f"{PACKAGE}.").partition(".")[0] in _rooms:
+    if name.removeprefix(f"{PACKAGE}.").partition(".")[0] in _packages:
         names.setdefault(_HOOK, partial(look_up, name))
         names.setdefault("__dir__", lambda: sorted({*names, *names_later(name), *layer().others(name)}))
         names.setdefault("__path__", [NO_FOLDER])

@@ -417,8 +417,8 @@ def _reaching(name: str) -> Callable[..., Any]:
     def change(self: Attributes, *args: Any, **kwargs: Any) -> Any:
         before = set(self)
         result = getattr(dict, name)(self, *args, **kwargs)
-        for gone in before.difference(self):
-            del self._all[gone]
+        for removed in before.difference(self):
+            del self._all[removed]
         self._all.update(self)
         return result
 

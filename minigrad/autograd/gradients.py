@@ -68,11 +68,11 @@ def grad(
 
 def pull(outputs: Sequence[Any], inputs: Sequence[Any], vectors: Any, create: bool, retain: bool = True) -> Tensors:
     """vᵀ J for each input, None if no output depends on it. Without vectors, v is 1."""
-    used = [i for i, output in enumerate(outputs) if output.requires_grad]
-    if not used:
+    positions = [i for i, output in enumerate(outputs) if output.requires_grad]
+    if not positions:
         return (None,) * len(inputs)
-    vectors = None if vectors is None else [vectors[i] for i in used]
-    return grad([outputs[i] for i in used], inputs, vectors, retain, create, allow_unused=True)
+    vectors = None if vectors is None else [vectors[i] for i in positions]
+    return grad([outputs[i] for i in positions], inputs, vectors, retain, create, allow_unused=True)
 
 
 def push(outputs: Sequence[Any], inputs: Sequence[Any], vectors: Any, create: bool, fill: Function) -> Tensors:

@@ -92,7 +92,7 @@ class AccumulateGrad:
     """
 
     next_functions: tuple[tuple[Any, int], ...] = ()
-    _known: WeakValueDictionary[int, AccumulateGrad] = WeakValueDictionary()
+    _instances: WeakValueDictionary[int, AccumulateGrad] = WeakValueDictionary()
 
     def __init__(self, variable: Variable) -> None:
         self.variable = variable
@@ -100,7 +100,7 @@ class AccumulateGrad:
     @classmethod
     def of(cls, variable: Variable) -> AccumulateGrad:
         """The AccumulateGrad of a leaf."""
-        return cls._known.get(id(variable)) or cls._known.setdefault(id(variable), cls(variable))
+        return cls._instances.get(id(variable)) or cls._instances.setdefault(id(variable), cls(variable))
 
     __getattr__ = _of_node
 

@@ -57,14 +57,14 @@ def check_like(new: Variable, old: Variable) -> None:
 
 def run_hooks(hooks: dict[int, dict[int, Any]], sums: dict[int, list[Any]]) -> None:
     """Call the hooks on a node's results (or on a leaf) with the gradient, which they may replace."""
-    for slot, held in sums.items():
+    for slot, total in sums.items():
         registered = hooks.get(slot, {})
-        gradient = shown(held[0])  # one object, on which hooks may set attributes
+        gradient = shown(total[0])  # one object, on which hooks may set attributes
         for _, hook in sorted(registered.items(), key=lambda item: item[0] == RETAINED):  # retain_grad's is the last
-            held[1], changed = False, hook(gradient)  # it may keep the gradient
+            total[1], changed = False, hook(gradient)  # it may keep the gradient
             if changed is not None:
                 check_like(changed, gradient)
-                held[0], gradient = changed if isinstance(held[0], Variable) else changed.array, changed
+                total[0], gradient = changed if isinstance(total[0], Variable) else changed.array, changed
 
 
 def accumulate(leaf: Variable, gradient: Any, ours: bool, create: bool, hooked: bool = True) -> None:

@@ -103,10 +103,10 @@ def as_it_was(target: Viewing) -> Viewing:
     return copy
 
 
-def check_mutable(target: Viewing, name: str, written: Array | None = None) -> None:
+def check_mutable(target: Viewing, name: str, part: Array | None = None) -> None:
     """Raise an error for writing to (``part`` of) read-only or shared memory, or to a leaf that requires grad."""
     watch.notify("changing", target)
-    array = target.array if written is None else written
+    array = target.array if part is None else part
     if 0 in array.strides and array.size and repeats(array):
         raise RuntimeError(
             f"unsupported operation: {name}_: more than one element of the written-to tensor refers to a single memory "

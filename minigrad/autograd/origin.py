@@ -43,21 +43,21 @@ def faint(value: Any, array: Any) -> Faint:
 
 def noted(args: Sequence[Any], places: Iterable[int]) -> list[Any]:
     """The arguments at these positions as a node may keep them: small constants, and Faint tensors and arrays."""
-    kept = []
+    values = []
     for i in places:
         value = args[i]
         kind = value.__class__
         if kind in _PLAIN:
-            kept.append(value)
+            values.append(value)
         elif isinstance(value, Traced):
             array: Any = value.array
             stays = array.size <= SMALL and array.base is None and value._node is None  # type: ignore[attr-defined]
-            kept.append(value if stays else faint(value, array))
+            values.append(value if stays else faint(value, array))
         elif kind in ARRAY_TYPES:
-            kept.append(faint(value, value))
+            values.append(faint(value, value))
         else:
-            kept.append(kind(noted(value, range(len(value)))) if kind is tuple or kind is list else value)
-    return kept
+            values.append(kind(noted(value, range(len(value)))) if kind is tuple or kind is list else value)
+    return values
 
 
 def there(value: Any) -> Any:

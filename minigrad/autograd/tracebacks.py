@@ -64,21 +64,21 @@ def shorten(error: BaseException, module: Any = None) -> None:
         error.__notes__ = [*others, f"in the module {path}, a {type(inner).__name__}"]
 
 
-def _shorten(error: BaseException, known: dict[int, bool]) -> None:
+def _shorten(error: BaseException, of_users: dict[int, bool]) -> None:
     """``shorten``; ``of_users`` caches, by id, whether an error of the chain has frames of the user's."""
     before, error.__traceback__ = error.__traceback__, of_user(error.__traceback__)
-    known[id(error)] = before is None or error.__traceback__ is not None
+    of_users[id(error)] = before is None or error.__traceback__ is not None
     for name in ("__cause__", "__context__"):
         link = getattr(error, name)
-        if link is not None and id(link) not in known:
-            _shorten(link, known)
-        if link is not None and not known[id(link)]:
+        if link is not None and id(link) not in of_users:
+            _shorten(link, of_users)
+        if link is not None and not of_users[id(link)]:
             setattr(error, name, None)  # setting __cause__ also suppresses the context, as ``raise ... from`` did
 
 
 def of_user(trace: TracebackType | None) -> TracebackType | None:
     """A traceback without the frames of the library and of the packages that it called."""
-    kept: list[TracebackType] = []
+    entries: list[TracebackType] = []
     in_library = True  # the caller is a border, whose frame is the first
     while trace is not None:
         path, name = trace.tb_frame.f_code.co_filename, trace.tb_frame.f_globals.get("__name__", "")
@@ -86,16 +86,16 @@ def of_user(trace: TracebackType | None) -> TracebackType | None:
         is_python = path.startswith((_PYTHON, "<frozen ")) and "site-packages" not in path
         in_library = package == PACKAGE or (in_library and (is_python or package in _BELOW))
         if not in_library:
-            kept.append(trace)
+            entries.append(trace)
         trace = trace.tb_next
     result: TracebackType | None = None
-    for entry in reversed(kept):
+    for entry in reversed(entries):
         result = TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return result
 
 
 def border(function: Function, named: Callable[..., Any] | None = None) -> Function:
-    """Make a function a border for errors. With keyword arguments, ``by_name(function, args, kwargs)`` calls it."""
+    """Make a function a border for errors. With keyword arguments, ``named(function, args, kwargs)`` calls it."""
 
     def bordered(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -161,8 +161,8 @@ def no_tensor(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
         return ""
     try:
         parameters = signature(function).parameters
-        known = {name: value for name, value in kwargs.items() if name in parameters}
-        bound = signature(function).bind_partial(*args, **known).arguments
+        keywords = {name: value for name, value in kwargs.items() if name in parameters}
+        bound = signature(function).bind_partial(*args, **keywords).arguments
     except (TypeError, ValueError):  # an unknown argument, as the error says
         return ""
     for i, (name, value) in enumerate(bound.items()):
@@ -184,8 +184,8 @@ def _wrong_value(parameter: Parameter, value: Any) -> str | None:
         return None
     numbers = not {"Scalar", "float"}.isdisjoint(kinds)
     for each in value if several and isinstance(value, (list, tuple)) else (value,):
-        known = hasattr(each, "array") or (each is None and "None" in kinds)
-        if not known and not (numbers and hasattr(each, "__float__")):
+        is_right = hasattr(each, "array") or (each is None and "None" in kinds)
+        if not is_right and not (numbers and hasattr(each, "__float__")):
             right = "a Tensor or a number" if numbers else "Tensors" if several else "Tensor"
             kind = type(each).__name__
             return f"{right}, not {kind}" + (": from_numpy(array) makes it one" if kind == "ndarray" else "")

@@ -138,13 +138,13 @@ class Walk:
             sums = self.pending[order][1]
         else:
             sums = self.leaves.setdefault(id(target), (target, {}))[1]
-        held = sums.get(slot)
-        if held is None:
+        total = sums.get(slot)
+        if total is None:
             sums[slot] = [gradient, ours]
-        elif held[1]:
-            held[0] += gradient
+        elif total[1]:
+            total[0] += gradient
         else:
-            held[0], held[1] = add(held[0], gradient), not self.create
+            total[0], total[1] = add(total[0], gradient), not self.create
 
     def run(self, retain: bool) -> Walk:
         """Walk to the end. Unless ``retain``, free each node's saved values after its rules have run."""
@@ -196,12 +196,12 @@ class Walk:
             if slot in sums:
                 self.gradients[position] = sums[slot][0]
         if self.useful is None or self.useful[node]:
-            kept = node.saved
+            saved = node.saved
             self.pass_on(node, sums)
             if node.versions and not retain:  # a node that keeps no tensor may be visited again
                 node.free()
-            elif isinstance(kept, Lost):
-                kept.used(node)
+            elif isinstance(saved, Lost):
+                saved.used(node)
 
     def pass_on(self, node: Node, sums: dict[int, Sum]) -> None:
         """Run a node's rules, and deliver their results to the node's inputs."""
@@ -241,8 +241,8 @@ def _show(target: Any, hooks: Any, sums: dict[int, Sum]) -> None:
     """Show the hooks and the observers the gradient of a node or a leaf."""
     if hooks:
         run_hooks(hooks, sums)
-    for slot, held in sums.items():
-        watch.notify("arrived", target, slot, held[0])
+    for slot, total in sums.items():
+        watch.notify("arrived", target, slot, total[0])
 
 
 def paths(roots: tuple[Variable, ...], targets: Targets) -> tuple[dict[Node, list[tuple[int, int]]], dict[Any, bool]]:

@@ -26,18 +26,18 @@ def calls() -> Calls | tuple[()]:
     """The functions that get and set OpenBLAS's number of threads; an empty tuple without OpenBLAS."""
     ends = [(start, end) for start in ("scipy_", "") for end in ("64_", "")]
     names = [[f"{start}openblas_{what}_num_threads{end}" for what in ("get", "set")] for start, end in ends]
-    if (known := _functions(names)) is None:
+    if (functions := _functions(names)) is None:
         return ()
-    get, put = known
-    put.argtypes = [ctypes.c_int]
-    return get, put
+    get, setter = functions
+    setter.argtypes = [ctypes.c_int]
+    return get, setter
 
 
 @cache
 def sgemm() -> int:
     """The address of OpenBLAS's cblas_sgemm with 64-bit integers, which compiled loops call; 0 if not found."""
-    known = _functions([["scipy_cblas_sgemm64_"], ["cblas_sgemm64_"]])
-    return (ctypes.cast(known[0], ctypes.c_void_p).value or 0) if known else 0
+    matches = _functions([["scipy_cblas_sgemm64_"], ["cblas_sgemm64_"]])
+    return (ctypes.cast(matches[0], ctypes.c_void_p).value or 0) if matches else 0
 
 
 def _functions(names: list[list[str]]) -> list[Any] | None:
@@ -68,8 +68,8 @@ def set_num_threads(n: int) -> None:
         _lock(owner)
         if _inside:
             _outside = n
-        elif known := calls():
-            known[1](n)
+        elif functions := calls():
+            functions[1](n)
     finally:
         if _gate.get("owner") is owner:
             del _gate["owner"]
@@ -121,18 +121,18 @@ def _lock(owner: object) -> None:
 
 def _now() -> int:
     """OpenBLAS's number of threads; 1 without OpenBLAS."""
-    return known[0]() if (known := calls()) else 1
+    return functions[0]() if (functions := calls()) else 1
 
 
 def _put(n: int) -> None:
     """Set OpenBLAS's number of threads, at most the number that it has already started."""
-    if known := calls():
-        known[1](n)
+    if functions := calls():
+        functions[1](n)
 
 
 def forget_threads() -> None:
     """Reset the state in a child process, where the threads that were in ``one_thread`` do not exist."""
     _gate.clear()
-    if _inside and _outside != 1 and (known := calls()):
-        known[1](_outside)
+    if _inside and _outside != 1 and (functions := calls()):
+        functions[1](_outside)
     _inside.clear()

@@ -39,11 +39,11 @@ class Device:
             self.type, self.index = "cuda", type
             return
         kind, colon, number = type.partition(":") if isinstance(type, str) else ("", "", "")
-        known = kind in _TYPES or kind in _ELSEWHERE.split()
-        if not known or (colon and not re.fullmatch(r"\d{1,9}", number)) or (colon and index is not None):
+        is_type = kind in _TYPES or kind in _ELSEWHERE.split()
+        if not is_type or (colon and not re.fullmatch(r"\d{1,9}", number)) or (colon and index is not None):
             names = ", ".join(repr(name) for name in sorted(_TYPES))
-            shown = repr(type[:60]) if isinstance(type, str) else f"an object of type {type.__class__.__name__}"
-            raise RuntimeError(f"{shown} is not a device: expected one of {names}, or a GPU by number as 'cuda:0'")
+            text = repr(type[:60]) if isinstance(type, str) else f"an object of type {type.__class__.__name__}"
+            raise RuntimeError(f"{text} is not a device: expected one of {names}, or a GPU by number as 'cuda:0'")
         self.type = kind
         self.index = int(number) if colon else index
 

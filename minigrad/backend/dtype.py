@@ -282,8 +282,8 @@ def result_type(*operands: Any) -> DType:
             level, dtype = 2, of_number(operand)
         else:
             level, dtype = (0 if operand.ndim else 1), of(operand)
-        held = groups[level]
-        groups[level] = dtype if held is None else promote_types(held, dtype)
+        old = groups[level]
+        groups[level] = dtype if old is None else promote_types(old, dtype)
     result: DType | None = None
     for dtype_of_group in groups:
         if dtype_of_group is not None and (result is None or dtype_of_group.rank > result.rank):
@@ -363,8 +363,8 @@ class finfo:
         self.tiny = self.smallest_normal
 
     def __repr__(self) -> str:
-        shown = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
-        return f"finfo({', '.join(f'{name}={getattr(self, name):g}' for name in shown)}, dtype={self.dtype})"
+        fields = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+        return f"finfo({', '.join(f'{name}={getattr(self, name):g}' for name in fields)}, dtype={self.dtype})"
 
 
 class iinfo:

@@ -44,5 +44,5 @@ def is_on_path(program: str) -> bool:
     """Whether typing the program's name in a shell runs the one of the running Python."""
     import shutil
 
-    found = shutil.which(program)
-    return found is not None and Path(found).parent == Path(sys.executable).parent
+    path = shutil.which(program)
+    return path is not None and Path(path).parent == Path(sys.executable).parent

@@ -155,10 +155,10 @@ def _each(change: Callable[[Any], Any], value: Any, kinds: Any) -> Any:
 
 def _call(function: Any, small: bool, args: Any, kwargs: Any) -> Any:
     """The result of a NumPy function on arrays without elements. ``small``: all its lengths are the operands'."""
-    given = kwargs.pop("out", None)
-    found: list[MetaArray] = []
-    _each(found.append, [args, list(kwargs.values())], MetaArray)
-    lengths = dict.fromkeys(n for a in found for n in a.shape if n > 1) if small else {}
+    out = kwargs.pop("out", None)
+    operands: list[MetaArray] = []
+    _each(operands.append, [args, list(kwargs.values())], MetaArray)
+    lengths = dict.fromkeys(n for a in operands for n in a.shape if n > 1) if small else {}
     short = {n: i for i, n in enumerate(lengths, 2)}
     long = {i: n for n, i in short.items()}
 
@@ -175,9 +175,9 @@ def _call(function: Any, small: bool, args: Any, kwargs: Any) -> Any:
     with np.errstate(all="ignore"):
         values = {name: _each(stand_in, value, MetaArray) for name, value in kwargs.items()}
         result = function(*_each(stand_in, args, MetaArray), **values)
-    if given is not None:
-        return given[0] if isinstance(given, tuple) and len(given) == 1 else given
-    return _each(absent, result, (np.ndarray, np.generic) if found else np.ndarray)
+    if out is not None:
+        return out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    return _each(absent, result, (np.ndarray, np.generic) if operands else np.ndarray)
 
 
 def _concatenate(arrays: Any, axis: int = 0) -> MetaArray:

@@ -185,8 +185,8 @@ class Generator:
             raise ValueError(f"random integers need low < high, not low={low}, high={high}")
         count, span = int(np.prod(shape, dtype=np.int64)), high - low
         raw = self.words64(count) if span >= _WIDE_SPAN else self.words(count)
-        drawn = raw % np.uint64(span) if span < 1 << 64 else raw
-        return (drawn + np.uint64(low % (1 << 64))).astype(np.int64).reshape(shape)  # modulo 2**64
+        offsets = raw % np.uint64(span) if span < 1 << 64 else raw
+        return (offsets + np.uint64(low % (1 << 64))).astype(np.int64).reshape(shape)  # modulo 2**64
 
     def random64(self) -> int:
         """An integer in [0, 2**63), as PyTorch's ``random_()`` draws one for int64."""

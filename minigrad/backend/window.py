@@ -30,14 +30,14 @@ class Window(NamedTuple):
 
     def places(self, lengths: Ints) -> Ints:
         """The number of its places, by axis."""
-        known = zip(self.padded(lengths), self.span(), self.stride, strict=True)
-        return tuple((n - span) // s + 1 for n, span, s in known)
+        axes = zip(self.padded(lengths), self.span(), self.stride, strict=True)
+        return tuple((n - span) // s + 1 for n, span, s in axes)
 
     def taps(self, places: Ints) -> Iterator[tuple[Ints, tuple[slice, ...]]]:
         """Each element of the kernel: its index, and the slices of the padded array under it."""
         for index in product(*map(range, self.kernel)):
-            known = zip(index, self.dilation, places, self.stride, strict=True)
-            yield index, tuple(slice(i * d, i * d + n * s, s) for i, d, n, s in known)
+            axes = zip(index, self.dilation, places, self.stride, strict=True)
+            yield index, tuple(slice(i * d, i * d + n * s, s) for i, d, n, s in axes)
 
     def inner(self, lengths: Ints) -> tuple[slice, ...]:
         """The slices of the padded array without the padding."""

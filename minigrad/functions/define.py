@@ -317,17 +317,17 @@ def spelled(function: Function) -> Function:
 def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if _SPECIAL.isdisjoint(kwargs) or function.__class__ is not FunctionType:  # see compat/overrides.py
         return function(*args, **kwargs)
-    named = {_name(k, function) if k in _SPELLINGS else k: v for k, v in kwargs.items() if k != "out"}
-    result = function(*args, **named)
-    return _written(result, kwargs["out"], [*args, *named.values()]) if kwargs.get("out") is not None else result
+    keywords = {_name(k, function) if k in _SPELLINGS else k: v for k, v in kwargs.items() if k != "out"}
+    result = function(*args, **keywords)
+    return _written(result, kwargs["out"], [*args, *keywords.values()]) if kwargs.get("out") is not None else result
 
 
 def _name(keyword: str, function: Callable[..., Any]) -> str:
     """The parameter for which a keyword is an alias, or the keyword itself: "x" may be "input", which may be "A"."""
-    name, known = keyword, _parameters(function)
-    while name not in known and name in _SPELLINGS:
+    name, parameters = keyword, _parameters(function)
+    while name not in parameters and name in _SPELLINGS:
         name = _SPELLINGS[name]
-    return name if name in known else keyword
+    return name if name in parameters else keyword
 
 
 @cache

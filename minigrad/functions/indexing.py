@@ -83,12 +83,12 @@ def _check(input: Tensor, index: tuple[Any, ...]) -> None:
             return
     if len(index) <= input.array.ndim and all(getattr(p, "dtype", None) is _INT64 for p in index):
         return
-    used = [p.ndim if _is_mask(p) else 1 for p in index if p is not None and p is not Ellipsis]
-    if sum(used) > input.array.ndim:
+    counts = [p.ndim if _is_mask(p) else 1 for p in index if p is not None and p is not Ellipsis]
+    if sum(counts) > input.array.ndim:
         if not input.array.ndim and isinstance(index[0], int):
             raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number")
-        raise IndexError(f"too many indices for tensor of dimension {input.array.ndim}: {sum(used)} were given")
-    place, after = 0, sum(used)
+        raise IndexError(f"too many indices for tensor of dimension {input.array.ndim}: {sum(counts)} were given")
+    place, after = 0, sum(counts)
     for part in index:
         if part is Ellipsis:
             place = input.array.ndim - after
@@ -160,10 +160,10 @@ def setitem(input: Tensor, key: Any, value: Any) -> None:
     source = operand(value, input)
     if source is NotImplemented:
         source = as_tensor_like(value, input)
-    written = _written(input.array, index)
-    check_mutable(input, "put", written)
+    part = _written(input.array, index)
+    check_mutable(input, "put", part)
     is_wanted = input._wanted() or getattr(source, "_needs", False)
-    if is_wanted and written is not None and _PLAIN.issuperset(map(type, index)):
+    if is_wanted and part is not None and _PLAIN.issuperset(map(type, index)):
         return setitem(apply(i.getitem, (input, index)), Ellipsis, source)
     stored = raw(source)  # an array on the tensor's device, or a number
     if hasattr(stored, "dtype") and stored.ndim:
@@ -334,11 +334,11 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
     """A copy with slices index[i] along ``dim`` set to ``value``."""
     place, index = _along(input, dim, index, "index_fill")
-    chosen = xp(input.array).zeros(input.array.shape[place], bool)
-    chosen[index.array] = True
-    chosen = chosen.reshape((-1, *(1,) * (input.array.ndim - place - 1)))
+    mask = xp(input.array).zeros(input.array.shape[place], bool)
+    mask[index.array] = True
+    mask = mask.reshape((-1, *(1,) * (input.array.ndim - place - 1)))
     one = isinstance(value, Variable) and value.array.size == 1
-    return masked_fill(input, wrap(chosen), value.reshape(()) if one else value)  # type: ignore[union-attr]
+    return masked_fill(input, wrap(mask), value.reshape(()) if one else value)  # type: ignore[union-attr]
 
 
 @method(in_place=True)

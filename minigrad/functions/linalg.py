@@ -147,10 +147,10 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     lengths: dict[str, int] = {}  # by letter; axes of length 1 are expanded to the length in the other operands
     pairs = [pair for term, x in zip(terms, tensors, strict=True) for pair in zip(term, x.shape, strict=True)]
     for letter, n in pairs:
-        known = lengths.setdefault(letter, n)
-        if 1 not in (known, n) and known != n:
-            raise RuntimeError(f"einsum(): in {equation!r} the subscript {letter!r} has length {known} and {n}")
-        lengths[letter] = n if known == 1 else known
+        length = lengths.setdefault(letter, n)
+        if 1 not in (length, n) and length != n:
+            raise RuntimeError(f"einsum(): in {equation!r} the subscript {letter!r} has length {length} and {n}")
+        lengths[letter] = n if length == 1 else length
     for n, term in enumerate(terms):
         shape = tuple(lengths[c] for c in term)
         tensor = tensors[n] if tensors[n].array.shape == shape else tensors[n].expand(shape)
@@ -163,9 +163,9 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     left, letters = tensors[0], terms[0]
     for n in range(1, len(tensors)):
         later = "".join(terms[n + 1 :]) + result
-        kept = "".join(dict.fromkeys(c for c in letters + terms[n] if c in later))
-        left = apply(ops.einsum_pair, (left, tensors[n], (letters, terms[n], kept)))
-        letters = kept
+        rest = "".join(dict.fromkeys(c for c in letters + terms[n] if c in later))
+        left = apply(ops.einsum_pair, (left, tensors[n], (letters, terms[n], rest)))
+        letters = rest
     lonely = tuple(i for i, c in enumerate(letters) if c not in result)
     if lonely:
         left, letters = left.sum(lonely), "".join(c for c in letters if c in result)

@@ -115,15 +115,15 @@ def _lines(values: np.ndarray[Any, Any], text: Any, width: int, indent: int, sum
         return str(text(values.item()))
     n = len(values)
     cut = summarise and n > 2 * options.edgeitems
-    kept = [*range(options.edgeitems), *range(n - options.edgeitems, n)] if cut else list(range(n))
+    indices = [*range(options.edgeitems), *range(n - options.edgeitems, n)] if cut else list(range(n))
     if values.ndim == 1:
-        items = [text(values[i].item()) for i in kept]
+        items = [text(values[i].item()) for i in indices]
         if cut:
             items.insert(options.edgeitems, " ...")
         per_line = max(1, (options.linewidth - indent) // (width + 2))
         rows = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
         return "[" + (",\n" + " " * (indent + 1)).join(rows) + "]"
-    parts = [_lines(values[i], text, width, indent + 1, summarise) for i in kept]
+    parts = [_lines(values[i], text, width, indent + 1, summarise) for i in indices]
     if cut:
         parts.insert(options.edgeitems, "...")
     return "[" + ("," + "\n" * (values.ndim - 1) + " " * (indent + 1)).join(parts) + "]"

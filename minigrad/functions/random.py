@@ -47,10 +47,10 @@ def fill(input: Tensor, draw: Draw, generator: Generator | None, name: str) -> T
     if not _state.drawing or input.is_meta:
         return input
     array = input.array
-    drawn = draw(generator or default_generator, array.shape, bool(array.flags.c_contiguous))
-    drawn = drawn if array.flags.c_contiguous else laid_as(drawn, array)
+    numbers = draw(generator or default_generator, array.shape, bool(array.flags.c_contiguous))
+    numbers = numbers if array.flags.c_contiguous else laid_as(numbers, array)
     backend = of(array)
-    array[...] = backend.asarray(drawn.astype(array.dtype, copy=False), backend.device_of(array))
+    array[...] = backend.asarray(numbers.astype(array.dtype, copy=False), backend.device_of(array))
     bump(input, name)
     return input
 
@@ -89,8 +89,8 @@ def normal_(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Ge
     kind = input.array.dtype
 
     def draw(source: Generator, shape: tuple[int, ...], contiguous: bool) -> Any:
-        drawn = source.normal(shape, kind) if contiguous else _one_by_one(source, shape)
-        return drawn * drawn.dtype.type(std) + drawn.dtype.type(mean)
+        numbers = source.normal(shape, kind) if contiguous else _one_by_one(source, shape)
+        return numbers * numbers.dtype.type(std) + numbers.dtype.type(mean)
 
     return fill(input, draw, generator, "normal")
 
@@ -101,8 +101,8 @@ def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Generator | None = Non
     if isinstance(p, Variable):
         chances: Any = p
         order = memory_order(input.array)
-        drawn: Any = bernoulli(chances.expand(input.array.shape).permute(order), generator=generator)
-        input[...] = drawn.permute(back(order))
+        numbers: Any = bernoulli(chances.expand(input.array.shape).permute(order), generator=generator)
+        input[...] = numbers.permute(back(order))
         return input
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
@@ -288,8 +288,8 @@ def normal(
     tensor([ 1.5410, -0.2934, -2.1788])
     """
     if size is not None:
-        drawn = normal_(empty(size, dtype=dtype, device=device), mean, std, generator=generator)
-        return drawn.requires_grad_() if requires_grad else drawn
+        numbers = normal_(empty(size, dtype=dtype, device=device), mean, std, generator=generator)
+        return numbers.requires_grad_() if requires_grad else numbers
     mean, std = (v.detach() if hasattr(v, "array") else v for v in (mean, std))
     if not isinstance(mean, Variable) and not isinstance(std, Variable):
         raise TypeError("normal() takes a size if both mean and std are numbers")
@@ -297,8 +297,8 @@ def normal(
         raise RuntimeError("normal expects all elements of std >= 0.0")
     shape = common_shape(*(getattr(v, "shape", ()) for v in (mean, std)))
     like: Any = mean if isinstance(mean, Variable) else std
-    drawn = normal_(empty(shape, dtype=like.dtype, device=like.device), generator=generator)
-    return drawn * std + mean
+    numbers = normal_(empty(shape, dtype=like.dtype, device=like.device), generator=generator)
+    return numbers * std + mean
 
 
 @announced
@@ -365,16 +365,16 @@ def multinomial(
         shares = shares / shares[:, -1:]
         shares[:, -1] = 1
         if num_samples == 1:
-            chosen = (shares < rows).sum(-1)
+            indices = (shares < rows).sum(-1)
         else:
             pairs = zip(shares, rows, strict=True)
-            chosen = m.stack([m.searchsorted(share.astype(np.float64), row) for share, row in pairs])
-        chosen = chosen.reshape(draws.shape)
+            indices = m.stack([m.searchsorted(share.astype(np.float64), row) for share, row in pairs])
+        indices = indices.reshape(draws.shape)
     else:
         exponential = (-np.log1p(-laid_as(source.uniform(weights.shape, np.float64), weights))).astype(weights.dtype)
         race = weights / backend.asarray(exponential, input.device)
-        chosen = backend.xp.argsort(-race, axis=-1, kind="stable")[..., :num_samples]
-    return wrap(chosen.astype(np.int64))
+        indices = backend.xp.argsort(-race, axis=-1, kind="stable")[..., :num_samples]
+    return wrap(indices.astype(np.int64))
 
 
 @function
@@ -382,8 +382,8 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Poisson numbers with these means (PyTorch's distribution, but not its stream)."""
     rates = of(input.array).to_numpy(input.array)
     seed = (generator or default_generator).random64()
-    drawn = np.asarray(np.random.default_rng(seed).poisson(rates), rates.dtype)
-    return tensor_on(drawn, input.device)
+    numbers = np.asarray(np.random.default_rng(seed).poisson(rates), rates.dtype)
+    return tensor_on(numbers, input.device)
 
 
 @function

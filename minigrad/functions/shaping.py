@@ -35,12 +35,12 @@ def reshape(input: Tensor, *lengths: Any, shape: Any = None) -> Tensor:
 
 def _resolved(input: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The shape with -1 inferred, after a check of the number of elements."""
-    size, known, unknown = input.array.size, prod(n for n in shape if n != -1), shape.count(-1)
-    if known == size and not unknown:
+    size, product, unknown = input.array.size, prod(n for n in shape if n != -1), shape.count(-1)
+    if product == size and not unknown:
         return shape
-    if unknown == 1 and known and size % known == 0:
-        return tuple(size // known if n == -1 else n for n in shape)
-    if unknown or known != size:
+    if unknown == 1 and product and size % product == 0:
+        return tuple(size // product if n == -1 else n for n in shape)
+    if unknown or product != size:
         raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size} (shape {tuple(input.shape)})")
     return shape
 

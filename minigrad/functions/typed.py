@@ -81,9 +81,9 @@ def typename(obj: Any) -> str:
     """PyTorch's name for a tensor's type, "torch.FloatTensor"; for any other object, its type's module and name."""
     if isinstance(obj, Variable):
         return str(type_of(obj))
-    named: Any = obj if hasattr(obj, "__qualname__") else type(obj)
-    module = getattr(named, "__module__", None) or ""
-    return f"{module}.{named.__qualname__}" if module not in ("", "builtins") else str(named.__qualname__)
+    item: Any = obj if hasattr(obj, "__qualname__") else type(obj)
+    module = getattr(item, "__module__", None) or ""
+    return f"{module}.{item.__qualname__}" if module not in ("", "builtins") else str(item.__qualname__)
 
 
 @function

@@ -133,7 +133,7 @@ def _adjoint(rule: Rule) -> Rule:
     """conj(R(conj(g))) of a rule R."""
 
     @wraps(rule)
-    def adjoint(g: Any, *kept: Any) -> Any:
-        return conj(rule(tuple(map(conj, g)) if isinstance(g, tuple) else conj(g), *kept))
+    def adjoint(g: Any, *values: Any) -> Any:
+        return conj(rule(tuple(map(conj, g)) if isinstance(g, tuple) else conj(g), *values))
 
     return adjoint

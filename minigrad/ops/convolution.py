@@ -82,8 +82,8 @@ def convolve_back(y: Array, weight: Array, window: Window, groups: int, lengths:
     """Each element of y times the kernel, summed where they overlap: (N, O, *places) -> (N, C, *lengths)"""
     o, c = weight.shape[0], weight.shape[1] * groups
     a = weight.reshape(groups, o // groups, prod(weight.shape[1:])).swapaxes(1, 2)
-    taken = products.matmul(a, _by_group(y, groups)).reshape(c, *window.kernel, y.shape[0], *y.shape[2:])
-    return overlay(taken, window, lengths)
+    patches = products.matmul(a, _by_group(y, groups)).reshape(c, *window.kernel, y.shape[0], *y.shape[2:])
+    return overlay(patches, window, lengths)
 
 
 @op(
@@ -100,9 +100,9 @@ def convolve_weight(x: Array, y: Array, window: Window, groups: int) -> Array:
 
 def _columns(x: Array, window: Window, groups: int) -> Array:
     """``columns`` as a matrix for each group, (groups, C/groups · kernel, N · places)."""
-    taken = columns(x, window)
+    patches = columns(x, window)
     rows = x.shape[1] // groups * prod(window.kernel)
-    return taken.reshape(groups, rows, prod(taken.shape[len(window.kernel) + 1 :]))
+    return patches.reshape(groups, rows, prod(patches.shape[len(window.kernel) + 1 :]))
 
 
 def _by_group(y: Array, groups: int) -> Array:
@@ -159,18 +159,18 @@ def largest_cells(x: Array, window: Window) -> Array:
     least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     wide = padded(x, window, least)
     best = m.full((*x.shape[:2], *places), least, x.dtype)
-    chosen = m.zeros(best.shape, np.int32)  # the number of the window's largest element so far, from 1
+    winner = m.zeros(best.shape, np.int32)  # the number of the window's largest element so far, from 1
     steps = [0]  # from the first element to each, in cells
     for number, (index, at) in enumerate(window.taps(places), 1):
         steps.append(_cell(x.shape[2:], [i * d for i, d in zip(index, window.dilation, strict=True)]))
         values = m.ascontiguousarray(wide[(..., *at)])
         better = (values > best) | (values != values)
         best = m.maximum(best, values)
-        chosen = m.maximum(chosen, better * np.int32(number))  # faster than where: no branches
+        winner = m.maximum(winner, better * np.int32(number))  # faster than where: no branches
     starts = [m.arange(p) * s - b for p, s, (b, _) in zip(places, window.stride, window.padding, strict=True)]
     firsts = [m.maximum(start, start % d) for start, d in zip(starts, window.dilation, strict=True)]
-    cells = _grid(x.shape[2:], starts) + m.take(m.asarray(steps), chosen)
-    return counted(m.where(chosen == 0, _grid(x.shape[2:], firsts), cells))  # all -inf: the first cell
+    cells = _grid(x.shape[2:], starts) + m.take(m.asarray(steps), winner)
+    return counted(m.where(winner == 0, _grid(x.shape[2:], firsts), cells))  # all -inf: the first cell
 
 
 def _cell(lengths: Ints, along: Any) -> Any:
@@ -237,10 +237,10 @@ def resample(x: Array, axis: int, taps: Taps) -> Array:
         x = m.concatenate((x, none), axis=axis)
     total: Any = None
     for i, indices in enumerate(taps.indices):
-        taken = m.take(x, m.asarray(indices), axis=axis)
+        part = m.take(x, m.asarray(indices), axis=axis)
         if taps.weights is not None:
-            taken *= m.asarray(taps.weights[i].reshape(shape), x.real.dtype)
-        total = taken if total is None else total + taken
+            part *= m.asarray(taps.weights[i].reshape(shape), x.real.dtype)
+        total = part if total is None else total + part
     return total
 
 

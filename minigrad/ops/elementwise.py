@@ -34,8 +34,8 @@ def mul(a: Array, b: Array) -> Array:
 def times(a: Array, b: Array) -> Array:
     """a b, and 0 where one of them is 0 and the other infinite, because a product of finite numbers overflowed"""
     m, out = xp(_array_of(a, b)), a * b
-    lost = m.isnan(out) & ((a == 0) | (b == 0)) & ~m.isnan(a) & ~m.isnan(b)
-    return m.where(lost, out.dtype.type(0), out)
+    overflow = m.isnan(out) & ((a == 0) | (b == 0)) & ~m.isnan(a) & ~m.isnan(b)
+    return m.where(overflow, out.dtype.type(0), out)
 
 
 # The rule for b divides twice, as b * b could underflow.

@@ -260,10 +260,10 @@ def _top_order(x: Array, k: int, dim: int, largest: bool) -> Array:
         near = _smallest(key, k)
         near = m.sort(near, axis=-1)  # so that the first of equal elements is first
         order = m.argsort(m.take_along_axis(key, near, -1), axis=-1, kind="stable")
-        chosen = m.take_along_axis(near, order, -1)
+        indices = m.take_along_axis(near, order, -1)
     else:
-        chosen = m.argsort(key, axis=-1, kind="stable")[..., :k]
-    return counted(m.moveaxis(chosen, -1, dim))
+        indices = m.argsort(key, axis=-1, kind="stable")[..., :k]
+    return counted(m.moveaxis(indices, -1, dim))
 
 
 def _smallest(key: Array, k: int) -> Array:
@@ -278,5 +278,5 @@ def _smallest(key: Array, k: int) -> Array:
     places = (first[..., None] + groups * m.arange(parts)).reshape(*lead, k * parts)
     rest = m.broadcast_to(m.arange(even, key.shape[-1]), (*lead, key.shape[-1] - even))
     places = m.concatenate((places, rest), -1)
-    chosen = m.argpartition(m.take_along_axis(key, places, -1), k - 1, axis=-1)[..., :k]
-    return m.take_along_axis(places, chosen, -1)
+    order = m.argpartition(m.take_along_axis(key, places, -1), k - 1, axis=-1)[..., :k]
+    return m.take_along_axis(places, order, -1)

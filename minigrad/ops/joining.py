@@ -145,5 +145,5 @@ def unfold(x: Array, dim: int, size: int, step: int) -> Array:
     m = xp(x)
     count = (x.shape[dim] - size) // step + 1
     places = (m.arange(count) * step)[:, None] + m.arange(size)
-    taken = m.take(x, places.reshape(-1), axis=dim)
-    return m.moveaxis(taken.reshape(*x.shape[:dim], count, size, *x.shape[dim + 1 :]), dim + 1, -1)
+    windows = m.take(x, places.reshape(-1), axis=dim)
+    return m.moveaxis(windows.reshape(*x.shape[:dim], count, size, *x.shape[dim + 1 :]), dim + 1, -1)

@@ -65,10 +65,10 @@ class Arguments(list[Any]):
 
     def once(self, function: Callable[..., Any], *args: Any) -> Any:
         """``function(*args, self)``, computed once for all rules that call it."""
-        known = vars(self)
-        if function.__name__ not in known:
-            known[function.__name__] = function(*args, self)
-        return known[function.__name__]
+        cache = vars(self)
+        if function.__name__ not in cache:
+            cache[function.__name__] = function(*args, self)
+        return cache[function.__name__]
 
 
 class Plan:
@@ -199,7 +199,7 @@ class Op:
         lines = formulas.split("; ") if formulas else [""] * len(rules)
         if len(lines) != len(rules):
             raise TypeError(f"{self.name} has {len(rules)} rules and {len(lines)} formulas: {formulas!r}")
-        known = (*_VALUES, *self.params)
+        names = (*_VALUES, *self.params)
         if rules and not self.rules:
             self.differentiable = 0
             self.plans.clear()
@@ -207,8 +207,8 @@ class Op:
             if name != self.variadic and name not in self.params:
                 raise TypeError(f"{self.name} has no input {name!r}")
             takes = rule.__code__.co_varnames[: rule.__code__.co_argcount]
-            if takes[:1] != ("g",) or any(name not in known for name in takes):
-                raise TypeError(f"the rule of {self.name} for {name} takes g first, then any of {known}")
+            if takes[:1] != ("g",) or any(name not in names for name in takes):
+                raise TypeError(f"the rule of {self.name} for {name} takes g first, then any of {names}")
             self.rules[name] = (rule, takes)
             self.formulas[name] = formula
             variadic = name == self.variadic

@@ -49,14 +49,14 @@ def _total(x: Array, dim: Axes, keepdim: bool) -> Array:
     axes = [d % x.ndim for d in ((dim,) if isinstance(dim, int) else dim)]
     order = list(range(x.ndim)) if x.flags.c_contiguous else sorted(range(x.ndim), key=lambda d: -x.strides[d])
     leading = next((i for i, d in enumerate(order) if d not in axes), 0)
-    y, kept = x.transpose(order), order[leading:]
+    y, rest = x.transpose(order), order[leading:]
     rows = math.prod(y.shape[:leading])
     if not leading or (rows < 2048 and leading < len(axes)) or not y.flags.c_contiguous:
         return in_order(x.sum(axis=dim, keepdims=keepdim))
     total = products.column_sums(y.reshape(rows, y.size // rows)).reshape(y.shape[leading:])
-    total = total.sum(axis=tuple(i for i, d in enumerate(kept) if d in axes))
-    places = sorted(d for d in kept if d not in axes)
-    total = total.transpose([places.index(d) for d in kept if d not in axes]) if total.ndim > 1 else total
+    total = total.sum(axis=tuple(i for i, d in enumerate(rest) if d in axes))
+    places = sorted(d for d in rest if d not in axes)
+    total = total.transpose([places.index(d) for d in rest if d not in axes]) if total.ndim > 1 else total
     return in_order(total.reshape(keepdim_shape(x.shape, dim)) if keepdim else total)
 
 
@@ -86,8 +86,8 @@ def _mean(x: Array, dim: Axes, keepdim: bool) -> Array:
 
 
 def _count(shape: tuple[int, ...], dim: Axes) -> int:
-    kept = keepdim_shape(shape, dim)
-    return int(np.prod([n for n, k in zip(shape, kept, strict=True) if k == 1], dtype=np.int64)) if shape else 1
+    lengths = keepdim_shape(shape, dim)
+    return int(np.prod([n for n, k in zip(shape, lengths, strict=True) if k == 1], dtype=np.int64)) if shape else 1
 
 
 @op(

@@ -64,8 +64,8 @@ def _others(x: Array, dim: int, index: Array, src: Array) -> tuple[Array, Array]
 
 def _running(total: Array, dim: int, index: Array, src: Array, slices: Any) -> tuple[list[Array], Array]:
     """The running product at the places of each slice of ``src`` before it is multiplied in, and the final products."""
-    met = []
+    products = []
     for part in slices:
-        met.append(gather(total, dim, index[part]))
-        total = scatter(total, dim, index[part], times(met[-1], getitem(src, part)))
-    return met, total
+        products.append(gather(total, dim, index[part]))
+        total = scatter(total, dim, index[part], times(products[-1], getitem(src, part)))
+    return products, total

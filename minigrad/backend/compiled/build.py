@@ -65,15 +65,15 @@ def compile_units(units: list[str]) -> Iterator[tuple[str, Code]]:
     if hasattr(binding, "initialize_native_asmparser"):
         binding.initialize_native_asmparser()
     scope = {**vars(functions), **vars(native), **intrinsics.register()}
-    known: set[Any] = set()
+    registry: set[Any] = set()
     for unit in units:
         if unit != CREW:
             package = kernels.__name__ if unit in kernels.CPU_FILES.values() else kernels.__name__.rpartition(".")[0]
             importlib.import_module(f"{package}.{unit}")
         for function in (*crew.PARTS, *loops.INLINE):
-            if function not in known:
+            if function not in registry:
                 register_jitable(**_INNER)(function)
-                known.add(function)
+                registry.add(function)
         yield unit, _compile_unit(numba, unit, scope)
 
 
@@ -85,8 +85,8 @@ def _compile_unit(numba: Any, unit: str, scope: dict[str, Any]) -> Code:
             result = word if name in ("alone", "launch") else numba.void
             todo.append((f"{unit}.{name}", result(*[word] * function.__code__.co_argcount), function))
     else:
-        found = [each for each in loops.LOOPS if each.name.rpartition(".")[0] == unit]
-        for each in found:  # a loop is inlined into the function that threads call
+        members = [each for each in loops.LOOPS if each.name.rpartition(".")[0] == unit]
+        for each in members:  # a loop is inlined into the function that threads call
             names = {**scope, "body": numba.njit(nogil=True, **_INNER)(each.body)}
             exec(adapter(each), names)
             todo.append((each.name, numba.void(*[word] * 4), names[_adapter_name(each)]))

@@ -47,13 +47,13 @@ def new_state(helpers: int) -> np.ndarray[Any, np.dtype[np.int64]]:
 def _check(words: int, spec: int, arguments: int) -> int:
     """The number, from 1, of the first argument that does not match ``spec`` (loops.py); 0 if all match."""
     for i in range(arguments):
-        wanted = word(spec + 8 * i)
-        if wanted == 0:
+        dtype = word(spec + 8 * i)
+        if dtype == 0:
             continue
         array = word(words + 8 * i)
-        if wanted < 0 and (word(array + FLAGS) & 1) == 0:
+        if dtype < 0 and (word(array + FLAGS) & 1) == 0:
             return i + 1
-        if word(array + DTYPE) != abs(wanted):
+        if word(array + DTYPE) != abs(dtype):
             return i + 1
     return 0
 

@@ -45,7 +45,7 @@ def register() -> dict[str, Callable[..., Any]]:
             *kinds, result = (_TYPES[name] for name in function.__annotations__.values())
             _define(function, result(*kinds))
     views: dict[str, Callable[..., Any]] = {}
-    views |= {kind: partial(array, kind) for kind, made in _TYPES.items() if isinstance(made, types.Array)}
+    views |= {kind: partial(array, kind) for kind, numba_type in _TYPES.items() if isinstance(numba_type, types.Array)}
     for kind, view in views.items():
         _define(view, _TYPES[kind](*[types.int64] * (_TYPES[kind].ndim + 1)))
     return views
@@ -91,9 +91,9 @@ def truth(value: Any) -> Any:
 
 def array(kind: str, address: Any, *lengths: Any) -> Any:
     """A C-contiguous array in memory that Numba does not own."""
-    made = _TYPES[kind]
-    value = make_array(made)(_context, b)
-    size = I64(made.dtype.bitwidth // 8)
+    array_type = _TYPES[kind]
+    value = make_array(array_type)(_context, b)
+    size = I64(array_type.dtype.bitwidth // 8)
     steps = [size]
     for length in lengths[:0:-1]:
         steps.insert(0, b.mul(steps[0], length))

@@ -51,8 +51,8 @@ def _read_all(folder: Path, names: dict[str, str]) -> dict[str, Code]:
 
 
 def _folders() -> Iterator[Path]:
-    if given := os.environ.get("MINIGRAD_CACHE"):
-        yield Path(given)
+    if path := os.environ.get("MINIGRAD_CACHE"):
+        yield Path(path)
         return
     with contextlib.suppress(RuntimeError):  # no home folder
         if sys.platform == "win32":

@@ -28,7 +28,7 @@ _UNUSED = tuple(f"numba_{name}" for name in ("do_raise", "gil_ensure", "gil_rele
 _UNUSED += ("numba_runtime_build_excinfo_struct", "NRT_Free", "NRT_MemInfo_call_dtor")
 _lock = RLock()
 _library: Library | None = None
-_asked: set[str] = set()  # units that have been loaded, or that failed to load
+_attempts: set[str] = set()  # units that have been loaded, or that failed to load
 
 
 class Library:
@@ -39,9 +39,9 @@ class Library:
 
         binding.initialize_native_target()
         binding.initialize_native_asmprinter()
-        known = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
+        libc = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
         for name in _C_NAMES:  # compilers turn some loops into these
-            if binding.address_of_symbol(name) is None and (function := getattr(known, name, None)) is not None:
+            if binding.address_of_symbol(name) is None and (function := getattr(libc, name, None)) is not None:
                 binding.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
         for symbol in _UNUSED:
             if binding.address_of_symbol(symbol) is None:
@@ -86,18 +86,18 @@ def _release_pages(name: str) -> None:
 
 def library(unit: str = CREW) -> Library | None:
     """The compiled loops, including a unit's; None if Numba is missing, or they cannot be built."""
-    if unit not in _asked:
+    if unit not in _attempts:
         with _lock:
-            if CREW not in _asked:
+            if CREW not in _attempts:
                 _ask(FIRST)
-            if unit not in _asked:
+            if unit not in _attempts:
                 _ask((unit,))
     return _library if _library is not None and unit in _library.units else None
 
 
 def prepare() -> None:
     """Load or compile the loops in a background thread. A caller that needs them meanwhile waits."""
-    if CREW not in _asked and is_wanted():
+    if CREW not in _attempts and is_wanted():
         from threading import Thread  # here, as importing it takes a thirtieth of minigrad's import
 
         Thread(target=library, name="minigrad kernels", daemon=True).start()
@@ -123,7 +123,7 @@ def _ask(units: tuple[str, ...]) -> None:
             stacklevel=2,
         )
     finally:
-        _asked.update(units)  # last, as other threads wait until then
+        _attempts.update(units)  # last, as other threads wait until then
 
 
 def is_wanted() -> bool:

@@ -22,8 +22,8 @@ def top(x: Any) -> np.float32:
     for j in range(x.size):
         key = _ordered(to_bits(x[j]))
         best = key if key > best else best
-    found = from_bits(_ordered(best))
-    return F(0.0) if found == -INFINITY else found
+    value = from_bits(_ordered(best))
+    return F(0.0) if value == -INFINITY else value
 
 
 @inline

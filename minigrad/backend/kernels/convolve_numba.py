@@ -51,13 +51,13 @@ def unroll(shape: Any, image: int, channels: int, y: int, rows: int, to: int) ->
             for j in range(last, places):
                 out[j] = F(0.0)
             start = (c * height + there) * width + first * shape[9] + kx * shape[13] - shape[11]
-            seen, met = row(to + 4 * ((i * rows + r) * places + first), last - first), row(image + 4 * start, width)
+            part, img = row(to + 4 * ((i * rows + r) * places + first), last - first), row(image + 4 * start, width)
             if shape[9] == 1:
                 for j in range(last - first):
-                    seen[j] = met[j]
+                    part[j] = img[j]
             else:
                 for j in range(last - first):
-                    seen[j] = met[j * shape[9]]
+                    part[j] = img[j * shape[9]]
 
 
 @inline
@@ -72,13 +72,13 @@ def overlay(shape: Any, source: int, channels: int, y: int, rows: int, image: in
             if there < 0 or there >= height or first == last:
                 continue
             start = (c * height + there) * width + first * shape[9] + kx * shape[13] - shape[11]
-            seen, met = row(source + 4 * ((i * rows + r) * places + first), last - first), row(image + 4 * start, width)
+            part, img = row(source + 4 * ((i * rows + r) * places + first), last - first), row(image + 4 * start, width)
             if shape[9] == 1:
                 for j in range(last - first):
-                    met[j] += seen[j]
+                    img[j] += part[j]
             else:
                 for j in range(last - first):
-                    met[j * shape[9]] += seen[j]
+                    img[j * shape[9]] += part[j]
 
 
 @loop
@@ -229,9 +229,9 @@ def apply(x: Array, weight: Array, bias: Array | None, window: Window, groups: i
     out = np.empty((len(x), len(weight), *window.places(lengths)), FLOAT32)
     tall, size = _cut(shape, weight.shape[1])
     tasks = len(x) * groups * -(-int(shape[4]) // tall)
-    given = (laid(x), laid(weight), laid(bias))
+    inputs = (laid(x), laid(weight), laid(bias))
     with blas.one_thread() as one, one:
-        convolve(tasks, 1, blas.sgemm(), shape, *given, out, scratch(size), size, tall)
+        convolve(tasks, 1, blas.sgemm(), shape, *inputs, out, scratch(size), size, tall)
     return out
 
 
@@ -241,9 +241,9 @@ def apply_back(g: Array, weight: Array, window: Window, groups: int, lengths: In
     shape = geometry(window, inner * groups, lengths, len(weight), groups)
     out, wide = np.empty((len(g), inner * groups, *lengths), FLOAT32), min(CHANNELS, inner)
     tall, size = _cut(shape, wide)
-    tasks, given = len(g) * groups * -(-inner // wide), (laid(g), laid(weight))
+    tasks, inputs = len(g) * groups * -(-inner // wide), (laid(g), laid(weight))
     with blas.one_thread() as one, one:
-        convolve_data(tasks, 1, blas.sgemm(), shape, *given, out, scratch(size), size, tall, wide)
+        convolve_data(tasks, 1, blas.sgemm(), shape, *inputs, out, scratch(size), size, tall, wide)
     return out
 
 
@@ -254,10 +254,10 @@ def apply_weight(x: Array, g: Array, window: Window, groups: int) -> Array:
     tall, size = _cut(shape, wide)
     pieces = groups * -(-inner // wide)
     parts = min(len(x), -(-PARTS // pieces))
-    out, given = np.empty((parts, g.shape[1], inner, *window.kernel), FLOAT32), (laid(x), laid(g))
+    out, inputs = np.empty((parts, g.shape[1], inner, *window.kernel), FLOAT32), (laid(x), laid(g))
     with blas.one_thread() as one, one:
         convolve_weight(
-            parts * pieces, 1, blas.sgemm(), shape, *given, out, scratch(size), size, tall, wide, len(x), parts
+            parts * pieces, 1, blas.sgemm(), shape, *inputs, out, scratch(size), size, tall, wide, len(x), parts
         )
     total: Array = out[0] if parts == 1 else out.sum(0)
     return total

@@ -18,9 +18,9 @@ def forward(
     """A row's loss, and for the gradient its target and factor, the largest x, Σ e^(x - top), and 1 - p of the target,
     computed as the sum of the other classes, which stays exact where p rounds to 1. The largest x is never added to a
     logarithm, which would lose its digits."""
-    rows, kept = np.ascontiguousarray(logits), target != ignore_index
-    index = np.where(kept, target, 0)
-    factor = kept.astype(rows.dtype) if weight is None else np.where(kept, weight[index], rows.dtype.type(0))
+    rows, counts = np.ascontiguousarray(logits), target != ignore_index
+    index = np.where(counts, target, 0)
+    factor = counts.astype(rows.dtype) if weight is None else np.where(counts, weight[index], rows.dtype.type(0))
     at = np.arange(len(rows)), index
     with np.errstate(divide="ignore", invalid="ignore"):
         top = row_max(rows)
@@ -34,7 +34,7 @@ def forward(
         if label_smoothing:
             loss += _spread(below, np.log(total), weight) * (label_smoothing / rows.shape[1])
         miss = others / total
-    loss[~kept] = 0
+    loss[~counts] = 0
     return loss, (index, factor, top, total, miss)
 
 

@@ -67,7 +67,7 @@ def lstm(
     out: Strided,
     last: Strided,
     cell: Strided,
-    kept: int,
+    keep: int,
     acts: Strided,
     before: Strided,
     cells: Strided,
@@ -82,15 +82,15 @@ def lstm(
         if n <= 0:
             continue
         first = steps[2 * s] + start
-        base = first if kept else start
+        base = first if keep else start
         copy(at(before) + 4 * base * inner, at(last) + 4 * start * inner, n * inner)
         a, b = at(acts) + 4 * base * width, at(before) + 4 * base * inner
         sgemm(gemm, False, False, n, width, inner, F(1.0), b, inner, at(turned), width, F(0.0), a, width)
         for r in range(n):
-            place, given = a + 4 * r * width, at(x) + 4 * (first + r) * width
-            sigmoid_of_sum(place, given, 2 * inner)
-            tanh_of_sum(place + 8 * inner, given + 8 * inner, inner)
-            sigmoid_of_sum(place + 12 * inner, given + 12 * inner, inner)
+            place, source = a + 4 * r * width, at(x) + 4 * (first + r) * width
+            sigmoid_of_sum(place, source, 2 * inner)
+            tanh_of_sum(place + 8 * inner, source + 8 * inner, inner)
+            sigmoid_of_sum(place + 12 * inner, source + 12 * inner, inner)
             i, f = row(place, inner), row(place + 4 * inner, inner)
             g, o = row(place + 8 * inner, inner), row(place + 12 * inner, inner)
             c = row(at(cell) + 4 * (start + r) * inner, inner)
@@ -133,7 +133,7 @@ def lstm_back(
         for r in range(n):
             place, to = at(acts) + 4 * (first + r) * width, at(slope) + 4 * (first + r) * width
             back, flow = row(at(dh) + 4 * (start + r) * inner, inner), row(at(g) + 4 * (first + r) * inner, inner)
-            held = row(at(dc) + 4 * (start + r) * inner, inner)
+            dcell = row(at(dc) + 4 * (start + r) * inner, inner)
             top, old = row(at(tops) + 4 * (first + r) * inner, inner), row(at(cells) + 4 * (first + r) * inner, inner)
             i, f = row(place, inner), row(place + 4 * inner, inner)
             new, o = row(place + 8 * inner, inner), row(place + 12 * inner, inner)
@@ -144,15 +144,15 @@ def lstm_back(
             for j in range(inner):
                 do[j] = back[j] * top[j] * o[j] * (F(1.0) - o[j])
             for j in range(inner):
-                held[j] += back[j] * o[j] * (F(1.0) - top[j] * top[j])
+                dcell[j] += back[j] * o[j] * (F(1.0) - top[j] * top[j])
             for j in range(inner):
-                di[j] = held[j] * new[j] * i[j] * (F(1.0) - i[j])
+                di[j] = dcell[j] * new[j] * i[j] * (F(1.0) - i[j])
             for j in range(inner):
-                dnew[j] = held[j] * i[j] * (F(1.0) - new[j] * new[j])
+                dnew[j] = dcell[j] * i[j] * (F(1.0) - new[j] * new[j])
             for j in range(inner):
-                df[j] = held[j] * old[j] * f[j] * (F(1.0) - f[j])
+                df[j] = dcell[j] * old[j] * f[j] * (F(1.0) - f[j])
             for j in range(inner):
-                held[j] *= f[j]
+                dcell[j] *= f[j]
         a, c = at(slope) + 4 * first * width, at(dh) + 4 * start * inner
         sgemm(gemm, False, False, n, inner, width, F(1.0), a, width, at(weight), inner, F(0.0), c, inner)
 
@@ -171,8 +171,8 @@ def lstm_forward(
         return NotImplemented
     inner, keep = c.shape[1], any(needs)
     out, last, cell = (np.empty((len(x), inner), FLOAT32), h.astype(FLOAT32, order="C"), c.astype(FLOAT32, order="C"))
-    kept = len(x) if keep else len(h)
-    acts, (before, cells, tops) = np.empty((kept, 4 * inner), FLOAT32), np.empty((3, kept, inner), FLOAT32)
+    size = len(x) if keep else len(h)
+    acts, (before, cells, tops) = np.empty((size, 4 * inner), FLOAT32), np.empty((3, size, inner), FLOAT32)
     steps, parts = plan(sizes, reverse), (acts, before, cells, tops)
     with blas.one_thread() as one, one:
         lstm(len(h), ROWS, blas.sgemm(), steps, laid(x), laid(weight.T), out, last, cell, int(keep), *parts, inner)
@@ -200,7 +200,7 @@ def gru(
     bias: Flat,
     out: Strided,
     last: Strided,
-    kept: int,
+    keep: int,
     acts: Strided,
     before: Strided,
     shares: Strided,
@@ -214,7 +214,7 @@ def gru(
         if n <= 0:
             continue
         first = steps[2 * s] + start
-        base = first if kept else start
+        base = first if keep else start
         a, b = at(acts) + 4 * base * width, at(before) + 4 * base * inner
         copy(b, at(last) + 4 * start * inner, n * inner)
         for r in range(n):
@@ -223,10 +223,10 @@ def gru(
                 filled[j] = bias[j]
         sgemm(gemm, False, False, n, width, inner, F(1.0), b, inner, at(turned), width, beta, a, width)
         for r in range(n):
-            place, given = a + 4 * r * width, at(x) + 4 * (first + r) * width
-            sigmoid_of_sum(place, given, 2 * inner)
+            place, source = a + 4 * r * width, at(x) + 4 * (first + r) * width
+            sigmoid_of_sum(place, source, 2 * inner)
             reset, z, new = row(place, inner), row(place + 4 * inner, inner), row(place + 8 * inner, inner)
-            share, more = row(at(shares) + 4 * (base + r) * inner, inner), row(given + 8 * inner, inner)
+            share, more = row(at(shares) + 4 * (base + r) * inner, inner), row(source + 8 * inner, inner)
             old, h = row(b + 4 * r * inner, inner), row(at(out) + 4 * (first + r) * inner, inner)
             for j in range(inner):
                 share[j] = new[j]
@@ -290,11 +290,11 @@ def gru_forward(
     if unfit(sizes, x, weight, h, *(() if bias is None else (bias,))) or not blas.sgemm():
         return NotImplemented
     inner, keep = h.shape[1], any(needs)
-    out, last, kept = np.empty((len(x), inner), FLOAT32), h.astype(FLOAT32, order="C"), len(x) if keep else len(h)
-    acts, (before, shares) = np.empty((kept, 3 * inner), FLOAT32), np.empty((2, kept, inner), FLOAT32)
-    steps, given = plan(sizes, reverse), (laid(x), laid(weight.T), laid(bias))
+    out, last, size = np.empty((len(x), inner), FLOAT32), h.astype(FLOAT32, order="C"), len(x) if keep else len(h)
+    acts, (before, shares) = np.empty((size, 3 * inner), FLOAT32), np.empty((2, size, inner), FLOAT32)
+    steps, inputs = plan(sizes, reverse), (laid(x), laid(weight.T), laid(bias))
     with blas.one_thread() as one, one:
-        gru(len(h), ROWS, blas.sgemm(), steps, *given, out, last, int(keep), acts, before, shares, inner)
+        gru(len(h), ROWS, blas.sgemm(), steps, *inputs, out, last, int(keep), acts, before, shares, inner)
     return (out, last), (acts, before, shares) if keep else None
 
 

@@ -46,23 +46,23 @@ def score_rows(
     mask_step: int,
     top: Flat,
     place: int,
-    known: bool,
+    has_top: bool,
 ) -> None:
     """e^(score - top) of n queries, from number ``first`` on: a mask is added, and a hidden key has weight 0. The
     largest score of a row is written to ``top``, or read from there if ``has_top``."""
     for i in range(n):
         line = row(scores + 4 * i * keys, keys)
-        seen = min(keys, first + i + 1) if is_causal else keys
+        count = min(keys, first + i + 1) if is_causal else keys
         if mask:
             added = row(mask + i * mask_step, keys)
-            for s in range(seen):
+            for s in range(count):
                 line[s] += added[s]
-        if not known:
-            top[place + i] = largest(line[:seen])
+        if not has_top:
+            top[place + i] = largest(line[:count])
         shift = top[place + i]
-        for s in range(seen):
+        for s in range(count):
             line[s] = exp(line[s] - shift)
-        for s in range(seen, keys):
+        for s in range(count, keys):
             line[s] = F(0.0)
 
 
@@ -81,9 +81,9 @@ def weigh_rows(
         for s in range(keys):
             line[s] *= part
         if keep:
-            kept = flags(keep + i * keep_step, keys)
+            mask = flags(keep + i * keep_step, keys)
             for s in range(keys):
-                line[s] *= F(kept[s])
+                line[s] *= F(mask[s])
 
 
 @inline
@@ -105,9 +105,9 @@ def slope_rows(
         line, slope = row(weights + 4 * i * keys, keys), row(slopes + 4 * i * keys, keys)
         part, total = share[place + i], F(0.0)
         if keep:
-            kept = flags(keep + i * keep_step, keys)
+            mask = flags(keep + i * keep_step, keys)
             for s in range(keys):
-                slope[s] *= F(kept[s]) * F(rest)
+                slope[s] *= F(mask[s]) * F(rest)
         for s in range(keys):
             line[s] *= part
         for s in range(keys):
@@ -116,7 +116,7 @@ def slope_rows(
             slope[s] = line[s] * F(scale) * (slope[s] - total)
         if keep:
             for s in range(keys):
-                line[s] *= F(kept[s]) * F(rest)
+                line[s] *= F(mask[s]) * F(rest)
 
 
 @loop
@@ -152,12 +152,12 @@ def attend(
         mask = at(added) + b * added_b + h * added_h if length(added, 0) else 0
         for t in range(0, queries, PART):
             n, place = min(PART, queries - t), unit * queries + t
-            seen = min(keys, t + n) if is_causal else keys
+            count = min(keys, t + n) if is_causal else keys
             qt, yt = q + t * step(query, 2), y + t * step(out, 2)
-            sgemm(gemm, False, True, n, seen, width, F(scale), qt, ldq, k, ldk, F(0.0), weights, seen)
-            score_rows(weights, n, seen, t, is_causal, mask + t * added_t if mask else 0, added_t, top, place, False)
-            weigh_rows(weights, n, seen, keep + place * keys if keep else 0, keys, rest, share, place)
-            sgemm(gemm, False, False, n, depth, seen, F(1.0), weights, seen, v, ldv, F(0.0), yt, ldy)
+            sgemm(gemm, False, True, n, count, width, F(scale), qt, ldq, k, ldk, F(0.0), weights, count)
+            score_rows(weights, n, count, t, is_causal, mask + t * added_t if mask else 0, added_t, top, place, False)
+            weigh_rows(weights, n, count, keep + place * keys if keep else 0, keys, rest, share, place)
+            sgemm(gemm, False, False, n, depth, count, F(1.0), weights, count, v, ldv, F(0.0), yt, ldy)
 
 
 @loop
@@ -199,17 +199,17 @@ def attend_back(
         last = (queries - 1) // PART * PART
         for t in range(last, -1, -PART):
             n, place = min(PART, queries - t), unit * queries + t
-            seen = min(keys, t + n) if is_causal else keys
-            slopes, more = weights + 4 * n * seen, F(1.0) if t < last else F(0.0)
+            count = min(keys, t + n) if is_causal else keys
+            slopes, more = weights + 4 * n * count, F(1.0) if t < last else F(0.0)
             qt, gt, dqt = q + t * step(query, 2), gh + t * step(g, 2), dq + t * step(dquery, 2)
-            drawn = keep + place * keys if keep else 0
-            sgemm(gemm, False, True, n, seen, width, F(scale), qt, ldq, k, ldk, F(0.0), weights, seen)
-            score_rows(weights, n, seen, t, is_causal, mask + t * added_t if mask else 0, added_t, top, place, True)
-            sgemm(gemm, False, True, n, seen, depth, F(1.0), gt, ldg, v, ldv, F(0.0), slopes, seen)
-            slope_rows(weights, slopes, n, seen, drawn, keys, rest, scale, share, place)
-            sgemm(gemm, False, False, n, width, seen, F(1.0), slopes, seen, k, ldk, F(0.0), dqt, lddq)
-            sgemm(gemm, True, False, seen, width, n, F(1.0), slopes, seen, qt, ldq, more, dk, lddk)
-            sgemm(gemm, True, False, seen, depth, n, F(1.0), weights, seen, gt, ldg, more, dv, lddv)
+            draw = keep + place * keys if keep else 0
+            sgemm(gemm, False, True, n, count, width, F(scale), qt, ldq, k, ldk, F(0.0), weights, count)
+            score_rows(weights, n, count, t, is_causal, mask + t * added_t if mask else 0, added_t, top, place, True)
+            sgemm(gemm, False, True, n, count, depth, F(1.0), gt, ldg, v, ldv, F(0.0), slopes, count)
+            slope_rows(weights, slopes, n, count, draw, keys, rest, scale, share, place)
+            sgemm(gemm, False, False, n, width, count, F(1.0), slopes, count, k, ldk, F(0.0), dqt, lddq)
+            sgemm(gemm, True, False, count, width, n, F(1.0), slopes, count, qt, ldq, more, dk, lddk)
+            sgemm(gemm, True, False, count, depth, n, F(1.0), weights, count, gt, ldg, more, dv, lddv)
         for s in range(min(keys, queries) if is_causal else keys, keys):  # hidden from every query
             dk_row, dv_row = row(dk + s * step(dkey, 2), width), row(dv + s * step(dvalue, 2), depth)
             for j in range(width):
@@ -251,8 +251,8 @@ def forward(needs: Needs, *args: Any) -> tuple[Array, Any]:
     batch, heads, length, _ = query.shape
     keep = None if keep is None else np.ascontiguousarray(keep, np.bool_)
     # its address; the array itself is also kept alive
-    drawn = 0 if keep is None else keep.__array_interface__["data"][0]
-    how = *_added(mask, query, key), drawn, bool(is_causal), scale, factor(keep, dropout_p)
+    mask_address = 0 if keep is None else keep.__array_interface__["data"][0]
+    how = *_added(mask, query, key), mask_address, bool(is_causal), scale, factor(keep, dropout_p)
     out = empty_result(query, value)
     top, share = np.empty((2, batch * heads * length), FLOAT32)
     memory = scratch(value.shape[2] * min(PART, length))
