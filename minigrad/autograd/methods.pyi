@@ -622,10 +622,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: ⌊a / b⌋, constant almost everywhere, elementwise; the operands broadcast."""
 
     def fmax(self, other: Tensor) -> Tensor:
-        """The larger; ignores a NaN."""
+        """The larger, unless it is NaN."""
 
     def fmin(self, other: Tensor) -> Tensor:
-        """The smaller; ignores a NaN."""
+        """The smaller, unless it is NaN."""
 
     def fmod(self, other: Tensor | Scalar) -> Tensor:
         """a - trunc(a / b) b, with the sign of a, elementwise; the operands broadcast."""

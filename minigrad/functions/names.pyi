@@ -1148,10 +1148,10 @@ def floor_divide(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """⌊a / b⌋, constant almost everywhere, elementwise; the operands broadcast."""
 
 def fmax(input: Tensor, other: Tensor) -> Tensor:
-    """The larger; ignores a NaN."""
+    """The larger, unless it is NaN."""
 
 def fmin(input: Tensor, other: Tensor) -> Tensor:
-    """The smaller; ignores a NaN."""
+    """The smaller, unless it is NaN."""
 
 def fmod(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a - trunc(a / b) b, with the sign of a, elementwise; the operands broadcast."""

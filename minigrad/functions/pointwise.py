@@ -308,8 +308,8 @@ _NEW = {
         lambda input: wrap(xp(input.array).signbit(input.array)) if input.is_floating_point() else input < 0,
         "Whether the sign is minus, also for -0.0.",
     ),
-    "fmax": (lambda input, other: _unless_nan(e.ge, *_promoted(input, other)), "The larger; ignores a NaN."),
-    "fmin": (lambda input, other: _unless_nan(e.le, *_promoted(input, other)), "The smaller; ignores a NaN."),
+    "fmax": (lambda input, other: _unless_nan(e.ge, *_promoted(input, other)), "The larger, unless it is NaN."),
+    "fmin": (lambda input, other: _unless_nan(e.le, *_promoted(input, other)), "The smaller, unless it is NaN."),
 }
 globals().update(brief(method(in_place=True), _IN_PLACE_TOO) | brief(method, _NEW))
 
