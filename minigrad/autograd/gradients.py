@@ -38,7 +38,7 @@ def grad(
         materialize_grads: return zeros for it. See ``backward`` for the other arguments.
 
     Raises RuntimeError: an input is not in the graph, and neither option is set; ValueError: ``materialize_grads`` with
-        ``allow_unused=False``.
+    ``allow_unused=False``.
     """
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: False")

@@ -42,7 +42,7 @@ def backward(
         inputs: add only to the ``.grad`` of these.
 
     Raises RuntimeError: nothing to differentiate, no gradient for several elements, a second pass over a freed graph,
-        or a saved value that was changed in place. No ``.grad`` is touched then.
+    or a saved value that was changed in place. No ``.grad`` is touched then.
     """
     roots, targets = listed(tensors), None if inputs is None else listed(inputs)
     if targets == ():

@@ -6,7 +6,7 @@ machine code is kept in the user's cache (``store.py``). Later processes load it
 
     loops.py       ``@loop`` and ``@inline``: how to define and call a loop
     functions.py   exp, tanh and similar functions that compilers can vectorize; access to an array object's data, shape
-    and strides
+                   and strides
     native.py      functions that Python cannot express: bits, addresses, BLAS; intrinsics.py is their code, for Numba
     crew.py        shares the blocks of a loop among threads; itself compiled
     build.py       the program that compiles

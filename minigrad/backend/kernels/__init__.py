@@ -5,8 +5,9 @@ A kernel computes what the op of its name does (``minigrad/ops``: its forward, a
 fewer passes over memory. It is a file, or an entry of ``KERNELS`` in a file of several, with two functions:
 
     forward(needs, *args)             the op's result, and the values that ``backward`` needs; NotImplemented for
-    arguments that it does not support backward(needs, saved, g, *args)  for each argument its gradient, computed from
-    the result's; None where it is not needed
+                                      arguments that it does not support
+    backward(needs, saved, g, *args)  for each argument its gradient, computed from the result's; None where it is
+                                      not needed
 
 ``args`` are the op's arguments in the order of its forward; ``backward`` gets the arguments that the op's rules name,
 and None for all others. Kernels do not compute or keep values that ``needs`` does not ask for. A kernel may have a
