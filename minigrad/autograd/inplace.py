@@ -97,7 +97,7 @@ def mutate(target: Viewing, op: Op, args: tuple[Any, ...], out: Array | None = N
 
 
 def as_it_was(target: Viewing) -> Viewing:
-    """A Variable with the tensor's memory and history before a change, for rules to keep."""
+    """A copy of a tensor before a change, with its history, for rules to keep."""
     copy: Viewing = wrap(target.array.copy())
     (copy._node, copy._slot), copy._needs = target._source(), target._needs
     return copy

@@ -29,8 +29,8 @@ def leading(matrix: int) -> int:
 def add_product(
     blas: int, a: int, first: int, b: int, second: int, bias: Flat, rows: int, columns: int, out: int, width: int
 ) -> None:
-    """Write a part of a b + bias to the address ``out``, in rows of ``width``; the part begins at row ``first`` of a
-    and column ``second`` of b."""
+    """Write a part of a b + bias to the address ``out``, in rows of ``width``; ``first`` and ``second`` are the
+    addresses of the part's first row of a and first column of b."""
     keep = F(1.0) if bias.size else F(0.0)
     for i in range(rows if bias.size else 0):
         line = row(out + 4 * i * width, columns)

@@ -243,6 +243,6 @@ def copied(array: Any, memo: dict[int, Any]) -> Any:
         return twin
     distance = address(array) - address(whole)
     if twin.strides != whole.strides or distance % item or any(step < 0 or step % item for step in array.strides):
-        return memo.setdefault(id(array), array.copy(order="K"))  # its address is unknown
+        return memo.setdefault(id(array), array.copy(order="K"))  # not a whole number of elements away
     steps = [step // item for step in array.strides]
     return UntypedStorage.behind(twin).shown(dt.of(array), distance // item, array.shape, steps)
