@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import (
     autograd as autograd,
     extension as _extension,
-    tensor as _tensor_module,  # loaded first, so that `tensor` is then the function
+    tensor as _tensor_module,  # loaded first, so that `tensor` is the function afterwards
 )
 from .autograd import (
     enable_grad as enable_grad,
@@ -76,9 +76,9 @@ short, int, long = _dtypes.int16, _dtypes.int32, _dtypes.int64
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 newaxis = None
 
-# Rooms with PyTorch's names: `compat` supplies other spellings of them, and says what is missing.
-_ROOMS = {"autograd", "compat", "cuda", "distributed", "distributions", "fft", "func", "functions", "linalg", "nn"}
-_ROOMS |= {"masked", "ops", "optim", "profiler", "serialization", "signal", "special", "utils", "viz"}
+# Modules with PyTorch's names: `compat` adds aliases to them, and suggests alternatives for missing names.
+_PACKAGES = {"autograd", "compat", "cuda", "distributed", "distributions", "fft", "func", "functions", "linalg", "nn"}
+_PACKAGES |= {"masked", "ops", "optim", "profiler", "serialization", "signal", "special", "utils", "viz"}
 # Methods of Tensor that `compat` defines when the first of them is looked up.
 _METHODS = """
     aminmax bincount cholesky cholesky_inverse cholesky_solve corrcoef cov cross cummax cummin det digamma digamma_
@@ -88,13 +88,13 @@ _METHODS = """
     triangular_solve unique_consecutive vdot
 """
 _helpers = {"TYPE_CHECKING", "Any", "ModuleType", "annotations"}
-if not TYPE_CHECKING:  # checkers see the names above, and those of names.pyi
+if not TYPE_CHECKING:  # checkers see the names above and in names.pyi
     _extension.later(__name__, {"serialization": "save load", "profiler.summary": "summary"})
     _public = {n for n, v in globals().items() if n[0] != "_" and not isinstance(v, ModuleType)}
     __all__ = list(_public - _helpers | {*_extension.names_later(__name__), "autograd", "cuda", "nn", "optim"})
 
     def __getattr__(name: str) -> Any:
-        """Parts that not every program needs are imported when they are first used."""
+        """Import parts that not every program needs when they are first used."""
         return _extension.look_up(__package__, name)
 
 
@@ -102,4 +102,4 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_extension.names_later(__name__), *_extension.layer().others(__package__)})
 
 
-_extension.install(f"{__name__}.compat", _ROOMS, [Tensor], {_Methods: _METHODS})
+_extension.install(f"{__name__}.compat", _PACKAGES, [Tensor], {_Methods: _METHODS})

@@ -1,7 +1,7 @@
-"""GPUs, under the names of ``torch.cuda``. Nothing here imports CuPy before a GPU is asked for.
+"""GPUs, with the names of ``torch.cuda``. Nothing here imports CuPy until a GPU is needed.
 
-Without a GPU, questions have PyTorch's answers there (no devices, no bytes), and functions that need one raise
-RuntimeError, which says what to install. Streams, events and graphs are absent.
+Without a GPU, queries return what PyTorch's return (no devices, no bytes), and functions that need one raise
+RuntimeError, which says what to install. Streams, events and graphs are missing.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Any
 from .backend import (
     cuda as _cuda,
     for_device,
-    random as _random,  # torch.cuda.random is another spelling of this module
+    random as _random,  # torch.cuda.random is an alias of this module
 )
 from .backend.device import Device
 
 is_available = _cuda.is_available
 device_count = _cuda.device_count
-is_initialized = is_available  # a GPU needs no initialisation
+is_initialized = is_available  # a GPU needs no initialization
 DeviceLike = Device | str | int | None
-_initialized = False  # programs ask before they keep a GPU's random state; one generator draws for all
+_initialized = False  # programs check it before they save a GPU's random state; one generator serves all
 _peaks: dict[int, int] = {}  # most bytes in use, by GPU, since reset_peak_memory_stats
-_hook: Any = None  # keeps _peaks, once that was called
+_hook: Any = None  # updates _peaks, once that was called
 
 
 def _cupy() -> Any:
@@ -31,7 +31,7 @@ def _cupy() -> Any:
 
 
 def _on(device: DeviceLike) -> Any:
-    """A device as CuPy's, which is a context."""
+    """CuPy's object for a device, which is a context manager."""
     backend: Any = for_device(Device("cuda"))
     return backend.on(Device("cuda" if device is None else device))
 
@@ -69,7 +69,7 @@ def set_device(device: DeviceLike) -> None:
 
 
 def init() -> None:
-    """Look for the GPU now, not at its first use."""
+    """Look for the GPU now instead of at its first use."""
     _on(None)
 
 
@@ -103,12 +103,12 @@ def get_device_capability(device: DeviceLike = None) -> tuple[int, int]:
 
 
 def manual_seed(seed: int) -> None:
-    """Start the draws of dropout masks from ``seed``. Parameters are drawn on the CPU, from ``manual_seed``'s."""
+    """Seed the dropout masks. Parameters are drawn on the CPU, from the stream that ``minigrad.manual_seed`` seeds."""
     _random.default_generator.seed_masks(seed)
 
 
 def seed() -> None:
-    """Start the draws of dropout masks from a random seed."""
+    """Seed the dropout masks randomly."""
     _random.default_generator.seed_masks(_random.Generator().seed())
 
 
@@ -116,40 +116,40 @@ manual_seed_all, seed_all = manual_seed, seed
 
 
 def get_rng_state(device: DeviceLike = "cuda") -> Any:
-    """The position of the default generator, which draws for the GPU."""
+    """The state of the default generator, which draws for the GPU."""
     _on(device)
     return _random.default_generator.get_state()
 
 
 def set_rng_state(new_state: Any, device: DeviceLike = "cuda") -> None:
-    """Continue from a position of ``get_rng_state``."""
+    """Restore a state from ``get_rng_state``."""
     _on(device)
     _random.default_generator.set_state(new_state)
 
 
 def get_rng_state_all() -> list[Any]:
-    """One position for every GPU: one generator draws for all."""
+    """One state for every GPU: one generator draws for all."""
     return [_random.default_generator.get_state() for _ in range(device_count())]
 
 
 def set_rng_state_all(new_states: Any) -> None:
-    """Continue from a position of ``get_rng_state_all``."""
+    """Restore the states from ``get_rng_state_all``."""
     for state in new_states:
         set_rng_state(state)
 
 
 def memory_allocated(device: DeviceLike = None) -> int:
-    """Bytes that arrays hold; 0 without a GPU, as all counts of bytes."""
+    """Bytes that arrays hold; 0 without a GPU, like all byte counts here."""
     return _bytes(device, "used_bytes")
 
 
 def memory_reserved(device: DeviceLike = None) -> int:
-    """Bytes that CuPy's pool holds: those of arrays, and those kept for the next ones."""
+    """Bytes that CuPy's pool holds: for live arrays, and cached for later ones."""
     return _bytes(device, "total_bytes")
 
 
 def _bytes(device: DeviceLike, count: str) -> int:
-    """A count of CuPy's pool."""
+    """A byte count of CuPy's pool."""
     if not is_available():
         return 0
     with _on(device):
@@ -160,7 +160,7 @@ def _pool() -> Any:
     return _cupy().get_default_memory_pool()
 
 
-max_memory_reserved = memory_cached = max_memory_cached = memory_reserved  # the pool keeps what it has
+max_memory_reserved = memory_cached = max_memory_cached = memory_reserved  # the pool never shrinks by itself
 
 
 def mem_get_info(device: DeviceLike = None) -> tuple[int, int]:
@@ -177,7 +177,7 @@ def empty_cache() -> None:
 
 
 def memory_stats(device: DeviceLike = None) -> dict[str, int]:
-    """Bytes allocated and reserved, now and at most, by PyTorch's names; empty without a GPU."""
+    """Bytes allocated and reserved, now and at peak, by PyTorch's names; empty without a GPU."""
     if not is_available():
         return {}
     return {
@@ -189,7 +189,7 @@ def memory_stats(device: DeviceLike = None) -> dict[str, int]:
 
 
 def reset_peak_memory_stats(device: DeviceLike = None) -> None:
-    """Start the count of ``max_memory_allocated`` anew; from then on each allocation takes a little longer."""
+    """Reset ``max_memory_allocated``; from then on each allocation takes a little longer."""
     global _hook
     if not is_available():
         return
@@ -201,7 +201,7 @@ def reset_peak_memory_stats(device: DeviceLike = None) -> None:
 
 
 def _note_peak(self: Any, **event: Any) -> None:
-    """Keep ``_peaks`` after an allocation."""
+    """Update ``_peaks`` after an allocation."""
     number = event["device_id"]
     _peaks[number] = max(_peaks.get(number, 0), _pool().used_bytes())
 
@@ -211,7 +211,7 @@ reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
 
 def max_memory_allocated(device: DeviceLike = None) -> int:
     """The most bytes that arrays held since ``reset_peak_memory_stats``. Without that call, the bytes of CuPy's pool:
-    the most that was ever needed, and what it keeps."""
+    the peak so far, and the pool's cache."""
     if not is_available():
         return 0
     return _peaks.get(int(_on(device).id), memory_reserved(device))

@@ -1,15 +1,15 @@
-"""Names and paths that no file of the package holds: a layer above the package may supply them.
+"""Names and paths that the package's own files do not define: a layer above the package may supply them.
 
 ``minigrad/__init__.py`` says which layer (``install``): a module with the functions ``find``, ``others``,
-``has_module``, ``load``, ``missing`` and ``add_methods`` (``compat/names.py`` has ours). It is imported when something
-is missing for the first time; what stands below knows nothing of it.
+``has_module``, ``load``, ``missing`` and ``add_methods`` (``compat/names.py`` has ours). It is imported when a name is
+first missing; the files below know nothing of it.
 
-Names: modules get a ``__getattr__``, which imports a file that ``later`` named, or asks the layer (``look_up``), and a
-``__dir__``.
+Names: modules get a ``__dir__`` and a ``__getattr__``, which imports a file that ``later`` has registered, or asks the
+layer (``look_up``).
 
 Paths: folders of the package get a finder in ``sys.path_importer_cache``, where Python looks for the finder of a
-folder. It finds files as always, paths that are another spelling of a module, and both under another name of the
-package (``torch.nn`` where ``sys.modules["torch"]`` is minigrad). ``sys.meta_path`` stays as it is.
+folder. It finds files as always, aliases of modules, and both under another name of the package (``torch.nn`` if
+``sys.modules["torch"]`` is minigrad). ``sys.meta_path`` stays unchanged.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from types import ModuleType
 from typing import Any
 
 PACKAGE = __name__.rpartition(".")[0]
-NO_FOLDER = os.path.join(os.path.dirname(__file__), "<no folder>")  # of a module without files below it
+NO_FOLDER = os.path.join(os.path.dirname(__file__), "<no folder>")  # for a module without files below it
 _HOOK = "__getattr__"
 _layer_name = ""
-_rooms: Collection[str] = ()
-_later: dict[str, str] = {}  # by "package.name" the module that has the name
+_packages: Collection[str] = ()
+_later: dict[str, str] = {}  # "package.name": the module that defines it
 
 
 def layer() -> Any:
@@ -36,17 +36,17 @@ def layer() -> Any:
     return import_module(_layer_name)
 
 
-def install(layer: str, rooms: Collection[str], classes: Sequence[type], methods: dict[type, str]) -> None:
-    """Open the package to a layer.
+def install(layer: str, packages: Collection[str], classes: Sequence[type], methods: dict[type, str]) -> None:
+    """Connect a layer to the package.
 
     Args:
         layer: the name of its module.
-        rooms: the parts of the package whose modules get a ``__getattr__``.
-        classes: classes whose objects raise MissingName for what they lack.
-        methods: the names of methods that the layer adds to a class, when the first of them is looked up.
+        packages: the parts of the package whose modules get a ``__getattr__``.
+        classes: classes whose objects raise MissingName for missing attributes.
+        methods: for each class, the names of methods that the layer adds when the first of them is looked up.
     """
-    global _layer_name, _rooms
-    _layer_name, _rooms = layer, rooms
+    global _layer_name, _packages
+    _layer_name, _packages = layer, packages
     _open([NO_FOLDER])
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == PACKAGE:
@@ -61,7 +61,7 @@ def install(layer: str, rooms: Collection[str], classes: Sequence[type], methods
 def _extend(module: ModuleType) -> None:
     """Give a loaded module its ``__getattr__``, and its folders the finder."""
     name, names = module.__name__, vars(module)
-    if name.removeprefix(f"{PACKAGE}.").partition(".")[0] in _rooms:
+    if name.removeprefix(f"{PACKAGE}.").partition(".")[0] in _packages:
         names.setdefault(_HOOK, partial(look_up, name))
         names.setdefault("__dir__", lambda: sorted({*names, *names_later(name), *layer().others(name)}))
         names.setdefault("__path__", [NO_FOLDER])
@@ -80,8 +80,8 @@ def _open(folders: Iterable[str]) -> None:
 
 
 class MissingName(AttributeError):
-    """A name that a module or a class ("minigrad.nn", "minigrad.Tensor") lacks. Its text is written when it is read:
-    ``hasattr`` never reads it."""
+    """A name that a module or a class ("minigrad.nn", "minigrad.Tensor") lacks. The message is made only when it is
+    read: ``hasattr`` never reads it."""
 
     def __init__(self, place: str, name: str) -> None:
         super().__init__(place, name, name=name)
@@ -91,32 +91,32 @@ class MissingName(AttributeError):
 
 
 def later(place: str, files: dict[str, str]) -> None:
-    """Let a module have the names of each of ``files`` beside it, which are imported when one of them is asked for."""
+    """Register names that a module gets from ``files`` next to it, which are imported when a name is first used."""
     package = vars(sys.modules[place])["__package__"]
     _later.update({f"{place}.{name}": f"{package}.{file}" for file, names in files.items() for name in names.split()})
 
 
 def names_later(place: str) -> list[str]:
-    """The names of ``later`` of a module."""
+    """The names that ``later`` has registered for a module."""
     return [name for package, _, name in (path.rpartition(".") for path in _later) if package == place]
 
 
 def look_up(place: str, name: str) -> Any:
-    """What a module lacks: a name of ``later``, a submodule that is not loaded yet, or what the layer supplies. Raises
-    MissingName: there is neither."""
-    if name.startswith("__") and name != "__config__":  # Python asks for many such names; PyTorch has this one
+    """Look up a missing name of a module: one from ``later``, a submodule that is not loaded yet, or one from the
+    layer. Raises MissingName: none of these has it."""
+    if name.startswith("__") and name != "__config__":  # Python looks up many such names; PyTorch has this one
         raise MissingName(place, name)
     path = f"{place}.{name}"
     if path in _later:
         value = getattr(import_module(_later[path]), name)
-        setattr(sys.modules[place], name, value)  # the next look-up is a plain one
+        setattr(sys.modules[place], name, value)  # the next lookup finds it directly
         return value
     if path in sys.modules or _is_file(place, name):
         return import_module(path)
     return layer().find(place, name)
 
 
-@cache  # programs ask for the same missing names in every step
+@cache  # programs look up the same missing names in every step
 def _is_file(package: str, name: str) -> bool:
     """Whether a package has a file or a package of that name."""
     folders = getattr(sys.modules.get(package), "__path__", ())
@@ -127,17 +127,17 @@ def _is_file(package: str, name: str) -> bool:
 class ModuleWithoutFile(ModuleType):
     """A module, such as "minigrad.backends.cudnn", to which the layer gives all or most of its names."""
 
-    __path__: list[str] = [NO_FOLDER]  # it may have further modules below it
+    __path__: list[str] = [NO_FOLDER]  # it may have submodules
 
     def __getattr__(self, name: str) -> Any:
         return look_up(self.__name__, name)
 
 
 def _attributes_of(place: str) -> Callable[[Any, str], Any]:
-    """The ``__getattr__`` of a class."""
+    """The ``__getattr__`` for a class."""
 
     def __getattr__(self: Any, name: str) -> Any:
-        if hasattr(type(self), name):  # a property that failed: its error again
+        if hasattr(type(self), name):  # a property that failed: raise its error again
             return object.__getattribute__(self, name)
         raise MissingName(place, name)
 
@@ -145,7 +145,7 @@ def _attributes_of(place: str) -> Callable[[Any, str], Any]:
 
 
 class _Method:
-    """The place of a method until the layer puts it there."""
+    """A placeholder for a method until the layer adds it."""
 
     def __init__(self, cls: type, name: str) -> None:
         self._cls, self._name = cls, name
@@ -162,15 +162,15 @@ class _Finder(FileFinder):
     """The finder of a folder of the package."""
 
     def find_spec(self, fullname: str, target: ModuleType | None = None) -> ModuleSpec | None:
-        """The module's spec; None for ``importlib.util.find_spec`` where there is none. Raises ModuleNotFoundError: an
-        import of something that is missing; the text suggests the nearest."""
+        """The module's spec, or None for ``importlib.util.find_spec`` of a missing module. Raises ModuleNotFoundError:
+        an import of a missing module; the message suggests the closest name."""
         top, dot, rest = fullname.partition(".")
         if not dot or sys.modules.get(top) is not sys.modules.get(PACKAGE):
-            return super().find_spec(fullname)  # the folder is on Python's path, too
+            return super().find_spec(fullname)  # the folder is also on Python's path
         name = f"{PACKAGE}.{rest}"
         package, _, last = name.rpartition(".")
         parent = sys.modules.get(package) or sys.modules[fullname.rpartition(".")[0]]
-        real = package if package == PACKAGE else parent.__name__  # a package may have two names
+        real = package if package == PACKAGE else parent.__name__  # the package may have an alias
         spec = super().find_spec(f"{real}.{last}")
         if spec is not None:
             name = f"{real}.{last}"
@@ -182,15 +182,15 @@ class _Finder(FileFinder):
         frame: Any = sys._getframe(1)
         while frame.f_code.co_name in ("find_spec", "_get_spec", "_find_spec"):
             frame = frame.f_back
-        if frame.f_code.co_name == "_find_and_load_unlocked":  # an import, and not importlib.util.find_spec
-            # Of an error that names the module, ``from package import name`` would say "cannot import name" instead
+        if frame.f_code.co_name == "_find_and_load_unlocked":  # an import, not importlib.util.find_spec
+            # If the error named the module, ``from package import name`` would say "cannot import name" instead
             other = "torch" if top == PACKAGE else PACKAGE
             raise ModuleNotFoundError(layer().missing(package, last), name=f"{other}.{rest}")
         return None
 
 
 class _Loader(SourceFileLoader):
-    """A file's loader, which opens a package's folder beforehand, and extends the module afterwards."""
+    """A file's loader, which gives a package's folder the finder first, and extends the module afterwards."""
 
     def exec_module(self, module: ModuleType) -> None:
         _open(getattr(module, "__path__", ()))
@@ -205,7 +205,7 @@ class Alias:
         self._target = target
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """An empty module, for the time of the import."""
+        """Use Python's default: an empty module during the import."""
 
     def get_code(self, name: str) -> Any:
         """The code of the real module, for ``python -m``."""
@@ -213,7 +213,7 @@ class Alias:
         return spec.loader.get_code(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put the real module in its place: ``import`` takes what stands in ``sys.modules`` afterwards."""
+        """Replace the empty module: ``import`` uses the entry in ``sys.modules`` afterwards."""
         name, target = module.__name__, self._target
         if name == target:
             real = sys.modules[name] = layer().load(target)

@@ -1,7 +1,7 @@
-"""Tensor: an array, its gradient, and what Python asks of an object.
+"""Tensor: an array, its gradient, and Python's protocols.
 
-It lies below its functions: those in ``functions``, ``__init__`` and the operators too, become its methods in
-``names.py``. ``ops`` has their forward and gradient rules. How an op is recorded stands in ``autograd``.
+This file imports none of the functions: ``names.py`` makes those in ``functions``, and the operators, its methods.
+``ops`` has their forward and gradient rules. ``autograd`` records the ops.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .backend.storage import copied
 from .extension import layer
 from .ops.op import Traced
 
-Int: TypeAlias = int  # for annotations in Tensor, whose methods have the names of these types
+Int: TypeAlias = int  # for annotations in Tensor, which has methods with the names of these types
 Float: TypeAlias = float
 Bool: TypeAlias = bool
 Sub = TypeVar("Sub", bound="Tensor")
@@ -37,9 +37,9 @@ _SHARED = {"array", "_changes", "_needs", "_node", "_slot", "_parent", "_view", 
 
 
 class Tensor(Methods["Tensor"]):
-    """A multi-dimensional array on a device that can remember the ops that made it.
+    """A multi-dimensional array on a device, which can remember the ops that made it.
 
-    ``minigrad.tensor(data)`` makes one; ``Tensor(data)`` is float32, ``Tensor(2, 3)`` of that shape.
+    ``minigrad.tensor(data)`` creates one; ``Tensor(data)`` is float32, ``Tensor(2, 3)`` has that shape.
 
     Attributes:
         array: the NumPy or CuPy array underneath, without a copy.
@@ -59,11 +59,11 @@ class Tensor(Methods["Tensor"]):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """What a subclass answers when a function gets one of it: the function's result, as one of it."""
+        """Called when a function gets an instance of a subclass: the function's result, as that subclass."""
         return layer().default(cls, func, types, args, kwargs)
 
     def as_subclass(self, cls: type[Sub]) -> Sub:
-        """The tensor as one of a class that derives from Tensor, in the same memory and with the same history."""
+        """The tensor as an instance of a subclass of Tensor, with the same memory and history."""
         if cls is not Tensor and answers(cls):
             layer().met((), None)
         source = self.view_as(self) if self._needs and self.is_leaf else self
@@ -73,7 +73,7 @@ class Tensor(Methods["Tensor"]):
 
     @staticmethod
     def _make_subclass(kind: type[Sub], data: Tensor, require_grad: Bool = False) -> Sub:
-        """A leaf of a class that derives from Tensor, in the memory of another tensor."""
+        """A leaf of a subclass of Tensor, in the memory of another tensor."""
         result = Tensor.as_subclass(data.detach(), kind)
         result._needs = require_grad
         return result
@@ -124,7 +124,7 @@ class Tensor(Methods["Tensor"]):
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Set ``requires_grad``. Raises RuntimeError: True for integers or bools, False for a result of an op."""
+        """Set ``requires_grad``. Raises RuntimeError: True for integers or bools, or False for a result of an op."""
         if requires_grad and dt.kind_of(self.array) not in "fc":
             kinds = "only Tensors of floating point and complex dtype"
             raise RuntimeError(f"{kinds} can require gradients, not {self.dtype}: convert with .float()")
@@ -135,7 +135,7 @@ class Tensor(Methods["Tensor"]):
 
     @property
     def grad(self) -> Tensor | None:
-        """The sum of the gradients of every ``backward()``; a tensor that is no leaf has one after ``retain_grad()``.
+        """The sum of the gradients of every ``backward()``; a non-leaf tensor has one only after ``retain_grad()``.
 
         >>> x = mg.tensor(3.0, requires_grad=True)
         >>> (x**2).backward()
@@ -145,7 +145,7 @@ class Tensor(Methods["Tensor"]):
         if self._grad is None and not self.is_leaf and not self.retains_grad:
             problem = "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed"
             remedy = "Call .retain_grad() on it before backward(), or look at the leaf it was computed from"
-            warn(f"{problem}: backward() fills .grad of leaves alone. {remedy}")
+            warn(f"{problem}: backward() fills .grad only for leaves. {remedy}")
         return self._grad
 
     @grad.setter
@@ -180,7 +180,7 @@ class Tensor(Methods["Tensor"]):
 
     @property
     def _base(self) -> Any:
-        """The tensor that it is a view of, through all views between; None for no view."""
+        """The tensor that it is a view of, through all views in between; None if it is not a view."""
         base, parent = None, self._parent
         while parent is not None:
             base, parent = base if parent._is_former else parent, parent._parent
@@ -203,7 +203,7 @@ class Tensor(Methods["Tensor"]):
         walk.backward(self, gradient, retain_graph, create_graph, inputs)
 
     def detach_(self) -> Tensor:
-        """Forget the history, in place. Raises RuntimeError: the tensor is a view of another."""
+        """Drop the history, in place. Raises RuntimeError: the tensor is a view of another."""
         if self._base is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead")
         self._node, self._slot, self._needs, self._parent = None, 0, False, None
@@ -211,7 +211,7 @@ class Tensor(Methods["Tensor"]):
 
     @property
     def data(self) -> Tensor:
-        """The same memory without history; changes in place go unnoticed."""
+        """The same memory without history; in-place changes are not tracked."""
         return wrap(self.array)
 
     @data.setter
@@ -229,7 +229,7 @@ class Tensor(Methods["Tensor"]):
         return node is not None and tape.RETAINED in (node.hooks or {}).get(slot, {})
 
     def retain_grad(self) -> None:
-        """Keep the gradient in ``.grad``, although the tensor is not a leaf."""
+        """Keep the gradient in ``.grad`` even though the tensor is not a leaf."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         node, slot = self._source()
@@ -267,11 +267,11 @@ class Tensor(Methods["Tensor"]):
         self._after = self._after or {}
         return RemovableHandle(self._after, hook)
 
-    # Out of the library -------------------------------------------------------------------------------------
+    # Conversion to NumPy and Python -------------------------------------------------------------------------
 
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
-        """The NumPy array, in the same memory. Raises RuntimeError: the tensor requires a gradient, and gradients are
-        recorded. ``force`` copies; TypeError: it is on a GPU; TypeError: it is of bfloat16, which NumPy lacks.
+        """The NumPy array, in the same memory; ``force`` detaches and copies first. Raises RuntimeError: the tensor
+        requires grad, and gradients are recorded; TypeError: it is on a GPU, or of bfloat16, which NumPy lacks.
 
         >>> mg.tensor([1.0, 2.0]).numpy()
         array([1., 2.], dtype=float32)
@@ -390,7 +390,7 @@ class Tensor(Methods["Tensor"]):
         array = self.array if self.is_meta else of(self.array).to_numpy(self.array)
         attributes = dict(vars(self))
         state = (self.__class__, array, str(self.device), self.requires_grad)
-        if isinstance(self.dtype, dt.ExtraDType) and not self.is_meta:  # as bits, which all can read
+        if isinstance(self.dtype, dt.ExtraDType) and not self.is_meta:  # as bits, which every NumPy can read
             bits = array.view(f"u{array.itemsize}")
             return _rebuilt, (*state[:1], bits, *state[2:], attributes, self.dtype.name)
         return _rebuilt, (*state, attributes) if attributes else state
@@ -404,7 +404,7 @@ everything: Callable[[Any], dict[str, Any]] = vars(Traced)["__dict__"].__get__  
 
 
 class Attributes(dict[str, Any]):
-    """What a program has set on a tensor, its ``__dict__``: changes reach the tensor."""
+    """The attributes that a program has set on a tensor, its ``__dict__``: changes reach the tensor."""
 
     def __init__(self, tensor: Tensor) -> None:
         self._all = everything(tensor)
@@ -412,13 +412,13 @@ class Attributes(dict[str, Any]):
 
 
 def _reaching(name: str) -> Callable[..., Any]:
-    """A method of dicts that changes one, with its effect on the tensor."""
+    """A mutating method of dict that also changes the tensor."""
 
     def change(self: Attributes, *args: Any, **kwargs: Any) -> Any:
         before = set(self)
         result = getattr(dict, name)(self, *args, **kwargs)
-        for gone in before.difference(self):
-            del self._all[gone]
+        for removed in before.difference(self):
+            del self._all[removed]
         self._all.update(self)
         return result
 
@@ -433,7 +433,7 @@ _OURS = frozenset(name for cls in Tensor.__mro__ for name in inspect.get_annotat
 def _rebuilt(
     cls: type[Tensor], array: Array, device: str, needs: bool, attributes: dict[str, Any] | None = None, dtype: str = ""
 ) -> Tensor:
-    """Unpickle a tensor, as in PyTorch without history and gradient; ``dtype`` is that of an array of bits."""
+    """Unpickle a tensor, as in PyTorch without history and gradient; an array of bits has the dtype named ``dtype``."""
     array = array.view(dt.named(dtype).numpy) if dtype else array
     place = Device(device)
     array = array if place.type == "cpu" else for_device(place).asarray(array, place)

@@ -1,4 +1,4 @@
-"""Reverse-mode differentiation: the tape (``tape``), the walk back over it (``walk``), modes and checks."""
+"""Reverse-mode differentiation: the tape (``tape``), the backward pass over it (``walk``), modes and checks."""
 
 from typing import TYPE_CHECKING
 

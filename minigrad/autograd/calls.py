@@ -1,7 +1,7 @@
-"""Calls of ops by the library: operands of one dtype and on one device first, errors that name the op.
+"""Calls of ops by the library: they bring operands to one dtype and device, and their errors name the op.
 
-``tape.apply`` is what happens when an op is called; here is what a program expects around it. PyTorch's rules of
-promotion: https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc.
+``tape.apply`` runs and records an op; this file adds type promotion, devices and errors. PyTorch's rules of promotion:
+https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _REFUSED = (ValueError, TypeError, IndexError, OverflowError)  # how an array li
 _usual = copy_context()
 with np.errstate(all="ignore"):  # as in PyTorch, 1 / 0 is inf without a warning
     _changed = [(v, value) for v, value in copy_context().items() if _usual.get(v) is not value]
-# Where NumPy keeps this, and its value: to set it takes a seventh of the time that ``np.errstate`` takes.
+# The variable in which NumPy keeps this, and its value: setting it takes a seventh of the time of ``np.errstate``.
 ERRORS, IGNORED = _changed[0] if _changed else (ContextVar("none", default=None), None)
 
 
 def apply(op: Op, args: tuple[Any, ...]) -> Any:
-    """``tape.apply``, as programs expect it. Errors of the array library name the op and its operands."""
+    """``tape.apply`` with promotion and views. Errors of the array library name the op and its operands."""
     dtype: Any = None
     usual, arrays = True, []
     for a in args:
@@ -64,14 +64,14 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
     except _REFUSED as error:
         return _again(op, args, arrays, error)
     finally:
-        ERRORS.set(before)  # twice, as Ctrl-C may come before any line
+        ERRORS.set(before)  # twice, as Ctrl-C may interrupt before any line
     if op.view:
         note_view(op, args, result)
     return result
 
 
 def _converted(op: Op, args: tuple[Any, ...], arrays: list[Any]) -> tuple[Op, tuple[Any, ...], Any] | None:
-    """The op and arguments to use instead, and the 16-bit dtype to round to, if any; None where they are right."""
+    """The op and arguments to use instead, and the 16-bit dtype to round to, if any; None if no change is needed."""
     variables = [a.array for a in args if isinstance(a, Variable)]
     if any(type(x) is not type(variables[0]) for x in variables):
         return op, _one_device(op, args), None
@@ -80,7 +80,7 @@ def _converted(op: Op, args: tuple[Any, ...], arrays: list[Any]) -> tuple[Op, tu
         if half.keeps(op, args):
             return None
         if op.promote:
-            _one_dtype(op, args, arrays)  # which refuses dtypes that go with no other
+            _one_dtype(op, args, arrays)  # raises for dtypes that cannot be promoted
         name = next(dt.of(x).name for x in variables if dt.is_kept(x.dtype))
         raise NotImplementedError(f'"{op.name}" not implemented for {name.capitalize()!r}: convert with .float()')
     if op.promote and (args_of_one_dtype := _one_dtype(op, args, arrays)) is not None:
@@ -104,7 +104,7 @@ def _is_half(a: Any) -> bool:
 
 
 def _in_float32(op: Op, args: tuple[Any, ...]) -> tuple[Op, tuple[Any, ...], Any]:
-    """The arguments of an op on 16 bits in float32. The results are rounded where no tensor is of a wider dtype."""
+    """Convert the 16-bit arguments of an op to float32. The results are rounded unless a tensor has a wider dtype."""
     if half.unites(op):
         common = dt.result_type(*(a for a in map(bare, args) if hasattr(a, "dtype") or isinstance(a, dt.NUMBERS)))
     else:
@@ -116,7 +116,7 @@ def _in_float32(op: Op, args: tuple[Any, ...]) -> tuple[Op, tuple[Any, ...], Any
 
 
 def _widened(op: Op, position: int, a: Any, narrow: Any) -> Any:
-    """An operand rounded to 16 bits, unless it keeps its digits, and in float32."""
+    """An operand in float32, rounded to 16 bits first unless the op reads all its digits."""
     if isinstance(a, Variable):
         rounds = a.array.ndim or half.rounds(op, position, False)
         return _cast(_cast(a, narrow) if rounds else a, FLOAT32)
@@ -128,14 +128,14 @@ def _widened(op: Op, position: int, a: Any, narrow: Any) -> Any:
 
 
 def _rounded(result: Any, narrow: Any) -> Any:
-    """The results of an op in float32, as numbers of 16 bits."""
+    """Round the float32 results of an op to 16 bits."""
     if result.__class__ is tuple:
         return tuple(_rounded(part, narrow) for part in result)
     return apply(cast, (result, narrow)) if result.array.dtype == FLOAT32 else result
 
 
 def _one_device(op: Op, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Move CPU tensors without axes to the device of the others, as PyTorch does; refuse all else."""
+    """Move 0-d CPU tensors to the device of the others, as PyTorch does; raise an error for any other mix."""
     variables = [a for a in args if isinstance(a, Variable)]
     backends = {id(of(a.array)): a for a in variables if a.array.ndim or of(a.array).device_type != "cpu"}
     if len(backends) > 1:
@@ -152,7 +152,7 @@ def _one_device(op: Op, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _one_dtype(op: Op, args: tuple[Any, ...], arrays: list[Any]) -> tuple[Any, ...] | None:
-    """The arguments brought to the dtype of the result; None where they have it already (nearly always)."""
+    """The arguments, cast to the dtype of the result; None if they already have it (nearly always)."""
     dtypes = [a.dtype for a in arrays if hasattr(a, "dtype")]
     if not dtypes:
         kind = type(args[0] if args else None).__name__
@@ -173,8 +173,8 @@ def _cast(a: Variable, dtype: Any) -> Any:
 
 
 def _again(op: Op, args: tuple[Any, ...], arrays: list[Any], error: Exception) -> Any:
-    """The result after all, if a Python integer was too large: in PyTorch it does not change the dtype, and counts
-    modulo 2ⁿ. Else raise the array library's error as one that names the op and its operands."""
+    """Try again if a Python integer was too large: in PyTorch it does not change the dtype, and wraps modulo 2ⁿ.
+    Otherwise raise the array library's error as one that names the op and its operands."""
     if any(o.packs for o in watch.observers) and of_user(error.__traceback__):  # from a pack hook
         raise error
     dtype = next((a.array.dtype for a in args if isinstance(a, Variable)), None)
@@ -196,7 +196,7 @@ def _again(op: Op, args: tuple[Any, ...], arrays: list[Any], error: Exception) -
 
 
 def _misfit(shapes: list[tuple[int, ...]]) -> str:
-    """PyTorch's words for the last axis along which shapes do not broadcast; "" if there is none."""
+    """PyTorch's message for the last axis along which shapes do not broadcast; "" if they all do."""
     ndim = max(map(len, shapes))
     for place in reversed(range(ndim)):
         lengths = [shape[place - ndim] for shape in shapes if place - ndim >= -len(shape)]

@@ -1,4 +1,4 @@
-"""The errors of a walk: where it cannot begin, and what is wrong with the values that its nodes keep."""
+"""Errors of the backward pass: it cannot start here, or a node's saved values were freed or changed."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .tracebacks import spelled
 
 
 def check_start(i: int, root: Any, gradient: Any) -> None:
-    """Raise what is wrong with a walk that begins at root number ``i`` with a gradient, or with None."""
+    """Raise an error if a backward pass cannot start at root number ``i`` with this gradient (or None)."""
     array = root.array
     if not root._wanted():
         raise RuntimeError(
             "the tensor does not require grad and was made by no recorded op: there is nothing to "
-            "differentiate. Set requires_grad on what it is computed from, and compute it outside no_grad()"
+            "differentiate. Set requires_grad on its inputs, and compute it outside no_grad()"
         )
     if gradient is None:
         text = "grad can be implicitly created only for scalar outputs"
@@ -44,7 +44,7 @@ def check_start(i: int, root: Any, gradient: Any) -> None:
 
 
 def walked_twice(node: Node) -> RuntimeError:
-    """A walk has freed the values that a node kept."""
+    """The error for a node whose saved values an earlier backward pass has freed."""
     return RuntimeError(
         f"Trying to backward through the graph a second time (or directly access saved tensors after they have already "
         f"been freed): {described(node)} freed them when the first backward() passed it. Specify retain_graph=True "
@@ -53,7 +53,7 @@ def walked_twice(node: Node) -> RuntimeError:
 
 
 def changed(node: Node, version: list[Any], at_save: int) -> RuntimeError:
-    """A value that a node keeps has been changed."""
+    """The error for a saved value that was changed in place."""
     name, place, _ = version[1]
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
@@ -63,7 +63,7 @@ def changed(node: Node, version: list[Any], at_save: int) -> RuntimeError:
 
 
 def no_rule(op: Op) -> RuntimeError:
-    """A gradient has arrived at an op without rules."""
+    """The error for a gradient that reaches an op without rules."""
     rules = ", ".join(f"{name}=lambda g, …" for name in (*op.params, op.variadic) if name)
     return RuntimeError(f"the op {op.name} has no gradient rule: give it one for each input, @op({rules})")
 

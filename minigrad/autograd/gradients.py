@@ -1,4 +1,4 @@
-"""Gradients that are returned, and not accumulated: ``autograd.grad``; products of vectors with Jacobians J."""
+"""Gradients that are returned, not accumulated: ``autograd.grad``; products of vectors with Jacobians J."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
-    """The gradients of ``outputs`` for ``inputs``, returned and not accumulated.
+    """The gradients of ``outputs`` with respect to ``inputs``, returned instead of accumulated.
 
     Args:
-        only_inputs: without effect, as in PyTorch: only the paths that lead to ``inputs`` are walked.
-        is_grads_batched: each of ``grad_outputs`` has rows, for which the graph is walked one after the other; so has
-            each result.
-        allow_unused: an input that is not in the graph has None as its gradient.
-        materialize_grads: it has zeros. See ``backward`` for the other arguments.
+        only_inputs: has no effect, as in PyTorch: the backward pass follows only the paths that lead to ``inputs``.
+        is_grads_batched: each of ``grad_outputs`` has rows; each row gets its own backward pass, and each result has a
+            row for it.
+        allow_unused: return None for an input that is not in the graph.
+        materialize_grads: return zeros for it. See ``backward`` for the other arguments.
 
-    Raises RuntimeError: an input is not in the graph, and neither is said; ValueError: ``materialize_grads`` with an
-    ``allow_unused`` of False.
+    Raises RuntimeError: an input is not in the graph, and neither option is set; ValueError: ``materialize_grads`` with
+    ``allow_unused=False``.
     """
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: False")
@@ -67,22 +67,22 @@ def grad(
 
 
 def pull(outputs: Sequence[Any], inputs: Sequence[Any], vectors: Any, create: bool, retain: bool = True) -> Tensors:
-    """vᵀ J for each input, None where nothing depends on it. No vector stands for 1."""
-    used = [i for i, output in enumerate(outputs) if output.requires_grad]
-    if not used:
+    """vᵀ J for each input, None if no output depends on it. Without vectors, v is 1."""
+    positions = [i for i, output in enumerate(outputs) if output.requires_grad]
+    if not positions:
         return (None,) * len(inputs)
-    vectors = None if vectors is None else [vectors[i] for i in used]
-    return grad([outputs[i] for i in used], inputs, vectors, retain, create, allow_unused=True)
+    vectors = None if vectors is None else [vectors[i] for i in positions]
+    return grad([outputs[i] for i in positions], inputs, vectors, retain, create, allow_unused=True)
 
 
 def push(outputs: Sequence[Any], inputs: Sequence[Any], vectors: Any, create: bool, fill: Function) -> Tensors:
-    """J v for each output, None where it is 0: the gradient for u of (uᵀ J) v, in which ``fill`` replaces None."""
+    """J v for each output, None if it is 0: the gradient of (uᵀ J) v for u, in which ``fill`` replaces None."""
     us = tuple(wrap(xp(o.array).zeros_like(o.array)).requires_grad_() for o in outputs)
     return pull(fill(pull(outputs, inputs, us, True), inputs), us, vectors, create)
 
 
 def rows(output: Any, inputs: Sequence[Any], pull_one: Function) -> Tensors:
-    """The Jacobian of an output for each input; ``pull_one`` multiplies it by a vector that is 1 in one element."""
+    """The Jacobian of an output for each input; ``pull_one`` computes vᵀ J for a one-hot vector v."""
     lib, shape = xp(output.array), output.array.shape
     products = []
     for i in range(output.array.size):
@@ -96,6 +96,6 @@ def rows(output: Any, inputs: Sequence[Any], pull_one: Function) -> Tensors:
 
 
 def filled(gradients: Sequence[Any], like: Sequence[Any]) -> Tensors:
-    """Gradients with zeros for None."""
+    """The gradients, with zeros instead of None."""
     pairs = zip(gradients, like, strict=True)
     return tuple(wrap(xp(x.array).zeros_like(x.array)) if g is None else g for g, x in pairs)

@@ -11,7 +11,7 @@ from ..ops.op import Op
 from . import tape
 from .tape import Variable
 
-if TYPE_CHECKING:  # the rest of PyTorch's names is in ``compat``
+if TYPE_CHECKING:  # ``compat`` has the rest of PyTorch's names
 
     def __getattr__(name: str) -> Any: ...
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:  # the rest of PyTorch's names is in ``compat``
 class Node(tape.Node):
     """The class of ``Tensor.grad_fn`` (``torch.autograd.graph.Node``).
 
-    A node's class says its name, as in PyTorch. It gets that class when a program first looks at the node, or, where a
-    function of several ops is one in PyTorch, from that function (``as_one``).
+    As in PyTorch, the name of a node is the name of its class. A node gets that class when a program first looks at it.
+    If a function consists of several ops here but of one in PyTorch, the function sets the class (``as_one``).
     """
 
     __slots__ = ()
@@ -28,17 +28,17 @@ class Node(tape.Node):
     def __repr__(self) -> str:
         return f"<{self.name()} of {self.op.name}>"
 
-    if TYPE_CHECKING:  # in the classes that a program sees: it would slow down the walk
+    if TYPE_CHECKING:  # only on the classes that programs see: here it would slow down the backward pass
 
         def __getattr__(self, name: str) -> Any: ...
 
     def name(self) -> str:
-        """PyTorch's name for it: "MulBackward0"; of a user's Function "CubeBackward"."""
+        """PyTorch's name for it: "MulBackward0", or "CubeBackward" for a user's Function."""
         return _names[type(shown(self))]
 
     @property
     def next_functions(self) -> tuple[tuple[tape.Node | AccumulateGrad | None, int], ...]:
-        """The nodes of the inputs; an AccumulateGrad stands for a leaf, None for an input that wants no gradient."""
+        """The nodes of the inputs: an AccumulateGrad for a leaf, None for an input that needs no gradient."""
         behind = [(end_of(t), slot) for t, slot, _, _ in self.edges]
         return tuple((None, 0) if i is None else behind[i] for i in layer().inputs_of(self))
 
@@ -66,46 +66,46 @@ def _class_of(name: str) -> type[Node]:
 
 
 def shown(node: Any) -> Any:
-    """A node, of the class that says its name."""
+    """The node, after it got the class that is named after its op."""
     if node.__class__ is Node:
         node.__class__ = _class_of(layer().node_name(node))
     return node
 
 
 def as_one(result: Any, name: str) -> Any:
-    """The result of a function of several ops that is one in PyTorch; its node gets the name of that."""
+    """The result, after its node got the name that PyTorch gives to the whole function of several ops."""
     if result._node is not None:
         result._node.__class__ = _class_of(name)
     return result
 
 
 def end_of(target: Any) -> Any:
-    """The end of an edge, as a program sees it: a node, or the AccumulateGrad of a leaf."""
+    """The target of an edge, as a program sees it: a node, or the AccumulateGrad of a leaf."""
     return shown(target) if isinstance(target, tape.Node) else AccumulateGrad.of(target)
 
 
 class AccumulateGrad:
-    """Stands for a leaf among the nodes of a graph: one object for each leaf, as long as something holds it.
+    """Represents a leaf among the nodes of a graph: one object for each leaf, as long as something refers to it.
 
     Attributes:
         variable: the leaf.
     """
 
     next_functions: tuple[tuple[Any, int], ...] = ()
-    _known: WeakValueDictionary[int, AccumulateGrad] = WeakValueDictionary()
+    _instances: WeakValueDictionary[int, AccumulateGrad] = WeakValueDictionary()
 
     def __init__(self, variable: Variable) -> None:
         self.variable = variable
 
     @classmethod
     def of(cls, variable: Variable) -> AccumulateGrad:
-        """That of a leaf."""
-        return cls._known.get(id(variable)) or cls._known.setdefault(id(variable), cls(variable))
+        """The AccumulateGrad of a leaf."""
+        return cls._instances.get(id(variable)) or cls._instances.setdefault(id(variable), cls(variable))
 
     __getattr__ = _of_node
 
     def name(self) -> str:
-        """PyTorch's name of it."""
+        """PyTorch's name for it."""
         return "torch::autograd::AccumulateGrad"
 
 

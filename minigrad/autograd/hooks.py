@@ -1,7 +1,7 @@
-"""Hooks: functions of the program that see gradients on their way back, and may replace them.
+"""Hooks: the program's functions that see gradients during the backward pass, and may replace them.
 
-Hooks on a tensor belong to one result of a node, or to a leaf. Those on a node itself, and on the accumulation of a
-leaf's gradient, are objects of ``compat/nodes.py``.
+Hooks on a tensor belong to one result of a node, or to a leaf. ``compat/nodes.py`` has the objects for hooks on a node
+itself and on the accumulation of a leaf's gradient.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from ..backend.deferred import Deferred
 from ..ops.elementwise import add, clone
 from .tape import RETAINED, Variable, wrap
 
-if TYPE_CHECKING:  # few walks need these
+if TYPE_CHECKING:  # few backward passes need these
     from . import errors as errors
 else:
     errors = Deferred("minigrad.autograd.errors")
 
-AROUND = -1  # the key of the hooks on a node itself; those on its results are by number
+AROUND = -1  # the key of the hooks on a node itself; hooks on its results have the result's number
 
 
 class RemovableHandle:
-    """Puts a hook among ``hooks``, under a number, ``id``, that no other hook has had; ``remove()`` takes it away."""
+    """Adds a hook to ``hooks`` under a unique number, ``id``; ``remove()`` removes it."""
 
     _keys = count()
 
@@ -41,12 +41,12 @@ class RemovableHandle:
 
 
 def shown(gradient: Any) -> Variable:
-    """A gradient as hooks see it."""
+    """The gradient as a Variable, for hooks."""
     return gradient if isinstance(gradient, Variable) else wrap(gradient)
 
 
 def check_like(new: Variable, old: Variable) -> None:
-    """Refuse a hook's result that is no tensor, or has another shape or dtype than the gradient."""
+    """Raise an error if a hook's result is not a tensor of the gradient's shape and dtype."""
     if not isinstance(new, Variable):
         raise TypeError(f"a hook must return a Tensor or None, not {type(new).__name__}")
     for name, word in (("shape", "size"), ("dtype", "type")):
@@ -56,19 +56,19 @@ def check_like(new: Variable, old: Variable) -> None:
 
 
 def run_hooks(hooks: dict[int, dict[int, Any]], sums: dict[int, list[Any]]) -> None:
-    """Let the hooks on a node's results (or on a leaf) see the gradient, and replace it."""
-    for slot, held in sums.items():
+    """Call the hooks on a node's results (or on a leaf) with the gradient, which they may replace."""
+    for slot, total in sums.items():
         registered = hooks.get(slot, {})
-        gradient = shown(held[0])  # one object, which hooks may write on
+        gradient = shown(total[0])  # one object, on which hooks may set attributes
         for _, hook in sorted(registered.items(), key=lambda item: item[0] == RETAINED):  # retain_grad's is the last
-            held[1], changed = False, hook(gradient)  # it may keep the gradient
+            total[1], changed = False, hook(gradient)  # it may keep the gradient
             if changed is not None:
                 check_like(changed, gradient)
-                held[0], gradient = changed if isinstance(held[0], Variable) else changed.array, changed
+                total[0], gradient = changed if isinstance(total[0], Variable) else changed.array, changed
 
 
 def accumulate(leaf: Variable, gradient: Any, ours: bool, create: bool, hooked: bool = True) -> None:
-    """Add to ``.grad``, and run the hooks on that."""
+    """Add to ``.grad``, and run the hooks for that."""
     if hooked and leaf._around is not None:
         arrived = leaf._around.run_first((shown(gradient),))
         if arrived[0] is not None:

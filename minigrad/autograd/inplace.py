@@ -1,7 +1,7 @@
-"""Changes in place.
+"""In-place changes.
 
-A change in place is recorded as the op that it amounts to, out of place, and the tensor takes over the history of
-that op's result. A change of a view gives its base the history of a partial assignment (``assign_view``).
+A change in place is recorded as the equivalent out-of-place op, and the tensor takes over the history of that op's
+result. A change of a view gives its base the history of a partial assignment (``assign_view``).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from .views import Viewing, move_retained
 
 
 def at_once(target: Viewing, op: Op, others: tuple[Any, ...], factor: Any = 1) -> bool:
-    """Change ``target`` in place to the result of ``op`` on it and ``others``, the last times ``factor``, if arrays are
-    enough for that: no gradient is needed, nobody watches, and all are floats of one dtype. Returns whether that was
-    so. If not, or if something is wrong, nothing has changed, and ``mutate`` raises the error."""
+    """Change ``target`` in place to the result of ``op`` on it and ``others``, the last times ``factor``, if arrays
+    suffice: no gradient is needed, nothing observes it, and all are floats of one dtype. Returns whether it did. If
+    not, or after an error, nothing has changed, and ``mutate`` does it or raises the error."""
     array, grad = target.array, state.grad
     dtype, kind, operands = array.dtype, array.__class__, [array]
     if (dtype is not FLOAT32 and dtype is not FLOAT64) or watch.observers or 0 in array.strides:
@@ -57,22 +57,22 @@ def at_once(target: Viewing, op: Op, others: tuple[Any, ...], factor: Any = 1) -
                 array[...] = result
         finally:
             ERRORS.set(usual)
-    except Exception:  # also of read-only memory: it will be raised again
+    except Exception:  # also for read-only memory: ``mutate`` raises it again
         return False
     finally:
-        ERRORS.set(usual)  # twice, as Ctrl-C may come before any line
+        ERRORS.set(usual)  # twice, as Ctrl-C may interrupt before any line
     bump(target, op.name)
     return True
 
 
-# Ops whose forward is one function of NumPy's, which can write to its first operand.
+# Ops whose forward is a single NumPy function, which can write to its first operand.
 _UFUNCS: dict[str, Any] = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide}
 _UFUNCS |= {"neg": np.negative, "sqrt": np.sqrt}
 
 
 def mutate(target: Viewing, op: Op, args: tuple[Any, ...], out: Array | None = None) -> Any:
-    """Change ``target``, usually ``args[0]``, in place to what ``op`` makes of ``args``, and give it that op's history.
-    ``out`` shows memory that has been changed already, after ``check_mutable``: ``x[i] = v`` does that."""
+    """Change ``target``, usually ``args[0]``, in place to ``op(*args)``, and give it that op's history. ``out`` is
+    memory that the caller has already changed, after ``check_mutable``, as ``x[i] = v`` does."""
     with span("copy_" if op.name == "put" else f"{op.name}_", "call"):
         if out is None:
             check_mutable(target, op.name)
@@ -82,7 +82,7 @@ def mutate(target: Viewing, op: Op, args: tuple[Any, ...], out: Array | None = N
             check_fits(target, result.array, op.name)
             node: Node | None = result._node
             if node is not None and isinstance(node.saved, list) and any(a is target for a in node.saved):
-                # where a node keeps the very Variable that is about to change, let it keep a copy (no cycle then)
+                # if a node keeps the very Variable that is about to change, give it a copy (and avoid a cycle)
                 original, version_of_out = as_it_was(target), node.versions[-1]
                 node.saved = [original if a is target else a for a in node.saved]
                 node.versions = [(a._changes, a._changes[0]) for a in node.saved if isinstance(a, Viewing)]
@@ -97,16 +97,16 @@ def mutate(target: Viewing, op: Op, args: tuple[Any, ...], out: Array | None = N
 
 
 def as_it_was(target: Viewing) -> Viewing:
-    """A copy of a tensor before it changes, with its history, for rules to keep."""
+    """A copy of a tensor before a change, with its history, for rules to keep."""
     copy: Viewing = wrap(target.array.copy())
     (copy._node, copy._slot), copy._needs = target._source(), target._needs
     return copy
 
 
-def check_mutable(target: Viewing, name: str, written: Array | None = None) -> None:
-    """Refuse to change (the part ``written`` of) read-only or shared memory, or a leaf that wants a gradient."""
+def check_mutable(target: Viewing, name: str, part: Array | None = None) -> None:
+    """Raise an error for writing to (``part`` of) read-only or shared memory, or to a leaf that requires grad."""
     watch.notify("changing", target)
-    array = target.array if written is None else written
+    array = target.array if part is None else part
     if 0 in array.strides and array.size and repeats(array):
         raise RuntimeError(
             f"unsupported operation: {name}_: more than one element of the written-to tensor refers to a single memory "
@@ -118,7 +118,7 @@ def check_mutable(target: Viewing, name: str, written: Array | None = None) -> N
 
 
 def check_no_leaf(target: Viewing, name: str) -> None:
-    """Refuse, while gradients are recorded, a leaf that wants one or a view of such a leaf."""
+    """While gradients are recorded, raise an error for a leaf that requires grad or a view of such a leaf."""
     if not state.grad or (target._parent is None and not target._needs):
         return
     needs = target._wanted()
@@ -139,7 +139,7 @@ def repeats(array: Array) -> bool:
 
 
 def check_fits(target: Viewing, result: Array, name: str) -> None:
-    """Refuse to write a result of another shape, or of a category of dtype that the target cannot hold."""
+    """Raise an error if the result has another shape, or a dtype of a higher category than the target's."""
     if result.shape != target.array.shape:
         raise RuntimeError(
             f"output with shape {list(target.array.shape)} doesn't match the broadcast shape {list(result.shape)}: "
@@ -151,14 +151,14 @@ def check_fits(target: Viewing, result: Array, name: str) -> None:
 
 
 def bump(target: Viewing, name: str) -> None:
-    """Count a change in place, and note where the program made it."""
+    """Count a change in place, and record where the program made it."""
     note_change(target._changes, "x[...] = value" if name == "put" else f"{name}_", caller(2))
 
 
 def rebase(target: Viewing, result: Any) -> None:
-    """Give ``target`` the history of ``result``; its base, if it is a view, that of a partial assignment."""
+    """Give ``target`` the history of ``result``; if it is a view, give its base the history of a partial assignment."""
     before, slot = target._node, target._slot
-    if (node := result._node) is not None:  # a small constant that becomes its result would be a cycle
+    if (node := result._node) is not None:  # keeping a small constant that becomes the result would be a cycle
         node.others = [faint(a, a.array) if a is target else a for a in node.others]
     target._node, target._slot, target._needs = result._node, result._slot, result._needs
     target._seen = target._changes[0]
@@ -178,7 +178,7 @@ def rebase(target: Viewing, result: Any) -> None:
     mask = (1 if base._needs else 0) | (2 if result._needs else 0)
     change, rest = (assign_view, (view, args, slot)) if index is None else (put, (index,))
     rebase(base, record_observed(change, (base, result, *rest), mask, base.array))
-    target._seen = -1  # from now on its history is the base's, as that of other views
+    target._seen = -1  # from now on its history is the base's, as for other views
     if target._node is not None and target._node.hooks:
         target._source()  # which moves what retain_grad keeps
 

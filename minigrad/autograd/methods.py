@@ -1,4 +1,4 @@
-"""Where a Tensor's methods come from: ``names.py`` puts them into ``Methods``, which lies below all functions.
+"""The base class of Tensor's methods: ``names.py`` puts them into ``Methods``, which imports none of the functions.
 
 Type checkers read ``methods.pyi``, which ``python tasks.py index`` writes.
 """
@@ -13,4 +13,4 @@ Tensor = TypeVar("Tensor")
 
 
 class Methods(Viewing, Generic[Tensor]):
-    """The methods of a Tensor that are functions of ``minigrad``, operators, or change it in place."""
+    """The methods of a Tensor that are functions of ``minigrad``, operators, or in-place versions."""

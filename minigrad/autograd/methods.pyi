@@ -18,7 +18,7 @@ class Methods(Viewing, Generic[Tensor]):
 
     @property
     def H(self) -> Tensor:
-        """A matrix transposed and conjugated. Raises RuntimeError: it has neither 0 nor 2 axes."""
+        """The conjugate transpose of a matrix. Raises RuntimeError: the number of axes is not 0 or 2."""
 
     @property
     def T(self) -> Tensor:
@@ -85,16 +85,16 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: beta · input + alpha · mat vec."""
 
     def addr(self, vec1: Tensor, vec2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
-        """beta · input + alpha · vec1 vec2ᵀ; of bools, + is "or"."""
+        """beta · input + alpha · vec1 vec2ᵀ; for bools, + is "or"."""
 
     def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
-        """In place: beta · input + alpha · vec1 vec2ᵀ; of bools, + is "or"."""
+        """In place: beta · input + alpha · vec1 vec2ᵀ; for bools, + is "or"."""
 
     def adjoint(self) -> Tensor:
         """``mH`` as a method."""
 
     def all(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
-        """Whether no element over ``dim`` is 0: bool, of uint8 uint8."""
+        """Whether no element over ``dim`` is 0: bool, uint8 for uint8."""
 
     def allclose(
         self,
@@ -106,11 +106,11 @@ class Methods(Viewing, Generic[Tensor]):
         """Whether all elements are equal, or within atol + rtol · |other| of each other."""
 
     def amax(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
-        """The largest over ``dim``; equal ones share the gradient, which is NaN where a NaN wins, unlike that of
+        """The largest over ``dim``; equal elements share the gradient, which is NaN if a NaN wins, unlike in
         ``max``."""
 
     def amin(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
-        """The smallest over ``dim``; equal ones share the gradient, which is NaN where a NaN wins, unlike that of
+        """The smallest over ``dim``; equal elements share the gradient, which is NaN if a NaN wins, unlike in
         ``min``."""
 
     def aminmax(
@@ -119,13 +119,13 @@ class Methods(Viewing, Generic[Tensor]):
         """The smallest and the largest over ``dim``: (min, max)."""
 
     def angle(self) -> Tensor:
-        """The angle to the real axis in (-π, π]; of a real tensor 0 or π."""
+        """The angle to the real axis in (-π, π]; 0 or π for real numbers."""
 
     def any(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
-        """Whether one element over ``dim`` at least is not 0: bool, of uint8 uint8."""
+        """Whether at least one element over ``dim`` is not 0: bool, uint8 for uint8."""
 
     def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
-        """In place: a Python function of each element (slow; CPU)."""
+        """In place: apply a Python function to each element (slow; CPU)."""
 
     def arccos(self) -> Tensor:
         """arccos x, elementwise."""
@@ -178,28 +178,26 @@ class Methods(Viewing, Generic[Tensor]):
     def argsort(
         self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = True
     ) -> Tensor:
-        """The indices that sort along ``dim``, int64."""
+        """The indices that sort the tensor along ``dim``, int64."""
 
     def argwhere(self) -> Tensor:
-        """The indices of the elements that are not 0, (N, axes)."""
+        """The indices of the nonzero elements, (N, axes)."""
 
     def as_strided(
         self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None
     ) -> Tensor:
-        """Elements of the memory that the tensor shows, or shows a part of, by sizes and steps, in elements: on the
-        CPU a view of a tensor that shows all of its memory, in order, and else a copy. The gradient is that of the
-        elements that are the tensor's; changed in place it has none. ``storage_offset``: where to begin in that
-        memory; by default where the tensor does. Raises RuntimeError: elements would lie outside of the memory, or
-        the tensor's share a place."""
+        """Elements of the tensor's whole memory by sizes and strides, in elements: a view if a CPU tensor covers all
+        of its memory, in order, else a copy. Gradients flow only to elements of the tensor; after a change in place,
+        none do. ``storage_offset``: the start in that memory; by default the tensor's start. Raises RuntimeError:
+        elements would be outside of the memory, or elements of the tensor share memory."""
 
     def as_strided_(
         self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None
     ) -> Tensor:
-        """In place: Elements of the memory that the tensor shows, or shows a part of, by sizes and steps, in
-        elements: on the CPU a view of a tensor that shows all of its memory, in order, and else a copy. The gradient
-        is that of the elements that are the tensor's; changed in place it has none. ``storage_offset``: where to
-        begin in that memory; by default where the tensor does. Raises RuntimeError: elements would lie outside of
-        the memory, or the tensor's share a place."""
+        """In place: Elements of the tensor's whole memory by sizes and strides, in elements: a view if a CPU tensor
+        covers all of its memory, in order, else a copy. Gradients flow only to elements of the tensor; after a
+        change in place, none do. ``storage_offset``: the start in that memory; by default the tensor's start. Raises
+        RuntimeError: elements would be outside of the memory, or elements of the tensor share memory."""
 
     def as_strided_scatter(
         self,
@@ -208,8 +206,8 @@ class Methods(Viewing, Generic[Tensor]):
         stride: Sequence[builtins.int],
         storage_offset: builtins.int | None = None,
     ) -> Tensor:
-        """A copy in which what ``as_strided`` would take is ``src``. Raises RuntimeError: the input is not
-        contiguous, or a part of larger memory; ``src`` is not of shape ``size``; two elements would share a place."""
+        """A copy with the elements that ``as_strided`` selects set to ``src``. Raises RuntimeError: the input is not
+        contiguous, or part of larger memory; ``src`` does not have shape ``size``; two elements would share memory."""
 
     def asin(self) -> Tensor:
         """arcsin x, elementwise."""
@@ -298,13 +296,13 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: a ^ b, bit by bit, elementwise; the operands broadcast."""
 
     def bmm(self, mat2: Tensor) -> Tensor:
-        """The products of two stacks of matrices, (B, N, M) and (B, M, P) -> (B, N, P)."""
+        """The products of two batches of matrices, (B, N, M) and (B, M, P) -> (B, N, P)."""
 
     def bool(self, memory_format: Any = None) -> Tensor:
         """As bool."""
 
     def broadcast_to(self, size: Any) -> Tensor:
-        """``expand`` by its name in torch."""
+        """``expand`` with one shape argument."""
 
     def byte(self, memory_format: Any = None) -> Tensor:
         """As uint8."""
@@ -340,7 +338,8 @@ class Methods(Viewing, Generic[Tensor]):
         """X of L Lᴴ X = input for L (``input2``) of ``linalg.cholesky`` (of Lᴴ L X = input for an upper triangle)."""
 
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """About ``chunks`` pieces of equal length; of an empty axis so many empty ones."""
+        """At most ``chunks`` pieces of equal length (the last may be shorter); that many empty ones for an empty
+        axis."""
 
     def clamp(self, min: Tensor | Scalar | None = None, max: Tensor | Scalar | None = None) -> Tensor:
         """input clamped to [min, max]; bounds are numbers or tensors."""
@@ -367,29 +366,29 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: input clamped to [min, max]; bounds are numbers or tensors."""
 
     def clone(self, *, memory_format: Any = None) -> Tensor:
-        """A copy, through which gradients flow, with its axes in memory as the tensor's, or in a memory format's
-        order."""
+        """A copy, through which gradients flow, with the tensor's memory order, or a memory format's."""
 
     def conj(self) -> Tensor:
-        """a - bi of a + bi; a real tensor is itself."""
+        """a - bi for a + bi; for a real tensor, itself."""
 
     def conj_physical(self) -> Tensor:
-        """``conj``, computed at once."""
+        """``conj``, computed immediately."""
 
     def conj_physical_(self) -> Tensor:
-        """In place: ``conj``, computed at once."""
+        """In place: ``conj``, computed immediately."""
 
     def contiguous(self, memory_format: Any = None) -> Tensor:
-        """The tensor itself where its memory is in order, or in that of a memory format, else a copy in order."""
+        """The tensor itself if its memory is contiguous (or in the order of a memory format), else a contiguous
+        copy."""
 
     def copy_(self, other: Tensor, non_blocking: builtins.bool = False) -> Tensor:
-        """In place: the elements of another tensor (broadcast, in this one's dtype, from any device)."""
+        """In place: copy the elements of another tensor (broadcast, in this one's dtype, from any device)."""
 
     def copysign(self, other: Tensor | Scalar) -> Tensor:
-        """|a| with the sign of b, which -0.0 has too, elementwise; the operands broadcast."""
+        """|a| with the sign of b, where -0.0 is negative, elementwise; the operands broadcast."""
 
     def copysign_(self, other: Tensor | Scalar) -> Tensor:
-        """In place: |a| with the sign of b, which -0.0 has too, elementwise; the operands broadcast."""
+        """In place: |a| with the sign of b, where -0.0 is negative, elementwise; the operands broadcast."""
 
     def corrcoef(self) -> Tensor:
         """The correlations of the rows (variables) over the columns (observations)."""
@@ -407,7 +406,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: cosh x, elementwise."""
 
     def count_nonzero(self, dim: Dims = None) -> Tensor:
-        """How many elements over ``dim`` are not 0, int64."""
+        """The number of nonzero elements over ``dim``, int64."""
 
     def cov(self, *, correction: builtins.int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
         """The covariances of the rows (variables) over the columns (observations).
@@ -420,7 +419,7 @@ class Methods(Viewing, Generic[Tensor]):
         """
 
     def cpu(self, memory_format: Any = None) -> Tensor:
-        """In main memory."""
+        """The tensor in main memory."""
 
     def cross(self, other: Tensor, dim: builtins.int | None = None) -> Tensor:
         """The vector product along an axis of length 3 (by default the first such axis); shapes broadcast.
@@ -429,7 +428,7 @@ class Methods(Viewing, Generic[Tensor]):
         """
 
     def cuda(self, device: Any = None, non_blocking: builtins.bool = False) -> Tensor:
-        """On a GPU."""
+        """The tensor on a GPU."""
 
     def cummax(self, dim: builtins.int) -> return_types.ValuesIndices[Tensor]:
         """Running maxima along ``dim``: (values, indices, of the last of equal ones)."""
@@ -438,16 +437,16 @@ class Methods(Viewing, Generic[Tensor]):
         """Running minima along ``dim``: (values, indices, of the last of equal ones)."""
 
     def cumprod(self, dim: builtins.int, *, dtype: Any = None) -> Tensor:
-        """Running products along ``dim``."""
+        """Cumulative products along ``dim``."""
 
     def cumprod_(self, dim: builtins.int, *, dtype: Any = None) -> Tensor:
-        """In place: Running products along ``dim``."""
+        """In place: Cumulative products along ``dim``."""
 
     def cumsum(self, dim: builtins.int, *, dtype: Any = None) -> Tensor:
-        """Running sums along ``dim``."""
+        """Cumulative sums along ``dim``."""
 
     def cumsum_(self, dim: builtins.int, *, dtype: Any = None) -> Tensor:
-        """In place: Running sums along ``dim``."""
+        """In place: Cumulative sums along ``dim``."""
 
     def data_ptr(self) -> builtins.int:
         """The address of the first element."""
@@ -462,16 +461,16 @@ class Methods(Viewing, Generic[Tensor]):
         """The determinant of square matrices."""
 
     def detach(self) -> Tensor:
-        """The same memory without history; changes in place are still noticed."""
+        """The same memory without history; in-place changes are still tracked."""
 
     def diag(self, diagonal: builtins.int = 0) -> Tensor:
-        """A vector as the diagonal of a matrix; of a matrix its diagonal."""
+        """A matrix with a vector as its diagonal; for a matrix, its diagonal."""
 
     def diag_embed(self, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
-        """Matrices over the axes ``dim1`` and ``dim2`` whose diagonals are the last axis."""
+        """Matrices over the axes ``dim1`` and ``dim2``, with the last axis as their diagonals."""
 
     def diagflat(self, offset: builtins.int = 0) -> Tensor:
-        """All elements as the diagonal of a matrix."""
+        """All elements as a matrix's diagonal."""
 
     def diagonal(self, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
         """The elements (i, i + offset) of two axes, as a last axis."""
@@ -479,12 +478,12 @@ class Methods(Viewing, Generic[Tensor]):
     def diagonal_scatter(
         self, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1
     ) -> Tensor:
-        """A copy whose diagonal is ``src``."""
+        """A copy with its diagonal set to ``src``."""
 
     def diff(
         self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None
     ) -> Tensor:
-        """Differences of neighbours along ``dim``, ``n`` times over; a copy of the input alone for n = 0."""
+        """Differences of adjacent elements along ``dim``, taken ``n`` times; a copy of only the input for n = 0."""
 
     def digamma(self) -> Tensor:
         """The slope of ln Γ(x), elementwise."""
@@ -520,7 +519,7 @@ class Methods(Viewing, Generic[Tensor]):
         """``tensor_split`` along axis 2."""
 
     def element_size(self) -> builtins.int:
-        """Bytes an element."""
+        """Bytes per element."""
 
     def eq(self, other: Tensor | Scalar) -> Tensor:
         """a = b, elementwise; the operands broadcast."""
@@ -538,10 +537,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: 2/√π ∫₀ˣ exp(-t²) dt, elementwise."""
 
     def erfc(self) -> Tensor:
-        """1 - erf x, exact where that is tiny, elementwise."""
+        """1 - erf x, precise where that is tiny, elementwise."""
 
     def erfc_(self) -> Tensor:
-        """In place: 1 - erf x, exact where that is tiny, elementwise."""
+        """In place: 1 - erf x, precise where that is tiny, elementwise."""
 
     def erfinv(self) -> Tensor:
         """The inverse of erf, elementwise."""
@@ -562,7 +561,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: eˣ, elementwise."""
 
     def expand(self, *shape: Any, size: Any = None, implicit: builtins.bool = False) -> Tensor:
-        """Axes of length 1 repeated without a copy; -1 keeps a length."""
+        """The tensor with axes of length 1 repeated without a copy; -1 keeps a length."""
 
     def expand_as(self, other: Tensor) -> Tensor:
         """``expand`` to a tensor's shape."""
@@ -577,10 +576,11 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: numbers from the exponential distribution of rate ``lambd``."""
 
     def fill_(self, value: Any) -> Tensor:
-        """In place: every element ``value``, a number or a tensor without axes."""
+        """In place: set every element to ``value``, a number or a 0-d tensor."""
 
     def fill_diagonal_(self, fill_value: builtins.float, wrap: builtins.bool = False) -> Tensor:
-        """In place: the main diagonal ``fill_value``; with ``wrap`` it begins again below a tall matrix."""
+        """In place: fill the main diagonal with ``fill_value``; with ``wrap`` it starts over further down a tall
+        matrix."""
 
     def fix(self) -> Tensor:
         """x without its fraction, elementwise."""
@@ -589,25 +589,25 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: x without its fraction, elementwise."""
 
     def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
-        """The axes from ``start_dim`` to ``end_dim`` as one."""
+        """The tensor with the axes from ``start_dim`` to ``end_dim`` merged into one."""
 
     def flip(self, *places: Any, dims: Any = None) -> Tensor:
-        """The order reversed along ``dims`` (numbers, or one sequence of them). Raises RuntimeError: an axis twice."""
+        """The tensor reversed along ``dims`` (numbers, or one sequence of them). Raises RuntimeError: an axis twice."""
 
     def fliplr(self) -> Tensor:
-        """The order along axis 1 reversed."""
+        """The tensor reversed along axis 1."""
 
     def flipud(self) -> Tensor:
-        """The order along axis 0 reversed."""
+        """The tensor reversed along axis 0."""
 
     def float(self, memory_format: Any = None) -> Tensor:
         """As float32."""
 
     def float_power(self, exponent: Any) -> Tensor:
-        """input to the power of ``exponent``, in float64, or complex128 where one of them is complex."""
+        """input to the power of ``exponent``, in float64, or complex128 if one of them is complex."""
 
     def float_power_(self, exponent: Any) -> Tensor:
-        """In place: input to the power of ``exponent``, in float64, or complex128 where one of them is complex."""
+        """In place: input to the power of ``exponent``, in float64, or complex128 if one of them is complex."""
 
     def floor(self) -> Tensor:
         """⌊x⌋, elementwise."""
@@ -622,10 +622,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: ⌊a / b⌋, constant almost everywhere, elementwise; the operands broadcast."""
 
     def fmax(self, other: Tensor) -> Tensor:
-        """The larger; not NaN beside a number."""
+        """The larger, unless it is NaN."""
 
     def fmin(self, other: Tensor) -> Tensor:
-        """The smaller; not NaN beside a number."""
+        """The smaller, unless it is NaN."""
 
     def fmod(self, other: Tensor | Scalar) -> Tensor:
         """a - trunc(a / b) b, with the sign of a, elementwise; the operands broadcast."""
@@ -640,7 +640,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: The fraction: input - trunc(input)."""
 
     def frexp(self) -> return_types.frexp[Tensor]:
-        """(mantissa, exponent): input = mantissa · 2^exponent with 1/2 <= |mantissa| < 1; the exponent int32."""
+        """(mantissa, exponent): input = mantissa · 2^exponent with 1/2 <= |mantissa| < 1; the exponent is int32."""
 
     def gather(self, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False) -> Tensor:
         """out[i, j] = input[index[i, j], j] for dim 0, and so on."""
@@ -658,7 +658,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: a ≥ b, elementwise; the operands broadcast."""
 
     def geometric_(self, p: builtins.float, *, generator: Generator | None = None) -> Tensor:
-        """In place: how many trials of probability p the first success takes."""
+        """In place: the number of trials of probability p until the first success."""
 
     def geqrf(self) -> return_types.geqrf[Tensor]:
         """(a, tau): R in the upper triangle of a, and the reflections of Q below it, as
@@ -695,10 +695,10 @@ class Methods(Viewing, Generic[Tensor]):
         """As float16."""
 
     def heaviside(self, values: Tensor) -> Tensor:
-        """0 below 0, 1 above, and at 0 ``values``; 0 of NaN, as in PyTorch."""
+        """0 below 0, 1 above, and ``values`` at 0; 0 for NaN, as in PyTorch."""
 
     def heaviside_(self, values: Tensor) -> Tensor:
-        """In place: 0 below 0, 1 above, and at 0 ``values``; 0 of NaN, as in PyTorch."""
+        """In place: 0 below 0, 1 above, and ``values`` at 0; 0 for NaN, as in PyTorch."""
 
     def histc(self, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0) -> Tensor:
         """How many elements fall into each of ``bins`` equal intervals from ``min`` to ``max`` (both 0: the tensor's
@@ -711,7 +711,7 @@ class Methods(Viewing, Generic[Tensor]):
         ``range[0]`` to ``range[1]`` (the tensor's own extremes), or those between the ends in a tensor."""
 
     def hsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
-        """``tensor_split`` along axis 1, of vectors along axis 0."""
+        """``tensor_split`` along axis 1, or axis 0 for vectors."""
 
     def hypot(self, other: Tensor | Scalar) -> Tensor:
         """√(a² + b²), without overflow, elementwise; the operands broadcast."""
@@ -739,46 +739,46 @@ class Methods(Viewing, Generic[Tensor]):
 
     @property
     def imag(self) -> Tensor:
-        """The imaginary part, in the same memory; it can be assigned to. Raises RuntimeError for a real tensor."""
+        """The imaginary part, in the same memory; it can be assigned. Raises RuntimeError for a real tensor."""
     @imag.setter
     def imag(self, value: Any) -> None: ...
     def index_add(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
-        """A copy to whose slices index[i] along ``dim`` the slices i of ``source`` are added."""
+        """A copy with slice i of ``source`` added to slice index[i] along ``dim``."""
 
     def index_add_(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
-        """In place: A copy to whose slices index[i] along ``dim`` the slices i of ``source`` are added."""
+        """In place: A copy with slice i of ``source`` added to slice index[i] along ``dim``."""
 
     def index_copy(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
-        """A copy whose slices index[i] along ``dim`` are the slices i of ``source``."""
+        """A copy with slice index[i] along ``dim`` set to slice i of ``source``."""
 
     def index_copy_(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
-        """In place: A copy whose slices index[i] along ``dim`` are the slices i of ``source``."""
+        """In place: A copy with slice index[i] along ``dim`` set to slice i of ``source``."""
 
     def index_fill(self, dim: builtins.int, index: Tensor, value: Scalar) -> Tensor:
-        """A copy whose slices index[i] along ``dim`` are ``value``."""
+        """A copy with slices index[i] along ``dim`` set to ``value``."""
 
     def index_fill_(self, dim: builtins.int, index: Tensor, value: Scalar) -> Tensor:
-        """In place: A copy whose slices index[i] along ``dim`` are ``value``."""
+        """In place: A copy with slices index[i] along ``dim`` set to ``value``."""
 
     def index_put(self, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
-        """A copy with out[indices] = values; with ``accumulate`` the values are added, repeats adding up."""
+        """A copy with out[indices] = values; with ``accumulate`` they are added, also for repeated indices."""
 
     def index_put_(self, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
-        """In place: input[indices] = values; with ``accumulate`` the values are added, repeats adding up."""
+        """In place: input[indices] = values; with ``accumulate`` the values are added, also for repeated indices."""
 
     def index_reduce(
         self, dim: builtins.int, index: Tensor, source: Tensor, reduce: str, *, include_self: builtins.bool = True
     ) -> Tensor:
-        """``scatter_reduce`` of whole slices: "prod", "mean", "amax" or "amin" of those that go to one place."""
+        """``scatter_reduce`` for whole slices: "prod", "mean", "amax" or "amin" of the slices with the same index."""
 
     def index_reduce_(
         self, dim: builtins.int, index: Tensor, source: Tensor, reduce: str, *, include_self: builtins.bool = True
     ) -> Tensor:
-        """In place: ``scatter_reduce`` of whole slices: "prod", "mean", "amax" or "amin" of those that go to one
-        place."""
+        """In place: ``scatter_reduce`` for whole slices: "prod", "mean", "amax" or "amin" of the slices with the
+        same index."""
 
     def index_select(self, dim: builtins.int, index: Tensor) -> Tensor:
-        """The slices of an axis that a vector of indices names."""
+        """The slices of an axis at a vector of indices."""
 
     def inner(self, other: Tensor) -> Tensor:
         """Products summed over the last axis of both."""
@@ -793,10 +793,10 @@ class Methods(Viewing, Generic[Tensor]):
         """Whether the dtype is complex."""
 
     def is_conj(self) -> builtins.bool:
-        """Whether conjugation is still to happen: never."""
+        """False: conjugation is never lazy."""
 
     def is_contiguous(self, memory_format: Any = None) -> builtins.bool:
-        """Whether the elements lie in memory in the order of their indices, or in that of a memory format."""
+        """Whether the elements are in memory in the order of their indices, or in the order of a memory format."""
 
     @property
     def is_cpu(self) -> builtins.bool:
@@ -810,7 +810,7 @@ class Methods(Viewing, Generic[Tensor]):
         """Whether the dtype is a floating-point one."""
 
     def is_inference(self) -> builtins.bool:
-        """Whether inference mode made the tensor: never, its tensors are ordinary."""
+        """False: inference mode creates ordinary tensors."""
 
     @property
     def is_leaf(self) -> builtins.bool:
@@ -824,13 +824,13 @@ class Methods(Viewing, Generic[Tensor]):
         """Whether the one element is not 0."""
 
     def is_pinned(self, device: Any = None) -> builtins.bool:
-        """False: memory here is neither page-locked nor shared with other processes, which get copies."""
+        """False: memory here is not page-locked or shared with other processes, which get copies."""
 
     def is_same_size(self, other: Tensor) -> builtins.bool:
         """Whether two tensors have the same shape."""
 
     def is_shared(self, device: Any = None) -> builtins.bool:
-        """False: memory here is neither page-locked nor shared with other processes, which get copies."""
+        """False: memory here is not page-locked or shared with other processes, which get copies."""
 
     def is_signed(self) -> builtins.bool:
         """Whether the dtype has negative numbers."""
@@ -845,7 +845,7 @@ class Methods(Viewing, Generic[Tensor]):
         """Which elements are equal, or within atol + rtol · |other| of each other."""
 
     def isfinite(self) -> Tensor:
-        """x is neither NaN nor infinite, elementwise."""
+        """x is finite: not NaN and not infinite, elementwise."""
 
     def isinf(self) -> Tensor:
         """x is infinite, elementwise."""
@@ -860,7 +860,7 @@ class Methods(Viewing, Generic[Tensor]):
         """Whether it is +inf."""
 
     def isreal(self) -> Tensor:
-        """Whether each element has no imaginary part."""
+        """Whether each element is real: its imaginary part is 0."""
 
     def istft(
         self,
@@ -887,7 +887,7 @@ class Methods(Viewing, Generic[Tensor]):
 
     @property
     def itemsize(self) -> builtins.int:
-        """Bytes an element."""
+        """Bytes per element."""
 
     def kron(self, other: Tensor) -> Tensor:
         """Kronecker's product: each element of the input times the other tensor, as blocks."""
@@ -969,7 +969,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: numbers whose logarithms are normal, of this mean and standard deviation."""
 
     def log_softmax(self, dim: builtins.int, dtype: Any = None) -> Tensor:
-        """The logarithm of softmax along ``dim``, in a form that loses no precision."""
+        """The logarithm of softmax along ``dim``, computed without loss of precision."""
 
     def logaddexp(self, other: Tensor | Scalar) -> Tensor:
         """ln(eᵃ + eᵇ), without overflow, elementwise; the operands broadcast."""
@@ -996,10 +996,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: x is 0, elementwise."""
 
     def logical_or(self, other: Tensor | Scalar) -> Tensor:
-        """One at least is not 0, elementwise; the operands broadcast."""
+        """At least one is not 0, elementwise; the operands broadcast."""
 
     def logical_or_(self, other: Tensor | Scalar) -> Tensor:
-        """In place: One at least is not 0, elementwise; the operands broadcast."""
+        """In place: At least one is not 0, elementwise; the operands broadcast."""
 
     def logical_xor(self, other: Tensor | Scalar) -> Tensor:
         """Exactly one is not 0, elementwise; the operands broadcast."""
@@ -1034,32 +1034,33 @@ class Methods(Viewing, Generic[Tensor]):
 
     @property
     def mH(self) -> Tensor:
-        """The last two axes exchanged, and conjugated."""
+        """The conjugate transpose in the last two axes."""
 
     @property
     def mT(self) -> Tensor:
-        """The last two axes exchanged."""
+        """The tensor with its last two axes swapped."""
 
     def map_(self, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-        """In place: a Python function of each pair of elements (slow; CPU)."""
+        """In place: apply a Python function to each pair of elements (slow; CPU)."""
 
     def masked_fill(self, mask: Tensor, value: Any) -> Tensor:
-        """The tensor with ``value`` (a number or a tensor without axes) where the bool mask is True."""
+        """The tensor with ``value`` (a number or a 0-d tensor) where the bool mask is True."""
 
     def masked_fill_(self, mask: Tensor, value: Any) -> Tensor:
-        """In place: The tensor with ``value`` (a number or a tensor without axes) where the bool mask is True."""
+        """In place: The tensor with ``value`` (a number or a 0-d tensor) where the bool mask is True."""
 
     def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
-        """A copy whose elements under the bool mask are the first of ``source``, in order."""
+        """A copy whose elements where the bool mask is True are the first elements of ``source``, in order."""
 
     def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
-        """In place: A copy whose elements under the bool mask are the first of ``source``, in order."""
+        """In place: A copy whose elements where the bool mask is True are the first elements of ``source``, in
+        order."""
 
     def masked_select(self, mask: Tensor) -> Tensor:
         """The elements where the bool mask (broadcast) is True, as a vector."""
 
     def matmul(self, other: Tensor) -> Tensor:
-        """The product over the last axis of one and the last but one of the other; leading axes broadcast."""
+        """The matrix product over the last axis of one and the second to last of the other; leading axes broadcast."""
 
     def matrix_exp(self) -> Tensor:
         """eˣ of square matrices: Σ xⁿ / n!"""
@@ -1069,29 +1070,29 @@ class Methods(Viewing, Generic[Tensor]):
 
     @overload
     def max(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
-        elementwise maximum."""
+        """The largest element; with ``dim`` (values, indices), where the gradient flows to that index; with a
+        tensor, the elementwise maximum."""
 
     @overload
     def max(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.max[Tensor]:
-        """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
-        elementwise maximum."""
+        """The largest element; with ``dim`` (values, indices), where the gradient flows to that index; with a
+        tensor, the elementwise maximum."""
 
     @overload
     def max(self, dim: Tensor) -> Tensor:
-        """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
-        elementwise maximum."""
+        """The largest element; with ``dim`` (values, indices), where the gradient flows to that index; with a
+        tensor, the elementwise maximum."""
 
     @overload
     def max(self, *, other: Tensor) -> Tensor:
-        """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor, the
-        elementwise maximum."""
+        """The largest element; with ``dim`` (values, indices), where the gradient flows to that index; with a
+        tensor, the elementwise maximum."""
 
     def maximum(self, other: Tensor | Scalar) -> Tensor:
         """max(a, b); equal operands share the gradient, elementwise; the operands broadcast."""
 
     def mean(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: Any = None) -> Tensor:
-        """The mean over ``dim``, over everything if None; floating-point tensors only."""
+        """The mean over ``dim``, or over all elements if None; only for floating-point tensors."""
 
     @overload
     def median(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
@@ -1103,19 +1104,23 @@ class Methods(Viewing, Generic[Tensor]):
 
     @overload
     def min(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The smallest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``minimum``."""
+        """The smallest element; with ``dim`` (values, indices), where these get the gradient; with a tensor,
+        ``minimum``."""
 
     @overload
     def min(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.min[Tensor]:
-        """The smallest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``minimum``."""
+        """The smallest element; with ``dim`` (values, indices), where these get the gradient; with a tensor,
+        ``minimum``."""
 
     @overload
     def min(self, dim: Tensor) -> Tensor:
-        """The smallest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``minimum``."""
+        """The smallest element; with ``dim`` (values, indices), where these get the gradient; with a tensor,
+        ``minimum``."""
 
     @overload
     def min(self, *, other: Tensor) -> Tensor:
-        """The smallest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``minimum``."""
+        """The smallest element; with ``dim`` (values, indices), where these get the gradient; with a tensor,
+        ``minimum``."""
 
     def minimum(self, other: Tensor | Scalar) -> Tensor:
         """min(a, b); equal operands share the gradient, elementwise; the operands broadcast."""
@@ -1127,10 +1132,12 @@ class Methods(Viewing, Generic[Tensor]):
         """The commonest along ``dim``, the smallest of equally common ones: (values, indices, of its last)."""
 
     def moveaxis(self, source: Any, destination: Any) -> Tensor:
-        """Axes moved to other places, the rest in order. Raises RuntimeError: an axis twice, or numbers that differ."""
+        """Axes moved to other positions, the rest in order. Raises RuntimeError: an axis twice, or unequal numbers
+        of axes."""
 
     def movedim(self, source: Any, destination: Any) -> Tensor:
-        """Axes moved to other places, the rest in order. Raises RuntimeError: an axis twice, or numbers that differ."""
+        """Axes moved to other positions, the rest in order. Raises RuntimeError: an axis twice, or unequal numbers
+        of axes."""
 
     def msort(self) -> Tensor:
         """Sorted along the first axis."""
@@ -1144,13 +1151,13 @@ class Methods(Viewing, Generic[Tensor]):
     def multinomial(
         self, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Generator | None = None
     ) -> Tensor:
-        """Indices drawn with the weights in each row, (..., num_samples) int64: one a row, or several without
-        replacement, by PyTorch's race of exponentials, the largest of p / Exp(1); several with replacement by
-        inverting the running sums. A GPU inverts them for one sample a row, too, so that the indices differ from the
-        CPU's, and does not check the weights, since the program would have to wait.
+        """Indices drawn with the weights in each row, (..., num_samples) int64. For one sample per row, or several
+        without replacement, it takes the largest p / Exp(1), as PyTorch does; for several with replacement, it
+        inverts the cumulative sums. A GPU also inverts them for one sample per row, so that the indices differ from
+        the CPU's, and does not check the weights, since the program would have to wait.
 
         Raises RuntimeError: weights that are negative, not finite or all 0 (on the CPU); more samples than weights;
-        more than 2²⁴ weights, as running sums in float32 tell no more apart.
+        more than 2²⁴ weights, the limit for cumulative sums in float32.
         """
 
     def multiply(self, other: Tensor | Scalar) -> Tensor:
@@ -1237,7 +1244,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The number of elements."""
 
     def new(self, *data: Any, device: Any = None) -> Tensor:
-        """A tensor of this one's type: of sizes, or of a sequence of values (PyTorch's older spelling)."""
+        """A tensor of this one's type, from sizes or a sequence of values (an old form in PyTorch)."""
 
     def new_empty(
         self,
@@ -1264,7 +1271,7 @@ class Methods(Viewing, Generic[Tensor]):
         requires_grad: builtins.bool = False,
         memory_format: Any = None,
     ) -> Tensor:
-        """Unset elements laid out with these steps (in elements), by default with this tensor's dtype and device."""
+        """Uninitialized elements with these strides (in elements), by default with this tensor's dtype and device."""
 
     def new_full(
         self,
@@ -1278,7 +1285,7 @@ class Methods(Viewing, Generic[Tensor]):
         requires_grad: builtins.bool = False,
         memory_format: Any = None,
     ) -> Tensor:
-        """One number in a shape, by default with this tensor's dtype and device."""
+        """A shape filled with one number, by default with this tensor's dtype and device."""
 
     def new_ones(
         self,
@@ -1327,19 +1334,19 @@ class Methods(Viewing, Generic[Tensor]):
 
     @overload
     def nonzero(self, *, as_tuple: Literal[False] = False) -> Tensor:
-        """The indices of the elements other than 0: (N, axes), or a tuple with a vector for each axis."""
+        """The indices of the nonzero elements: (N, axes), or a tuple with a vector for each axis."""
 
     @overload
     def nonzero(self, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
-        """The indices of the elements other than 0: (N, axes), or a tuple with a vector for each axis."""
+        """The indices of the nonzero elements: (N, axes), or a tuple with a vector for each axis."""
 
     def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = -1) -> Tensor:
-        """``nonzero`` of exactly ``size`` rows: cut off, or filled up with ``fill_value``."""
+        """``nonzero`` with exactly ``size`` rows: truncated, or padded with ``fill_value``."""
 
     def norm(
         self, p: builtins.float | str = "fro", dim: Dims = None, keepdim: builtins.bool = False, dtype: Any = None
     ) -> Tensor:
-        """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf the largest |x|; "nuc" the sum of singular
+        """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|; "nuc" is the sum of singular
         values."""
 
     def normal_(
@@ -1397,13 +1404,14 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: aᵇ, elementwise; the operands broadcast."""
 
     def prod(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: Any = None) -> Tensor:
-        """Π over ``dim``, over everything if None."""
+        """Π over ``dim``, or over all elements if None."""
 
     def put(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
-        """A copy whose elements at places in the flattened tensor are (or grow by) those of ``source``."""
+        """A copy with the elements at these indices of the flattened tensor set to ``source``, or added to it."""
 
     def put_(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
-        """In place: A copy whose elements at places in the flattened tensor are (or grow by) those of ``source``."""
+        """In place: A copy with the elements at these indices of the flattened tensor set to ``source``, or added to
+        it."""
 
     def qr(self, some: builtins.bool = True) -> return_types.qr[Tensor]:
         """(Q, R) of input = Q R; Q is square if not ``some``."""
@@ -1422,15 +1430,15 @@ class Methods(Viewing, Generic[Tensor]):
     def random_(
         self, low: builtins.int = ..., high: builtins.int | None = ..., *, generator: Generator | None = None
     ) -> Tensor:
-        """In place: integers in [low, high), named ``from`` and ``to`` in PyTorch; ``random_(n)`` counts from 0.
-        Without numbers: all that the dtype can hold from 0 (of floats, as far as it holds every integer)."""
+        """In place: integers in [low, high), named ``from`` and ``to`` in PyTorch; ``random_(n)`` starts from 0.
+        Without bounds: from 0 to the dtype's largest (for floats, while it represents every integer)."""
 
     def ravel(self) -> Tensor:
-        """All elements along one axis."""
+        """All elements as a vector."""
 
     @property
     def real(self) -> Tensor:
-        """The real part, in the same memory; a real tensor is itself. It can be assigned to: ``x.real = y``."""
+        """The real part, in the same memory; for a real tensor, itself. It can be assigned: ``x.real = y``."""
     @real.setter
     def real(self, value: Any) -> None: ...
     def reciprocal(self) -> Tensor:
@@ -1452,43 +1460,45 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: a - ⌊a / b⌋ b, with the sign of b, elementwise; the operands broadcast."""
 
     def renorm(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
-        """The slices along ``dim`` of a larger p-norm than ``maxnorm`` scaled down to it."""
+        """The tensor with each slice along ``dim`` whose p-norm exceeds ``maxnorm`` scaled down to it."""
 
     def renorm_(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
-        """In place: The slices along ``dim`` of a larger p-norm than ``maxnorm`` scaled down to it."""
+        """In place: The tensor with each slice along ``dim`` whose p-norm exceeds ``maxnorm`` scaled down to it."""
 
     def repeat(self, *counts: Any, repeats: Any = None) -> Tensor:
-        """Copies laid out ``repeats`` times along each axis; more numbers than axes make new ones in front."""
+        """The tensor repeated ``repeats`` times along each axis; extra numbers add new axes in front."""
 
     def repeat_interleave(
         self, repeats: Any = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None
     ) -> Tensor:
-        """Each element of an axis, or of all, several times in a row; of counts alone, each index that many times."""
+        """Each element along an axis, or of all, several times in a row; for counts only, each index that many
+        times."""
 
     def reshape(self, *lengths: Any, shape: Any = None) -> Tensor:
-        """The same elements in another shape, in the same memory if possible; one length may be -1, for the rest."""
+        """The same elements in another shape, in the same memory if possible; one length may be -1, which is
+        inferred."""
 
     def reshape_as(self, other: Tensor) -> Tensor:
         """``reshape`` to a tensor's shape."""
 
     def resize_(self, *lengths: Any, size: Any = None, memory_format: Any = None) -> Tensor:
-        """In place: another shape of the same memory; elements that fit stay, in its order, new ones are unset.
-        Raises RuntimeError: the tensor requires a gradient."""
+        """In place: another shape with the same memory; elements that fit stay, in memory order, new ones are
+        uninitialized. Raises RuntimeError: the tensor requires grad."""
 
     def resize_as_(self, other: Tensor, memory_format: Any = None) -> Tensor:
         """In place: another tensor's shape."""
 
     def resolve_conj(self) -> Tensor:
-        """The tensor itself: conjugation happens at once."""
+        """The tensor itself: conjugation is never lazy."""
 
     def resolve_neg(self) -> Tensor:
-        """The tensor itself: negation happens at once."""
+        """The tensor itself: negation is never lazy."""
 
     def roll(self, shifts: Any, dims: Any = None) -> Tensor:
-        """Elements moved along ``dims``, around the ends. Raises RuntimeError: shifts and axes are not equally many."""
+        """Elements shifted along ``dims``, with wraparound. Raises RuntimeError: unequal numbers of shifts and axes."""
 
     def rot90(self, k: builtins.int = 1, dims: Sequence[builtins.int] = (0, 1)) -> Tensor:
-        """Turned ``k`` times by 90 degrees, from the first of the axes towards the second."""
+        """The tensor rotated ``k`` times by 90 degrees, from the first of the axes towards the second."""
 
     def round(self, *, decimals: builtins.int = 0) -> Tensor:
         """The nearest integer, halves to even, elementwise."""
@@ -1512,7 +1522,7 @@ class Methods(Viewing, Generic[Tensor]):
         reduce: str | None = None,
     ) -> Tensor:
         """A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on; src may be a number. With ``reduce``
-        "add" or "multiply" they combine with the elements there."""
+        "add" or "multiply", they are combined with the existing elements."""
 
     def scatter_(
         self,
@@ -1524,48 +1534,48 @@ class Methods(Viewing, Generic[Tensor]):
         reduce: str | None = None,
     ) -> Tensor:
         """In place: A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on; src may be a number. With
-        ``reduce`` "add" or "multiply" they combine with the elements there."""
+        ``reduce`` "add" or "multiply", they are combined with the existing elements."""
 
     def scatter_add(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
-        """A copy with out[index[i, j], j] += src[i, j] for dim 0, and so on; repeats add up."""
+        """A copy with out[index[i, j], j] += src[i, j] for dim 0, and so on; repeated indices accumulate."""
 
     def scatter_add_(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
-        """In place: A copy with out[index[i, j], j] += src[i, j] for dim 0, and so on; repeats add up."""
+        """In place: A copy with out[index[i, j], j] += src[i, j] for dim 0, and so on; repeated indices accumulate."""
 
     def scatter_reduce(
         self, dim: builtins.int, index: Tensor, src: Tensor, reduce: str, *, include_self: builtins.bool = True
     ) -> Tensor:
-        """A copy in which the elements of ``src`` that go to one place are reduced: "sum", "mean", "prod", "amax" or
-        "amin", together with the element there if ``include_self``. Equal extremes share the gradient."""
+        """A copy in which the elements of ``src`` with the same index are reduced: "sum", "mean", "prod", "amax" or
+        "amin", together with the existing element if ``include_self``. Equal extremes share the gradient."""
 
     def scatter_reduce_(
         self, dim: builtins.int, index: Tensor, src: Tensor, reduce: str, *, include_self: builtins.bool = True
     ) -> Tensor:
-        """In place: A copy in which the elements of ``src`` that go to one place are reduced: "sum", "mean", "prod",
-        "amax" or "amin", together with the element there if ``include_self``. Equal extremes share the gradient."""
+        """In place: A copy in which the elements of ``src`` with the same index are reduced: "sum", "mean", "prod",
+        "amax" or "amin", together with the existing element if ``include_self``. Equal extremes share the gradient."""
 
     def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
         """The slice ``index`` of an axis."""
 
     def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
-        """A copy whose slice ``index`` of an axis is ``src``."""
+        """A copy with the slice ``index`` of an axis set to ``src``."""
 
     def set_(
         self, source: Any = None, storage_offset: builtins.int = 0, size: Any = None, stride: Any = None
     ) -> Tensor:
-        """In place: show the memory of another tensor, or of a storage, from now on; nothing without one.
-        ``storage_offset``: the place of the first element in that memory. ``size``: the shape; for a storage by
-        default all of it. ``stride``: steps in elements, by default those of a dense tensor. Raises RuntimeError:
-        that reaches beyond the memory's end, or the storage has elements of another dtype."""
+        """In place: use the memory of another tensor, or of a storage, from now on; become empty without one.
+        ``storage_offset``: the position of the first element in that memory. ``size``: the shape; by default all of
+        a storage. ``stride``: strides in elements, by default contiguous. Raises RuntimeError: the elements extend
+        past the memory's end, or the storage has elements of another dtype."""
 
     def setitem(self, key: Any, value: Any) -> None:
         """input[key] = value, in place; gradients flow to the value and to the rest of the tensor."""
 
     def sgn(self) -> Tensor:
-        """-1, 0 or 1, elementwise; of complex numbers x / |x|, and 0 at 0."""
+        """-1, 0 or 1, elementwise; for complex numbers x / |x|, and 0 at 0."""
 
     def sgn_(self) -> Tensor:
-        """In place: -1, 0 or 1, elementwise; of complex numbers x / |x|, and 0 at 0."""
+        """In place: -1, 0 or 1, elementwise; for complex numbers x / |x|, and 0 at 0."""
 
     def share_memory_(self, device: Any = None) -> Tensor:
         """The tensor itself. See ``is_pinned``."""
@@ -1574,10 +1584,10 @@ class Methods(Viewing, Generic[Tensor]):
         """As int16."""
 
     def sigmoid(self) -> Tensor:
-        """1 / (1 + e⁻ˣ), which is eˣ far below 0, where e⁻ˣ overflows, elementwise."""
+        """1 / (1 + e⁻ˣ), computed as eˣ far below 0, where e⁻ˣ overflows, elementwise."""
 
     def sigmoid_(self) -> Tensor:
-        """In place: 1 / (1 + e⁻ˣ), which is eˣ far below 0, where e⁻ˣ overflows, elementwise."""
+        """In place: 1 / (1 + e⁻ˣ), computed as eˣ far below 0, where e⁻ˣ overflows, elementwise."""
 
     def sign(self) -> Tensor:
         """-1, 0 or 1, elementwise. Raises RuntimeError: a complex tensor."""
@@ -1586,7 +1596,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: -1, 0 or 1, elementwise. Raises RuntimeError: a complex tensor."""
 
     def signbit(self) -> Tensor:
-        """Whether the sign is minus, also of -0.0."""
+        """Whether the sign is minus, also for -0.0."""
 
     def sin(self) -> Tensor:
         """sin x, elementwise."""
@@ -1622,28 +1632,28 @@ class Methods(Viewing, Generic[Tensor]):
         end: builtins.int | None = None,
         step: builtins.int = 1,
     ) -> Tensor:
-        """A copy whose slice ``start:end:step`` of an axis is ``src``."""
+        """A copy with the slice ``start:end:step`` of an axis set to ``src``."""
 
     def slogdet(self) -> return_types.slogdet[Tensor]:
         """(sign, logarithm of the size) of the determinant."""
 
     def softmax(self, dim: builtins.int, dtype: Any = None) -> Tensor:
-        """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` (that of the input if None)."""
+        """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` (the input's if None)."""
 
     def sort(
         self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = True
     ) -> return_types.sort[Tensor]:
-        """The elements in order along ``dim``: (values, indices); equal ones keep their order."""
+        """The elements sorted along ``dim``: (values, indices); equal elements keep their order."""
 
     def split(
         self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0
     ) -> tuple[Tensor, ...]:
-        """Pieces of one length (the last may be shorter), or of the lengths listed."""
+        """Pieces of one length (the last may be shorter), or of the listed lengths."""
 
     def split_with_sizes(
         self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0
     ) -> tuple[Tensor, ...]:
-        """Pieces of one length (the last may be shorter), or of the lengths listed."""
+        """Pieces of one length (the last may be shorter), or of the listed lengths."""
 
     def sqrt(self) -> Tensor:
         """√x, elementwise."""
@@ -1652,16 +1662,17 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: √x, elementwise."""
 
     def square(self) -> Tensor:
-        """x²; of bools int64, elementwise."""
+        """x²; int64 for bools, elementwise."""
 
     def square_(self) -> Tensor:
-        """In place: x²; of bools int64, elementwise."""
+        """In place: x²; int64 for bools, elementwise."""
 
     def squeeze(self, dim: Any = None, *dims: builtins.int) -> Tensor:
-        """Without axes of length 1: all of them, or those that are given, as numbers or in one sequence."""
+        """The tensor without axes of length 1: all of them, or the given ones, as numbers or in one sequence."""
 
     def squeeze_(self, dim: Any = None, *dims: builtins.int) -> Tensor:
-        """In place: Without axes of length 1: all of them, or those that are given, as numbers or in one sequence."""
+        """In place: The tensor without axes of length 1: all of them, or the given ones, as numbers or in one
+        sequence."""
 
     def std(
         self,
@@ -1671,7 +1682,7 @@ class Methods(Viewing, Generic[Tensor]):
         *,
         correction: Any = None,
     ) -> Tensor:
-        """The standard deviation over ``dim``: the root of ``var``."""
+        """The standard deviation over ``dim``: the square root of ``var``."""
 
     def stft(
         self,
@@ -1704,20 +1715,18 @@ class Methods(Viewing, Generic[Tensor]):
         """
 
     def storage(self) -> TypedStorage:
-        """The memory that the tensor shows, as elements of its dtype."""
+        """The tensor's memory, as elements of its dtype."""
 
     def storage_offset(self) -> builtins.int:
-        """The number of elements of its memory before the first one."""
+        """The number of elements in its memory before the first one."""
 
     @overload
     def stride(self, dim: None = None) -> tuple[builtins.int, ...]:
-        """Steps between neighbours along each axis, in elements; an empty tensor, of which NumPy keeps none, is
-        dense."""
+        """The strides along each axis, in elements; an empty tensor, for which NumPy keeps none, is contiguous."""
 
     @overload
     def stride(self, dim: builtins.int) -> builtins.int:
-        """Steps between neighbours along each axis, in elements; an empty tensor, of which NumPy keeps none, is
-        dense."""
+        """The strides along each axis, in elements; an empty tensor, for which NumPy keeps none, is contiguous."""
 
     def sub(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
         """input - alpha · other, elementwise; the operands broadcast. Raises RuntimeError: one of them is bool."""
@@ -1732,7 +1741,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: input - alpha · other."""
 
     def sum(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: Any = None) -> Tensor:
-        """Σ over ``dim``, over everything if None."""
+        """Σ over ``dim``, or over all elements if None."""
 
     def sum_to_size(self, *lengths: Any, size: Any = None) -> Tensor:
         """The sum over the axes along which ``size`` would be broadcast to the tensor's shape."""
@@ -1746,30 +1755,30 @@ class Methods(Viewing, Generic[Tensor]):
         """
 
     def swapaxes(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
-        """Two axes exchanged."""
+        """The tensor with two axes swapped."""
 
     def swapaxes_(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
-        """In place: Two axes exchanged."""
+        """In place: The tensor with two axes swapped."""
 
     def swapdims(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
-        """Two axes exchanged."""
+        """The tensor with two axes swapped."""
 
     def swapdims_(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
-        """In place: Two axes exchanged."""
+        """In place: The tensor with two axes swapped."""
 
     def t(self) -> Tensor:
-        """A matrix with its axes exchanged; vectors and scalars as they are."""
+        """The transpose of a matrix; vectors and scalars stay unchanged."""
 
     def t_(self) -> Tensor:
-        """In place: A matrix with its axes exchanged; vectors and scalars as they are."""
+        """In place: The transpose of a matrix; vectors and scalars stay unchanged."""
 
     def take(self, index: Tensor) -> Tensor:
-        """The elements at places in the flattened tensor."""
+        """The elements at these indices of the flattened tensor."""
 
     def take_along_dim(self, indices: Tensor, dim: Axis = None) -> Tensor:
-        """``gather`` whose index and input broadcast to each other on the other axes; without ``dim`` of the
-        flattened input. Raises RuntimeError: indices that are no integers, other numbers of axes, or shapes that do
-        not broadcast."""
+        """``gather``, with index and input broadcast on the other axes; without ``dim``, on the flattened input.
+        Raises RuntimeError: the indices are not integers, the numbers of axes differ, or the shapes do not
+        broadcast."""
 
     def tan(self) -> Tensor:
         """tan x, elementwise."""
@@ -1784,10 +1793,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: tanh x, elementwise."""
 
     def tensor_split(self, indices_or_sections: Any, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """Pieces whose lengths differ by one at most, or pieces that begin at the indices."""
+        """Pieces whose lengths differ by at most one, or pieces that begin at the indices."""
 
     def tile(self, *repeats: Any, dims: Any = None) -> Tensor:
-        """``repeat`` with ones put before too few numbers."""
+        """``repeat``, which prepends ones if there are too few numbers."""
 
     def to(
         self,
@@ -1799,10 +1808,10 @@ class Methods(Viewing, Generic[Tensor]):
         memory_format: Any = None,
         tensor: Tensor | None = None,
     ) -> Tensor:
-        """The tensor in another dtype, on another device, or like another tensor; itself where nothing changes."""
+        """The tensor in another dtype, on another device, or like another tensor; itself if nothing changes."""
 
     def to_dense(self, dtype: Any = None, *, masked_grad: builtins.bool | None = None) -> Tensor:
-        """The tensor itself, which is dense, in another dtype where one is given."""
+        """The tensor itself, which is dense, or converted to ``dtype``."""
 
     def topk(
         self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True
@@ -1813,10 +1822,10 @@ class Methods(Viewing, Generic[Tensor]):
         """The sum of a matrix's diagonal."""
 
     def transpose(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
-        """Two axes exchanged."""
+        """The tensor with two axes swapped."""
 
     def transpose_(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
-        """In place: Two axes exchanged."""
+        """In place: The tensor with two axes swapped."""
 
     def triangular_solve(
         self,
@@ -1828,12 +1837,12 @@ class Methods(Viewing, Generic[Tensor]):
         """(X, A) of A X = input, or of Aᴴ X = input if ``transpose``, for a triangle of A."""
 
     def tril(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-        """The lower triangle of the last two axes, with the diagonals up to number ``diagonal``, 0 being the main
+        """The lower triangle of the last two axes, with the diagonals up to number ``diagonal``, where 0 is the main
         one."""
 
     def tril_(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-        """In place: The lower triangle of the last two axes, with the diagonals up to number ``diagonal``, 0 being
-        the main one."""
+        """In place: The lower triangle of the last two axes, with the diagonals up to number ``diagonal``, where 0
+        is the main one."""
 
     def triu(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
         """The upper triangle of the last two axes, with the diagonals from number ``diagonal`` on."""
@@ -1855,32 +1864,34 @@ class Methods(Viewing, Generic[Tensor]):
 
     @overload
     def type(self, dtype: None = None) -> str:
-        """As another dtype or type (``torch.FloatTensor``); without one, the name of this one's type."""
+        """Convert to another dtype or type (``torch.FloatTensor``); without one, return the name of this tensor's
+        type."""
 
     @overload
     def type(self, dtype: Any, non_blocking: builtins.bool = False) -> Tensor:
-        """As another dtype or type (``torch.FloatTensor``); without one, the name of this one's type."""
+        """Convert to another dtype or type (``torch.FloatTensor``); without one, return the name of this tensor's
+        type."""
 
     def type_as(self, other: Tensor) -> Tensor:
-        """In the dtype and on the device of another tensor."""
+        """The tensor in the dtype and on the device of another."""
 
     def unbind(self, dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """The slices along an axis."""
 
     def unflatten(self, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
-        """One axis as several."""
+        """The tensor with one axis split into several."""
 
     def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:
-        """Windows of ``size`` elements along an axis, every ``step``, as a new last axis (a copy, not a view)."""
+        """Windows of ``size`` elements along an axis, at every ``step``, as a new last axis (a copy, not a view)."""
 
     def uniform_(
         self, low: builtins.float = 0.0, high: builtins.float = 1.0, *, generator: Generator | None = None
     ) -> Tensor:
-        """In place: uniform random numbers in [low, high), by PyTorch's keywords ``from`` and ``to``."""
+        """In place: uniform random numbers in [low, high), in PyTorch called ``from`` and ``to``."""
 
     @overload
     def unique(self, sorted: builtins.bool = True, *, dim: Axis = None) -> Tensor:
-        """The different values in ascending order; also, on request, the place of each element's value, and counts."""
+        """The distinct values in ascending order; optionally also the index of each element's value, and counts."""
 
     @overload
     def unique(
@@ -1890,7 +1901,7 @@ class Methods(Viewing, Generic[Tensor]):
         return_counts: builtins.bool = False,
         dim: Axis = None,
     ) -> Any:
-        """The different values in ascending order; also, on request, the place of each element's value, and counts."""
+        """The distinct values in ascending order; optionally also the index of each element's value, and counts."""
 
     @overload
     def unique_consecutive(self, *, dim: builtins.int | None = None) -> Tensor:
@@ -1906,17 +1917,18 @@ class Methods(Viewing, Generic[Tensor]):
         """The values without repeats in a row; also, if asked, where each element's is, and counts."""
 
     def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """About ``chunks`` pieces of equal length; of an empty axis so many empty ones."""
+        """At most ``chunks`` pieces of equal length (the last may be shorter); that many empty ones for an empty
+        axis."""
 
     def unsafe_split(
         self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0
     ) -> tuple[Tensor, ...]:
-        """Pieces of one length (the last may be shorter), or of the lengths listed."""
+        """Pieces of one length (the last may be shorter), or of the listed lengths."""
 
     def unsafe_split_with_sizes(
         self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0
     ) -> tuple[Tensor, ...]:
-        """Pieces of one length (the last may be shorter), or of the lengths listed."""
+        """Pieces of one length (the last may be shorter), or of the listed lengths."""
 
     def unsqueeze(self, dim: builtins.int) -> Tensor:
         """A new axis of length 1 at ``dim``."""
@@ -1925,7 +1937,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: A new axis of length 1 at ``dim``."""
 
     def untyped_storage(self) -> UntypedStorage:
-        """The memory that the tensor shows, as bytes."""
+        """The tensor's memory, as bytes."""
 
     def var(
         self,
@@ -1941,8 +1953,8 @@ class Methods(Viewing, Generic[Tensor]):
         """Σ conj(aᵢ) bᵢ of two vectors."""
 
     def view(self, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
-        """``reshape`` that never copies; with a dtype, the same bytes read as that dtype, which has no gradient.
-        Raises RuntimeError: the memory's order does not allow it; use ``reshape``."""
+        """``reshape`` without copies; with a dtype, the same bytes read as that dtype, without a gradient. Raises
+        RuntimeError: the memory's order does not allow it; use ``reshape``."""
 
     def view_as(self, other: Tensor) -> Tensor:
         """``view`` to a tensor's shape."""
@@ -1951,7 +1963,7 @@ class Methods(Viewing, Generic[Tensor]):
         """``tensor_split`` along axis 0."""
 
     def where(self, condition: Tensor, other: Any) -> Tensor:
-        """This tensor where the condition holds, ``other`` elsewhere."""
+        """This tensor where the condition is True, ``other`` elsewhere."""
 
     def xlogy(self, other: Tensor | Scalar) -> Tensor:
         """a ln b, 0 where a = 0 unless b is NaN, elementwise; the operands broadcast."""
@@ -1960,7 +1972,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: a ln b, 0 where a = 0 unless b is NaN, elementwise; the operands broadcast."""
 
     def zero_(self) -> Tensor:
-        """In place: every element 0."""
+        """In place: set every element to 0."""
 
     def __abs__(self) -> Tensor: ...
     def __add__(self, other: Tensor | Operand) -> Tensor: ...

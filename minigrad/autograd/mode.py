@@ -17,19 +17,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 class _State(local):
     grad = True  # ops on tensors that require gradients are recorded
     inference = False  # within ``inference_mode``
-    walk: Any = None  # the walk back that runs
+    walk: Any = None  # the backward pass that is running
 
 
 state = _State()
 
 
-# State of a thread that its results depend on: each function here, called when a checkpoint begins, gives a function
-# that makes the context of each of its runs.
+# Thread state that results depend on: a checkpoint calls each of these functions when it begins, and gets a function
+# that makes the context for each of its runs.
 carried: list[Callable[[], Callable[[], AbstractContextManager[Any]]]] = []
 
 
 def states() -> list[Callable[[], AbstractContextManager[Any]]]:
-    """For each kind of state that is ``carried``, a function that makes its context."""
+    """For each kind of ``carried`` state, a function that makes its context."""
     return [state() for state in carried]
 
 
@@ -44,8 +44,8 @@ def within(around: Iterable[Callable[[], AbstractContextManager[Any]]], *context
 class at_end:
     """``with at_end(function, *arguments) as end, end:`` calls the function at the end, twice, whatever happens.
 
-    Ctrl-C may raise KeyboardInterrupt before any line, so also before the first one of ``__exit__``: what the inner
-    ``with`` did not do, the outer one does. So the function puts a state back, and may do it again.
+    Ctrl-C may raise KeyboardInterrupt before any line, even before the first one of ``__exit__``: if the inner ``with``
+    is interrupted, the outer one still calls the function. So the function must be safe to call twice.
     """
 
     __slots__ = ("arguments", "function")
@@ -61,8 +61,8 @@ class at_end:
 
 
 class _Mode:
-    """A context manager and decorator that sets the mode and puts the old one back, whatever happens. An ``inference``
-    of None stays as it is."""
+    """A context manager and decorator that sets the mode and always restores the old one. If ``inference`` is None,
+    inference mode stays unchanged."""
 
     grad: bool
     inference: bool | None = None
@@ -71,14 +71,14 @@ class _Mode:
         inference = state.inference if self.inference is None else self.inference
         before = vars(self).setdefault("_before", {})  # by thread: several may enter the same mode
         before.setdefault(get_ident(), []).append((state.grad, state.inference))
-        state.grad, state.inference = self.grad, inference  # last, so that no interrupt comes between it and the body
+        state.grad, state.inference = self.grad, inference  # last, so that no interrupt falls between it and the body
 
     def __exit__(self, *raised: object) -> None:
-        if before := vars(self)["_before"].get(get_ident()):  # none where another thread ends what one began
+        if before := vars(self)["_before"].get(get_ident()):  # none if one thread enters and another exits
             state.grad, state.inference = before.pop()
 
     def __call__(self, function: F) -> F:
-        """The function, run in the mode; of a class, its constructor."""
+        """Wrap a function, or the constructor of a class, to run in the mode."""
         if inspect.isclass(function):
             warn(
                 "Decorating classes is deprecated: decorate functions or methods, such as the class's __init__",
@@ -99,7 +99,7 @@ class _Mode:
         return wrapped  # type: ignore[return-value]
 
     def _generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A generator function whose body runs in the mode, and not what stands between two of its values."""
+        """Wrap a generator function: its body runs in the mode, the caller's code between two values does not."""
 
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -116,7 +116,7 @@ class _Mode:
                 except GeneratorExit:
                     close()
                     raise
-                except BaseException as error:  # what the program throws in reaches the body
+                except BaseException as error:  # pass exceptions from generator.throw() to the body
                     step, value = throw, error
 
         return wrapped
@@ -127,7 +127,7 @@ def _put_back(before: tuple[bool, bool]) -> None:
 
 
 def kept() -> at_end:
-    """``with kept() as end, end, no_grad():`` the mode is put back wherever an interrupt comes."""
+    """``with kept() as end, end, no_grad():`` restores the mode wherever an interrupt happens."""
     return at_end(_put_back, (state.grad, state.inference))
 
 
@@ -149,7 +149,7 @@ class no_grad(_Mode):
     def __new__(cls, function: None = None) -> Self: ...
 
     def __new__(cls, function: Any = None, mode: Any = None) -> Any:
-        function = mode if function is None else function  # inference_mode's name for it
+        function = mode if function is None else function  # inference_mode's name for the same argument
         mode = super().__new__(cls)
         if not callable(function):
             return mode
@@ -158,7 +158,7 @@ class no_grad(_Mode):
 
 
 class enable_grad(no_grad):
-    """Record inside, even where a ``no_grad`` stands around it."""
+    """Record inside, even within a ``no_grad``."""
 
     grad = True
 
@@ -169,7 +169,7 @@ class inference_mode(no_grad):
     Args:
         mode: False records inside, as ``enable_grad``.
 
-    In PyTorch such tensors can never join a graph; here they can, as those of ``no_grad``.
+    In PyTorch such tensors can never join a graph; here they can, like tensors made under ``no_grad``.
 
     >>> with mg.inference_mode():
     ...     y = mg.ones(2, requires_grad=True) * 2
@@ -200,7 +200,7 @@ class set_grad_enabled(_Mode):
         super().__enter__()
 
     def __enter__(self) -> None:
-        state.grad = self.grad  # what was before has been noted already
+        state.grad = self.grad  # the old mode has already been saved
 
     def __call__(self, function: F) -> F:
         self.__exit__()  # as a decorator it changes nothing here

@@ -1,7 +1,7 @@
-"""One way to watch: an Observer sees each op, each gradient, each node that the walk passes, and spans around them.
+"""Observers: an Observer sees each op, each gradient, each node of the backward pass, and spans around them.
 
 Anomaly mode, checkpointing, the profiler and the pictures are observers. They belong to the thread that registered
-them. While a thread has none, watching costs one look at an empty tuple an op.
+them. Without observers, the cost per op is one check of an empty tuple.
 """
 
 from __future__ import annotations
@@ -22,57 +22,57 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Observer:
-    """Watches the engine. Every method does nothing: override what is needed. Arrays belong to the engine: copy
-    those to keep. An exception that a method raises ends the op or the walk.
+    """Watches the engine. Every method does nothing by default: override those you need. Arrays belong to the engine:
+    copy any that you keep. An exception in a method ends the op or the backward pass.
 
     Attributes:
-        packs: whether it puts tensors that nodes keep elsewhere; of one that is about to change it gets a copy.
-        lasts: whether the end of another observer's context leaves it as it is then, attached or not.
+        packs: whether it stores the tensors that nodes keep elsewhere; it then gets a copy of a tensor about to change.
+        lasts: whether it stays attached (or detached) when another observer's context ends.
     """
 
     packs = lasts = False
 
     def applying(self, op: Op, args: tuple[Any, ...]) -> None:
-        """An op is about to run, on Tensors, or within a gradient rule on arrays."""
+        """An op is about to run, on Tensors, or on arrays within a gradient rule."""
 
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Any) -> Any:
-        """An op has run. ``node`` is what the tape recorded, None where no gradient will be wanted. What this returns,
-        unless None, is what the program gets in place of the result; the other observers see the result itself. (Of
-        bare arrays, and of a change in place, it is ignored.)"""
+        """An op has run. The tape recorded ``node``, None if no gradient will be needed. If this returns something
+        other than None, the program gets that instead of the result; other observers still see the result. (For bare
+        arrays and in-place changes, the return value is ignored.)"""
 
     def changing(self, tensor: Any) -> None:
         """A program is about to change a tensor in place."""
 
     def failed(self, op: Op) -> None:
-        """An op has raised an error in place of a result."""
+        """An op has raised an error instead of returning a result."""
 
     def arrived(self, target: Any, slot: int, gradient: Any) -> None:
-        """The whole gradient of a node's result ``slot``, before the node's rules run; of a leaf, once the walk is
-        over. An Array, or a Tensor where the walk itself is recorded."""
+        """The complete gradient of a node's result ``slot``, before the node's rules run, or of a leaf at the end of
+        the pass. An Array, or a Tensor if the backward pass itself is recorded."""
 
     def passing(self, node: Any) -> None:
         """A node's rules are about to run."""
 
     def delivered(self, node: Any, position: int, gradient: Any) -> None:
-        """What a rule gave for ``node.edges[position]``, summed over broadcast axes and in the input's dtype, before
-        it is added to what other nodes gave."""
+        """A rule has computed a gradient for ``node.edges[position]``, summed over broadcast axes and in the input's
+        dtype; it is not yet added to the gradients from other nodes."""
 
     def passed(self, node: Any, gradients: Sequence[Array | None]) -> None:
-        """A node's rules have run; their results as they came."""
+        """A node's rules have run, with these results."""
 
     def ended(self) -> None:
-        """A walk is over."""
+        """A backward pass is over."""
 
     def entered(self, name: str, kind: str, subject: Any) -> None:
-        """A span begins: the call of a module, an optimiser's step, a batch, a walk, a call that makes tensors."""
+        """A span begins: a module's call, an optimizer step, a batch, a backward pass, a call that creates tensors."""
 
     def left(self) -> None:
-        """The innermost span ends, by an exception too."""
+        """The innermost span ends, possibly with an exception."""
 
 
 @contextmanager
 def observed(*observers: Observer, alone: bool = False) -> Iterator[None]:
-    """Within it, these watch this thread as well; with ``alone``, nobody else does."""
+    """A context in which these also observe this thread; with ``alone``, no others do."""
     before, everywhere = watch.observers, Watch.observers
     with at_end(restore, before, everywhere, alone) as end, end:
         register(observers if alone else (*before, *observers))
@@ -80,7 +80,7 @@ def observed(*observers: Observer, alone: bool = False) -> Iterator[None]:
 
 
 def register(observers: tuple[Observer, ...]) -> None:
-    """Let these watch this thread: they, or if they are those of every thread, whoever these will be."""
+    """Set this thread's observers; if they are the observers of every thread, follow later changes to those."""
     if observers == Watch.observers:
         vars(watch).pop("observers", None)
     else:
@@ -88,8 +88,8 @@ def register(observers: tuple[Observer, ...]) -> None:
 
 
 def restore(before: tuple[Observer, ...], everywhere: tuple[Observer, ...], alone: bool = False) -> None:
-    """Let those watch this thread again that did ``before``, when ``everywhere`` watched every thread: of these, those
-    who still do, and those who have come since. ``alone``: those of ``before`` were not among them meanwhile."""
+    """Restore this thread's observers ``before``, when ``everywhere`` observed every thread: without those detached and
+    with those attached since then. ``alone``: the observers in ``before`` were suspended meanwhile."""
     now = watch.observers
     lasting = tuple(o for o in now if o.lasts and o not in before)
     before = (*(o for o in before if alone or not o.lasts or o in now), *lasting)
@@ -98,24 +98,24 @@ def restore(before: tuple[Observer, ...], everywhere: tuple[Observer, ...], alon
 
 
 def attach(observer: Observer, everywhere: bool = False) -> None:
-    """Let an observer watch this thread from now on, or every thread; ``detach`` ends it and leaves the others."""
+    """Let an observer watch this thread, or every thread, until ``detach``."""
     here = (*watch.observers, observer)
     if everywhere:
-        Watch.observers = (*Watch.observers, observer)  # of threads that have registered none
+        Watch.observers = (*Watch.observers, observer)  # for threads that have registered none
     register(here)
 
 
 def detach(observer: Observer) -> None:
-    """End what ``attach`` began."""
+    """Undo ``attach``."""
     here = tuple(o for o in watch.observers if o is not observer)
     Watch.observers = tuple(o for o in Watch.observers if o is not observer)
     register(here)
 
 
 class span:
-    """``with span("Adam.step", "step", optimizer):`` tells the observers where a span begins and ends. ``name``: what
-    it is called in a profile. ``kind``: "module", "step", "data", "walk" or "call". ``subject``: the module, the
-    optimiser and so on; of a walk its roots; of a call a list, which holds the result when the span ends."""
+    """``with span("Adam.step", "step", optimizer):`` notifies the observers when a span begins and ends. ``name``: its
+    name in a profile. ``kind``: "module", "step", "data", "walk" or "call". ``subject``: the module, the optimizer and
+    so on; for a walk, its roots; for a call, a list that holds the result when the span ends."""
 
     __slots__ = ("arguments", "observers")
 
@@ -133,7 +133,7 @@ class span:
 
 
 def announced(function: F) -> F:
-    """A function that makes tensors without an op, and that observers see as a span of kind "call"."""
+    """Wrap a function that creates tensors without an op: observers see a span of kind "call"."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

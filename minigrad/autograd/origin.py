@@ -1,8 +1,8 @@
-"""The arguments of ops that want no gradient, for pictures and explanations: remembered, and no memory kept for it.
+"""The arguments of ops that need no gradient, remembered by weak references for pictures and explanations.
 
-The tape keeps what gradient rules want, and a picture wants more: what was added to a tensor, the target of a loss.
-What is changed in place is stamped with the order of nodes, so that one can tell whether a tensor still is what a node
-has read.
+The tape keeps only the values that gradient rules need. A picture needs more: the constant added to a tensor, the
+target of a loss. An in-place change is stamped with the order of nodes, which shows whether a tensor still has the
+value that a node read.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from ..ops.op import Traced
 from .tracebacks import Place as Place
 
 order = count()  # of nodes, and of changes in place
-SMALL = 16  # elements of a constant that a node may keep alive
+SMALL = 16  # a node may keep a constant of at most this many elements alive
 _PLAIN = {int, float, bool, complex, str, slice, NoneType, EllipsisType, type(np.dtype(np.float32)), type}
 
 
 class Faint(ref):  # type: ignore[type-arg]
-    """A weak reference to a tensor or an array that knows its shape, its dtype and, if possible, what made it."""
+    """A weak reference to a tensor or an array, with its shape, dtype and, if known, the expression that made it."""
 
     __slots__ = ("dtype", "origin", "shape")
 
@@ -35,43 +35,43 @@ class Faint(ref):  # type: ignore[type-arg]
 
 
 def faint(value: Any, array: Any) -> Faint:
-    """Of a tensor and its array, or of an array."""
+    """The Faint of a tensor with this array, or of an array."""
     result = Faint(value)
     result.shape, result.dtype, result.origin = array.shape, array.dtype, getattr(value, "_origin", None)
     return result
 
 
 def noted(args: Sequence[Any], places: Iterable[int]) -> list[Any]:
-    """The arguments at these places as a node may hold them: small constants, and Faint tensors and arrays."""
-    kept = []
+    """The arguments at these positions as a node may keep them: small constants, and Faint tensors and arrays."""
+    values = []
     for i in places:
         value = args[i]
         kind = value.__class__
         if kind in _PLAIN:
-            kept.append(value)
+            values.append(value)
         elif isinstance(value, Traced):
             array: Any = value.array
             stays = array.size <= SMALL and array.base is None and value._node is None  # type: ignore[attr-defined]
-            kept.append(value if stays else faint(value, array))
+            values.append(value if stays else faint(value, array))
         elif kind in ARRAY_TYPES:
-            kept.append(faint(value, value))
+            values.append(faint(value, value))
         else:
-            kept.append(kind(noted(value, range(len(value)))) if kind is tuple or kind is list else value)
-    return kept
+            values.append(kind(noted(value, range(len(value)))) if kind is tuple or kind is list else value)
+    return values
 
 
 def there(value: Any) -> Any:
-    """What a Faint stands for, as long as the program has it; anything else as it is."""
+    """Dereference a Faint: its object, or None if it was freed. Returns anything else unchanged."""
     alive = value() if value.__class__ is Faint else None
     return value if alive is None else alive
 
 
 def note_change(version: list[Any], name: str, place: str | Place) -> None:
-    """Count a change in place in a version counter, with what made it, where, and after which nodes."""
+    """Count a change in place in a version counter, with the op's name, its place, and the latest node's number."""
     version[0] += 1
     version[1] = (name, place, next(order))
 
 
 def is_changed(version: list[Any], since: int) -> bool:
-    """Whether a tensor with this version counter was changed in place after a node of that order was recorded."""
+    """Whether a tensor with this version counter was changed in place after node number ``since`` was recorded."""
     return version[1] is not None and bool(version[1][2] > since)

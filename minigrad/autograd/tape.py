@@ -1,8 +1,8 @@
 """The tape: ``Variable`` is an array that remembers how it was made, ``Node`` is that memory.
 
-``apply`` runs an op on Variables and, where a gradient will be wanted, records a Node with what the op's rules keep.
-The walk back over the nodes is in ``walk.py``. What a library adds rests on this: promotion and errors in
-``calls.py``, views and changes in place in ``views.py``, the names of nodes in ``graph.py``.
+``apply`` runs an op on Variables and, if a gradient will be needed, records a Node with the values that the op's rules
+keep. ``walk.py`` has the backward pass over the nodes. Other files build on this: ``calls.py`` (promotion and errors),
+``views.py`` (views and in-place changes), ``graph.py`` (names of nodes).
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from .origin import Place, note_change, noted, order
 
 Array = dtype.Array
 _new = object.__new__
-RETAINED = -1  # the number of retain_grad's hook: those of register_hook have positive ones
+RETAINED = -1  # the number of retain_grad's hook: register_hook's have positive numbers
 
 
 class Variable(Traced):
-    """An array, whether it wants a gradient, and the node that made it. ``Tensor`` gives it operators.
+    """An array, whether it needs a gradient, and the node that made it. ``Tensor`` adds operators.
 
     Attributes:
         array: the NumPy or CuPy array.
     """
 
     array: Array
-    _changes: list[Any]  # [changes in place, op and place of the last]; one list for all views of a memory
+    _changes: list[Any]  # [changes in place, op and place of the last]; one list for all views of the same memory
     _needs: bool = False
     _node: Node | None = None  # None for a leaf
     _slot: int = 0  # which of the node's results this is
-    _parent: Any = None  # of a view: what it is a view of (views.py)
+    _parent: Any = None  # for a view: the tensor that it is a view of (views.py)
     _grad: Any = None
     _hooks: dict[int, Callable[..., Any]] | None = None
-    _after: dict[int, Callable[..., Any]] | None = None  # hooks that run when .grad has been added to
+    _after: dict[int, Callable[..., Any]] | None = None  # hooks that run after an addition to .grad
     _around: Any = None  # hooks on a leaf's AccumulateGrad (hooks.py)
-    _origin: Place | None = None  # the expression that made it, where that is known
+    _origin: Place | None = None  # the expression that made it, if known
 
     def __hash__(self) -> int:
         return id(self)
@@ -49,7 +49,7 @@ class Variable(Traced):
         return apply(op, args)
 
     def _wanted(self) -> bool:
-        """Whether it wants a gradient."""
+        """Whether it needs a gradient."""
         return self._needs
 
     def _source(self) -> tuple[Node | None, int]:
@@ -57,7 +57,7 @@ class Variable(Traced):
         return self._node, self._slot
 
     def add_gradient(self, gradient: Any, ours: bool) -> None:
-        """Add to ``.grad``; an array that others may hold as well, and which is not ``ours``, is copied first."""
+        """Add to ``.grad``; unless the array is ``ours``, others may also hold it, so it is copied first."""
         if self._grad is None:
             self._grad = wrap(gradient if ours else gradient.copy())
         else:
@@ -70,19 +70,19 @@ class Node:
 
     Attributes:
         op: the op.
-        plan: which inputs want a gradient, and by which rules.
-        edges: for each of them (its node, or itself where it is a leaf; slot; shape; dtype).
-        others: the arguments that want no gradient, by position, as far as they are remembered (origin.py).
-        saved: the kept arguments; None once the walk has freed them, Lost until they are computed again.
-        versions: for each kept tensor its version counter, and the count when it was kept.
-        out: the result, where a rule wants it, of several all of them; their versions are then the last of those.
-        kernel: what has computed the result and will compute the gradients, None where the rules do.
-        residual: what the kernel keeps for that.
-        shapes: of the variadic inputs.
-        results: of an op with several results, the shape, dtype and namespace of each.
+        plan: the inputs that need a gradient, and their rules.
+        edges: for each of them (its node, or the leaf itself; slot; shape; dtype).
+        others: the arguments that need no gradient, by position, as far as they are remembered (origin.py).
+        saved: the kept arguments; None once they are freed, Lost until they are computed again.
+        versions: for each kept tensor, its version counter, and the count when it was kept.
+        out: the result, or all results, if a rule needs it; their versions are then at the end of ``versions``.
+        kernel: the kernel that computed the result and will compute the gradients; None if the rules do.
+        residual: the values that the kernel keeps for the backward pass.
+        shapes: the shapes of the variadic inputs.
+        results: for an op with several results, the shape, dtype and namespace of each.
         hooks: by result, functions that see and may replace its gradient.
-        place: the line of the program that called the op, where somebody has noted it.
-        order: its number in order of creation: a node is younger than all that it was computed from.
+        place: the line of the program that called the op, if an observer has recorded it.
+        order: its number in order of creation: a node is younger than all nodes it depends on.
     """
 
     __slots__ = (
@@ -109,34 +109,34 @@ class Node:
         return f"<node of {self.op.name}>"
 
     def free(self) -> None:
-        """Forget what is kept."""
+        """Release the saved values."""
         self.saved = self.residual = self.out = None
         self.versions = []
 
 
 class Lost:
-    """Stands for what a node has kept and lost: ``restore`` computes it again."""
+    """A placeholder for saved values that a node has dropped: ``restore`` computes them again."""
 
     def restore(self, node: Node) -> None:
-        """Put what the node keeps in its place again."""
+        """Compute the node's saved values again, and store them in the node."""
         raise NotImplementedError
 
     def used(self, node: Node) -> None:
-        """The node's rules have run, and the graph is kept for another walk."""
+        """The node's rules have run, and the graph is retained for another backward pass."""
 
 
-_variable: Any = Variable  # the classes of what ops return and record
+_variable: Any = Variable  # the classes of the results and nodes that ops create
 _node: Any = Node
 
 
 def classes_are(variable: type[Variable] | None = None, node: type[Node] | None = None) -> None:
-    """Let ops return and record instances of these classes, which derive from those of this file."""
+    """Let ops create instances of these subclasses of Variable and Node."""
     global _variable, _node
     _variable, _node = variable or _variable, node or _node
 
 
 def wrap(array: Array) -> Any:
-    """A Variable without history around an array; a NumPy scalar becomes an array without axes."""
+    """A Variable without history around an array; a NumPy scalar becomes a 0-d array."""
     result = _new(_variable)
     result.array = array if type(array) in ARRAY_TYPES else np.asarray(array)
     result._changes = [0, None]
@@ -144,22 +144,22 @@ def wrap(array: Array) -> Any:
 
 
 def apply(op: Op, args: tuple[Any, ...]) -> Any:
-    """Run an op on Variables and attributes, recording it where an input wants a gradient."""
+    """Run an op on Variables and attributes, and record it if an input needs a gradient."""
     arrays = [a.array if isinstance(a, Variable) else a for a in args]
     return watched(run, op, args, arrays) if watch.observers else run(op, args, arrays)
 
 
 def run(op: Op, args: tuple[Any, ...], arrays: list[Any]) -> Any:
-    """``apply`` that nobody watches, to arguments with these arrays."""
+    """``apply`` without observers, to arguments with these arrays."""
     mask = wanted(op, args) if state.grad else 0
     result = record(op, args, mask, *op.compute(arrays, op.plan(mask, len(args)).needs if mask else ()))
     if not op.rules and result.__class__ is not tuple and not dtype.has_gradient(result.array.dtype):
-        result._node, result._needs = None, False  # there is no rule to miss: whole numbers have no gradient
+        result._node, result._needs = None, False  # integers have no gradient, so no rule is missing
     return result
 
 
 def watched(run: Callable[..., Any], op: Op, args: tuple[Any, ...], *more: Any) -> Any:
-    """``run(op, args, *more)`` before the observers' eyes: its result, or what one of them puts in its place."""
+    """Call ``run(op, args, *more)`` under the observers; returns its result, or an observer's replacement."""
     watch.notify("applying", op, args)
     try:
         result = run(op, args, *more)
@@ -170,13 +170,13 @@ def watched(run: Callable[..., Any], op: Op, args: tuple[Any, ...], *more: Any) 
 
 
 def report(op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> Any:
-    """Tell the observers that an op has run; its result, or what one of them puts in its place."""
+    """Notify the observers that an op has run; returns its result, or an observer's replacement."""
     others = watch.notify("applied", op, args, result, node)
     return next((other for other in reversed(others) if other is not None), result)
 
 
 def record_observed(op: Op, args: tuple[Any, ...], mask: int, out: Any) -> Any:
-    """``apply`` of an op whose result ``out`` has been computed already; the result, whatever observers say."""
+    """``apply`` for an op whose result ``out`` is already computed; ignores the observers' replacements."""
     watch.notify("applying", op, args)
     result = record(op, args, mask, out)
     report(op, args, result, node_of(result))
@@ -184,7 +184,7 @@ def record_observed(op: Op, args: tuple[Any, ...], mask: int, out: Any) -> Any:
 
 
 def wanted(op: Op, args: tuple[Any, ...]) -> int:
-    """A bit for each argument that wants a gradient and has a rule."""
+    """A bit mask of the arguments that need a gradient and have a rule."""
     mask, bit = 0, 1
     for a in args:
         if isinstance(a, Variable) and (a._needs if a._parent is None else a._wanted()):
@@ -227,7 +227,7 @@ def source(a: Variable) -> tuple[Node | None, int]:
 
 
 def _tie(results: tuple[Any, ...], node: Node) -> None:
-    """Tie an op's several results to its node, those of numbers that have a gradient."""
+    """Tie an op's results to its node, if their dtypes can have a gradient."""
     module = of(results[0].array).xp if results else None
     node.results = []
     for slot, result in enumerate(results):
@@ -241,7 +241,7 @@ def _tie(results: tuple[Any, ...], node: Node) -> None:
 
 
 def node_of(result: Any) -> Node | None:
-    """The node that an op has recorded, whichever of its results lead to it."""
+    """The node that an op has recorded, from any of its results."""
     if result.__class__ is not tuple:
         return result._node
     return next((r._node for r in result if r._node is not None), None)

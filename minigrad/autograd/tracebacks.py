@@ -1,9 +1,9 @@
 """Tracebacks, warnings and messages that point at the user's line.
 
-A mistake is noticed deep within the library, and its cause is the line that called it. Where an error leaves the
-library, ``shorten`` takes the library's frames out of its traceback; the frames of the user's own functions that the
-library called (``forward``, hooks) stay. A function is such a border under ``@border``, or, where a call more would
-cost time, by these lines, which cost nothing as long as there is no error:
+The library notices a mistake deep inside, but its cause is the line that called it. Where an error leaves the library,
+``shorten`` removes the library's frames from its traceback; the frames of the user's own functions that the library
+called (``forward``, hooks) stay. Such a border is a function under ``@border``, or, where an extra call would take too
+long, one with these lines, which cost nothing without an error:
 
     try:
         return apply(op, args)
@@ -30,15 +30,15 @@ from typing import Any, TypeVar
 from ..extension import layer
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-Place = tuple[CodeType, int]  # of an expression: where its instruction stands in the code
+Place = tuple[CodeType, int]  # the code and the instruction of an expression
 PACKAGE = __name__.partition(".")[0]
-_BELOW = {"numpy", "cupy", "cupyx", "ml_dtypes"}  # what the library calls, beside Python's own modules
+_BELOW = {"numpy", "cupy", "cupyx", "ml_dtypes"}  # packages that the library calls, besides Python's own
 _PYTHON = os.path.dirname(os.__file__) + os.sep
 _filtering = os.environ.get("MINIGRAD_TRACEBACK_FILTERING", "on").lower() not in ("off", "0", "false")
 
 
 def set_traceback_filtering(enabled: bool) -> None:
-    """Whether tracebacks leave out the frames within minigrad. They do from the start, unless the environment variable
+    """Set whether tracebacks leave out the frames within minigrad. By default they do, unless the environment variable
     MINIGRAD_TRACEBACK_FILTERING is "off"."""
     global _filtering
     _filtering = bool(enabled)
@@ -53,9 +53,9 @@ def get_traceback_filtering() -> bool:
 
 
 def shorten(error: BaseException, module: Any = None) -> None:
-    """Take the library's frames out of the traceback of an error, and of those that it is chained to. An error that
-    began and ended within the library, such as NumPy's refusal of what an op got, leaves the chain. A note names the
-    submodule that failed by its path within ``module``, whose call the error leaves."""
+    """Remove the library's frames from the traceback of an error and of its chained errors. An error that began and
+    ended within the library, such as a NumPy error about an op's operands, leaves the chain. A note gives the path,
+    within ``module``, of the submodule that failed."""
     if _filtering:
         _shorten(error, {})
     inner = vars(error).setdefault("_module", module) if module is not None else None
@@ -64,38 +64,38 @@ def shorten(error: BaseException, module: Any = None) -> None:
         error.__notes__ = [*others, f"in the module {path}, a {type(inner).__name__}"]
 
 
-def _shorten(error: BaseException, known: dict[int, bool]) -> None:
-    """``shorten``; ``known`` holds, by id, whether an error of the chain is the user's as well."""
+def _shorten(error: BaseException, of_users: dict[int, bool]) -> None:
+    """``shorten``; ``of_users`` caches, by id, whether an error of the chain has frames of the user's."""
     before, error.__traceback__ = error.__traceback__, of_user(error.__traceback__)
-    known[id(error)] = before is None or error.__traceback__ is not None
+    of_users[id(error)] = before is None or error.__traceback__ is not None
     for name in ("__cause__", "__context__"):
         link = getattr(error, name)
-        if link is not None and id(link) not in known:
-            _shorten(link, known)
-        if link is not None and not known[id(link)]:
-            setattr(error, name, None)  # of a cause this suppresses the context as well, as ``raise ... from`` did
+        if link is not None and id(link) not in of_users:
+            _shorten(link, of_users)
+        if link is not None and not of_users[id(link)]:
+            setattr(error, name, None)  # setting __cause__ also suppresses the context, as ``raise ... from`` did
 
 
 def of_user(trace: TracebackType | None) -> TracebackType | None:
-    """A traceback without the frames of the library, and of what it called that is not the user's."""
-    kept: list[TracebackType] = []
-    in_library = True  # a border asks, and is the first frame
+    """A traceback without the frames of the library and of the packages that it called."""
+    entries: list[TracebackType] = []
+    in_library = True  # the caller is a border, whose frame is the first
     while trace is not None:
         path, name = trace.tb_frame.f_code.co_filename, trace.tb_frame.f_globals.get("__name__", "")
         package = name.partition(".")[0]
         is_python = path.startswith((_PYTHON, "<frozen ")) and "site-packages" not in path
         in_library = package == PACKAGE or (in_library and (is_python or package in _BELOW))
         if not in_library:
-            kept.append(trace)
+            entries.append(trace)
         trace = trace.tb_next
     result: TracebackType | None = None
-    for entry in reversed(kept):
+    for entry in reversed(entries):
         result = TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return result
 
 
 def border(function: Function, named: Callable[..., Any] | None = None) -> Function:
-    """A function whose errors leave the library here. With keywords, ``named(function, args, kwargs)`` calls it."""
+    """Make a function a border for errors. With keyword arguments, ``named(function, args, kwargs)`` calls it."""
 
     def bordered(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -114,13 +114,13 @@ def border(function: Function, named: Callable[..., Any] | None = None) -> Funct
 
 
 def is_border(function: Any) -> Any:
-    """Mark a function as a border, so that it is not made one twice."""
+    """Mark a function as a border, so that it is not wrapped twice."""
     function.is_border = True
     return function
 
 
 def wrapping(wrapper: Any, function: Any) -> Any:
-    """What ``functools.wraps`` does, in less time: hundreds of functions are wrapped when minigrad is imported."""
+    """A faster ``functools.wraps``: importing minigrad wraps hundreds of functions."""
     wrapper.__module__, wrapper.__doc__ = function.__module__, function.__doc__
     wrapper.__name__, wrapper.__qualname__ = function.__name__, function.__qualname__
     wrapper.__annotations__ = function.__annotations__
@@ -129,8 +129,8 @@ def wrapping(wrapper: Any, function: Any) -> Any:
 
 
 def border_functions(names: dict[str, Any], place: str = "") -> None:
-    """Make the public functions of a module, or of a package with its files, borders: of ``names``, its ``globals()``
-    at the end of the file. ``place`` is the module in which they are public, if it is another."""
+    """Make the public functions of a module, or of a package with its files, borders. ``names`` is its ``globals()`` at
+    the end of the file; ``place`` is the module in which they are public, if it is another."""
     home = names["__name__"]
     for name, function in list(names.items()):
         if name[0] != "_" and _may_be_border(function) and f"{function.__module__}.".startswith(f"{home}."):
@@ -139,7 +139,7 @@ def border_functions(names: dict[str, Any], place: str = "") -> None:
 
 
 def border_methods(cls: type, *names: str) -> None:
-    """Make methods that a class of the library defines itself borders. A user's class stays as it is."""
+    """Make methods that a library class defines itself borders. A user's class stays unchanged."""
     for name in names if is_ours(cls) else ():
         method: Any = vars(cls).get(name)
         if _may_be_border(method):
@@ -150,24 +150,24 @@ def _may_be_border(function: Any) -> bool:
     return type(function) is FunctionType and is_ours(function) and not hasattr(function, "is_border")
 
 
-# Arguments that are no tensors ------------------------------------------------------------------------------
+# Arguments that are not tensors -----------------------------------------------------------------------------
 
 
 def no_tensor(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> str:
-    """What to say in place of an error where an argument should be a tensor, by its annotation; "" for any other. (A
-    look at the types of arguments in every call would take time.)"""
-    refused = isinstance(error, TypeError) and error.__context__ is not None  # by what the library stands on
+    """A better message for an error if an argument is not a tensor but its annotation is Tensor; else "". (Checking the
+    types of arguments in every call would take time.)"""
+    refused = isinstance(error, TypeError) and error.__context__ is not None  # by NumPy or Python
     if not (refused or isinstance(error, AttributeError)) or hasattr(function, "asks"):
         return ""
     try:
         parameters = signature(function).parameters
-        known = {name: value for name, value in kwargs.items() if name in parameters}
-        bound = signature(function).bind_partial(*args, **known).arguments
-    except (TypeError, ValueError):  # an argument is unknown, as the error says
+        keywords = {name: value for name, value in kwargs.items() if name in parameters}
+        bound = signature(function).bind_partial(*args, **keywords).arguments
+    except (TypeError, ValueError):  # an unknown argument, as the error says
         return ""
     for i, (name, value) in enumerate(bound.items()):
         wrong = _wrong_value(parameters[name], value)
-        if wrong is not None:  # of a method's arguments but the first, the position is another
+        if wrong is not None:  # a method's later arguments have other positions
             which = f"argument {name!r}{' (position 1)' if i == 0 else ''}"
             return f"{function.__name__}(): {which} must be {wrong}"
     if isinstance(error, AttributeError) and error.name in ("array", "dtype") and of_user(error.__traceback__) is None:
@@ -176,7 +176,7 @@ def no_tensor(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
 
 
 def _wrong_value(parameter: Parameter, value: Any) -> str | None:
-    """What an argument must be and is not, by its annotation; None where it is right, or may be."""
+    """By its annotation, what an argument must be and is not; None if it is right, or may be."""
     kinds, several = str(parameter.annotation).split(" | "), parameter.kind is Parameter.VAR_POSITIONAL
     if kinds == ["Sequence[Tensor]"]:
         kinds, several = ["Tensor"], True
@@ -184,34 +184,34 @@ def _wrong_value(parameter: Parameter, value: Any) -> str | None:
         return None
     numbers = not {"Scalar", "float"}.isdisjoint(kinds)
     for each in value if several and isinstance(value, (list, tuple)) else (value,):
-        known = hasattr(each, "array") or (each is None and "None" in kinds)
-        if not known and not (numbers and hasattr(each, "__float__")):
+        is_right = hasattr(each, "array") or (each is None and "None" in kinds)
+        if not is_right and not (numbers and hasattr(each, "__float__")):
             right = "a Tensor or a number" if numbers else "Tensors" if several else "Tensor"
             kind = type(each).__name__
             return f"{right}, not {kind}" + (": from_numpy(array) makes it one" if kind == "ndarray" else "")
     return None
 
 
-# Arguments that answer for functions ------------------------------------------------------------------------
+# Arguments with a __torch_function__ ------------------------------------------------------------------------
 
 
 def disabled_torch_function(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """The ``__torch_function__`` of a class that answers for none: the function itself."""
+    """A ``__torch_function__`` that overrides nothing: it calls the function itself."""
     return layer().disabled(func, args, kwargs or {})
 
 
 def answers(kind: Any) -> bool:
-    """Whether a class answers for functions, by a ``__torch_function__``."""
+    """Whether a class overrides functions by a ``__torch_function__``."""
     return getattr(kind, "__torch_function__", disabled_torch_function) is not disabled_torch_function
 
 
 def is_ours(kind: Any) -> bool:
-    """Whether a class or a function is the library's."""
+    """Whether a class or a function belongs to the library."""
     return kind.__module__.partition(".")[0] == PACKAGE
 
 
 def met(*values: Any, error: Exception | None = None) -> bool:
-    """Whether a call failed only because no class that answers for functions had come up: call it again."""
+    """Whether a call failed only because no class with a ``__torch_function__`` had been seen yet: call it again."""
     flat = [v for value in values for v in (value if isinstance(value, (list, tuple)) else (value,))]
     return any(answers(type(v)) and not is_ours(type(v)) for v in flat) and layer().met(flat, error)
 
@@ -221,12 +221,12 @@ def met(*values: Any, error: Exception | None = None) -> bool:
 
 @cache
 def _is_between(module: str) -> bool:
-    """Whether a module's calls stand between the user's and what happens."""
+    """Whether a module's frames lie between the user's code and the library's."""
     return module.partition(".")[0] in (PACKAGE, "numpy", "importlib")  # ops run within a decorator of NumPy's
 
 
 def user_frames() -> Iterator[FrameType]:
-    """The calls on the stack that are neither the library's nor NumPy's, from the innermost out."""
+    """The frames on the stack outside of the library and NumPy, from the innermost outwards."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if not _is_between(frame.f_globals.get("__name__", "")):
@@ -235,7 +235,7 @@ def user_frames() -> Iterator[FrameType]:
 
 
 def user_frame(depth: int = 0) -> FrameType:
-    """The innermost of ``user_frames``, or this one; ``depth`` calls are known to be the library's."""
+    """The innermost of ``user_frames``, or this frame; ``depth`` calls are known to be the library's."""
     frame: FrameType | None = sys._getframe(depth)
     while frame is not None and _is_between(frame.f_globals.get("__name__", "")):
         frame = frame.f_back
@@ -243,7 +243,7 @@ def user_frame(depth: int = 0) -> FrameType:
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """A warning that names the user's line, however deep in the library it is given; by default once a line."""
+    """Issue a warning that names the user's line, however deep in the library the cause is; by default once a line."""
     frame = user_frame()
     names = frame.f_globals
     registry = names.setdefault("__warningregistry__", {})
@@ -251,7 +251,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn_explicit(message, category, *place, registry=registry)
 
 
-# Places of the user's program, for messages and pictures -----------------------------------------------------
+# Places in the user's program, for messages and pictures ----------------------------------------------------
 
 
 def caller(depth: int = 0) -> Place:
@@ -267,19 +267,19 @@ def line_of(place: Place) -> str:
 
 
 def spelled(place: str | Place) -> str:
-    """A place, or "file:line", as a person knows it: in a notebook "cell 5, line 2"."""
+    """A place, or "file:line", as a reader knows it: in a notebook "cell 5, line 2"."""
     place = place if isinstance(place, str) else line_of(place)
     file, _, line = place.rpartition(":")
     return at(cell(file) or file, line) if file else place
 
 
 def at(file: str, line: int | str) -> str:
-    """A line of a file, or of what ``cell`` calls a cell."""
+    """A line of a file, or of a cell that ``cell`` names."""
     return f"{file}, line {line}" if re.fullmatch(r"cell \d+", file) else f"{file}:{line}"
 
 
 def cell(file: str) -> str:
-    """A notebook's cell by its execution count, "cell 5", from its file, ipykernel_123/456.py; "" for other files."""
+    """The name of a notebook's cell, "cell 5" for execution count 5, from its file, ipykernel_123/456.py; else ""."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     known = getattr(getattr(shell, "compile", None), "format_code_name", lambda _: None)(file)
     number = known and re.search(r"\d+", known[1])

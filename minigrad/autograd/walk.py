@@ -1,8 +1,8 @@
-"""The walk back: from a result to everything it was computed from, youngest node first.
+"""The backward pass: a walk from a result to everything it was computed from, youngest node first.
 
-Nodes are numbered as they are recorded, so a node is younger than all nodes behind it. A heap that always gives the
-youngest therefore meets a node after everything that used its results, when its gradient is complete. There is no
-recursion, and a node's kept values are freed as soon as its rules have run.
+Nodes are numbered as they are recorded, so a node is younger than all nodes it depends on. A heap that always yields
+the youngest therefore reaches a node after all users of its results, when its gradient is complete. There is no
+recursion, and a node's saved values are freed as soon as its rules have run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .tape import Lost, Node, Variable, source, wrap
 
 Array = dt.Array
 Targets = tuple[Variable, ...]
-Sum = list[Any]  # [gradient so far, whether it is ours to add to in place]
+Sum = list[Any]  # [gradient so far, whether we may add to it in place]
 
 
 def backward(
@@ -36,13 +36,13 @@ def backward(
     """Add to ``.grad`` of every leaf the gradient of ``tensors`` (their sum, weighted by ``grad_tensors``).
 
     Args:
-        grad_tensors: the gradient at each tensor, of its shape; None stands for 1, and goes with one element.
-        retain_graph: keep what the graph holds, to walk it again; by default only where ``create_graph``.
+        grad_tensors: the gradient at each tensor, of its shape; None means 1, and needs a tensor of one element.
+        retain_graph: keep the graph's saved values for another backward pass; the default is ``create_graph``.
         create_graph: record the computation of the gradients, so that they can be differentiated.
-        inputs: add to these alone.
+        inputs: add only to the ``.grad`` of these.
 
-    Raises RuntimeError: nothing to differentiate, no gradient for several elements, a graph walked twice, or a kept
-    value that was changed in place. No ``.grad`` is touched then.
+    Raises RuntimeError: nothing to differentiate, no gradient for several elements, a second pass over a freed graph,
+    or a saved value that was changed in place. No ``.grad`` is touched then.
     """
     roots, targets = listed(tensors), None if inputs is None else listed(inputs)
     if targets == ():
@@ -53,7 +53,7 @@ def backward(
         sums = [(leaf, *sums[0]) for leaf, sums in walk.leaves.values()] if targets is None else walk.at_targets()
         for leaf, gradient, ours in sums:
             with span("AccumulateGrad", "call"):
-                if create_graph or leaf._after or leaf._around:  # ops are recorded, or hooks look at the mode
+                if create_graph or leaf._after or leaf._around:  # ops are recorded, or hooks may check the mode
                     walk.call(accumulate, leaf, gradient, ours, create_graph)
                 else:
                     leaf.add_gradient(gradient, ours)
@@ -62,12 +62,12 @@ def backward(
 
 
 def pass_back(root: Variable, gradient: Variable | None = None, retain: bool = True) -> None:
-    """Walk back from a tensor, with a gradient there (None: 1), and touch no ``.grad``: observers see the gradients."""
+    """Run a backward pass from a tensor with this gradient (None: 1), for observers: it touches no ``.grad``."""
     Walk((root,), starts((root,), gradient)).run(retain)
 
 
 def listed(tensors: Any) -> Targets:
-    """A tensor or several, or edges of the graph, which know the tensors to walk from or to (``graph.py``)."""
+    """A tuple of the tensors; edges of the graph (``graph.py``) become the tensors to walk from or to."""
     many = (tensors,) if isinstance(tensors, Variable) or hasattr(tensors, "tensor") else tensors
     return tuple(t if isinstance(t, Variable) else t.tensor() for t in many)
 
@@ -84,7 +84,7 @@ def starts(roots: tuple[Variable, ...], gradients: Any) -> list[Any]:
 def _start(i: int, root: Any, gradient: Any) -> Variable:
     """The gradient at root number ``i``, in its dtype."""
     array = root.array
-    if array is None and gradient is not None:  # an edge's, whose node does not know its result
+    if array is None and gradient is not None:  # an edge, whose node does not know its result
         return gradient
     is_loss = gradient is None and root._node is not None and array is not None and array.size == 1
     if not (is_loss and array.dtype.kind == "f"):
@@ -95,16 +95,16 @@ def _start(i: int, root: Any, gradient: Any) -> Variable:
 
 
 class Walk:
-    """One walk back: the nodes whose gradient has arrived, the youngest first, and what has arrived at the leaves.
+    """One backward pass: the nodes that have received a gradient, the youngest first, and the leaves' gradients.
 
     Args:
         roots, starts: where to begin, and the gradient there.
-        targets: walk only the paths that lead to these, and find their gradients; None for every path.
+        targets: follow only the paths that lead to these, and collect their gradients; None for every path.
         create: record the computation of the gradients.
 
     Attributes:
-        leaves: by id, each leaf with what has arrived there: {0: gradient and whether that array belongs to the walk}.
-        gradients: of the targets, in their order; None where nothing arrived.
+        leaves: by id, each leaf with its gradient so far: {0: gradient and whether that array belongs to the walk}.
+        gradients: the targets' gradients, in their order; None for a target that got none.
     """
 
     def __init__(
@@ -114,8 +114,8 @@ class Walk:
         from heapq import heappop, heappush  # here: importing it takes a fiftieth of minigrad's import
 
         self.pop, self.push = heappop, heappush
-        self.heap: list[int] = []  # the numbers of the nodes below, negative: the youngest comes first
-        self.pending: dict[int, tuple[Node, dict[int, Sum]]] = {}  # what has arrived at a node, by result
+        self.heap: list[int] = []  # the numbers of the nodes in ``pending``, negative: the youngest is first
+        self.pending: dict[int, tuple[Node, dict[int, Sum]]] = {}  # gradients at a node, by result
         self.leaves: dict[int, tuple[Variable, dict[int, Sum]]] = {}
         self.gradients: list[Any] = [None] * len(self.targets)
         self.callbacks: list[Callable[[], None]] = []
@@ -129,7 +129,7 @@ class Walk:
                 self.deliver(begin, slot, start if create else start.array, False)
 
     def deliver(self, target: Any, slot: int, gradient: Any, ours: bool) -> None:
-        """Add a gradient to what has arrived at a node or a leaf."""
+        """Add a gradient to the sum at a node or a leaf."""
         if isinstance(target, Node):
             order = -target.order
             if order not in self.pending:
@@ -138,22 +138,22 @@ class Walk:
             sums = self.pending[order][1]
         else:
             sums = self.leaves.setdefault(id(target), (target, {}))[1]
-        held = sums.get(slot)
-        if held is None:
+        total = sums.get(slot)
+        if total is None:
             sums[slot] = [gradient, ours]
-        elif held[1]:
-            held[0] += gradient
+        elif total[1]:
+            total[0] += gradient
         else:
-            held[0], held[1] = add(held[0], gradient), not self.create
+            total[0], total[1] = add(total[0], gradient), not self.create
 
     def run(self, retain: bool) -> Walk:
-        """Walk to the end. Unless ``retain``, what a node kept is freed as it is passed."""
+        """Walk to the end. Unless ``retain``, free each node's saved values after its rules have run."""
         self.call(self._visit_all, retain)
         return self
 
     def _visit_all(self, retain: bool) -> None:
         try:
-            with np.errstate(all="ignore"), np.errstate(all="ignore"):  # twice, too; 1 / 0 is inf, as in the forward
+            with np.errstate(all="ignore"), np.errstate(all="ignore"):  # also twice; 1 / 0 is inf, as in the forward
                 while self.heap:
                     self.visit(*self.pending.pop(self.pop(self.heap)), retain)
             for leaf, sums in self.leaves.values():
@@ -166,7 +166,7 @@ class Walk:
             watch.notify("ended")
 
     def at_targets(self) -> list[tuple[Any, Any, bool]]:
-        """The targets, each once, that a gradient has reached and no hook gives it to."""
+        """The targets, each once, that a gradient has reached and that no hook reports."""
         pairs = zip(self.targets, self.gradients, strict=True)
         once: dict[int, Any] = {id(target): (target, gradient, False) for target, gradient in pairs}
         return [(t, g, ours) for t, g, ours in once.values() if g is not None and not t.retains_grad]
@@ -184,34 +184,34 @@ class Walk:
             state.grad, state.walk = before  # twice, as Ctrl-C may come before any line
 
     def finish(self) -> None:
-        """Call the functions that wait for the end of the pass."""
+        """Call the functions that were queued for the end of the pass."""
         while self.callbacks:
             self.call(self.callbacks.pop(0))
 
     def visit(self, node: Node, sums: dict[int, Sum], retain: bool) -> None:
-        """Pass a node whose gradient is complete."""
+        """Process a node whose gradient is complete."""
         if node.hooks or watch.observers:
             _show(node, node.hooks, sums)
         for slot, position in self.wanted_of.get(node, ()):
             if slot in sums:
                 self.gradients[position] = sums[slot][0]
         if self.useful is None or self.useful[node]:
-            kept = node.saved
+            saved = node.saved
             self.pass_on(node, sums)
-            if node.versions and not retain:  # one that keeps no tensor may be walked again
+            if node.versions and not retain:  # a node that keeps no tensor may be visited again
                 node.free()
-            elif isinstance(kept, Lost):
-                kept.used(node)
+            elif isinstance(saved, Lost):
+                saved.used(node)
 
     def pass_on(self, node: Node, sums: dict[int, Sum]) -> None:
-        """Run a node's rules, and deliver what they give to the node's inputs."""
+        """Run a node's rules, and deliver their results to the node's inputs."""
         observed = watch.observers
         if observed:
             watch.notify("passing", node)
         g, gradients = self.gradients_of(node, sums)
         for i, (target, slot, shape, dtype) in enumerate(node.edges):
             gradient = gradients[i]
-            # A kernel and a Function give all gradients, also those that lead to no target.
+            # A kernel and a Function give all gradients, including the ones that lead to no target.
             if gradient is None or (self.useful is not None and target not in self.useful):
                 continue
             if gradient.__class__ is not np.ndarray or gradient.shape != shape or gradient.dtype is not dtype:
@@ -223,7 +223,7 @@ class Walk:
             watch.notify("passed", node, gradients)
 
     def gradients_of(self, node: Node, sums: dict[int, Sum], hooked: bool = True) -> tuple[Any, Sequence[Any]]:
-        """The gradient of a node's result (None if a Function takes it as it is), and those of its inputs."""
+        """The gradient of a node's result (None if a Function accepts None), and the gradients of its inputs."""
         if hooked and node.hooks and AROUND in node.hooks:  # hooks may keep what they see
             around: Any = node.hooks[AROUND]
             around.before(node, sums)
@@ -238,15 +238,15 @@ class Walk:
 
 
 def _show(target: Any, hooks: Any, sums: dict[int, Sum]) -> None:
-    """Show the hooks and the observers what has arrived at a node or a leaf."""
+    """Show the hooks and the observers the gradient of a node or a leaf."""
     if hooks:
         run_hooks(hooks, sums)
-    for slot, held in sums.items():
-        watch.notify("arrived", target, slot, held[0])
+    for slot, total in sums.items():
+        watch.notify("arrived", target, slot, total[0])
 
 
 def paths(roots: tuple[Variable, ...], targets: Targets) -> tuple[dict[Node, list[tuple[int, int]]], dict[Any, bool]]:
-    """Which nodes' results are targets; and which nodes and leaves are, or lead to one, and whether one lies behind."""
+    """The nodes whose results are targets; and the nodes and leaves on a path to one, with whether it continues."""
     wanted_of: dict[Node, list[tuple[int, int]]] = {}
     useful: dict[Any, bool] = {}
     for position, target in enumerate(targets):
@@ -265,7 +265,7 @@ def paths(roots: tuple[Variable, ...], targets: Targets) -> tuple[dict[Node, lis
 
 
 def nodes_behind(roots: Sequence[Variable]) -> list[Node]:
-    """All nodes from which the walk could pass gradients back, the oldest first."""
+    """All nodes that a backward pass from ``roots`` could reach, the oldest first."""
     behind: set[Node] = set()
     stack = [source for root in roots if (source := root._source()[0]) is not None]
     while stack:
@@ -277,7 +277,7 @@ def nodes_behind(roots: Sequence[Variable]) -> list[Node]:
 
 
 def _together(node: Node, sums: dict[int, Sum], create: bool) -> tuple[Any, ...]:
-    """The gradients of an op's several results; those that nobody used count as zero."""
+    """The gradients of an op's several results; the gradient of an unused result is zero."""
     gradients = []
     for slot, (shape, dtype, module) in enumerate(node.results or ()):
         zeros = None if slot in sums else module.zeros(shape, dtype)
@@ -286,7 +286,7 @@ def _together(node: Node, sums: dict[int, Sum], create: bool) -> tuple[Any, ...]
 
 
 def _run_rules(node: Node, g: Any, saved: list[Any], create: bool, useful: dict[Any, bool] | None) -> list[Any]:
-    """The gradient for each input of a node that wants one; None where the walk has no use for it."""
+    """The gradient for each input of a node that needs one; None if it leads to no target."""
     op, plan, out = node.op, node.plan, node.out
     if not op.rules:
         raise errors.no_rule(op)
@@ -306,7 +306,7 @@ def _run_rules(node: Node, g: Any, saved: list[Any], create: bool, useful: dict[
 
 
 def _run_kernel(node: Node, g: Any, saved: list[Any]) -> list[Any]:
-    """The same by the kernel that computed the result; it gets None for arguments that no rule names."""
+    """Like ``_run_rules``, by the kernel that computed the result; it gets None for arguments that no rule names."""
     args: list[Any] = [None] * len(node.plan.needs)
     for i, a in zip(node.plan.keep, saved, strict=True):
         args[i] = bare(a)
@@ -315,7 +315,7 @@ def _run_kernel(node: Node, g: Any, saved: list[Any]) -> list[Any]:
 
 
 def intact(node: Node) -> list[Any]:
-    """What a node keeps, computed again if it has to be; RuntimeError if it was freed, or is not what it was."""
+    """A node's saved values, computed again if dropped. Raises RuntimeError: they were freed, or have changed."""
     while isinstance(node.saved, Lost):
         node.saved.restore(node)
     if node.saved is None:
@@ -327,7 +327,7 @@ def intact(node: Node) -> list[Any]:
 
 
 def result_of(node: Node) -> Any:
-    """The result a rule names as ``out``, with its history (the node itself must not hold it: a cycle)."""
+    """The result that a rule names ``out``, with its history (the node itself must not hold it: a cycle)."""
     if node.out.__class__ is not tuple:
         return _with_history(node, node.out, 0, -1)
     count = len(node.out)
@@ -335,7 +335,7 @@ def result_of(node: Node) -> Any:
 
 
 def _with_history(node: Node, array: Any, slot: int, place: int) -> Variable:
-    """A result of a node, whose version counter stands at ``place`` among those that the node notes."""
+    """A result of a node with its history; its version counter is ``node.versions[place]``."""
     result: Variable = wrap(array)
     result._changes = node.versions[place][0]
     if dt.has_gradient(array.dtype):

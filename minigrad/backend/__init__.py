@@ -1,6 +1,6 @@
-"""The only place that knows NumPy from CuPy: arrays, random numbers, kernels. Above this folder, code asks
-``xp(array)`` for the array's namespace (``numpy`` or ``cupy``: they share names and meaning), and ``of(array)`` for the
-rest: an object with the attributes of ``Backend`` (registry.py)."""
+"""The only package that distinguishes NumPy from CuPy: arrays, random numbers, kernels. Other code calls ``xp(array)``
+for the array's namespace (``numpy`` or ``cupy``: they share names and meaning), and ``of(array)`` for the rest: an
+object with the attributes of ``Backend`` (registry.py)."""
 
 from . import cpu
 from .device import Device as Device

@@ -1,6 +1,6 @@
-"""How many threads the BLAS under NumPy may use. Beside our own threads it must use one: OpenBLAS's threads go on
-looking for work for a while after a product, and take the cores from ours. NumPy's wheels bring OpenBLAS, whose
-functions are found in the libraries that NumPy has loaded. Under another BLAS nothing is changed."""
+"""The number of threads of NumPy's BLAS. While our own threads run, it must be one: OpenBLAS's threads spin for a while
+after a product, and take cores from ours. NumPy's wheels bring OpenBLAS; we look up its functions in the libraries that
+NumPy has loaded. With another BLAS, nothing is changed."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from typing import Any
 import numpy as np
 
 Calls = tuple[Callable[[], int], Callable[[int], object]]
-_gate: dict[str, object] = {}  # whoever changes these numbers puts itself in here first, and takes itself out
-_inside: set[one_thread] = set()  # those that have been entered, in all threads of the program
-_outside = 1  # OpenBLAS's number of threads when there are none
+_gate: dict[str, object] = {}  # a lock: a thread that changes these numbers adds itself first, and removes itself after
+_inside: set[one_thread] = set()  # the contexts that are active, in all threads of the program
+_outside = 1  # OpenBLAS's number of threads outside of them
 
 
 @cache
 def calls() -> Calls | tuple[()]:
-    """The functions that get and set OpenBLAS's number of threads; nothing where there is no OpenBLAS."""
+    """The functions that get and set OpenBLAS's number of threads; an empty tuple without OpenBLAS."""
     ends = [(start, end) for start in ("scipy_", "") for end in ("64_", "")]
     names = [[f"{start}openblas_{what}_num_threads{end}" for what in ("get", "set")] for start, end in ends]
-    if (known := _functions(names)) is None:
+    if (functions := _functions(names)) is None:
         return ()
-    get, put = known
-    put.argtypes = [ctypes.c_int]
-    return get, put
+    get, setter = functions
+    setter.argtypes = [ctypes.c_int]
+    return get, setter
 
 
 @cache
 def sgemm() -> int:
-    """The address of OpenBLAS's cblas_sgemm with 64-bit integers, which compiled loops call; 0 where there is none."""
-    known = _functions([["scipy_cblas_sgemm64_"], ["cblas_sgemm64_"]])
-    return (ctypes.cast(known[0], ctypes.c_void_p).value or 0) if known else 0
+    """The address of OpenBLAS's cblas_sgemm with 64-bit integers, which compiled loops call; 0 if not found."""
+    matches = _functions([["scipy_cblas_sgemm64_"], ["cblas_sgemm64_"]])
+    return (ctypes.cast(matches[0], ctypes.c_void_p).value or 0) if matches else 0
 
 
 def _functions(names: list[list[str]]) -> list[Any] | None:
-    """The functions of a row of names, from the library that has all of them."""
+    """The functions of one of these lists of names, from a library that has all of them."""
     for path in _libraries():
         with suppress(AttributeError, OSError):
             library = ctypes.CDLL(path)
@@ -52,8 +52,8 @@ def _functions(names: list[list[str]]) -> list[Any] | None:
 
 
 def _libraries() -> Iterator[str]:
-    """NumPy's library, through which OpenBLAS's functions are found except on Windows, and then OpenBLAS itself, which
-    NumPy's wheels have in a folder beside the package."""
+    """The paths of NumPy's library, which leads to OpenBLAS's functions except on Windows, and then of OpenBLAS itself,
+    which NumPy's wheels put in a folder next to the package."""
     yield str(sys.modules["numpy._core._multiarray_umath"].__file__)
     folder = os.path.dirname(np.__file__) + ".libs"
     if os.path.isdir(folder):
@@ -61,26 +61,26 @@ def _libraries() -> Iterator[str]:
 
 
 def set_num_threads(n: int) -> None:
-    """OpenBLAS's number of threads, from when nobody is in ``one_thread``."""
+    """Set OpenBLAS's number of threads; it applies once no thread is in ``one_thread``."""
     global _outside
     owner = object()
     try:
         _lock(owner)
         if _inside:
             _outside = n
-        elif known := calls():
-            known[1](n)
+        elif functions := calls():
+            functions[1](n)
     finally:
         if _gate.get("owner") is owner:
             del _gate["owner"]
 
 
 class one_thread:
-    """``with one_thread() as one, one:`` products are computed by the thread that asks for them.
+    """``with one_thread() as one, one:`` the calling thread computes products by itself.
 
-    OpenBLAS has one number for the whole program: it is put back when the last thread leaves. Ctrl-C may raise
-    KeyboardInterrupt before any line, also before the first one of ``__exit__``. So the library enters twice: what the
-    inner ``with`` did not put back, the outer one does.
+    OpenBLAS has one number for the whole program: it is restored when the last thread leaves. Ctrl-C may raise
+    KeyboardInterrupt before any line, even before the first one of ``__exit__``. So the library enters twice: if the
+    inner ``with`` does not restore the number, the outer one does.
     """
 
     __slots__ = ()
@@ -94,7 +94,7 @@ class one_thread:
             now = _now()
             if not _inside:
                 _outside = now
-            _inside.add(self)  # before the number changes: whoever is in here puts it back
+            _inside.add(self)  # before the number changes, as only a context in this set restores it
             if now != 1:
                 _put(1)
             del _gate["owner"]
@@ -113,26 +113,26 @@ class one_thread:
 
 
 def _lock(owner: object) -> None:
-    """Wait until the gate is the owner's. It may be already, where an interrupt has kept the owner from opening it: a
-    lock of ``threading`` would not know whose it is, and stay locked for ever."""
+    """Wait until the owner holds the lock. It may hold it already, if an interrupt kept it from unlocking: a lock of
+    ``threading`` does not know its owner, and would stay locked forever."""
     while _gate.setdefault("owner", owner) is not owner:
         time.sleep(0)
 
 
 def _now() -> int:
-    """OpenBLAS's number of threads; 1 where there is no OpenBLAS."""
-    return known[0]() if (known := calls()) else 1
+    """OpenBLAS's number of threads; 1 without OpenBLAS."""
+    return functions[0]() if (functions := calls()) else 1
 
 
 def _put(n: int) -> None:
-    """Set OpenBLAS's number of threads to one that it has started already."""
-    if known := calls():
-        known[1](n)
+    """Set OpenBLAS's number of threads, at most the number that it has already started."""
+    if functions := calls():
+        functions[1](n)
 
 
 def forget_threads() -> None:
-    """In a child process the threads that were in ``one_thread`` do not exist."""
+    """Reset the state in a child process, where the threads that were in ``one_thread`` do not exist."""
     _gate.clear()
-    if _inside and _outside != 1 and (known := calls()):
-        known[1](_outside)
+    if _inside and _outside != 1 and (functions := calls()):
+        functions[1](_outside)
     _inside.clear()

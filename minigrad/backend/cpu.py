@@ -17,7 +17,7 @@ _CPU = Device("cpu")
 
 
 class NumpyBackend:
-    """Arrays are ``numpy.ndarray``; kernels are compiled loops on all cores, where Numba is installed."""
+    """Arrays are ``numpy.ndarray``; kernels are compiled loops on all cores if Numba is installed."""
 
     name = "numpy"
     device_type = "cpu"

@@ -1,7 +1,7 @@
-"""Products of matrices by cuBLAS: those of a batch, and whether float32 may be multiplied in TF32. CuPy 14.2 copies
-transposed operands of a batch, multiplies float16 in float32, and fails with bfloat16; a row times a column of 16 bits
-it adds up in 16 bits. Here cuBLAS reads operands by their strides, and adds up products of 16 bits in float32. Other
-products of two matrices are CuPy's, which costs the host 4 µs less."""
+"""Batched matrix products by cuBLAS, and whether float32 may be multiplied in TF32. CuPy 14.2 copies transposed
+operands of a batch, multiplies float16 in float32, fails with bfloat16, and sums a row times a column of 16 bits in 16
+bits. Here cuBLAS reads operands by their strides, and sums 16-bit products in float32. Other products of two matrices
+use CuPy, which costs the host 4 µs less."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .registry import xp
 
 _TYPES = {"float16": 2, "bfloat16": 14, "float32": 0, "float64": 1}  # cudaDataType_t
 _IN_FLOAT32, _IN_FLOAT64, _IN_TF32 = 68, 70, 77  # cublasComputeType_t
-_FACTORS = np.array([1, 0], np.float32), np.array([1, 0], np.float64)  # of the product, and of the old result
+_FACTORS = np.array([1, 0], np.float32), np.array([1, 0], np.float64)  # factors of the product and of the old result
 _NARROW, _WIDE = (x.ctypes.data for x in _FACTORS)
 _TF32: dict[str, Any] = {"allowed": False, "cupy": None}
 
 
 def is_tf32_allowed() -> bool:
-    """Whether products of float32 may round their factors to TF32, of 11 bits."""
+    """Whether float32 products may round their factors to TF32 (11 bits)."""
     return bool(_TF32["allowed"])
 
 
 def allow_tf32(allowed: bool, cupy: Any = None) -> None:
-    """Let products of float32 be in TF32, or not; ``cupy``, once it is there, for its own products, too. CuPy's own
-    default depends on the environment (CUPY_TF32), so that it is set in either case."""
+    """Allow TF32 for float32 products, or not; with ``cupy``, also for CuPy's products. CuPy's own default depends on
+    the environment (CUPY_TF32), so it is set in either case."""
     cupy = cupy or _TF32["cupy"]
     _TF32.update(allowed=allowed, cupy=cupy)
     if cupy:
@@ -58,7 +58,7 @@ def matmul(a: Array, b: Array) -> Array:
     compute = _IN_FLOAT64 if kind == 1 else _IN_TF32 if kind == 0 and _TF32["allowed"] else _IN_FLOAT32
     one, zero = (_WIDE, _WIDE + 8) if kind == 1 else (_NARROW, _NARROW + 4)
     (a, turns_a, row_a, step_a), (b, turns_b, row_b, step_b) = (_laid_out(x, out.shape[:-2]) for x in (a, b))
-    # cuBLAS thinks in columns, for which all three are transposed: outᵀ = bᵀ aᵀ
+    # cuBLAS is column-major, so all three are transposed: outᵀ = bᵀ aᵀ
     left, right = (b.data.ptr, kind, row_b, step_b), (a.data.ptr, kind, row_a, step_a)
     result = (out.data.ptr, kind, columns, rows * columns, out.size // (rows * columns))
     cuda.cublas.gemmStridedBatchedEx(
@@ -68,8 +68,8 @@ def matmul(a: Array, b: Array) -> Array:
 
 
 def _laid_out(x: Array, lead: tuple[int, ...]) -> tuple[Array, int, int, int]:
-    """An operand as cuBLAS can read it, a copy if need be: whether its columns lie one after the other, the step from
-    one of them (or one row) to the next, and that from one matrix to the next."""
+    """An operand that cuBLAS can read, copied if necessary: whether it is column-major, the step from one column (or
+    row) to the next, and the step from one matrix to the next."""
     rows, columns = x.shape[-2:]
     if x.shape[:-2] != lead:
         x = xp(x).broadcast_to(x, (*lead, rows, columns))

@@ -36,7 +36,7 @@ class CupyBackend:
         return self._devices[number]
 
     def on(self, device: Device) -> Any:
-        """CuPy's device of a Device, for ``with``; "cuda" is the current one. Raises RuntimeError: no such GPU."""
+        """CuPy's device for a Device, for ``with``; "cuda" is the current one. Raises RuntimeError: no such GPU."""
         if device.index is not None and device.index >= len(self._devices):
             raise RuntimeError(f"there is no {device}: this machine has {len(self._devices)} GPU(s)")
         return self.xp.cuda.Device(device.index)
@@ -46,7 +46,7 @@ class CupyBackend:
             if isinstance(array, (np.ndarray, np.generic)):
                 try:
                     return self.xp.asarray(array)
-                except ValueError:  # a dtype that CuPy lacks: floats of 8 bits, before CuPy 14 bfloat16, too
+                except ValueError:  # a dtype that CuPy lacks: floats of 8 bits, and bfloat16 before CuPy 14
                     raise of_numpy(array.dtype).refused_on("cuda") from None
             return array if array.device.id == target.id else array.copy()
 
@@ -59,7 +59,7 @@ class CupyBackend:
             array.get(out=copy, blocking=False)
             event = self.xp.cuda.Event(disable_timing=True)
             event.record()
-        # the pool lends pinned memory again as soon as nobody refers to it, even if the copy is still to come
+        # the pool reuses pinned memory as soon as nothing refers to it, even if the copy is still pending
         self._copies = [(e, c) for e, c in self._copies if not e.done] + [(event, copy)]
         return lambda: event.synchronize() or copy
 
@@ -72,7 +72,7 @@ class CupyBackend:
         return self._kernels[name]
 
     def erf(self, x: Array) -> Array:
-        """The error function, elementwise: the one function that NumPy's namespace lacks and CuPy has."""
+        """The error function, elementwise: the one function that CuPy has and NumPy lacks."""
         return importlib.import_module("cupyx.scipy.special").erf(x)
 
     def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> random.Draw:
@@ -80,7 +80,7 @@ class CupyBackend:
 
 
 class OnDevice:
-    """A kernel's module for a machine with several GPUs: its functions run where their first array (or ``Many``) is."""
+    """A kernel's module on a machine with several GPUs: functions run on the GPU of their first array (or ``Many``)."""
 
     def __init__(self, module: ModuleType) -> None:
         self._module = module
@@ -98,12 +98,12 @@ class OnDevice:
 
 def _install() -> str:
     command = how_to_install("cupy-cuda12x")
-    return f"install CuPy for your driver (`nvidia-smi` tells its CUDA; for 13, cupy-cuda13x): {command}"
+    return f"install CuPy for your driver (`nvidia-smi` shows its CUDA version; for 13, cupy-cuda13x): {command}"
 
 
 @cache
 def why_not() -> str:
-    """Why no GPU can be used here, and what to do; "" where one can."""
+    """The reason why no GPU can be used here, with advice; "" if one can."""
     if importlib.util.find_spec("cupy") is None:
         return f"CuPy is not installed: {_install()}"
     try:
@@ -116,7 +116,7 @@ def why_not() -> str:
 
 
 def load() -> CupyBackend:
-    """The backend of this machine's GPUs. Raises RuntimeError: CuPy, a driver or a GPU is missing, and what to do."""
+    """The backend of this machine's GPUs. Raises RuntimeError, with advice: CuPy, a driver or a GPU is missing."""
     if why_not():
         raise RuntimeError(f"the device 'cuda' cannot be used. {why_not()}")
     cupy = importlib.import_module("cupy")
@@ -130,7 +130,7 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """How many GPUs there are."""
+    """The number of GPUs."""
     return 0 if why_not() else int(importlib.import_module("cupy").cuda.runtime.getDeviceCount())
 
 

@@ -1,4 +1,4 @@
-"""Modules that are loaded when a name of theirs is first asked for: what few programs need makes no import slower.
+"""Modules that are loaded when one of their names is first used, so that rarely needed code does not slow imports.
 
 if TYPE_CHECKING:
     from .ops import scattering
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class Deferred:
-    """Stands for the module of that full name."""
+    """A placeholder for the module with this full name."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -7,7 +7,7 @@ from _thread import _local as local
 from typing import Any
 
 _TYPES: set[str] = {"cpu", "cuda", "meta"}
-# PyTorch's others: programs name them to ask whether a tensor is there; none can be
+# PyTorch's other types: programs may compare devices with them, but no tensor can be there
 _ELSEWHERE = "fpga hip hpu ipu lazy maia mkldnn mps mtia opencl opengl privateuseone ve vulkan xla xpu"
 NO_DATA = "Cannot copy out of meta tensor; no data!"
 
@@ -18,7 +18,7 @@ class Device:
     Args:
         type: "cpu", "cuda", "cuda:INDEX", or "meta" for tensors that have a shape and no elements; a Device is copied.
             PyTorch's other types ("mps", "xla") can be named and compared, but no tensor can be made there.
-        index: the GPU's number, where ``type`` does not already hold it.
+        index: the GPU's number, unless ``type`` contains it.
 
     Raises RuntimeError: the text is not a device.
 
@@ -39,11 +39,11 @@ class Device:
             self.type, self.index = "cuda", type
             return
         kind, colon, number = type.partition(":") if isinstance(type, str) else ("", "", "")
-        known = kind in _TYPES or kind in _ELSEWHERE.split()
-        if not known or (colon and not re.fullmatch(r"\d{1,9}", number)) or (colon and index is not None):
+        is_type = kind in _TYPES or kind in _ELSEWHERE.split()
+        if not is_type or (colon and not re.fullmatch(r"\d{1,9}", number)) or (colon and index is not None):
             names = ", ".join(repr(name) for name in sorted(_TYPES))
-            shown = repr(type[:60]) if isinstance(type, str) else f"an object of type {type.__class__.__name__}"
-            raise RuntimeError(f"{shown} is not a device: expected one of {names}, or a GPU by number as 'cuda:0'")
+            text = repr(type[:60]) if isinstance(type, str) else f"an object of type {type.__class__.__name__}"
+            raise RuntimeError(f"{text} is not a device: expected one of {names}, or a GPU by number as 'cuda:0'")
         self.type = kind
         self.index = int(number) if colon else index
 
@@ -62,7 +62,7 @@ class Device:
         return hash((self.type, self.index))
 
     def __enter__(self) -> Device:
-        """Within ``with device:`` it is the device of new tensors that name no other."""
+        """Within ``with device:``, new tensors are on this device unless they name another."""
         _entered.devices = (*_entered.devices, self)
         return self
 
@@ -74,7 +74,7 @@ class Device:
 
 
 class _Entered(local):
-    devices: tuple[Device, ...] = ()  # that this thread is within, the innermost last
+    devices: tuple[Device, ...] = ()  # entered by this thread, the innermost last
 
 
 _entered = _Entered()
@@ -82,21 +82,21 @@ _default: Device | None = None
 
 
 def default() -> Device | None:
-    """The device of new tensors that name none; None for the CPU."""
+    """The device of new tensors that specify none; None for the CPU."""
     return _entered.devices[-1] if _entered.devices else _default
 
 
 def set_default_device(device: str | Device | int | None) -> None:
-    """Make new tensors on this device unless they name another; None is the CPU again."""
+    """Create new tensors on this device unless they name another; None restores the CPU."""
     global _default
     _default = None if device is None else Device(device)
 
 
 def get_default_device() -> Device:
-    """The device of new tensors that name none."""
+    """The device of new tensors that specify none."""
     return default() or Device("cpu")
 
 
 def add_type(name: str) -> None:
-    """Make ``name`` a device type that ``Device`` accepts (a backend that is being registered)."""
+    """Make ``Device`` accept ``name`` as a device type (for a backend that is being registered)."""
     _TYPES.add(name)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .order import CHANNELS_LAST
 
-# What ``minigrad`` has under the same name.
+# The public names, which ``minigrad`` also exports.
 __all__ = ["bfloat16", "can_cast", "channels_last", "channels_last_3d", "complex128", "complex64", "contiguous_format"]
 __all__ += ["finfo", "float16", "float32", "float4_e2m1fn_x2", "float64", "float8_e4m3fn", "float8_e4m3fnuz"]
 __all__ += ["float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "get_default_dtype", "iinfo", "int16", "int32", "int64"]
@@ -18,28 +18,28 @@ __all__ += ["int8", "layout", "memory_format", "preserve_format", "promote_types
 __all__ += ["uint16", "uint32", "uint64", "uint8"]
 
 Array = Any  # a numpy.ndarray or a cupy.ndarray: the two share their interface, not a base class
-_library = "minigrad"  # what dtypes and the like are shown as parts of
+_library = "minigrad"  # the library's name in the repr of dtypes and similar objects
 
 
 def shown(name: str) -> str:
-    """A name of the library's as ``repr`` shows it: "minigrad.float32"; in a PyTorch program "torch.float32"."""
+    """A name with its library for ``repr``: "minigrad.float32", or "torch.float32" in a PyTorch program."""
     return f"{_library}.{name}"
 
 
 def show_as(library: str) -> str:
-    """Let dtypes and sizes show themselves as parts of a library of this name from now on. Returns the name before."""
+    """Set the library's name in the repr of dtypes and sizes. Returns the old name."""
     global _library
     before, _library = _library, library
     return before
 
 
 class DType:
-    """A number format, such as ``minigrad.float32``. One object a format: compare with ``is`` or ``==``.
+    """A number format, such as ``minigrad.float32``. There is one object per format: compare with ``is`` or ``==``.
 
     Attributes:
         name: "float32", ...
         numpy: the NumPy dtype.
-        itemsize: bytes an element.
+        itemsize: bytes per element.
         is_floating_point: whether gradients can flow through it.
     """
 
@@ -58,11 +58,11 @@ class DType:
         return shown(self.name)
 
     def to_complex(self) -> DType:
-        """The complex dtype whose parts are of this one: complex64, of float64 complex128."""
+        """The complex dtype with parts of this one: complex128 for float64, otherwise complex64."""
         return complex128 if self in (float64, complex128) else complex64
 
     def refused_on(self, device_type: str) -> TypeError:
-        """The error for an array of the format on a device whose library lacks it."""
+        """The error for an array of this format on a device whose library lacks it."""
         return TypeError(f"there are no {self.name} tensors on {device_type!r}: use float16 or float32 there")
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -70,8 +70,8 @@ class DType:
 
 
 class ExtraDType(DType):
-    """A floating-point format of the package ml_dtypes, which NumPy lacks. Its name and limits are known without the
-    package, which is imported when the first array of the format is made; NumPy calls the kind of its numbers "V"."""
+    """A floating-point format of the package ml_dtypes, which NumPy lacks. Its name and limits are available without
+    the package, which is imported when the first array of the format is made; NumPy's letter for its kind is "V"."""
 
     __slots__ = ()
 
@@ -99,19 +99,19 @@ class ExtraDType(DType):
         return find_spec("ml_dtypes") is not None
 
 
-# rank: the category of promotion (bool < integer < float), as in PyTorch
+# rank: the category for promotion (bool < integer < float), as in PyTorch
 bool_ = DType("bool", 0)
 uint8, int8, int16, int32, int64 = (DType(n, 1) for n in ("uint8", "int8", "int16", "int32", "int64"))
 float16, float32, float64 = (DType(n, 2) for n in ("float16", "float32", "float64"))
-uint16, uint32, uint64 = (DType(n, 1) for n in ("uint16", "uint32", "uint64"))  # kept and converted, as in PyTorch
+uint16, uint32, uint64 = (DType(n, 1) for n in ("uint16", "uint32", "uint64"))  # storage only, as in PyTorch
 bfloat16 = ExtraDType("bfloat16", 2)
 float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu, float4_e2m1fn_x2 = (
     ExtraDType(f"float{n}", 1) for n in ("8_e4m3fn", "8_e4m3fnuz", "8_e5m2", "8_e5m2fnuz", "8_e8m0fnu", "4_e2m1fn_x2")
 )
 _SHORT = np.dtype(np.intp).itemsize < 8
-_PAIRS = np.dtype("V1")  # bytes of two numbers of 4 bits, which are only kept
+_PAIRS = np.dtype("V1")  # bytes of two 4-bit numbers, which are only stored
 _UNSIGNED = (uint16, uint32, uint64)
-# Of the formats of ml_dtypes: the distance from 1 to the next number, the largest, the smallest of full precision.
+# For the formats of ml_dtypes: the distance from 1 to the next number, the largest, the smallest of full precision.
 _LIMITS = {
     "bfloat16": (2.0**-7, (2 - 2.0**-7) * 2.0**127, 2.0**-126),
     "float8_e4m3fn": (2.0**-3, 448.0, 2.0**-6),
@@ -145,7 +145,7 @@ NUMBERS = (bool, int, float, complex)  # Python's
 
 
 def get_default_dtype() -> DType:
-    """The dtype of a tensor made from Python floats."""
+    """The dtype of tensors made from Python floats."""
     return _default
 
 
@@ -159,7 +159,7 @@ def set_default_dtype(dtype: DType) -> None:
 
 
 def named(name: str) -> DType:
-    """The dtype called ``name``; PyTorch's aliases ("float", "long", ...) are known."""
+    """The dtype called ``name``, which may be a PyTorch alias ("float", "long", ...)."""
     try:
         return _NAMED[name]
     except KeyError:
@@ -207,40 +207,40 @@ def can_cast(from_: Any, to: Any) -> bool:
 
 
 def has_gradient(kind: np.dtype[Any]) -> bool:
-    """Whether numbers of a NumPy dtype can have a gradient."""
+    """Whether numbers of a NumPy dtype can have gradients."""
     return kind.kind in "fcV"
 
 
 def kind_of(array: Array) -> str:
-    """NumPy's letter for the kind of an array's numbers, with "f" for bfloat16, too."""
+    """NumPy's letter for the kind of an array's numbers, with "f" also for bfloat16."""
     letter: str = array.dtype.kind
     return "f" if letter == "V" else letter
 
 
 @cache
 def name_of(dtype: np.dtype[Any]) -> str:
-    """The name of a NumPy dtype: NumPy puts it together at each call."""
+    """The name of a NumPy dtype, cached because NumPy builds it at each call."""
     return dtype.name
 
 
 def counted(array: Array) -> Array:
-    """Indices and counts that NumPy made, in int64 as PyTorch's: on a 32-bit system (WebAssembly) NumPy's are int32."""
+    """Convert NumPy's indices and counts to int64, as in PyTorch: on 32-bit systems (WebAssembly) they are int32."""
     return array.astype(np.int64) if _SHORT else array
 
 
 def widened(array: Array) -> Array:
-    """bfloat16 as float32, which NumPy's sorting and counting know; any other array as it is."""
+    """Convert bfloat16 to float32 for NumPy's sorting and counting; any other array stays unchanged."""
     return array.astype(np.float32) if array.dtype.kind == "V" else array
 
 
 def is_kept(kind: np.dtype[Any]) -> bool:
-    """Whether numbers of a NumPy dtype are kept and converted, but not computed with: floats of 8 bits or 4."""
+    """Whether numbers of a NumPy dtype are only stored and converted: floats of 8 or 4 bits."""
     return kind.itemsize == 1 and kind.kind in "fV"
 
 
 def converted(array: Array, kind: Any) -> Array:
-    """``astype``, with PyTorch's rounding where ml_dtypes has another: float8_e4m3fn ends at its largest number, and
-    float8_e8m0fnu, of powers of 2, knows no sign and begins at its smallest."""
+    """``astype`` with PyTorch's rounding where ml_dtypes differs: float8_e4m3fn saturates at its largest number, and
+    float8_e8m0fnu (powers of 2) ignores the sign and saturates at its smallest."""
     if kind == _PAIRS != array.dtype:
         raise NotImplementedError("\"copy_\" not implemented for 'Float4_e2m1fn_x2'")
     name = getattr(kind, "name", "")
@@ -252,7 +252,8 @@ def converted(array: Array, kind: Any) -> Array:
 
 
 def promote_types(a: Any, b: Any) -> DType:
-    """The dtype that holds both, by PyTorch's table: complex beats float, that any integer, and that bool."""
+    """The dtype that both promote to, by PyTorch's table: complex beats float, which beats integers, which beat
+    bool."""
     first, second = as_dtype(a), as_dtype(b)
     if float64 in (first, second) and complex64 in (first, second):
         return complex128
@@ -272,8 +273,8 @@ def promote_types(a: Any, b: Any) -> DType:
 def result_type(*operands: Any) -> DType:
     """The dtype of an elementwise result.
 
-    Operands are arrays or Python scalars. Within a category, arrays with axes outrank arrays without,
-    and these outrank Python scalars, so that ``float32_tensor * 2.5`` stays float32 (PyTorch's rule).
+    Operands are arrays or Python scalars. Within a category, arrays with axes outrank 0-d arrays, which outrank Python
+    scalars, so ``float32_tensor * 2.5`` stays float32 (PyTorch's rule).
     """
     groups: list[DType | None] = [None, None, None]  # with axes, without, Python scalars
     for operand in operands:
@@ -281,8 +282,8 @@ def result_type(*operands: Any) -> DType:
             level, dtype = 2, of_number(operand)
         else:
             level, dtype = (0 if operand.ndim else 1), of(operand)
-        held = groups[level]
-        groups[level] = dtype if held is None else promote_types(held, dtype)
+        old = groups[level]
+        groups[level] = dtype if old is None else promote_types(old, dtype)
     result: DType | None = None
     for dtype_of_group in groups:
         if dtype_of_group is not None and (result is None or dtype_of_group.rank > result.rank):
@@ -292,7 +293,7 @@ def result_type(*operands: Any) -> DType:
     return result
 
 
-# Ways to lie in memory, by name alone: arrays have strides --------------------------------------------------
+# Memory layouts, only by name: arrays have strides ----------------------------------------------------------
 
 
 class layout:
@@ -308,11 +309,11 @@ class layout:
 class memory_format(layout):
     """An order of axes in memory."""
 
-    on_use: Callable[[], None] | None = None  # of the class: what to call when a tensor gets its channels last
+    on_use: Callable[[], None] | None = None  # on the class: called when a tensor becomes channels_last
 
     def order(self, ndim: int) -> tuple[int, ...] | None:
-        """The axes from the outermost in memory to the innermost; None where a tensor keeps the order that it has.
-        Raises RuntimeError: the format is of tensors with another number of axes."""
+        """The axes from the outermost in memory to the innermost; None if a tensor keeps its order. Raises
+        RuntimeError: the format is for tensors with another number of axes."""
         if self is preserve_format:
             return None
         if self is contiguous_format:
@@ -334,14 +335,13 @@ channels_last, channels_last_3d = memory_format("channels_last"), memory_format(
 
 
 class finfo:
-    """The limits of a floating-point dtype (by default the default one).
+    """The limits of a floating-point dtype (by default, of the default dtype).
 
     Attributes:
-        bits: how many an element has.
-        eps: the distance from 1 to the next larger number.
+        bits: per element. eps: the distance from 1 to the next larger number.
         max, min: the largest number, and the same negative.
         tiny, smallest_normal: the smallest positive number of full precision.
-        resolution: ten to the power of the decimal digits that hold.
+        resolution: 10⁻ⁿ, where n is the number of decimal digits that are exact.
         dtype: the dtype's name.
     """
 
@@ -363,8 +363,8 @@ class finfo:
         self.tiny = self.smallest_normal
 
     def __repr__(self) -> str:
-        shown = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
-        return f"finfo({', '.join(f'{name}={getattr(self, name):g}' for name in shown)}, dtype={self.dtype})"
+        fields = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+        return f"finfo({', '.join(f'{name}={getattr(self, name):g}' for name in fields)}, dtype={self.dtype})"
 
 
 class iinfo:

@@ -1,4 +1,4 @@
-"""What to install where an optional library is missing: a command that works in the environment that misses it."""
+"""Advice for a missing optional library: a command that installs it in the current environment."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__ = ["how_to_install", "is_on_path", "quoted"]
 
 
 def how_to_install(*packages: str) -> str:
-    """A command that installs optional packages for the Python that runs, to be put after a colon.
+    """A command that installs optional packages for the running Python, to put after a colon.
 
-    It names the packages themselves, which works wherever minigrad came from: a wheel, a checkout on PYTHONPATH, an
+    It names the packages themselves, which works wherever minigrad comes from: a wheel, a checkout on PYTHONPATH, an
     index.
 
     >>> how_to_install("mido")  # doctest: +SKIP
     'pip install mido'
     """
-    import shutil  # here, as below: few programs miss a library, and all import this file
+    import shutil  # imported here, as below: all programs import this file, and few need these
 
     if "ipykernel" in sys.modules:
         pip = "%pip install"
@@ -33,7 +33,7 @@ def how_to_install(*packages: str) -> str:
 
 
 def quoted(word: str) -> str:
-    """A word as this system's shell reads it."""
+    """A word, quoted for this system's shell."""
     import shlex
     import subprocess
 
@@ -41,8 +41,8 @@ def quoted(word: str) -> str:
 
 
 def is_on_path(program: str) -> bool:
-    """Whether a person who types the program's name gets that of the Python that runs."""
+    """Whether typing the program's name in a shell runs the one of the running Python."""
     import shutil
 
-    found = shutil.which(program)
-    return found is not None and Path(found).parent == Path(sys.executable).parent
+    path = shutil.which(program)
+    return path is not None and Path(path).parent == Path(sys.executable).parent

@@ -12,8 +12,8 @@ from .registry import is_array, of
 
 
 def host(value: Any) -> NDArray[Any]:
-    """A tensor (PyTorch's, too), an array on any device, or nested lists, as an array that all of NumPy knows: bfloat16
-    as float32. A copy only where that is needed."""
+    """Convert a tensor (also PyTorch's), an array on any device, or nested lists to a NumPy array, bfloat16 to float32.
+    It is a copy only if necessary."""
     array = getattr(value, "array", value)
     if is_array(array):
         return np.asarray(dt.widened(of(array).to_numpy(array)))

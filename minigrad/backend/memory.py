@@ -1,6 +1,6 @@
-"""Freed memory stays with the process. The C library of Linux gives large blocks back to the system at once, and each
-training step then has page faults for the same memory again. So it is told to keep some: all blocks lie in the heap,
-whatever their size, and up to KEEP_BYTES stay free at its end."""
+"""Keeps freed memory in the process. Linux's C library returns large blocks to the system at once, so each training
+step has page faults for the same memory again. ``keep_freed`` makes it keep some: all blocks, of any size, are in the
+heap, and up to KEEP_BYTES stay free at its end."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _SET_BY_USER = (
 
 
 def keep_freed() -> bool:
-    """Tell the C library to keep freed memory for the next arrays; whether it took that. A user's settings (glibc's
-    environment variables) stay; other C libraries have no such call."""
+    """Make the C library keep freed memory for the next arrays; returns whether it agreed. A user's settings (glibc's
+    environment variables) stay in effect; other C libraries have no such call."""
     if not sys.platform.startswith("linux") or any(name in os.environ for name in _SET_BY_USER):
         return False
     try:

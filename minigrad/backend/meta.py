@@ -1,8 +1,8 @@
-"""The device "meta": arrays that have a shape, steps and a dtype, and no elements. A model is built there without
-memory, to ask it for shapes or to give it the tensors of a file. What an op does to shapes is not written down again:
-the op's forward runs on stand-ins. Where all lengths of the result are lengths of the operands (arithmetic, reductions,
-products of matrices, sorting), the stand-ins are tiny, with one small length for each that occurs. A view is a view of
-the same imaginary memory. All else runs in full, on zeros that share one element."""
+"""The device "meta": arrays with a shape, strides and a dtype, but no elements. There, a model is built without memory,
+to infer shapes or to load a file's tensors into it. Ops need no extra shape rules: the op's forward runs on
+substitutes. If all lengths in the result are lengths of the operands (arithmetic, reductions, matrix products,
+sorting), the substitutes are tiny: each distinct length is replaced by a small one. A view is a view of the same
+imaginary memory. All else runs at full size, on zeros that share one element."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .device import NO_DATA, Device
 
 _META = Device("meta")
 _ATTRIBUTES = frozenset(("shape", "dtype", "ndim", "size", "strides", "itemsize", "nbytes", "flags"))
-# Functions that give views; whose results have no other lengths than their operands; whose shapes depend on values.
+# Functions that return views; whose results only have lengths of their operands; whose shapes depend on values.
 _VIEWS = "as_strided broadcast_to diagonal expand_dims imag moveaxis real squeeze swapaxes transpose"
 _LENGTHS_OF_OPERANDS = """
     all amax amin angle any argmax argmin argpartition argsort array ascontiguousarray clip conjugate count_nonzero
@@ -32,8 +32,8 @@ _BY_VALUES = "argwhere bincount compress extract flatnonzero nonzero unique"
 
 
 class MetaArray(NDArrayOperatorsMixin):
-    """An array without elements, behind NumPy's interface. ``like`` is a NumPy array of its shape, strides and dtype,
-    whose elements are never read; ``base`` the array whose memory it would show."""
+    """An array without elements, with NumPy's interface. ``like`` is a NumPy array of its shape, strides and dtype,
+    whose elements are never read; ``base`` is the array whose memory it would share."""
 
     __slots__ = ("__weakref__", "_like", "base")
 
@@ -52,7 +52,7 @@ class MetaArray(NDArrayOperatorsMixin):
 
     @property
     def data(self) -> Any:
-        """The address: 0, and for a view the distance from there."""
+        """The address: 0, or a view's offset."""
         memory = self._like if self.base is None else self.base._like
         places = (array.__array_interface__["data"][0] for array in (self._like, memory))
         return SimpleNamespace(ptr=next(places) - next(places))
@@ -83,11 +83,11 @@ class MetaArray(NDArrayOperatorsMixin):
         if not any(isinstance(part, (MetaArray, np.ndarray, list)) for part in parts):
             return _view(self._like[(*parts, ...) if Ellipsis not in parts else parts], self)
         if any(getattr(part, "dtype", None) == np.bool_ for part in parts):
-            raise NotImplementedError("how many elements a mask takes is not known on the device 'meta': no data!")
+            raise NotImplementedError("how many elements a mask selects is unknown on the device 'meta': no data!")
         return _call(np.ndarray.__getitem__, False, (self, parts), {})
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        """Nothing is written, after a check of the shapes."""
+        """Check the shapes; nothing is written."""
         parts = index if isinstance(index, tuple) else (index,)
         if isinstance(value, MetaArray) and not any(isinstance(part, (MetaArray, np.ndarray)) for part in parts):
             np.broadcast_to(_zeros(value.shape, np.bool_), self._like[parts].shape)
@@ -99,7 +99,7 @@ class MetaArray(NDArrayOperatorsMixin):
         return self if not copy and self.dtype == dtype else _dense(self.shape, np.dtype(dtype), _order(self._like))
 
     def copy(self, order: str = "C") -> MetaArray:
-        """Memory of its own, which is none either."""
+        """A copy, also without memory."""
         return _dense(self.shape, self.dtype, _order(self._like) if order in "KA" else None)
 
     def view(self, dtype: Any) -> MetaArray:
@@ -109,7 +109,7 @@ class MetaArray(NDArrayOperatorsMixin):
         size = size[0] if len(size) == 1 else size
         try:
             return _view(np.reshape(self._like, size, copy=False), self)
-        except (TypeError, ValueError):  # it takes a copy (TypeError: NumPy before 2.1 has no such keyword)
+        except (TypeError, ValueError):  # it needs a copy (TypeError: NumPy before 2.1 lacks the keyword)
             return _dense(np.reshape(_zeros(self.shape, np.bool_), size).shape, self.dtype)
 
     def transpose(self, *axes: Any) -> MetaArray:
@@ -122,7 +122,7 @@ def _order(array: Any) -> list[int]:
 
 
 def _dense(shape: Iterable[int], dtype: Any, order: list[int] | None = None) -> MetaArray:
-    """An array in memory of its own, the axes there in this order."""
+    """A new array with its axes in this order in memory."""
     shape = tuple(shape)
     strides, step = [0] * len(shape), dtype.itemsize
     for axis in reversed(order or range(len(shape))):
@@ -144,7 +144,7 @@ def _zeros(shape: Any, dtype: Any = np.float64, *args: Any, **kwargs: Any) -> An
 
 
 def _each(change: Callable[[Any], Any], value: Any, kinds: Any) -> Any:
-    """A value with what is of these kinds in it changed."""
+    """A nested value with ``change`` applied to the parts of these types."""
     if isinstance(value, kinds):
         return change(value)
     if isinstance(value, (tuple, list)):
@@ -154,11 +154,11 @@ def _each(change: Callable[[Any], Any], value: Any, kinds: Any) -> Any:
 
 
 def _call(function: Any, small: bool, args: Any, kwargs: Any) -> Any:
-    """What a NumPy function makes of arrays without elements. ``small``: the result has no other lengths than they."""
-    given = kwargs.pop("out", None)
-    found: list[MetaArray] = []
-    _each(found.append, [args, list(kwargs.values())], MetaArray)
-    lengths = dict.fromkeys(n for a in found for n in a.shape if n > 1) if small else {}
+    """The result of a NumPy function on arrays without elements. ``small``: all its lengths are the operands'."""
+    out = kwargs.pop("out", None)
+    operands: list[MetaArray] = []
+    _each(operands.append, [args, list(kwargs.values())], MetaArray)
+    lengths = dict.fromkeys(n for a in operands for n in a.shape if n > 1) if small else {}
     short = {n: i for i, n in enumerate(lengths, 2)}
     long = {i: n for n, i in short.items()}
 
@@ -175,13 +175,13 @@ def _call(function: Any, small: bool, args: Any, kwargs: Any) -> Any:
     with np.errstate(all="ignore"):
         values = {name: _each(stand_in, value, MetaArray) for name, value in kwargs.items()}
         result = function(*_each(stand_in, args, MetaArray), **values)
-    if given is not None:
-        return given[0] if isinstance(given, tuple) and len(given) == 1 else given
-    return _each(absent, result, (np.ndarray, np.generic) if found else np.ndarray)
+    if out is not None:
+        return out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    return _each(absent, result, (np.ndarray, np.generic) if operands else np.ndarray)
 
 
 def _concatenate(arrays: Any, axis: int = 0) -> MetaArray:
-    """Arrays without the axis tell the other lengths, and the dtype."""
+    """Compute the other lengths and the dtype from arrays without the axis."""
     lead = (slice(None),) * (axis % arrays[0].ndim)
     none = np.concatenate([a._like[(*lead, slice(0))] for a in arrays], axis)
     shape = list(none.shape)
@@ -198,7 +198,7 @@ def _repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
 
 
 def _refuse(name: str, *args: Any, **kwargs: Any) -> NoReturn:
-    raise NotImplementedError(f"the shape of {name}'s result depends on values, and there are none on 'meta': no data!")
+    raise NotImplementedError(f"the shape of {name}'s result depends on values, which 'meta' does not have: no data!")
 
 
 def _show(function: Any, x: MetaArray, *args: Any, **kwargs: Any) -> Any:
@@ -210,7 +210,7 @@ def _full(shape: Any, fill_value: Any, dtype: Any = None, **options: Any) -> Any
 
 
 class Namespace:
-    """NumPy's functions, or those of one of its modules, for arrays without elements."""
+    """The functions of NumPy, or of one of its modules, for arrays without elements."""
 
     def __init__(self, module: ModuleType) -> None:
         self._module = module
@@ -259,7 +259,7 @@ class MetaBackend:
     later = to_numpy
 
     def kernels(self, name: str) -> tuple[()]:
-        """None: there is nothing to compute."""
+        """No kernels: there is nothing to compute."""
         return ()
 
     def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> MetaArray:

@@ -9,8 +9,8 @@ CHANNELS_LAST = {4: (0, 2, 3, 1), 5: (0, 2, 3, 4, 1)}  # by the number of axes
 
 
 def memory_order(array: Any) -> list[int]:
-    """The axes from the outermost in memory to the innermost, as PyTorch sorts them: an axis without steps stays where
-    it is, and of two with equal steps the longer is outside."""
+    """The axes from the outermost in memory to the innermost, as PyTorch sorts them: an axis with stride 0 stays in
+    place, and of two axes with equal strides, the longer one is outside."""
     shape, strides = array.shape, array.strides
     order: list[int] = []
     for axis in reversed(range(len(shape))):  # the innermost first
@@ -34,25 +34,25 @@ def back(order: Sequence[int]) -> list[int]:
 
 
 def in_order(array: Any, order: Sequence[int]) -> Any:
-    """A copy whose axes lie in memory in an order."""
+    """A copy whose axes have this order in memory."""
     return array.transpose(order).copy().transpose(back(order))
 
 
 def laid_as(array: Any, like: Any) -> Any:
-    """A contiguous array of the shape of ``like`` with its axes in the order of ``like``: its elements move."""
+    """A contiguous array of the shape of ``like``, with its elements moved to the memory order of ``like``."""
     order = memory_order(like)
     return array.reshape([like.shape[axis] for axis in order]).transpose(back(order))
 
 
 def is_channels_last(array: Any) -> bool:
-    """Whether an array lies in memory as (N, H, W, C), or (N, D, H, W, C)."""
+    """Whether an array has the memory layout (N, H, W, C), or (N, D, H, W, C)."""
     order = CHANNELS_LAST.get(array.ndim)
     return order is not None and bool(array.transpose(order).flags.c_contiguous)
 
 
 def prefers_channels_last(array: Any) -> bool:
-    """Whether PyTorch's kernels take an array for one with its channels last. Its steps decide, also those of axes of
-    length 1, so that images of one channel can be either."""
+    """Whether PyTorch's kernels treat an array as channels_last. Its strides decide, even for axes of length 1, so that
+    images of one channel can be either."""
     least = 0
     for axis in CHANNELS_LAST.get(array.ndim, ())[::-1]:
         step, length = array.strides[axis], array.shape[axis]

@@ -1,5 +1,5 @@
-"""Compiled loops on all cores, by a crew of threads, each with a core of its own: a thread that wakes may be put on the
-core of the one that woke it, and then both take turns; so they are bound to cores where the system can do that."""
+"""Runs compiled loops on all cores, by a crew of threads, each bound to its own core if the system supports that:
+otherwise a thread that wakes may be put on the core of the one that woke it, and both take turns."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from contextlib import suppress
 from . import blas
 from .compiled import store
 
-PATIENCE = 10_000  # looks for work, of some 30 ns each, before a thread sleeps that runs compiled loops
-LOOKS = 16  # calls of a crew from one look at the caller's CPU to the next
+PATIENCE = 10_000  # checks for work, about 30 ns each, before a thread that runs compiled loops sleeps
+LOOKS = 16  # calls of a crew between two checks of the caller's CPU
 
 _lock = allocate_lock()
 _crew: _Crew | None = None
@@ -21,7 +21,7 @@ _threads: int | None = None
 
 
 def get_num_threads() -> int:
-    """The number of threads of kernels: ``set_num_threads``, else the environment's, else the CPUs allowed."""
+    """The number of threads for kernels: from ``set_num_threads``, else the environment, else the allowed CPUs."""
     global _threads
     if _threads is None:
         if count := threads_of_environment():
@@ -54,17 +54,17 @@ def set_num_threads(n: int) -> None:
 
 
 def _cpus() -> list[int]:
-    """The CPUs that this process may use; none where the system has no such call."""
+    """The CPUs that this process may use; empty if the system has no such call."""
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
 class _Crew:
-    """Threads that take blocks of compiled loops without Python (``compiled/crew.py``), beside the thread that calls;
-    each is bound to a CPU other than the caller's, where that can be. ``user`` is the call that uses the crew, the
-    first to enter itself here; ``threads`` are those that the system has started."""
+    """Threads that run blocks of compiled loops without Python (``compiled/crew.py``), alongside the calling thread.
+    Each is bound to a CPU other than the caller's, if possible. ``user`` is the call that uses the crew, the first to
+    enter itself here; ``threads`` are the threads that the system could start."""
 
     def __init__(self, library: store.Library, count: int) -> None:
-        import threading  # here, as these are only needed beside compiled loops
+        import threading  # here, as only compiled loops need these
 
         from .compiled import crew
 
@@ -80,7 +80,7 @@ class _Crew:
         self.threads: list[threading.Thread] = []
         for number in range(count):
             thread = threading.Thread(target=self._work, args=(number,), name="minigrad", daemon=True)
-            with suppress(RuntimeError):  # the system gives no more threads
+            with suppress(RuntimeError):  # the system allows no more threads
                 thread.start()
                 self.threads.append(thread)
 
@@ -88,7 +88,7 @@ class _Crew:
         self._serve(self.state, number, PATIENCE)
 
     def place(self) -> None:
-        """Bind the threads anew if one has the caller's CPU. This looks now and then: callers seldom move."""
+        """Bind the threads again if one has the caller's CPU. Checked only now and then, as callers seldom move."""
         self._calls += 1
         if self._calls % LOOKS or self._current_cpu is None or not hasattr(os, "sched_setaffinity"):
             return
@@ -102,17 +102,17 @@ class _Crew:
         try:
             for thread, cpu in zip(self.threads, others, strict=True):
                 os.sched_setaffinity(thread.native_id or 0, {cpu})
-        except OSError:  # not allowed: the system places them
+        except OSError:  # not permitted: the system places them
             self._current_cpu = None
 
     def dismiss(self) -> None:
-        """Let the threads end, when they are free."""
+        """End the threads when they are free."""
         for number in range(len(self.threads)):
             self._dismiss(self.state, number)
 
 
 def _sched_getcpu() -> Callable[[], int] | None:
-    """The system call for the CPU of the calling thread; None where there is none, or threads cannot be bound."""
+    """The system call for the CPU of the calling thread; None if it is missing, or threads cannot be bound."""
     try:
         getcpu: Callable[[], int] = ctypes.CDLL(None).sched_getcpu
     except (AttributeError, OSError, TypeError):
@@ -121,13 +121,13 @@ def _sched_getcpu() -> Callable[[], int] | None:
 
 
 def launch(kernel: int, words: bytes, spec: bytes, arguments: int, count: int, grain: int) -> int:
-    """A compiled loop over [0, ``count``) in blocks of ``grain``, on all cores, for ``compiled/loops.py``. Returns 0,
-    or the number, from 1 on, of an argument that is not what ``spec`` asks for; nothing has run then."""
+    """Run a compiled loop over [0, ``count``) in blocks of ``grain``, on all cores, for ``compiled/loops.py``. Returns
+    0, or, without running, the number, from 1, of an argument that does not match ``spec``."""
     crew = _crew or _new_crew()
     if count <= grain or not crew.threads:
         return int(crew.alone(kernel, words, spec, arguments, count, grain))
     this, user = object(), crew.user
-    try:  # twice: Ctrl-C may raise KeyboardInterrupt within the inner ``finally``, too
+    try:  # twice: Ctrl-C may also raise KeyboardInterrupt within the inner ``finally``
         try:
             if user.setdefault("call", this) is not this:
                 return int(crew.alone(kernel, words, spec, arguments, count, grain))
@@ -145,7 +145,7 @@ def _new_crew() -> _Crew:
     global _crew
     library = store.library()
     assert library is not None, "a compiled loop runs"
-    get_num_threads()  # which may set them, before the lock is taken
+    get_num_threads()  # which may set the number, before the lock is taken
     with _lock:
         _crew = _crew or _Crew(library, get_num_threads() - 1)
         return _crew

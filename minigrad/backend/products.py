@@ -1,6 +1,6 @@
-"""Products of matrices on all cores. OpenBLAS's own threads go on looking for work for a while after a product, and
-take the cores from the threads of compiled loops, which do the rest of a step (``parallel.py``). So these threads
-compute large products of float32 as well. All others, and all where there are no compiled loops, are OpenBLAS's."""
+"""Products of matrices on all cores. OpenBLAS's own threads spin for a while after a product, and take cores from the
+threads of compiled loops, which do the rest of a step (``parallel.py``). So these threads also compute large products
+of float32. OpenBLAS computes all other products, and all products if there are no compiled loops."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from .compiled import store
 from .dtype import Array
 from .parallel import get_num_threads
 
-SMALL = 1 << 18  # multiplications: below this OpenBLAS wakes no threads
-LARGE = 1 << 20  # below this one thread is as fast as two
-PART = 3_000_000  # multiplications: a part that is worth a call of BLAS
+SMALL = 1 << 18  # multiplications: below this, OpenBLAS wakes no threads
+LARGE = 1 << 20  # below this, one thread is as fast as two
+PART = 3_000_000  # multiplications: a part that is worth a BLAS call
 LEAST = 128  # rows or columns of a part, if there are enough
-FEW = 32  # rows of float32 for which OpenBLAS is slow where the other matrix is transposed, as a layer's weight is
-COLUMNS = 32  # of that matrix that are multiplied at a time
+FEW = 32  # up to this many rows, OpenBLAS is slow in float32 if the other matrix is transposed, as a layer's weight is
+COLUMNS = 32  # of that matrix, multiplied at a time
 FLOAT32 = np.dtype(np.float32)
 
 
 def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
-    """a b, matrices in the last two axes; of two matrices each row gets ``bias`` added."""
+    """a b, matrices in the last two axes; for two matrices, ``bias`` is added to each row."""
     if type(a) is np.ndarray and a.size * b.shape[-1] < SMALL:
         out = a @ b
     elif type(a) is not np.ndarray:
-        from . import cublas  # which the CPU does without
+        from . import cublas  # not needed on the CPU
 
         out = cublas.matmul(a, b)
     else:
@@ -38,7 +38,7 @@ def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
 
 
 def _large(a: Array, b: Array, bias: Array | None) -> Array:
-    """A product on the CPU by compiled loops, or by OpenBLAS, whose threads are not worth it for smaller ones."""
+    """A product on the CPU by compiled loops, or by OpenBLAS, with one thread for smaller ones."""
     work = a.size * b.shape[-1]
     if (work >= LARGE or _are_few_rows(a, b)) and (shared := _shared(a, b, bias)) is not None:
         return shared
@@ -79,7 +79,7 @@ def _lies_in_order(x: Array) -> bool:
 
 
 def _shared_rows(a: Array, b: Array, bias: Array | None) -> Array:
-    """Two matrices, cut along the result's longer side: so what BLAS puts in order for each part is the smaller one."""
+    """The product of two matrices, cut along its longer side, so that BLAS packs the smaller operand for each part."""
     from . import products_numba as loops
 
     (rows, inner), columns = a.shape, b.shape[1]
@@ -102,8 +102,8 @@ def _shared_rows(a: Array, b: Array, bias: Array | None) -> Array:
 
 
 def _grain(length: int, multiplications: int) -> int:
-    """Rows (or columns, of so many multiplications) of a part: a multiple of 16, as BLAS takes 16; two parts for each
-    thread, as one may be held up, but of ``LEAST`` rows, as BLAS puts the other operand in order for each."""
+    """Rows (or columns) of a part: a multiple of 16, as BLAS takes 16; two parts per thread, as one may be delayed, but
+    at least ``LEAST`` rows, as BLAS packs the other operand for each part."""
     threads = get_num_threads()
     parts = 2 * threads if length >= 2 * threads * LEAST else threads
     parts = max(1, min(parts, length * multiplications // PART))
@@ -111,7 +111,7 @@ def _grain(length: int, multiplications: int) -> int:
 
 
 def _shared_batch(a: Array, b: Array) -> Array:
-    """Products of a batch, some for each thread."""
+    """Products of a batch, split among the threads."""
     from . import products_numba as loops
 
     shape = (*a.shape[:-1], b.shape[-1])
@@ -135,8 +135,8 @@ def _are_few_rows(a: Array, b: Array) -> bool:
     )
 
 
-_FEW_ELEMENTS = 1024  # of which NumPy has the sums as soon
-_ADDED = 4096  # rows that are added one after the other, which loses digits
+_FEW_ELEMENTS = 1024  # up to this size, NumPy's sums are as fast
+_ADDED = 4096  # rows that are added one by one, which loses digits
 
 
 def column_sums(x: Array) -> Array:
@@ -147,9 +147,9 @@ def column_sums(x: Array) -> Array:
 
 
 def _sums_of_columns(x: Array) -> Array:
-    """The same by a kernel of the GPU, or as 1ᵀx: BLAS is several times faster than NumPy."""
+    """The same by a GPU kernel, or as 1ᵀx: BLAS is several times faster than NumPy."""
     if type(x) is not np.ndarray:
-        from .kernels import layer_norm_cuda  # which the CPU does without
+        from .kernels import layer_norm_cuda  # not needed on the CPU
 
         return layer_norm_cuda.column_sums(x)
     with blas.one_thread() as one, one:

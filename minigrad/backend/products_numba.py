@@ -1,4 +1,4 @@
-"""Parts of matrix products for the threads of compiled loops, each of which calls BLAS for its own."""
+"""Parts of matrix products for the threads of compiled loops, each of which calls BLAS for its part."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ F = np.float32
 
 @inline
 def turned(matrix: int) -> bool:
-    """Whether a matrix lies column by column."""
+    """Whether a matrix is column-major."""
     return step(matrix, -1) != 4
 
 
 @inline
 def leading(matrix: int) -> int:
-    """Elements from one row (or column, if it lies so) to the next; at least as many as it has."""
+    """Elements from one row (or column, if column-major) to the next; at least its length."""
     if turned(matrix):
         return max(step(matrix, -1) // 4, length(matrix, -2), 1)
     return max(step(matrix, -2) // 4, length(matrix, -1), 1)
@@ -29,8 +29,8 @@ def leading(matrix: int) -> int:
 def add_product(
     blas: int, a: int, first: int, b: int, second: int, bias: Flat, rows: int, columns: int, out: int, width: int
 ) -> None:
-    """A part of a b + bias, from the address ``out`` on, in rows of ``width``; ``first`` and ``second`` are where the
-    part's rows of a and columns of b begin."""
+    """Write a part of a b + bias to the address ``out``, in rows of ``width``; ``first`` and ``second`` are the
+    addresses of the part's first row of a and first column of b."""
     keep = F(1.0) if bias.size else F(0.0)
     for i in range(rows if bias.size else 0):
         line = row(out + 4 * i * width, columns)
@@ -43,7 +43,7 @@ def add_product(
 
 @loop
 def rows_of_product(start: int, stop: int, blas: int, a: Strided, b: Strided, bias: Flat, out: Rows) -> None:
-    """Rows [start, stop) of a b + bias; a and b each lie by rows or by columns."""
+    """Rows [start, stop) of a b + bias; a and b may each be row-major or column-major."""
     columns = out.shape[1]
     first, place = at(a) + start * step(a, -2), out.ctypes.data + 4 * start * columns
     add_product(blas, a, first, b, at(b), bias, stop - start, columns, place, columns)
@@ -59,7 +59,7 @@ def columns_of_product(start: int, stop: int, blas: int, a: Strided, b: Strided,
 
 @loop
 def products(start: int, stop: int, blas: int, a: Strided, b: Strided, heads: int, out: Strided) -> None:
-    """Products number [start, stop) of a batch: (B, heads, M, K) and (B, heads, K, N) give (B, heads, M, N)."""
+    """Products [start, stop) of a batch: (B, heads, M, K) and (B, heads, K, N) give (B, heads, M, N)."""
     m, k, n = length(a, -2), length(a, -1), length(b, -1)
     for i in range(start, stop):
         batch, head = i // heads, i % heads
@@ -71,8 +71,8 @@ def products(start: int, stop: int, blas: int, a: Strided, b: Strided, heads: in
 
 @loop
 def few_rows(start: int, stop: int, thread: int, blas: int, a: Rows, weight: Rows, scratch: Rows, out: Rows) -> None:
-    """Panels number [start, stop) of a weightᵀ, each of as many columns as ``scratch`` has room for, for few rows of a.
-    BLAS reads the weight once, as it lies, and the result of a panel stays in cache until it is turned."""
+    """Panels [start, stop) of a weightᵀ for few rows of a; ``scratch`` fits one panel of columns. BLAS reads the weight
+    once, in memory order, and the result of a panel stays in cache until it is transposed."""
     rows, inner, columns = a.shape[0], a.shape[1], weight.shape[0]
     width = scratch.shape[1] // rows
     for panel in range(start, stop):

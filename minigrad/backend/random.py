@@ -2,9 +2,9 @@
 
 ``Generator`` draws PyTorch's CPU stream: the Mersenne Twister read as raw 32-bit words and turned into
 numbers as PyTorch does, so that one seed gives both libraries the same weights (a numbers' worth of 2.4e-7
-apart in ``normal``, whose logarithms and cosines differ in the last place). Dropout masks, which take many
-numbers and need no comparison, are hashes of their places, keyed by one word of a second stream (SFC64) of the same
-seed: threads draw them side by side, and the same without compiled loops.
+apart in ``normal``, whose logarithms and cosines differ in the last place). Dropout masks need many numbers, but no
+comparison with PyTorch: they are hashes of their positions, keyed by one word of a second stream (SFC64) of the same
+seed. Threads draw them in parallel, with the same result as without compiled loops.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .order import laid_as
 
 FloatArray = np.ndarray[Any, Any]
 _WORD = 1 << 32
-_WIDE_SPAN = 1 << 28  # from here on PyTorch takes two words an integer
+_WIDE_SPAN = 1 << 28  # from here on PyTorch takes two words per integer
 _PYTORCH_BYTES = 5056
 _53 = np.uint64((1 << 53) - 1)
 _HERE = nullcontext()
@@ -32,8 +32,8 @@ _GOLDEN, _MIX = 0x9E3779B97F4A7C15, (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 def drawn(seed: int, count: int, xp: Any = np) -> Any:
-    """``count`` words of SplitMix64 (Steele, Lea and Flood 2014), uint64: hashes of the seed and their places, so that
-    any thread can draw a part, as ``kernels/dropout_numba.py`` and ``is_kept`` of ``kernels/common.cuh`` do."""
+    """``count`` words of SplitMix64 (Steele, Lea and Flood 2014), uint64: hashes of the seed and their positions, so
+    that any thread can draw a part, as ``kernels/dropout_numba.py`` and ``is_kept`` of ``kernels/common.cuh`` do."""
     z = xp.arange(1, count + 1, dtype=np.uint64)
     z *= np.uint64(_GOLDEN)
     z += np.uint64(seed)
@@ -46,13 +46,13 @@ def drawn(seed: int, count: int, xp: Any = np) -> Any:
 
 
 class _Streams:
-    """Both streams of one seed. A new seed or state is a new object, so no thread sees half of a change. A stream
-    begins with its first draw: numpy.random would cost ``import minigrad`` a tenth. Of threads that draw first together
-    each may make one, and ``setdefault`` gives all of them the same."""
+    """Both streams of one seed. A new seed or state is a new object, so no thread sees half of a change. A stream is
+    created at its first draw: numpy.random would add a tenth to ``import minigrad``. If several threads draw first at
+    the same time, each may create one, and ``setdefault`` gives all of them the same."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
-        self.spares: list[float] = []  # second normal numbers of pairs, each taken by one ``pop``
+        self.spares: list[float] = []  # the second normal number of each pair; ``pop`` takes one
 
     @cached_property
     def bits(self) -> Any:
@@ -78,22 +78,22 @@ class Generator:
     tensor([0, 1, 3, 2])
     """
 
-    as_state: Any = staticmethod(lambda array: array)  # tensor.py, which stands above this file, makes it a Tensor
+    as_state: Any = staticmethod(lambda array: array)  # tensor.py, which imports this file, makes it a Tensor
 
     def __init__(self, device: Any = "cpu") -> None:
         self.device = Device(device)
         self.manual_seed(67280421310721)
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start the stream again from ``seed`` (64 bits with or without a sign, of which 32 count, as in PyTorch).
-        Raises ValueError: the seed has more bits."""
+        """Restart the stream from ``seed`` (64 bits, signed or unsigned, of which 32 count, as in PyTorch). Raises
+        ValueError: the seed has more bits."""
         if not -(1 << 63) <= int(seed) < 1 << 64:
             raise ValueError(f"a seed has 64 bits, and {seed} has more")
         self._streams = _Streams(int(seed) % (1 << 64))
         return self
 
     def seed(self) -> int:
-        """Start from a seed of the operating system, and return it."""
+        """Restart from a seed of the operating system, and return it."""
         return self.manual_seed(int.from_bytes(os.urandom(4), "little")).initial_seed()
 
     def initial_seed(self) -> int:
@@ -101,7 +101,7 @@ class Generator:
         return self._streams.seed
 
     def get_state(self) -> Any:
-        """The position of both streams as a tensor of bytes: PyTorch's 5056, then the fast stream's."""
+        """The state of both streams as a tensor of bytes: PyTorch's 5056, then the fast stream's."""
         streams = self._streams
         twister, spare = streams.bits.state["state"], streams.spares[-1:]
         head = struct.pack("<QiiQ", streams.seed, 625 - twister["pos"], 1, twister["pos"])
@@ -111,13 +111,13 @@ class Generator:
         return self.as_state(np.frombuffer(b"".join(parts), np.uint8).copy())
 
     def set_state(self, new_state: Any) -> Generator:
-        """Go to a position that ``get_state`` returned, of this library or of PyTorch. Raises RuntimeError: it is no
-        such state."""
+        """Restore a state from ``get_state``, of this library or of PyTorch. Raises RuntimeError: it is not such a
+        state."""
         data = np.asarray(getattr(new_state, "array", new_state), np.uint8).tobytes()
         if len(data) not in (_PYTORCH_BYTES, _PYTORCH_BYTES + 32):
             raise RuntimeError(f"a generator's state has {_PYTORCH_BYTES} bytes or 32 more, not {len(data)}")
         seed, _, _, position = struct.unpack_from("<QiiQ", data)
-        if position > 624:  # NumPy would read beyond its words
+        if position > 624:  # NumPy would read past the end of its words
             raise RuntimeError(f"a generator's state has a position up to 624, not {position}")
         _, spare, _, is_valid = struct.unpack_from("<dddi", data, 24 + 624 * 8)
         streams = _Streams(seed)
@@ -133,7 +133,7 @@ class Generator:
         return self
 
     def clone_state(self) -> Generator:
-        """Another generator at the same position."""
+        """Another generator with the same state."""
         return Generator(self.device).set_state(self.get_state())
 
     def words(self, count: int) -> np.ndarray[Any, np.dtype[np.uint32]]:
@@ -161,7 +161,7 @@ class Generator:
         full = count - count % 16
         out = np.empty(count, wide)
         out[:full] = _box_muller(self.uniform((full,), wide))
-        if full < count:  # the last block overlaps the one before it, drawn anew
+        if full < count:  # the last block is drawn again, and overlaps the one before it
             self.words((0 if np.dtype(dtype).itemsize == 2 else count - full) * (2 if wide == np.float64 else 1))
             out[-16:] = _box_muller(self.uniform((16,), wide))
         return out.astype(dtype, copy=False).reshape(shape)
@@ -185,8 +185,8 @@ class Generator:
             raise ValueError(f"random integers need low < high, not low={low}, high={high}")
         count, span = int(np.prod(shape, dtype=np.int64)), high - low
         raw = self.words64(count) if span >= _WIDE_SPAN else self.words(count)
-        drawn = raw % np.uint64(span) if span < 1 << 64 else raw
-        return (drawn + np.uint64(low % (1 << 64))).astype(np.int64).reshape(shape)  # modulo 2**64
+        offsets = raw % np.uint64(span) if span < 1 << 64 else raw
+        return (offsets + np.uint64(low % (1 << 64))).astype(np.int64).reshape(shape)  # modulo 2**64
 
     def random64(self) -> int:
         """An integer in [0, 2**63), as PyTorch's ``random_()`` draws one for int64."""
@@ -194,7 +194,7 @@ class Generator:
 
     def permutation(self, n: int) -> np.ndarray[Any, np.dtype[np.int64]]:
         """The numbers 0 .. n-1 in random order (Fisher and Yates)."""
-        numbers = np.empty(n, np.int64)  # first, since its MemoryError says how much there is too little for
+        numbers = np.empty(n, np.int64)  # first, since its MemoryError shows the requested size
         order = list(range(n))
         for i, word in enumerate(self.words(max(n - 1, 0)).tolist()):
             j = i + word % (n - i)
@@ -213,7 +213,7 @@ class Generator:
         return dropout_numba.draw(count, bound, seed).reshape(shape)
 
     def draw(self, shape: tuple[int, ...], p: float, xp: Any = np, on: Any = _HERE) -> Draw:
-        """The mask of ``keep_mask`` as a draw that is still to be made."""
+        """The mask of ``keep_mask`` as a lazy draw."""
         bound = round(p * 65536)
         return Draw(shape, bound, self.mask_seed() if bound < 65536 else 0, xp, on)
 
@@ -222,14 +222,14 @@ class Generator:
         return int(self._streams.masks.random_raw())
 
     def seed_masks(self, seed: int) -> None:
-        """Start the fast stream alone again."""
+        """Restart only the fast stream."""
         self._streams.masks = np.random.SFC64(int(seed) % (1 << 64))
 
 
 class Draw:
-    """A dropout mask that is still to be drawn: kernels on a GPU ask ``is_kept`` (common.cuh) for each element, and no
-    mask is in memory; other code takes the array. An element is kept where its 16 bits, from ``seed``, reach ``bound``;
-    ``xp`` and ``on`` are its library and device."""
+    """A dropout mask that is not drawn yet: GPU kernels call ``is_kept`` (common.cuh) for each element, without a mask
+    in memory; other code takes the array. An element is kept if its 16 bits, from ``seed``, reach ``bound``; ``xp`` and
+    ``on`` are its library and device."""
 
     def __init__(self, shape: tuple[int, ...], bound: int, seed: int, xp: Any, on: Any) -> None:
         self.shape, self.bound, self.seed, self.xp, self.on = shape, bound, seed, xp, on
@@ -245,7 +245,7 @@ class Draw:
 
 
 def _box_muller(uniforms: FloatArray) -> FloatArray:
-    """Normal from uniform numbers, each block of 16 on its own: 8 radii, 8 angles."""
+    """Normal from uniform numbers, each block of 16 separately: 8 radii, 8 angles."""
     blocks = uniforms.reshape(-1, 2, 8)
     radius = np.sqrt(-2 * np.log(1 - blocks[:, 0]))
     angle = blocks[:, 1] * uniforms.dtype.type(2 * np.pi)
@@ -256,7 +256,7 @@ default_generator = Generator()
 
 
 def manual_seed(seed: int) -> Generator:
-    """Start the default generator from ``seed``: the same program then draws the same numbers.
+    """Seed the default generator: the same program then draws the same numbers.
 
     >>> _ = mg.manual_seed(0)
     >>> first = mg.rand(2)
@@ -269,44 +269,44 @@ def manual_seed(seed: int) -> Generator:
 
 _STREAMS = ("auto", "fast", "pytorch")
 _dropout_stream = "auto"
-_is_pytorchs = False  # whether the process runs a program as PyTorch's
+_is_pytorchs = False  # whether the process runs a PyTorch program
 
 
 def set_dropout_stream(name: str) -> None:
-    """Let dropout draw from the "fast" stream, from "pytorch"'s, which takes longer, or as the program asks ("auto").
+    """Choose dropout's stream: "fast", "pytorch" (which is slower), or "auto", which depends on the program.
 
-    With PyTorch's, a program in training follows PyTorch's run from the same seed mask by mask. "auto" is the default:
-    PyTorch's stream on the CPU in a program that runs as PyTorch's (``minigrad compat``, ``as_torch``), else the fast
-    one. The environment variable MINIGRAD_DROPOUT_STREAM sets the first.
+    With PyTorch's stream, a training run from the same seed has the same dropout masks as in PyTorch. The default is
+    "auto": PyTorch's stream on the CPU for PyTorch programs (``minigrad compat``, ``as_torch``), else the fast one. The
+    environment variable MINIGRAD_DROPOUT_STREAM sets the initial stream.
 
-    Raises ValueError: there is no such stream.
+    Raises ValueError: the stream does not exist.
     """
     global _dropout_stream
     if name not in _STREAMS:
-        raise ValueError(f"the dropout stream is one of {', '.join(map(repr, _STREAMS))}, not {name!r}")
+        raise ValueError(f"the dropout stream must be one of {', '.join(map(repr, _STREAMS))}, not {name!r}")
     _dropout_stream = name
 
 
 def get_dropout_stream() -> str:
-    """Which stream dropout draws from: "auto", "fast" or "pytorch"."""
+    """The stream that dropout draws from: "auto", "fast" or "pytorch"."""
     return _dropout_stream
 
 
 def run_as_pytorch(value: bool) -> bool:
-    """Say whether the process runs a program as PyTorch's; return the answer until now."""
+    """Set whether the process runs a PyTorch program; returns the old value."""
     global _is_pytorchs
     before, _is_pytorchs = _is_pytorchs, value
     return before
 
 
 def follows_pytorch(device: Device) -> bool:
-    """Whether masks on a device come from PyTorch's stream."""
+    """Whether masks on a device use PyTorch's stream."""
     return _dropout_stream == "pytorch" or (_is_pytorchs and _dropout_stream == "auto" and device.type == "cpu")
 
 
 def pytorch_keep_mask(shape: tuple[int, ...], p: float, like: Any = None) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Dropout's mask as PyTorch draws it: True where a float64 uniform is below 1 - p; in the order of the memory of
-    ``like``, an array of this shape, or of indices."""
+    """Dropout's mask as PyTorch draws it: True where a float64 uniform is below 1 - p, in the memory order of ``like``,
+    an array of this shape, or else of indices."""
     if p == 1:
         return np.zeros(shape, np.bool_)
     draw = default_generator.words64(math.prod(shape)) & _53 < np.uint64(math.ceil((1 - p) * 2**53))

@@ -1,4 +1,4 @@
-"""Which backend an array or a device belongs to. A backend is an object with the attributes of ``Backend``."""
+"""Finds the backend of an array or a device. A backend is an object with the attributes of ``Backend``."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from . import device as _device
 from .device import Device
 from .dtype import Array
 
-if TYPE_CHECKING:  # making a Protocol takes a fiftieth of minigrad's import
+if TYPE_CHECKING:  # creating a Protocol takes a fiftieth of minigrad's import
     from collections.abc import Callable
     from contextlib import AbstractContextManager
     from typing import Protocol
 
     class Backend(Protocol):
-        """What the rest of the library asks of an array library."""
+        """The interface of an array library for the rest of minigrad."""
 
         name: str
         device_type: str
         array_type: type
         xp: Any  # the array namespace: numpy, cupy
 
-        # Where an array lives.
+        # The device of an array.
         def device_of(self, array: Array) -> Device: ...
-        # Within it, what ``xp`` makes is on ``device``.
+        # A context in which ``xp`` creates arrays on ``device``.
         def on(self, device: Device) -> AbstractContextManager[Any]: ...
         # A NumPy array (or an array of this backend) as an array on ``device``.
         def asarray(self, array: np.ndarray[Any, Any], device: Device) -> Array: ...
         # A copy in NumPy's memory; on the CPU the array itself.
         def to_numpy(self, array: Array) -> np.ndarray[Any, Any]: ...
-        # Begin a copy in NumPy's memory, and return a function that waits for it, and for nothing after it.
+        # Start a copy to NumPy's memory, and return a function that waits for it, but not for later work.
         def later(self, array: Array) -> Callable[[], np.ndarray[Any, Any]]: ...
-        # The fused kernels of a name, the fastest first; where none takes the arguments, the definition runs.
+        # The fused kernels of a name, the fastest first; if none supports the arguments, the definition runs.
         def kernels(self, name: str) -> tuple[Any, ...]: ...
         # Dropout's draw: a bool array, each element False with probability ``p``, or a ``random.Draw``.
         def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> Any: ...
@@ -46,15 +46,15 @@ def xp(array: Any) -> Any:
 
 
 def in_order(array: Any) -> Any:
-    """The array, or a copy whose elements lie in the order of its axes, so that ``view`` takes any shape: NumPy's
-    results follow the strides of the operands, and many of PyTorch's are in order."""
+    """The array, or a C-contiguous copy, so that ``view`` accepts any shape: NumPy's results follow the strides of the
+    operands, and many of PyTorch's are contiguous."""
     return array if array.flags.c_contiguous else array.copy()
 
 
 def where_holds(array: Any, mask: Any) -> Any:
-    """The array where the mask holds and 0 elsewhere, also in place of infinities and NaN: their product with 0 is NaN.
-    NumPy's ``where`` branches at each element, which takes 20 times as long where a mask is random. So on the CPU the
-    elements' bits are multiplied as whole numbers, as fast as floats."""
+    """The array where the mask is True, and 0 elsewhere, even for infinities and NaN, whose product with 0 is NaN.
+    NumPy's ``where`` branches at each element, which is 20 times as slow if a mask is random. So on the CPU the
+    elements' bits are multiplied as integers, as fast as floats."""
     bits = _BITS.get(array.itemsize) if type(array) is np.ndarray else None
     if bits is None:
         return xp(array).where(mask, array, array.dtype.type(0))
@@ -79,7 +79,7 @@ def of(array: Any) -> Backend:
 
 
 def for_device(device: Device) -> Backend:
-    """The backend of a device. Raises RuntimeError: there is no such device here; the message says what to install."""
+    """The backend of a device. Raises RuntimeError, with advice: the device does not exist here."""
     backend = _by_device.get(device.type)
     if backend is None:
         if device.type not in ("cuda", "meta"):
@@ -90,22 +90,22 @@ def for_device(device: Device) -> Backend:
 
 
 def register(backend: Backend) -> None:
-    """Make a backend known: its array type, and the device type that leads to it."""
+    """Register a backend for its array type and its device type."""
     _device.add_type(backend.device_type)
     _by_type[backend.array_type] = backend
     _by_device[backend.device_type] = backend
 
 
 def holds(condition: Array) -> bool:
-    """Whether some element of a bool array is True; False on "meta", where there are none to look at."""
+    """Whether any element of a bool array is True; False on "meta", which has no elements."""
     return of(condition).device_type != "meta" and bool(condition.any())
 
 
 def check_indices(indices: Array, rows: int, name: str, error: type[Exception] = IndexError, where: str = "") -> None:
-    """Refuse indices outside 0 .. rows - 1 (checked on the CPU; a GPU would have to be waited for)."""
+    """Raise an error for indices outside 0 .. rows - 1 (only on the CPU: on a GPU it would have to wait)."""
     if of(indices).device_type == "cpu" and indices.size:
         if indices.dtype is _INT64 and (unsigned := indices.view(_UINT64)).item(unsigned.argmax()) < rows:
-            return  # without a sign, negative numbers are the greatest; ``max`` takes five times as long
+            return  # as unsigned, negative numbers are the largest; ``max`` takes five times as long
         low, high = int(np.min(indices)), int(np.max(indices))
         if low < 0 or high >= rows:
             bad = low if low < 0 else high

@@ -10,7 +10,7 @@ from . import dtype as dt
 
 
 class Size(tuple[int, ...]):
-    """A tensor's shape: a tuple of ints that shows itself as PyTorch's does: ``minigrad.Size([2, 3])``."""
+    """A tensor's shape: a tuple of ints with a repr like PyTorch's: ``minigrad.Size([2, 3])``."""
 
     def numel(self) -> int:
         """The number of elements of the shape."""

@@ -11,8 +11,8 @@ from .registry import of, xp
 
 
 def error_function(x: Array) -> Array:
-    """erf of an array, to the last digits of its dtype: the backend's function, or W. J. Cody's approximations."""
-    if x.dtype == np.float16:  # whose polynomials would lose most digits
+    """erf of an array, to full precision of its dtype: the backend's function, or W. J. Cody's approximations."""
+    if x.dtype == np.float16:  # in which the polynomials would lose most digits
         return error_function(x.astype(np.float32)).astype(np.float16)
     special = getattr(of(x), "erf", None)
     return special(x) if special else _cody_erf(x)
@@ -22,7 +22,7 @@ Polynomials = tuple[list[float], list[float]]
 
 
 def _quotient(text: str) -> Polynomials:
-    """The coefficients of "numerator / denominator", each highest power first."""
+    """The coefficients of "numerator / denominator", each from the highest power down."""
     above, below = ([float(number) for number in part.split()] for part in text.split("/"))
     return above, below
 
@@ -65,7 +65,7 @@ def _ratio(coefficients: Polynomials, t: Array) -> Array:
 
 
 def _scaled_tail(y: Array) -> Array:
-    """erfc(y) e^(y²) of y >= 0.46875."""
+    """erfc(y) e^(y²) for y >= 0.46875."""
     m = xp(y)
     large = m.maximum(y, 4.0)
     inverse = 1 / large**2
@@ -74,7 +74,7 @@ def _scaled_tail(y: Array) -> Array:
 
 
 def _cody_tail(y: Array) -> Array:
-    """erfc of y >= 0.46875; up to 26, where it is smaller than any float64."""
+    """erfc of y >= 0.46875; clipped at 26, where it is smaller than any float64."""
     m = xp(y)
     clipped = m.clip(y, 0.46875, 26.6)
     rounded = m.trunc(clipped * 16) / 16  # the square in two parts, so that its rounding does not grow
@@ -92,7 +92,7 @@ def _cody_erf(x: Array) -> Array:
 
 
 def complementary_error_function(x: Array) -> Array:
-    """erfc = 1 - erf on an array, to the last digits of its dtype also where it is tiny."""
+    """erfc = 1 - erf of an array, to full precision of its dtype even where it is tiny."""
     m, dtype = xp(x), x.dtype
     x = x.astype(np.float64)
     tail = _cody_tail(m.absolute(x))
@@ -100,14 +100,14 @@ def complementary_error_function(x: Array) -> Array:
     return m.where(m.isnan(x), x, m.where(m.absolute(x) < 0.46875, 1 - _cody_erf(x), far)).astype(dtype)
 
 
-# P, the highest power first: least squares of Φ up to 6, weighted until its largest errors are alike, 3e-8. From there
-# on x P(x²) only grows, and tanh is 1.
+# P, from the highest power down: least squares of Φ up to 6, weighted until its largest errors are equal, 3e-8. Beyond
+# 6, x P(x²) only grows, and tanh is 1.
 _NORMAL = (1.7562759e-9, -1.3226623e-7, 3.9647726e-6, -5.5306314e-5, -3.259475e-5, 0.036333084, 0.79788494)
 
 
 def normal_share(x: Array) -> Array:
-    """The standard normal distribution's share below x, in the array's dtype. In NumPy's float32 it is (1 + tanh(x
-    P(x²))) / 2, which takes a fifth of the time, but where that has lost digits."""
+    """The standard normal CDF, in the array's dtype. In NumPy's float32 it is (1 + tanh(x P(x²))) / 2, which takes a
+    fifth of the time, except where that loses digits."""
     if type(x) is not np.ndarray or x.dtype != np.float32:
         return 0.5 * complementary_error_function(x * -math.sqrt(0.5))
     square, p = x * x, np.full_like(x, _NORMAL[0])
@@ -122,7 +122,7 @@ def normal_share(x: Array) -> Array:
 
 
 def scaled_complementary_error_function(x: Array) -> Array:
-    """erfcx = e^(x²) erfc(x) on an array, to the last digits of its dtype also where erfc is 0; inf below -27."""
+    """erfcx = e^(x²) erfc(x) of an array, to full precision of its dtype even where erfc is 0; inf below -27."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
     y = m.absolute(x)
     tail = _scaled_tail(m.maximum(y, 0.46875))
@@ -134,7 +134,7 @@ def scaled_complementary_error_function(x: Array) -> Array:
 
 
 def log_normal_share(x: Array) -> Array:
-    """ln of the standard normal distribution's share below x, in the array's dtype."""
+    """ln of the standard normal CDF, in the array's dtype."""
     m, dtype, t = xp(x), x.dtype, x.astype(np.float64) * math.sqrt(0.5)
     below = m.log(scaled_complementary_error_function(-m.minimum(t, 0.0)) / 2) - t * t
     return m.where(t < -math.sqrt(0.5), below, m.log1p(-complementary_error_function(t) / 2)).astype(dtype)
@@ -168,7 +168,7 @@ _TAIL = _quotient(
 
 
 def inverse_error_function(y: Array) -> Array:
-    """The inverse of erf: the normal distribution's quantile of (1 + y) / 2, by √2."""
+    """The inverse of erf: the normal distribution's quantile of (1 + y) / 2, divided by √2."""
     m, dtype = xp(y), y.dtype
     y = y.astype(np.float64)
     size = m.absolute(y)
@@ -176,13 +176,13 @@ def inverse_error_function(y: Array) -> Array:
 
 
 def normal_quantile(share: Array) -> Array:
-    """The x below which the standard normal distribution has a share, in the array's dtype; NaN outside [0, 1]."""
+    """The inverse of the standard normal CDF, in the array's dtype; NaN outside [0, 1]."""
     m, dtype, p = xp(share), share.dtype, share.astype(np.float64)
     return m.copysign(_quantile(m.absolute(p - 0.5), m.minimum(p, 1 - p)), p - 0.5).astype(dtype)
 
 
 def _quantile(above: Array, tail: Array) -> Array:
-    """The quantile, from 0, of ½ + ``above`` = 1 - ``tail``."""
+    """The standard normal quantile of ½ + ``above`` = 1 - ``tail``."""
     m = xp(tail)
     depth = m.sqrt(-m.log(tail))
     outside = m.where(depth <= 5, _ratio(_FLANK, depth - 1.6), _ratio(_TAIL, depth - 5))

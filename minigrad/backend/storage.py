@@ -16,11 +16,11 @@ class UntypedStorage:
     """The memory behind a tensor and its views, as bytes. Slices are storages in the same memory.
 
     Args:
-        data: how many bytes, unset, or their values.
-        device: where.
+        data: the number of bytes (uninitialized), or their values.
+        device: its device.
     """
 
-    filename: str | None = None  # of a mapped file
+    filename: str | None = None  # for a mapped file
 
     def __init__(self, data: Any = 0, *, device: Any = "cpu") -> None:
         values = np.empty(data, np.uint8) if isinstance(data, int) else np.array(data, np.uint8)
@@ -28,20 +28,20 @@ class UntypedStorage:
 
     @classmethod
     def behind(cls, array: Any) -> UntypedStorage:
-        """The storage that an array shows."""
+        """The storage behind an array."""
         storage = object.__new__(cls)
         storage._owner = owner(array)
         return storage
 
     @classmethod
     def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
-        """The first bytes of a file, mapped and not read. Changes go to the file if ``shared``, which is made that
-        long; else they stay in memory. Raises RuntimeError: the file is shorter, or a pipe or a device. OSError: it
-        cannot be opened."""
+        """The first bytes of a file, memory-mapped instead of read. If ``shared``, the file is extended to that size
+        and receives changes; else changes stay in memory. Raises RuntimeError: the file is shorter, or a pipe or a
+        device; OSError: it cannot be opened."""
         import mmap  # here, as few programs map files themselves
 
         name = os.fspath(filename)
-        # to open a pipe may wait for ever
+        # opening a pipe may block forever
         if os.path.exists(name) and not (os.path.isfile(name) or os.path.isdir(name)):
             raise RuntimeError(f"file <{name}> is a device or a pipe, which cannot be mapped")
         with open(name, "r+b" if shared else "rb") as file:
@@ -63,7 +63,7 @@ class UntypedStorage:
 
     @property
     def device(self) -> Device:
-        """Where it is."""
+        """Its device."""
         return of(self._owner).device_of(self._owner)
 
     is_cuda = property(lambda self: self.device.type == "cuda")
@@ -104,7 +104,7 @@ class UntypedStorage:
         if step != 1:
             raise RuntimeError(f"Trying to slice with a step of {step}, but only a step of 1 is supported")
         part: Any = self.array[start:stop]
-        if isinstance(part, np.ndarray):  # as a buffer it is the owner of its part, and not a view
+        if isinstance(part, np.ndarray):  # through a buffer, it owns its part and is not a view
             part = np.frombuffer(part.data, np.uint8) if part.size else part.copy()
         return type(self).behind(part)
 
@@ -112,12 +112,12 @@ class UntypedStorage:
         self.array[index] = value
 
     def fill_(self, value: int) -> UntypedStorage:
-        """Every byte ``value``."""
+        """Set every byte to ``value``."""
         self.array[...] = value
         return self
 
     def copy_(self, source: Any, non_blocking: bool = False) -> UntypedStorage:
-        """The bytes of another storage."""
+        """Copy the bytes of another storage."""
         self.array[...] = source.untyped().to(device=self.device).array
         return self
 
@@ -129,18 +129,18 @@ class UntypedStorage:
         return self.clone()
 
     def to(self, *, device: Any, non_blocking: bool = False) -> UntypedStorage:
-        """On another device; itself where it is there."""
+        """A copy on another device, or itself if it is already there."""
         place, here = Device(device), of(self._owner)
         if place == self.device:
             return self
         return type(self).behind(for_device(place).asarray(here.to_numpy(self.array), place))
 
     def cpu(self) -> UntypedStorage:
-        """In main memory."""
+        """A copy in main memory, or itself if it is already there."""
         return self.to(device="cpu")
 
     def resize_(self, nbytes: int) -> UntypedStorage:
-        """Itself. Raises NotImplementedError: another length, as tensors keep their memory."""
+        """Returns itself. Raises NotImplementedError: another length, as tensors keep their memory."""
         if nbytes != self.nbytes():
             raise NotImplementedError("the memory of a tensor cannot be resized: make a new tensor")
         return self
@@ -149,11 +149,11 @@ class UntypedStorage:
         """An array in this memory.
 
         Args:
-            offset: its first element.
-            size: the shape; None for all that follows.
-            stride: steps in elements; None for dense ones.
+            offset: the index of its first element.
+            size: the shape; None for all remaining elements.
+            stride: strides in elements; None for contiguous ones.
 
-        Raises RuntimeError: it would reach beyond the end.
+        Raises RuntimeError: it would extend past the end.
         """
         count = self.nbytes() // dtype.itemsize
         shape = (count - offset,) if size is None else tuple(size)
@@ -181,11 +181,11 @@ class UntypedStorage:
 
 
 class TypedStorage:
-    """A storage as elements of a dtype: PyTorch's older form.
+    """A storage as elements of a dtype, PyTorch's older class.
 
     Args:
         wrap_storage: the bytes.
-        dtype: of the elements.
+        dtype: the elements' dtype.
     """
 
     def __init__(self, *, wrap_storage: UntypedStorage, dtype: Any) -> None:
@@ -201,7 +201,7 @@ class TypedStorage:
         return self._untyped_storage
 
     def element_size(self) -> int:
-        """Bytes an element."""
+        """Bytes per element."""
         return self.dtype.itemsize
 
     def size(self) -> int:
@@ -227,7 +227,7 @@ class TypedStorage:
 
 
 def owner(array: Any) -> Any:
-    """The array whose memory a view shows."""
+    """The array that owns a view's memory."""
     while hasattr(getattr(array, "base", None), "dtype"):
         array = array.base
     return array
@@ -243,6 +243,6 @@ def copied(array: Any, memo: dict[int, Any]) -> Any:
         return twin
     distance = address(array) - address(whole)
     if twin.strides != whole.strides or distance % item or any(step < 0 or step % item for step in array.strides):
-        return memo.setdefault(id(array), array.copy(order="K"))  # its place has no number
+        return memo.setdefault(id(array), array.copy(order="K"))  # not a whole number of elements away
     steps = [step // item for step in array.strides]
     return UntypedStorage.behind(twin).shown(dt.of(array), distance // item, array.shape, steps)

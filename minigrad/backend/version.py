@@ -1,4 +1,4 @@
-"""Versions: of the PyTorch whose names minigrad has, as programs ask for it, and of minigrad itself."""
+"""Versions: of the PyTorch API that minigrad implements, for programs that check it, and of minigrad itself."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ class TorchVersion(str):
 
 
 def _numbers(version: Any) -> list[int]:
-    """The numbers of "2.13.0+cpu", of (2, 13), or of an object whose text is such."""
+    """The numbers of "2.13.0+cpu", of (2, 13), or of an object with such a string form."""
     parts = version if isinstance(version, tuple) else str(version).partition("+")[0].split(".")
     matches = (re.match(r"v?(\d+)", str(part)) for part in parts)
     return [int(match[1]) for match in matches if match]
 
 
 __version__ = TorchVersion(f"2.13.0+minigrad.{project}")
-cuda = hip = None  # the CUDA of PyTorch's build: minigrad has none, as CuPy comes with one
+cuda = hip = None  # the CUDA version of PyTorch's build: minigrad has none, as CuPy brings its own
 debug = False
 git_version = "unknown"

@@ -1,4 +1,4 @@
-"""Where the kernel of a convolution or of pooling goes, and of which old elements a resampled axis is made."""
+"""The windows of convolutions and pooling, and the old elements from which a resampled axis is made."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Ints = tuple[int, ...]
 
 
 class Window(NamedTuple):
-    """Where a kernel goes, by spatial axis: how many elements it meets, its ``stride`` from place to place,
-    ``dilation`` from one element to the next, and what ``padding`` adds (before, after)."""
+    """The geometry of a kernel, by spatial axis: its size, its ``stride`` from place to place, the ``dilation`` from
+    one element to the next, and the ``padding`` (before, after)."""
 
     kernel: Ints
     stride: Ints
@@ -25,28 +25,28 @@ class Window(NamedTuple):
         return tuple(n + before + after for n, (before, after) in zip(lengths, self.padding, strict=True))
 
     def span(self) -> Ints:
-        """How far a kernel reaches."""
+        """The extent of the kernel, by axis."""
         return tuple(d * (k - 1) + 1 for k, d in zip(self.kernel, self.dilation, strict=True))
 
     def places(self, lengths: Ints) -> Ints:
-        """To how many places it goes."""
-        known = zip(self.padded(lengths), self.span(), self.stride, strict=True)
-        return tuple((n - span) // s + 1 for n, span, s in known)
+        """The number of its places, by axis."""
+        axes = zip(self.padded(lengths), self.span(), self.stride, strict=True)
+        return tuple((n - span) // s + 1 for n, span, s in axes)
 
     def taps(self, places: Ints) -> Iterator[tuple[Ints, tuple[slice, ...]]]:
-        """Each element of the kernel, by its index, and what it meets in the padded array."""
+        """Each element of the kernel: its index, and the slices of the padded array under it."""
         for index in product(*map(range, self.kernel)):
-            known = zip(index, self.dilation, places, self.stride, strict=True)
-            yield index, tuple(slice(i * d, i * d + n * s, s) for i, d, n, s in known)
+            axes = zip(index, self.dilation, places, self.stride, strict=True)
+            yield index, tuple(slice(i * d, i * d + n * s, s) for i, d, n, s in axes)
 
     def inner(self, lengths: Ints) -> tuple[slice, ...]:
-        """What of the padded array is no padding."""
+        """The slices of the padded array without the padding."""
         return tuple(slice(before, before + n) for n, (before, _) in zip(lengths, self.padding, strict=True))
 
 
 class Taps:
-    """The old elements of which each new one is the sum: their ``indices``, (taps, new) int64, -1 for none;
-    ``weights``, (taps, new) float64, or None if all are 1; and the ``length`` of the old ones."""
+    """The old elements whose sum is each new element: their ``indices``, (taps, new) int64, -1 for none; ``weights``,
+    (taps, new) float64, or None if all are 1; and the ``length`` of the old axis."""
 
     def __init__(self, indices: Any, weights: Any, length: int) -> None:
         self.indices = np.ascontiguousarray(indices, np.int64)
@@ -57,7 +57,7 @@ class Taps:
 
     @cached_property
     def turned(self) -> Taps:
-        """The transpose: the new elements to which each old one has given, with the same weights."""
+        """The transpose: the new elements to which each old element contributes, with the same weights."""
         weights = np.ones(self.indices.shape) if self.weights is None else self.weights
         taps, new = np.nonzero((self.indices >= 0) & (weights != 0))
         olds = self.indices[taps, new]

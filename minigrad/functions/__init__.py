@@ -1,1 +1,1 @@
-"""PyTorch's functions, by family: arguments as PyTorch takes them, then one op. ``define.py`` says how to write one."""
+"""PyTorch's functions, by family: each parses PyTorch's arguments, then calls an op. See ``define.py``."""

@@ -1,4 +1,4 @@
-"""Arguments as PyTorch lets programs write them, in the one form that ops take."""
+"""Converts the forms of arguments that PyTorch accepts to the single form that ops take."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Axis = int | None
 Dims = int | tuple[int, ...] | list[int] | None
 Scalar = bool | int | float
-Operand = Scalar | complex | np.generic | np.ndarray[Any, Any]  # beside a tensor
-Maybe = Any  # a dtype or a device, however it is written, or None
-raw = bare  # the array of a tensor; anything else as it is
+Operand = Scalar | complex | np.generic | np.ndarray[Any, Any]  # besides a tensor
+Maybe = Any  # a dtype or a device, in any form, or None
+raw = bare  # the array of a tensor; anything else unchanged
 
 
 def axis(dim: int, ndim: int) -> int:
-    """An axis as a number from 0; IndexError if it does not exist."""
+    """The number of an axis, from 0. Raises IndexError: it does not exist."""
     if dim.__class__ is int and -ndim <= dim < ndim:
         return dim if dim >= 0 else dim + ndim
     if not isinstance(dim, (int, np.integer)):
@@ -38,20 +38,20 @@ def axis(dim: int, ndim: int) -> int:
 
 
 def axes(dim: Dims, ndim: int) -> int | tuple[int, ...] | None:
-    """One axis, several, or None for all; an empty tuple means all, as in PyTorch. Without axes, None."""
+    """One axis, several, or None for all; an empty tuple means all, as in PyTorch. None for a 0-d tensor."""
     if dim is None:
         return None
     if isinstance(dim, (tuple, list)):
         places = tuple(axis(d, ndim) for d in dim)
         if len(set(places)) < len(places):
-            raise RuntimeError(f"dim {dim} names an axis twice")
+            raise RuntimeError(f"dim {dim} contains an axis twice")
         return places if places and ndim else None
     place = axis(dim, ndim)
     return place if ndim else None
 
 
 def sizes(lengths: tuple[Any, ...]) -> tuple[int, ...]:
-    """A shape from separate numbers or from one tuple, list or Size."""
+    """A shape from separate numbers, or from one tuple, list or Size."""
     if len(lengths) == 1 and isinstance(lengths[0], (tuple, list)):
         lengths = tuple(lengths[0])
     try:
@@ -60,11 +60,11 @@ def sizes(lengths: tuple[Any, ...]) -> tuple[int, ...]:
         bad = [n for n in lengths if not hasattr(n, "__index__")]
         if not bad:
             raise
-        raise TypeError(f"a shape is made of ints, not {type(bad[0]).__name__} ({bad[0]!r})") from None
+        raise TypeError(f"a shape must consist of ints, not {type(bad[0]).__name__} ({bad[0]!r})") from None
 
 
 def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that shapes broadcast to; RuntimeError if there is none."""
+    """The shape that shapes broadcast to. Raises RuntimeError: they do not broadcast."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
@@ -73,7 +73,7 @@ def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def operand(other: Any, like: Variable) -> Any:
-    """A second operand: a tensor or a Python scalar, NumPy's converted; NotImplemented for any other object."""
+    """A second operand: a tensor or a Python scalar (NumPy's are converted); NotImplemented for any other object."""
     if isinstance(other, Variable):
         return other
     if isinstance(other, np.generic):
@@ -86,7 +86,7 @@ def operand(other: Any, like: Variable) -> Any:
 
 
 def scaled(x: Any, factor: Any) -> Any:
-    """factor · x in the dtype of x: of integers the factor loses its fraction, of bools it is a bool, too."""
+    """factor · x in the dtype of x: for integers the factor is truncated, for bools it becomes a bool."""
     kind = x.array.dtype.kind
     if kind == "b":
         return x & bool(factor)
@@ -105,13 +105,13 @@ def as_tensor_like(value: Any, like: Variable) -> Variable:
 
 def to_array(data: Any, dtype: Any, device: Device | None) -> Any:
     """An array from nested lists, scalars, tensors and arrays: floats get the default dtype and ints int64; arrays keep
-    their dtype. ValueError for nested lists of unequal length, TypeError for what is no number."""
+    their dtype. Raises ValueError: nested lists of unequal length; TypeError: an element is not a number."""
     from ..backend import for_device
 
     data = raw(data)
     if not is_array(data):
         narrow = dtype is not None and isinstance(dt.as_dtype(dtype), dt.ExtraDType)
-        data = _from_python(data, dt.float32 if narrow else dtype)  # NumPy does not make bfloat16 of every number
+        data = _from_python(data, dt.float32 if narrow else dtype)  # NumPy cannot convert every number to bfloat16
     if dtype is not None:
         data = dt.converted(data, dt.as_dtype(dtype).numpy)
     dt.of(data)
@@ -139,7 +139,7 @@ def _from_python(data: Any, dtype: Any) -> Any:
         data = list(data)
     try:
         array = np.array(data, dtype=None if dtype is None else dt.as_dtype(dtype).numpy)
-    except OverflowError:  # negative numbers become unsigned modulo 2ⁿ
+    except OverflowError:  # negative numbers wrap to unsigned modulo 2ⁿ
         kind, array = dt.as_dtype(dtype).numpy, np.array(data, dtype=object)
         limits = np.iinfo(kind)
         for number in array.flat:
@@ -170,7 +170,7 @@ _NUMBERS = frozenset((bool, int, float, complex))
 
 
 def _plain(data: Any) -> Any:
-    """Lists with NumPy values in place of tensors; those of one element are numbers, whatever their shape."""
+    """Nested lists with NumPy values instead of tensors; tensors of one element, of any shape, become numbers."""
     if isinstance(data, Variable):
         return data.array.item() if data.array.size == 1 else of(data.array).to_numpy(data.array)
     if not isinstance(data, (list, tuple)) or _NUMBERS.issuperset(map(type, data)):
@@ -179,14 +179,14 @@ def _plain(data: Any) -> Any:
 
 
 def _holds_numpy(data: Any) -> bool:
-    """Whether nested lists begin with a NumPy value, whose dtype the tensor takes."""
+    """Whether nested lists begin with a NumPy value, whose dtype the tensor gets."""
     while isinstance(data, (list, tuple)) and data:
         data = data[0]
     return isinstance(data, (np.ndarray, np.generic))
 
 
 def ordered(function: Function) -> Function:
-    """Make a function of tensors that are compared refuse complex ones, which have no order."""
+    """Let a function that compares tensors raise an error for complex ones, which have no order."""
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
@@ -200,7 +200,7 @@ def ordered(function: Function) -> Function:
 
 
 def scalars_as_vectors(function: Function) -> Function:
-    """Let a function along an axis take a tensor without axes; the result has none, but for ``gather``'s index's."""
+    """Let a function along an axis accept 0-d tensors; the result is 0-d, or like the index in ``gather``."""
     shaped_by_index = function.__name__ in ("gather", "take_along_dim")
 
     @wraps(function)
@@ -226,7 +226,7 @@ def _scalar(result: Any) -> Any:
 
 
 def index_tensor(index: Any, like: Any, name: str) -> Any:
-    """An index of integers as a Tensor on the device of ``like``; RuntimeError for another dtype or device."""
+    """An integer index as a Tensor on the device of ``like``. Raises RuntimeError: another dtype or device."""
     if not isinstance(index, Variable):
         index = wrap(index if is_array(index) else xp(like).asarray(np.asarray(index)))
     if index.array.dtype.kind not in "iu":
@@ -236,7 +236,7 @@ def index_tensor(index: Any, like: Any, name: str) -> Any:
 
 
 def same_device(array: Any, like: Any, name: str) -> Any:
-    """The array, after a check that it lives where ``like`` does."""
+    """The array, after a check that it is on the device of ``like``."""
     if not isinstance(array, of(like).array_type):
         devices = f"{of(like).device_of(like)} and {of(array).device_of(array)}; move one with .to(device)"
         raise RuntimeError(f"{name}: expected all tensors to be on the same device, but found {devices}")
@@ -244,23 +244,23 @@ def same_device(array: Any, like: Any, name: str) -> Any:
 
 
 def rounded_once(function: Function) -> Function:
-    """Let a function of several ops compute with 16 bits in float32, and round its results, as a kernel would."""
+    """Let a function of several ops compute 16-bit inputs in float32, and round only its results, as a kernel would."""
     return _rounding(function, of_products=False)
 
 
 def products_rounded_once(function: Function) -> Function:
-    """``rounded_once`` on a CPU; on a GPU each op rounds, as products of matrices are faster in 16 bits there."""
+    """``rounded_once`` on a CPU; on a GPU each op rounds, as matrix products are faster in 16 bits there."""
     return _rounding(function, of_products=True)
 
 
-# Of these functions, nodes of the graph have PyTorch's names for one op.
+# For these functions, graph nodes have PyTorch's name, where each is a single op.
 _ONE_NODE = {"addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "affine_grid", "baddbmm", "binary_cross_entropy"}
 _ONE_NODE |= {"cdist", "glu", "huber_loss", "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "pdist"}
 _ONE_NODE |= {"renorm", "smooth_l1_loss", "soft_margin_loss"}
 
 
 def _named(function: Any) -> Any:
-    """A function of several ops whose last node has the name of one."""
+    """Let the last node of a function of several ops have the name of a single op."""
     name = "".join(map(str.capitalize, function.__name__.split("_"))).replace("Grid", "GridGenerator")
     return wrapping(lambda *args, **kwargs: as_one(function(*args, **kwargs), f"{name}Backward0"), function)
 
@@ -288,5 +288,5 @@ def _as(kind: Any, result: Any) -> Any:
 
 
 def in_float32(x: Any) -> Any:
-    """A tensor of 16 bits in float32; anything else as it is."""
+    """Convert a 16-bit tensor to float32; anything else stays unchanged."""
     return x.to(dt.float32) if hasattr(x, "array") and is_half(x.array.dtype) else x

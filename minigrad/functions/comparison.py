@@ -1,4 +1,4 @@
-"""Whole tensors compared, and questions about a tensor and its memory, by PyTorch's names."""
+"""Comparisons of whole tensors, and properties of a tensor and its memory, by PyTorch's names."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _ANSWERS = {
     "is_complex": (lambda input: input.array.dtype.kind == "c", "Whether the dtype is complex."),
     "is_signed": (lambda input: dt.of(input.array).is_signed, "Whether the dtype has negative numbers."),
     "is_nonzero": (lambda input: bool(input), "Whether the one element is not 0."),
-    "is_inference": (lambda input: False, "Whether inference mode made the tensor: never, its tensors are ordinary."),
+    "is_inference": (lambda input: False, "False: inference mode creates ordinary tensors."),
     "is_same_size": (lambda input, other: input.shape == other.shape, "Whether two tensors have the same shape."),
 }
 _PROPERTIES = {
@@ -69,7 +69,7 @@ _PROPERTIES = {
 _SIZES = {
     "ndim": (lambda input: int(input.array.ndim), "The number of axes."),
     "output_nr": (lambda input: input._source()[1], "Its index among the results of its op."),
-    "itemsize": (lambda input: int(input.array.itemsize), "Bytes an element."),
+    "itemsize": (lambda input: int(input.array.itemsize), "Bytes per element."),
     "nbytes": (lambda input: int(input.array.nbytes), "Bytes of all elements."),
 }
 _LENGTHS = {
@@ -78,17 +78,17 @@ _LENGTHS = {
     "nelement": (lambda input: int(input.array.size), "The number of elements."),
 }
 _NUMBERS = {
-    "element_size": (lambda input: input.itemsize, "Bytes an element."),
+    "element_size": (lambda input: input.itemsize, "Bytes per element."),
     "data_ptr": (lambda input: address(input.array), "The address of the first element."),
     "storage_offset": (
         lambda input: (address(input.array) - address(owner(input.array))) // input.itemsize,
-        "The number of elements of its memory before the first one.",
+        "The number of elements in its memory before the first one.",
     ),
 }
-_BYTES = (lambda input: UntypedStorage.behind(input.array), "The memory that the tensor shows, as bytes.")
+_BYTES = (lambda input: UntypedStorage.behind(input.array), "The tensor's memory, as bytes.")
 _ELEMENTS = (
     lambda input: TypedStorage(wrap_storage=UntypedStorage.behind(input.array), dtype=input.dtype),
-    "The memory that the tensor shows, as elements of its dtype.",
+    "The tensor's memory, as elements of its dtype.",
 )
 _of_tensors = method(free=False)
 globals().update(brief(method, _ANSWERS, "bool") | brief(attribute, _PROPERTIES, "bool"))
@@ -145,7 +145,7 @@ def stride(input: Tensor, dim: int) -> int: ...
 
 @method(free=False)
 def stride(input: Tensor, dim: int | None = None) -> Any:
-    """Steps between neighbours along each axis, in elements; an empty tensor, of which NumPy keeps none, is dense."""
+    """The strides along each axis, in elements; an empty tensor, for which NumPy keeps none, is contiguous."""
     array = input.array
     if array.size:
         steps = tuple(n // array.itemsize for n in array.strides)
@@ -173,7 +173,7 @@ def size(input: Tensor, dim: int | None = None) -> Any:
 
 @method(free=False)
 def is_contiguous(input: Tensor, memory_format: Any = None) -> bool:
-    """Whether the elements lie in memory in the order of their indices, or in that of a memory format."""
+    """Whether the elements are in memory in the order of their indices, or in the order of a memory format."""
     ndim = {channels_last: 4, channels_last_3d: 5}.get(memory_format)
     if ndim is None:
         return bool(input.array.flags.c_contiguous)
@@ -182,11 +182,11 @@ def is_contiguous(input: Tensor, memory_format: Any = None) -> bool:
 
 @method(free=False)
 def to_dense(input: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
-    """The tensor itself, which is dense, in another dtype where one is given."""
+    """The tensor itself, which is dense, or converted to ``dtype``."""
     return input if dtype is None else input.to(dtype=dtype)
 
 
-_UNSHARED = "False: memory here is neither page-locked nor shared with other processes, which get copies."
+_UNSHARED = "False: memory here is not page-locked or shared with other processes, which get copies."
 _pinned = brief(_of_tensors, {"is_pinned": (lambda input, device=None: False, _UNSHARED)}, "bool")
 _ITSELF = (lambda input, device=None: input, "The tensor itself. See ``is_pinned``.")
 _pinned |= brief(_of_tensors, {"pin_memory": _ITSELF})

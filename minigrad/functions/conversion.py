@@ -1,4 +1,4 @@
-"""Other dtypes, other devices, new tensors like a tensor, complex tensors and their parts."""
+"""Conversion to other dtypes and devices, new tensors like a tensor, complex tensors and their parts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .pointwise import where
 
 
 def target_of(args: tuple[Any, ...], dtype: Any = None, device: Any = None, copy: bool = False) -> tuple[Any, ...]:
-    """(dtype, device, non_blocking, copy) of the arguments of ``to``. Raises TypeError if one is not in its place."""
+    """(dtype, device, non_blocking, copy) from the arguments of ``to``. Raises TypeError: an argument is misplaced."""
     first, flags = args[0] if args else None, args[1:]
     names_device = isinstance(first, str) and first.partition(":")[0] not in dt._NAMED
     if isinstance(first, Variable):
@@ -46,12 +46,12 @@ def to(
     memory_format: Any = None,
     tensor: Tensor | None = None,
 ) -> Tensor:
-    """The tensor in another dtype, on another device, or like another tensor; itself where nothing changes.
+    """The tensor in another dtype, on another device, or like another tensor; itself if nothing changes.
 
     >>> mg.tensor([1, 2]).to(mg.float32)
     tensor([1., 2.])
     """
-    if len(args) == 1 and args[0].__class__ is dt.DType:  # the usual case, in less time
+    if len(args) == 1 and args[0].__class__ is dt.DType:  # a faster path for the usual case
         dtype = args[0]
     elif args or tensor is not None:
         dtype, device, _, copy = target_of(args if tensor is None else (tensor, *args), dtype, device, copy)
@@ -74,7 +74,7 @@ def to(
 
 @attached
 def __dlpack__(input: Tensor, **options: Any) -> Any:
-    """The memory for other libraries: ``numpy.from_dlpack(x)``. Raises BufferError: the tensor requires a gradient."""
+    """The memory for other libraries: ``numpy.from_dlpack(x)``. Raises BufferError: the tensor requires grad."""
     if input.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     return input.array.__dlpack__(**options)
@@ -89,7 +89,7 @@ def __dlpack_device__(input: Tensor) -> tuple[int, int]:
 
 @method
 def detach(input: Tensor) -> Tensor:
-    """The same memory without history; changes in place are still noticed.
+    """The same memory without history; in-place changes are still tracked.
 
     >>> x = mg.tensor([1.0], requires_grad=True)
     >>> (x * 2).detach().requires_grad
@@ -108,7 +108,7 @@ def type(input: Tensor, dtype: Any, non_blocking: bool = False) -> Tensor: ...
 
 @method(free=False)
 def type(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """As another dtype or type (``torch.FloatTensor``); without one, the name of this one's type."""
+    """Convert to another dtype or type (``torch.FloatTensor``); without one, return the name of this tensor's type."""
     if dtype is None:
         return typed.typename(input)
     if (kind := typed.find(dtype)) is not None:
@@ -117,11 +117,11 @@ def type(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 
 _METHODS: dict[str, tuple[Any, str]] = {
-    "type_as": (lambda input, other: input.to(other), "In the dtype and on the device of another tensor."),
-    "cpu": (lambda input, memory_format=None: input.to(device="cpu"), "In main memory."),
+    "type_as": (lambda input, other: input.to(other), "The tensor in the dtype and on the device of another."),
+    "cpu": (lambda input, memory_format=None: input.to(device="cpu"), "The tensor in main memory."),
     "cuda": (
         lambda input, device=None, non_blocking=False: input.to(device="cuda" if device is None else Device(device)),
-        "On a GPU.",
+        "The tensor on a GPU.",
     ),
 }
 _NEW: dict[str, tuple[Any, str]] = {
@@ -131,11 +131,11 @@ _NEW: dict[str, tuple[Any, str]] = {
     ),
     "new_full": (
         lambda input, size, fill_value, *, dtype, device: full(size, fill_value, dtype=dtype, device=device),
-        "One number in a shape, by default with this tensor's dtype and device.",
+        "A shape filled with one number, by default with this tensor's dtype and device.",
     ),
     "new_empty_strided": (
         lambda input, size, stride, *, dtype, device: empty_strided(size, stride, dtype=dtype, device=device),
-        "Unset elements laid out with these steps (in elements), by default with this tensor's dtype and device.",
+        "Uninitialized elements with these strides (in elements), by default with this tensor's dtype and device.",
     ),
 }
 _of_tensors = method(free=False)
@@ -155,13 +155,13 @@ new_empty = _new(empty, "new_empty", "Unset elements")
 
 @method(free=False)
 def new(input: Tensor, *data: Any, device: Any = None) -> Tensor:
-    """A tensor of this one's type: of sizes, or of a sequence of values (PyTorch's older spelling)."""
+    """A tensor of this one's type, from sizes or a sequence of values (an old form in PyTorch)."""
     return typed.type_of(input)(*data)
 
 
 @function
 def complex(real: Tensor, imag: Tensor) -> Tensor:
-    """real + i imag: complex64 from float32, complex128 from float64. Raises RuntimeError: other or several dtypes."""
+    """real + i imag: complex64 from float32, complex128 from float64. Raises RuntimeError: other or mixed dtypes."""
     kinds = {real.array.dtype.name, imag.array.dtype.name}
     if len(kinds) > 1 or kinds - {"float32", "float64"}:
         raise RuntimeError(f"complex: expected two float32 or two float64 tensors, got {real.dtype} and {imag.dtype}")
@@ -176,8 +176,8 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
 
 @function
 def view_as_complex(input: Tensor) -> Tensor:
-    """(..., 2) real -> (...) complex in the same memory: the last axis holds real and imaginary part. Raises
-    RuntimeError: the last axis is not of length 2, or its elements do not lie side by side."""
+    """(..., 2) real -> (...) complex in the same memory: the last axis holds the real and the imaginary part. Raises
+    RuntimeError: the last axis does not have length 2, or its elements are not adjacent."""
     array = input.array
     if array.dtype.name not in ("float32", "float64"):
         raise RuntimeError(f"view_as_complex is only supported for float32 and float64, not {input.dtype}")
@@ -197,40 +197,40 @@ def view_as_real(input: Tensor) -> Tensor:
 @attribute
 @function
 def real(input: Tensor) -> Tensor:
-    """The real part, in the same memory; a real tensor is itself. It can be assigned to: ``x.real = y``."""
+    """The real part, in the same memory; for a real tensor, itself. It can be assigned: ``x.real = y``."""
     return apply(c.real, (input,)) if input.is_complex() else input
 
 
 @attribute
 @function
 def imag(input: Tensor) -> Tensor:
-    """The imaginary part, in the same memory; it can be assigned to. Raises RuntimeError for a real tensor."""
+    """The imaginary part, in the same memory; it can be assigned. Raises RuntimeError for a real tensor."""
     return apply(c.imag, (_complex(input, "imag"),))
 
 
 @method
 def conj(input: Tensor) -> Tensor:
-    """a - bi of a + bi; a real tensor is itself."""
+    """a - bi for a + bi; for a real tensor, itself."""
     return apply(c.conj, (input,)) if input.is_complex() else input
 
 
 _OF_COMPLEX = {
-    "resolve_conj": (lambda input: input, "The tensor itself: conjugation happens at once."),
-    "resolve_neg": (lambda input: input, "The tensor itself: negation happens at once."),
+    "resolve_conj": (lambda input: input, "The tensor itself: conjugation is never lazy."),
+    "resolve_neg": (lambda input: input, "The tensor itself: negation is never lazy."),
     "isreal": (
         lambda input: input.imag == 0 if input.is_complex() else input.eq(input) | True,
-        "Whether each element has no imaginary part.",
+        "Whether each element is real: its imaginary part is 0.",
     ),
 }
-_QUESTION = {"is_conj": (lambda input: False, "Whether conjugation is still to happen: never.")}
-_IN_PLACE_TOO = {"conj_physical": (lambda input: conj(input), "``conj``, computed at once.")}
+_QUESTION = {"is_conj": (lambda input: False, "False: conjugation is never lazy.")}
+_IN_PLACE_TOO = {"conj_physical": (lambda input: conj(input), "``conj``, computed immediately.")}
 globals().update(brief(method, _OF_COMPLEX) | brief(method, _QUESTION, "bool"))
 globals().update(brief(method(in_place=True), _IN_PLACE_TOO))
 
 
 @method
 def angle(input: Tensor) -> Tensor:
-    """The angle to the real axis in (-π, π]; of a real tensor 0 or π."""
+    """The angle to the real axis in (-π, π]; 0 or π for real numbers."""
     if input.is_complex():
         return apply(c.angle, (input,))
     as_float = input if input.is_floating_point() else input.float()
@@ -251,6 +251,6 @@ def _to(dtype: Any, name: str) -> Callable[..., Tensor]:
     return method(free=False)(named(conversion, name, f"As {dtype.name}."))
 
 
-# ``x.float()`` and its like, apart from the rest since their names hide Python's types.
+# ``x.float()`` and so on, separate from the rest since their names shadow Python's types.
 _NAMED = {**dt._ALIASES, "bfloat16": dt.bfloat16, "bool": dt.bool_}
 to_dtypes = SimpleNamespace(__name__=__name__, **{name: _to(dtype, name) for name, dtype in _NAMED.items()})

@@ -31,12 +31,12 @@ def tensor_on(array: Any, device: Maybe, requires_grad: bool = False) -> Tensor:
 
 
 def _device(device: Maybe) -> Device | None:
-    """A device, the default one if None; None for the CPU by default."""
+    """A device, or the default device if None; returns None if the default is the CPU."""
     return Device(device) if device is not None else devices.default()
 
 
 def _array_on(device: Maybe, dtype: Any, make: Callable[[Any], Any]) -> Any:
-    """A new array on a device: ``make`` gets its namespace, or NumPy's if it has no elements or no such dtype."""
+    """A new array on a device: ``make`` gets its namespace, or NumPy's if it has no elements or lacks the dtype."""
     place = _device(device)
     if place is None or place.type in ("cpu", "meta") or np.dtype(dtype).kind == "V":
         return make(np)
@@ -46,12 +46,12 @@ def _array_on(device: Maybe, dtype: Any, make: Callable[[Any], Any]) -> Any:
 
 
 def _unset(shape: tuple[int, ...], dtype: Any) -> Any:
-    """Elements for the device "meta", which takes none of them: zeros that share one."""
+    """Zeros that share one element, for the device "meta", which keeps no elements."""
     return np.broadcast_to(np.zeros((), dtype), shape)
 
 
 class NoDraw:
-    """In a generator's place: it draws nothing, and leaves the stream of random numbers as it is."""
+    """A substitute for a generator that draws nothing, and leaves the stream of random numbers unchanged."""
 
     def uniform(self, shape: tuple[int, ...], dtype: Any = np.float64) -> Any:
         return _unset(shape, dtype)
@@ -66,8 +66,8 @@ class NoDraw:
 
 
 def creating(make: Callable[..., Any]) -> Callable[..., Tensor]:
-    """Define a function of new tensors by one that returns a NumPy array in ``dtype``, or, if it has a parameter
-    ``device``, an array there. PyTorch's other keywords come with it; ``layout`` and ``pin_memory`` have no effect."""
+    """Define a tensor factory from a function that returns a NumPy array in ``dtype``, or, if it has a parameter
+    ``device``, an array there. This adds PyTorch's other keywords; ``layout`` and ``pin_memory`` have no effect."""
     draws, places = "generator" in (make.__kwdefaults__ or ()), "device" in make.__annotations__
 
     def create(
@@ -89,7 +89,7 @@ def creating(make: Callable[..., Any]) -> Callable[..., Tensor]:
 
 
 def alike(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A function of new tensors that have, by default, the dtype and device of its first argument."""
+    """Define a tensor factory that takes its default dtype and device from its first argument."""
 
     def create(
         input: Tensor,
@@ -112,14 +112,14 @@ def alike(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def _shown(create: Callable[..., Tensor], make: Callable[..., Any]) -> Callable[..., Tensor]:
-    """``create`` as a wrapper of ``make``, with its own keywords in place of those of the same names."""
+    """``create`` as a wrapper of ``make``, whose parameters it overrides by its own keywords."""
     annotations, public = create.__annotations__, wrapping(create, make)
     public.__annotations__, public.__wrapped__ = annotations, _Joined(create, make)
     return public
 
 
 class _Joined:
-    """Stands in ``__wrapped__``: builds the signature when a program asks, as building all of them slows the import."""
+    """A value for ``__wrapped__`` that builds the signature lazily, as building all of them slows the import."""
 
     def __init__(self, create: Callable[..., Any], make: Callable[..., Any]) -> None:
         self._create, self.__wrapped__ = create, make
@@ -134,17 +134,17 @@ class _Joined:
 
 
 def float_dtype(dtype: Maybe) -> Any:
-    """A dtype as NumPy's, the default one if None."""
+    """The NumPy dtype for ``dtype``; the default dtype if None."""
     return (dt.get_default_dtype() if dtype is None else dt.as_dtype(dtype)).numpy
 
 
 def int_dtype(dtype: Maybe) -> Any:
-    """A dtype as NumPy's, int64 if None."""
+    """The NumPy dtype for ``dtype``; int64 if None."""
     return (dt.int64 if dtype is None else dt.as_dtype(dtype)).numpy
 
 
 def shape_of(size: Any) -> tuple[int, ...]:
-    """A shape from separate numbers or from one sequence of them; none may be negative."""
+    """A shape from separate numbers or one sequence of them. Raises RuntimeError: one is negative."""
     shape = sizes(tuple(size) if isinstance(size, (tuple, list)) else (size,))
     if any(n < 0 for n in shape):
         raise RuntimeError(f"Trying to create tensor with negative dimension: {list(shape)}")
@@ -152,7 +152,7 @@ def shape_of(size: Any) -> tuple[int, ...]:
 
 
 def sized(size: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[int, ...]:
-    """A shape from positional arguments or from ``size=``; PyTorch's layout keywords mean nothing here."""
+    """A shape from positional arguments or ``size=``; PyTorch's layout keywords are ignored."""
     size = keywords.pop("size", size)
     for name in ("names", "layout", "pin_memory", "memory_format"):
         keywords.pop(name, None)
@@ -183,7 +183,7 @@ def tensor(
 
 
 @attached
-def __new__(cls: type[Any], *data: Any, device: Maybe = "cpu") -> Any:  # whatever the default device is
+def __new__(cls: type[Any], *data: Any, device: Maybe = "cpu") -> Any:  # not on the default device
     if len(data) == 1 and isinstance(data[0], Tensor):
         source = data[0]
     elif len(data) == 1 and not isinstance(data[0], (int, Size)):
@@ -195,7 +195,7 @@ def __new__(cls: type[Any], *data: Any, device: Maybe = "cpu") -> Any:  # whatev
 
 @function
 def as_tensor(data: Any, dtype: Maybe = None, device: Maybe = None) -> Tensor:
-    """``tensor``, but in the same memory where neither dtype nor device change.
+    """``tensor``, without a copy if dtype and device stay the same.
 
     >>> mg.as_tensor([1.5, 2.5])
     tensor([1.5000, 2.5000])
@@ -211,7 +211,7 @@ def as_tensor(data: Any, dtype: Maybe = None, device: Maybe = None) -> Tensor:
 def asarray(
     obj: Any, *, dtype: Maybe = None, device: Maybe = None, copy: bool | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """``as_tensor``, or with ``copy=True`` ``tensor``. A storage gives its bytes, without a copy."""
+    """``as_tensor``, or ``tensor`` with ``copy=True``. A storage becomes a tensor of its bytes, without a copy."""
     if isinstance(obj, UntypedStorage):
         obj = wrap(obj.array)
     result = tensor(obj, dtype=dtype, device=device) if copy else as_tensor(obj, dtype, device)
@@ -220,8 +220,7 @@ def asarray(
 
 @function
 def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
-    """A tensor in the memory of a NumPy array. Raises TypeError: not a NumPy array, or of a dtype that tensors do not
-    have.
+    """A tensor in the memory of a NumPy array. Raises TypeError: not a NumPy array, or its dtype is not supported.
 
     >>> import numpy as np
     >>> array = np.array([1.0, 2.0])
@@ -245,14 +244,14 @@ def frombuffer(buffer: Any, *, dtype: Maybe, count: int = -1, offset: int = 0, r
 
 @creating
 def from_file(filename: Any, shared: bool | None = None, size: int = 0, *, dtype: Maybe) -> Any:
-    """A vector of ``size`` elements in the memory of a mapped file; changes go to the file if ``shared``."""
+    """A vector of ``size`` elements in a memory-mapped file; changes are written to the file if ``shared``."""
     kind = dt.as_dtype(dtype or dt.get_default_dtype())
     return UntypedStorage.from_file(filename, bool(shared), size * kind.itemsize).shown(kind, 0, (size,), None)
 
 
 @creating
 def scalar_tensor(s: Any, *, dtype: Maybe) -> Any:
-    """A number as a tensor without axes, by default of the default dtype."""
+    """A number as a 0-d tensor, by default of the default dtype."""
     return np.full((), raw(s), float_dtype(dtype))
 
 
@@ -273,13 +272,13 @@ def _of_shape(name: str, doc: str) -> Callable[..., Tensor]:
 
 zeros = announced(_of_shape("zeros", "Zeros of a shape."))
 ones = announced(_of_shape("ones", "Ones of a shape."))
-empty = announced(_of_shape("empty", "A tensor of a shape whose elements are unset."))
+empty = announced(_of_shape("empty", "A tensor of a shape with uninitialized elements."))
 
 
 @announced
 @creating
 def full(size: Any, fill_value: Any, *, dtype: Maybe, device: Maybe) -> Any:
-    """A shape filled with one number, by default of the number's dtype.
+    """A shape filled with one number, by default in the number's dtype.
 
     >>> mg.full((2, 2), 7)
     tensor([[7, 7],
@@ -296,7 +295,7 @@ def full(size: Any, fill_value: Any, *, dtype: Maybe, device: Maybe) -> Any:
 
 @creating
 def empty_strided(size: Any, stride: Any, *, dtype: Maybe) -> Any:
-    """Unset elements, laid out in memory with these steps (in elements)."""
+    """Uninitialized elements, with these strides in memory (in elements)."""
     shape, steps = shape_of(size), sizes((tuple(stride),))
     kind = np.dtype(float_dtype(dtype))
     count = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) if 0 not in shape else 0
@@ -305,8 +304,8 @@ def empty_strided(size: Any, stride: Any, *, dtype: Maybe) -> Any:
 
 @function
 def empty_permuted(size: Any, physical_layout: Any, *, dtype: Maybe = None, **options: Any) -> Tensor:
-    """Unset elements, whose axes lie in memory in the order ``physical_layout``, the last of them densely. Raises
-    RuntimeError: the layout does not name each axis once."""
+    """Uninitialized elements, whose axes are in memory in the order ``physical_layout``, without gaps. Raises
+    RuntimeError: the layout does not contain each axis once."""
     shape, order = shape_of(size), sizes((tuple(physical_layout),))
     if sorted(order) != [axis for axis, _ in enumerate(shape)]:
         raise RuntimeError(f"empty_permuted: physical_layout {list(order)} must name each of {len(shape)} axes once")
@@ -317,7 +316,7 @@ def empty_permuted(size: Any, physical_layout: Any, *, dtype: Maybe = None, **op
 
 
 def _laid_as(result: Tensor, like: Tensor) -> Tensor:
-    """A new tensor of equal elements, with its axes in memory as those of another of its shape."""
+    """A new tensor, whose elements are all equal, with the memory order of another tensor of its shape."""
     if not like.array.flags.c_contiguous:
         result.array = laid_as(result.array, like.array)
     return result
@@ -341,7 +340,7 @@ empty_like = _like(empty, "empty_like", "Unset elements")
 @function
 @alike
 def full_like(input: Tensor, fill_value: Any, *, dtype: Maybe, device: Maybe) -> Tensor:
-    """One number, with the shape, and by default the dtype and device, of a tensor.
+    """One number repeated, with the shape, and by default the dtype and device, of a tensor.
 
     >>> mg.full_like(mg.zeros(3), 2.5)
     tensor([2.5000, 2.5000, 2.5000])
@@ -352,7 +351,7 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: Maybe, device: Maybe) ->
 @announced
 @creating
 def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: Maybe, device: Maybe) -> Any:
-    """Numbers from ``start`` up to, without, ``end``; int64 unless one of them is a float.
+    """Numbers from ``start`` up to but excluding ``end``; int64 unless one of the arguments is a float.
 
     >>> mg.arange(5)
     tensor([0, 1, 2, 3, 4])
@@ -385,7 +384,7 @@ def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: 
 
 @creating
 def range(start: float = 0, end: float = 0, step: float = 1, *, dtype: Maybe) -> Any:
-    """Numbers from ``start`` to ``end``, which is included; floats. PyTorch's forerunner of ``arange``."""
+    """Floats from ``start`` up to and including ``end``. PyTorch's predecessor of ``arange``."""
     count = int((end - start) / step) + 1
     return (start + np.arange(count, dtype=np.float64) * step).astype(float_dtype(dtype))
 
@@ -393,8 +392,8 @@ def range(start: float = 0, end: float = 0, step: float = 1, *, dtype: Maybe) ->
 @announced
 @creating
 def linspace(start: Any, end: Any, steps: int, *, dtype: Maybe) -> Any:
-    """``steps`` numbers at equal distances from ``start`` to ``end``, both included. For an integer dtype the ends
-    first lose their fractions. Raises NotImplementedError: a dtype of bools.
+    """``steps`` evenly spaced numbers from ``start`` to ``end``, both included. For an integer dtype, the ends are
+    truncated first. Raises NotImplementedError: the dtype is bool.
 
     >>> mg.linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
@@ -407,13 +406,13 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Maybe) -> Any:
 
 @creating
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Maybe) -> Any:
-    """``base`` to the powers of ``linspace``."""
+    """``base`` raised to the powers of ``linspace``."""
     kind = float_dtype(dtype)
     return (float(base) ** _line(start, end, _count(steps, "logspace"), kind)).astype(kind)
 
 
 def _line(start: Any, end: Any, steps: int, dtype: Any) -> Any:
-    """Numbers at equal distances in float64, counted from both ends as in PyTorch, so that they round alike."""
+    """Evenly spaced numbers in float64, computed from both ends as in PyTorch, so that they round the same."""
     first, last = float(start), float(end)
     if dtype.kind in "iu" and steps > 1:
         if not (math.isfinite(first) and math.isfinite(last)):
@@ -436,7 +435,7 @@ def _count(steps: Any, name: str) -> int:
 @announced
 @creating
 def eye(n: int, m: int | None = None, *, dtype: Maybe) -> Any:
-    """Ones on the diagonal of an n by m matrix.
+    """An n by m matrix with ones on the diagonal.
 
     >>> mg.eye(3)
     tensor([[1., 0., 0.],

@@ -1,15 +1,15 @@
-"""A public function is defined once, under a decorator that says where its name appears:
+"""A public function is defined once, under a decorator that defines where its name appears:
 
     @function                  minigrad.cat
     @method                    minigrad.sum and Tensor.sum
     @method(in_place=True)     minigrad.clamp, Tensor.clamp and Tensor.clamp_
     @method(free=False)        Tensor.view
-    @attached                  Tensor.size and Tensor.__add__, which take no other spellings of their arguments
+    @attached                  Tensor.size and Tensor.__add__, which do not accept aliases of their arguments
     @attribute                 Tensor.T, a property; with @function below it, minigrad.real and Tensor.real
 
-``unary`` and ``binary`` define the function of an op that needs no more than its name. An alias is an assignment
-(``multiply = mul``). ``minigrad/names.py`` gathers the names; ``python tasks.py index`` writes them down for type
-checkers (``names.pyi``, ``methods.pyi``). Each takes other spellings of its arguments (``spelled``), as PyTorch does.
+``unary`` and ``binary`` define a function directly from an op. An alias is an assignment (``multiply = mul``).
+``functions/names.py`` collects the names; ``python tasks.py index`` writes stubs for type checkers (``names.pyi``,
+``methods.pyi``). Like PyTorch's, the functions accept aliases of their arguments (``spelled``).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Change = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class Places(NamedTuple):
-    """Where the name of a function appears; ``in_place`` builds ``Tensor.name_`` from it."""
+    """The places where a function's name appears; ``in_place`` builds ``Tensor.name_`` from the function."""
 
     free: bool = True
     method: bool = False
@@ -59,8 +59,8 @@ def method(*, free: bool = True, in_place: bool | Change = False) -> Callable[[F
 
 
 def method(definition: Any = None, /, *, free: bool = True, in_place: bool | Change = False) -> Any:
-    """Define a method of Tensor that is, if ``free``, a free function as well. ``in_place``: True for a method
-    ``name_`` as well, or the function that builds it."""
+    """Define a method of Tensor and, if ``free``, a free function. ``in_place``: True to add a method ``name_``, or a
+    function that builds it."""
     places = Places(free, method=True, in_place=_change(in_place, changing))
     if definition is not None:
         return _placed(definition, places)
@@ -68,13 +68,13 @@ def method(definition: Any = None, /, *, free: bool = True, in_place: bool | Cha
 
 
 def attached(definition: Function) -> Function:
-    """Define a method of Tensor that takes its arguments as they are, such as an operator."""
+    """Define a method of Tensor that gets its arguments unchanged, such as an operator."""
     definition.places = Places(free=False, method=True)  # type: ignore[attr-defined]
     return definition
 
 
 def attribute(definition: Function) -> Function:
-    """Define a property of Tensor, which may be a free function as well."""
+    """Define a property of Tensor, which may also be a free function."""
     places = getattr(definition, "places", Places(free=False))
     definition.places = Places(places.free, places.method, True, places.in_place)  # type: ignore[attr-defined]
     return definition
@@ -87,7 +87,7 @@ def _placed(definition: Function, places: Places) -> Function:
 
 
 def public(module: Any) -> Iterator[tuple[str, Any, Places]]:
-    """The public functions and types of a module: name, value and places of each."""
+    """The public functions and types of a module, each with its name, value and places."""
     for name, value in vars(module).items():
         places = getattr(value, "places", None) if callable(value) else None
         if places.__class__ is Places and (not name.startswith("_") or name.endswith("__")):
@@ -95,7 +95,7 @@ def public(module: Any) -> Iterator[tuple[str, Any, Places]]:
 
 
 def collect(families: Iterable[Any], beside: Collection[str] = ()) -> dict[str, Any]:
-    """The free functions of modules, but for names that others define (``beside``); methods go into Methods."""
+    """The free functions of modules, except names that others define (``beside``); methods are added to Methods."""
     free = {}
     for family in families:
         for name, function, places in public(family):
@@ -104,7 +104,7 @@ def collect(families: Iterable[Any], beside: Collection[str] = ()) -> dict[str, 
             if places.free:
                 free[name] = function
             if places.method:
-                setattr(Methods, name, getattr(function, "bare", function))  # a method has nothing to spell
+                setattr(Methods, name, getattr(function, "bare", function))  # a method needs no aliases
             if places.attribute:
                 setattr(Methods, name, _property(name, function))
             if places.in_place is not None:
@@ -113,7 +113,7 @@ def collect(families: Iterable[Any], beside: Collection[str] = ()) -> dict[str, 
 
 
 def _property(name: str, function: Any) -> property:
-    """A property; to one that is a part of complex numbers, values can be assigned: ``x.real = y`` copies y into it."""
+    """A property; parts of complex numbers can be assigned: ``x.real = y`` copies y into x.real."""
 
     def put(self: Any, value: Any) -> None:
         view = function(self)
@@ -123,11 +123,11 @@ def _property(name: str, function: Any) -> property:
 
 
 Unary = Callable[[Tensor], Tensor]  # an elementwise function
-Binary = Callable[[Any, Any], Tensor]  # of two tensors, or of a tensor and a number
+Binary = Callable[[Any, Any], Tensor]  # for two tensors, or a tensor and a number
 
 
 def unary(op: Op, *, free: bool = True, method: bool = True, in_place: bool | Change = True) -> Unary:
-    """Define the function of one tensor that an op is. ``in_place`` as for ``method``."""
+    """Define a function of one tensor from an op. ``in_place`` is as for ``method``."""
 
     def function(input: Tensor) -> Tensor:
         try:
@@ -150,7 +150,7 @@ def unary(op: Op, *, free: bool = True, method: bool = True, in_place: bool | Ch
 
 
 def binary(op: Op, *, name: str = "", free: bool = True, method: bool = True, in_place: bool | Change = True) -> Binary:
-    """Define the function of two tensors, or of a tensor and a number, that an op is."""
+    """Define a function of two tensors, or of a tensor and a number, from an op."""
 
     def function(input: Tensor, other: Tensor | Scalar) -> Tensor:
         return apply(op, pair(op, input, other))
@@ -167,7 +167,7 @@ def _change(in_place: bool | Change, usual: Change) -> Change | None:
     return usual if in_place is True else in_place or None
 
 
-# The types of parameters of these names.
+# The types of parameters, by name.
 _NOT_TENSORS = dict.fromkeys(("dim", "dim1", "dim2", "length", "offset", "start"), "int")
 _NOT_TENSORS |= dict.fromkeys(("data", "device", "fill_value", "indices", "memory_format"), "Any")
 _NOT_TENSORS |= dict.fromkeys(("size", "stride", "value"), "Any")
@@ -176,7 +176,7 @@ _NOT_TENSORS |= {"tensors": "Sequence[Tensor]"}
 
 
 def brief(place: Callable[[Any], Any], rows: dict[str, tuple[Any, str]], returns: str = "Tensor") -> dict[str, Any]:
-    """Functions that are one expression each, by their names, from lambdas and docstrings."""
+    """Functions of a single expression, by name, from lambdas and docstrings."""
     functions = {}
     for name, (function, doc) in rows.items():
         code = function.__code__
@@ -187,17 +187,17 @@ def brief(place: Callable[[Any], Any], rows: dict[str, tuple[Any, str]], returns
 
 
 def named(function: Function, name: str, doc: str) -> Function:
-    """A function with a public name and a docstring."""
+    """Give a function a public name and a docstring."""
     function.__module__, function.__doc__ = "minigrad", doc  # pickle looks there for the name
     function.__name__ = function.__qualname__ = name
     return function
 
 
-_OF_NUMBERS = {e.add, e.sub, e.mul, e.div, e.floor_divide}  # these take two numbers as well
+_OF_NUMBERS = {e.add, e.sub, e.mul, e.div, e.floor_divide}  # these also take two numbers
 
 
 def pair(op: Op, input: Any, other: Any) -> tuple[Any, Any]:
-    """Two operands in the form that ops take; TypeError for other objects, and for two numbers but in arithmetic."""
+    """Two operands in the form that ops take. Raises TypeError: other objects, or two numbers (unless arithmetic)."""
     if isinstance(input, Variable) and isinstance(other, Variable):
         return input, other
     if not hasattr(input, "array"):
@@ -213,7 +213,7 @@ def pair(op: Op, input: Any, other: Any) -> tuple[Any, Any]:
 
 
 def changing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The method that changes a tensor to the result of ``function``."""
+    """The in-place method that changes a tensor to the result of ``function``."""
     name = function.__name__
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -236,7 +236,7 @@ def changing(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def by(op: Op, usual: Callable[..., Any] | None = None) -> Change:
-    """What builds the method of a function that of floats is one op; ``usual`` is the method for all else."""
+    """A builder for the in-place method of a function that is a single op for floats; ``usual`` handles all else."""
 
     def build(function: Callable[..., Any]) -> Callable[..., Any]:
         general, names, least = usual or changing(function), op.params, op.arity - 1
@@ -257,7 +257,7 @@ def by(op: Op, usual: Callable[..., Any] | None = None) -> Change:
 
 
 def reshaping(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The method after which a tensor is the view of itself that ``function`` returns, also within ``no_grad``."""
+    """The in-place method that makes a tensor the view of itself that ``function`` returns, also within ``no_grad``."""
     name = function.__name__
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -280,7 +280,7 @@ def reshaping(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def in_place(method: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A method under the name of a function, with an underscore, and with its signature."""
+    """Give a method the name of a function, with an underscore, and its signature."""
     method.__name__ = method.__qualname__ = f"{function.__name__}_"
     method.__doc__ = f"In place: {function.__doc__}"
     method.__wrapped__ = function
@@ -302,7 +302,7 @@ _SPELLINGS = {
         "indices_or_sections": ("sections", "indices", "tensor_indices_or_sections"),
         "elements": ("element",),
         "test_elements": ("test_element",),
-        "A": ("input",),  # of functions that stand in linalg as well
+        "A": ("input",),  # of functions that are also in linalg
     }.items()
     for other in others
 }
@@ -310,24 +310,24 @@ _SPECIAL = {*_SPELLINGS, "out"}
 
 
 def spelled(function: Function) -> Function:
-    """Let a function take NumPy's names of arguments (``axis``, ``keepdims``), and ``out=``, tensors for results."""
+    """Let a function accept NumPy's argument names (``axis``, ``keepdims``), and ``out=``, tensors for the results."""
     return border(function, _call)
 
 
 def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if _SPECIAL.isdisjoint(kwargs) or function.__class__ is not FunctionType:  # it asks (compat/overrides.py)
+    if _SPECIAL.isdisjoint(kwargs) or function.__class__ is not FunctionType:  # see compat/overrides.py
         return function(*args, **kwargs)
-    named = {_name(k, function) if k in _SPELLINGS else k: v for k, v in kwargs.items() if k != "out"}
-    result = function(*args, **named)
-    return _written(result, kwargs["out"], [*args, *named.values()]) if kwargs.get("out") is not None else result
+    keywords = {_name(k, function) if k in _SPELLINGS else k: v for k, v in kwargs.items() if k != "out"}
+    result = function(*args, **keywords)
+    return _written(result, kwargs["out"], [*args, *keywords.values()]) if kwargs.get("out") is not None else result
 
 
 def _name(keyword: str, function: Callable[..., Any]) -> str:
-    """The parameter that a keyword is another spelling of, or the keyword: "x" may be "input", and that "A"."""
-    name, known = keyword, _parameters(function)
-    while name not in known and name in _SPELLINGS:
+    """The parameter for which a keyword is an alias, or the keyword itself: "x" may be "input", which may be "A"."""
+    name, parameters = keyword, _parameters(function)
+    while name not in parameters and name in _SPELLINGS:
         name = _SPELLINGS[name]
-    return name if name in known else keyword
+    return name if name in parameters else keyword
 
 
 @cache
@@ -336,7 +336,7 @@ def _parameters(function: Callable[..., Any]) -> Collection[str]:
 
 
 def _written(result: Any, out: Any, arguments: list[Any]) -> Any:
-    """Write results to the tensors of ``out=``, which take the results' shapes; RuntimeError where they cannot."""
+    """Write results to the tensors of ``out=``, which take the results' shapes. Raises RuntimeError: they cannot."""
     if isinstance(result, tuple):
         parts = [_written(r, o, arguments) for r, o in zip(result, out, strict=True)]
         return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
@@ -349,7 +349,7 @@ def _written(result: Any, out: Any, arguments: list[Any]) -> Any:
         raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {out.dtype}")
     if out.array.shape != result.array.shape:
         if _is_among(out, arguments):
-            out_is = f"out= of shape {list(out.array.shape)} is an argument as well, or a view of one"
+            out_is = f"out= of shape {list(out.array.shape)} is also an argument, or a view of one"
             remedy = f"the result's shape is {list(result.array.shape)}: write it to another tensor"
             raise RuntimeError(f"unsupported operation: {out_is}, and {remedy}")
         out.resize_(result.array.shape)
@@ -358,7 +358,7 @@ def _written(result: Any, out: Any, arguments: list[Any]) -> Any:
 
 
 def _is_among(out: Any, arguments: Any) -> bool:
-    """Whether a tensor may share memory with one of the arguments, lists of tensors included."""
+    """Whether a tensor may share memory with one of the arguments, including lists of tensors."""
     if isinstance(arguments, (list, tuple)):
         return any(_is_among(out, argument) for argument in arguments)
     if arguments is out:
@@ -367,7 +367,7 @@ def _is_among(out: Any, arguments: Any) -> bool:
 
 
 def factors_first(function: Function) -> Function:
-    """Let a function take its factors before the tensors they scale, as in old programs: ``add(x, alpha, y)``."""
+    """Let a function accept factors before the tensors that they scale, as in old programs: ``add(x, alpha, y)``."""
     code = unwrap(function).__code__
     count = code.co_argcount
     factors = code.co_varnames[count : count + code.co_kwonlyargcount]

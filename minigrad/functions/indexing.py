@@ -1,4 +1,4 @@
-"""Elements read and written by index, by PyTorch's names."""
+"""Reading and writing elements by index, by PyTorch's names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .define import brief, function, method
 
 
 def index_of(input: Tensor, key: Any) -> tuple[Any, ...]:
-    """The index between the brackets as a tuple, with tensors, lists and ranges as arrays of the tensor's backend."""
+    """The index in the brackets as a tuple, with tensors, lists and ranges as arrays of the tensor's backend."""
     if key.__class__ in _PLAIN:
         return (key,)
     is_old = isinstance(key, list) and any(  # a list of one index for each axis, as in x[[slice(2), 0]]
@@ -47,7 +47,7 @@ _PLAIN = frozenset({int, slice, type(None), type(Ellipsis)})
 
 
 def _part(part: Any, like: Any) -> Any:
-    """One index in the form that array libraries share."""
+    """One index in the form that all array libraries accept."""
     if isinstance(part, slice) or part is None or part is Ellipsis:
         return part
     if isinstance(part, Variable) or is_array(part):
@@ -83,12 +83,12 @@ def _check(input: Tensor, index: tuple[Any, ...]) -> None:
             return
     if len(index) <= input.array.ndim and all(getattr(p, "dtype", None) is _INT64 for p in index):
         return
-    used = [p.ndim if _is_mask(p) else 1 for p in index if p is not None and p is not Ellipsis]
-    if sum(used) > input.array.ndim:
+    counts = [p.ndim if _is_mask(p) else 1 for p in index if p is not None and p is not Ellipsis]
+    if sum(counts) > input.array.ndim:
         if not input.array.ndim and isinstance(index[0], int):
             raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number")
-        raise IndexError(f"too many indices for tensor of dimension {input.array.ndim}: {sum(used)} were given")
-    place, after = 0, sum(used)
+        raise IndexError(f"too many indices for tensor of dimension {input.array.ndim}: {sum(counts)} were given")
+    place, after = 0, sum(counts)
     for part in index:
         if part is Ellipsis:
             place = input.array.ndim - after
@@ -109,8 +109,8 @@ def _check(input: Tensor, index: tuple[Any, ...]) -> None:
 
 
 def _in_two_steps(index: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
-    """An index of numbers, arrays and slices as two, as PyTorch applies the numbers first; None where NumPy, which
-    counts them among the arrays, gives the same order of axes."""
+    """Split an index of numbers, arrays and slices in two, as PyTorch applies the numbers first; None if NumPy, which
+    treats them as arrays, gives the same order of axes."""
     if not (any(map(is_array, index)) and any(isinstance(p, int) for p in index)):
         return None
     if all(is_array(p) or isinstance(p, int) for p in index):
@@ -140,7 +140,7 @@ def getitem(input: Tensor, key: Any) -> Tensor:
         if not _PLAIN.issuperset(map(type, index)):
             if (steps := _in_two_steps(index)) is not None:
                 input, index = apply(i.getitem, (input, steps[0])), steps[1]
-            if input._needs:  # copies, for the gradient rule to keep: the program may change the arrays
+            if input._needs:  # the gradient rule keeps copies: the program may change the arrays
                 index = tuple(p.copy() if is_array(p) else p for p in index)
         return apply(i.getitem, (input, index))
     except Exception as error:
@@ -160,10 +160,10 @@ def setitem(input: Tensor, key: Any, value: Any) -> None:
     source = operand(value, input)
     if source is NotImplemented:
         source = as_tensor_like(value, input)
-    written = _written(input.array, index)
-    check_mutable(input, "put", written)
+    part = _written(input.array, index)
+    check_mutable(input, "put", part)
     is_wanted = input._wanted() or getattr(source, "_needs", False)
-    if is_wanted and written is not None and _PLAIN.issuperset(map(type, index)):
+    if is_wanted and part is not None and _PLAIN.issuperset(map(type, index)):
         return setitem(apply(i.getitem, (input, index)), Ellipsis, source)
     stored = raw(source)  # an array on the tensor's device, or a number
     if hasattr(stored, "dtype") and stored.ndim:
@@ -175,7 +175,7 @@ def setitem(input: Tensor, key: Any, value: Any) -> None:
         input.array[index] = stored
     except (ValueError, TypeError) as error:
         extra = getattr(source, "ndim", 0) - input.array[index].ndim
-        if extra > 0 and source.shape[:extra] == (1,) * extra:  # a value of more axes, the first of them of length 1
+        if extra > 0 and source.shape[:extra] == (1,) * extra:  # a value with extra leading axes of length 1
             return setitem(input, key, source.reshape(source.shape[extra:]))
         value_is = f"value tensor of shape {list(getattr(raw(source), 'shape', []))}"
         goal = f"indexing result of shape {list(input.array[index].shape)}"
@@ -189,11 +189,11 @@ def setitem(input: Tensor, key: Any, value: Any) -> None:
 
 
 def _written(array: Any, index: tuple[Any, ...]) -> Any:
-    """The part of an array that an assignment changes, where elements share memory (``expand``); else None."""
+    """The part of an array that an assignment changes, if elements share memory (``expand``); else None."""
     if 0 not in array.strides or not repeats(array):
         return None
     try:
-        return array[index if any(p is Ellipsis for p in index) else (*index, Ellipsis)]  # a view, without axes, too
+        return array[index if any(p is Ellipsis for p in index) else (*index, Ellipsis)]  # a view, even if 0-d
     except IndexError:
         return None
 
@@ -201,7 +201,7 @@ def _written(array: Any, index: tuple[Any, ...]) -> Any:
 def _along(input: Tensor, dim: int, index: Any, name: str) -> tuple[int, Any]:
     place, index = axis(dim, input.array.ndim), index_tensor(index, input.array, name)
     length = input.array.shape[place] if input.array.ndim else 1
-    error = IndexError if name.startswith("index") else RuntimeError  # PyTorch's type in each case
+    error = IndexError if name.startswith("index") else RuntimeError  # as in PyTorch
     check_indices(index.array, length, name, error, f" along dimension {place}")
     return place, index
 
@@ -227,8 +227,8 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 @method
 @scalars_as_vectors
 def take_along_dim(input: Tensor, indices: Tensor, dim: Axis = None) -> Tensor:
-    """``gather`` whose index and input broadcast to each other on the other axes; without ``dim`` of the flattened
-    input. Raises RuntimeError: indices that are no integers, other numbers of axes, or shapes that do not broadcast."""
+    """``gather``, with index and input broadcast on the other axes; without ``dim``, on the flattened input. Raises
+    RuntimeError: the indices are not integers, the numbers of axes differ, or the shapes do not broadcast."""
     if indices.array.dtype.kind not in "iu":
         raise RuntimeError(f"take_along_dim(): dtype of indices should be Long but got {indices.dtype}")
     if dim is None:
@@ -253,8 +253,8 @@ def scatter(
     value: Scalar | None = None,
     reduce: str | None = None,
 ) -> Tensor:
-    """A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on; src may be a number. With ``reduce``
-    "add" or "multiply" they combine with the elements there.
+    """A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on; src may be a number. With ``reduce`` "add" or
+    "multiply", they are combined with the existing elements.
 
     >>> mg.zeros(2, 3).scatter(1, mg.tensor([[2], [0]]), 1.0)
     tensor([[0., 0., 1.],
@@ -282,7 +282,7 @@ def scatter_arguments(input: Tensor, dim: int, index: Tensor, src: Any) -> tuple
 @method(in_place=True)
 @scalars_as_vectors
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """A copy with out[index[i, j], j] += src[i, j] for dim 0, and so on; repeats add up.
+    """A copy with out[index[i, j], j] += src[i, j] for dim 0, and so on; repeated indices accumulate.
 
     >>> mg.zeros(3).scatter_add(0, mg.tensor([0, 2, 2]), mg.ones(3))
     tensor([1., 0., 2.])
@@ -293,7 +293,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 @method
 @scalars_as_vectors
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The slices of an axis that a vector of indices names.
+    """The slices of an axis at a vector of indices.
 
     >>> mg.tensor([[1, 2], [3, 4], [5, 6]]).index_select(0, mg.tensor([2, 0]))
     tensor([[5, 6],
@@ -322,7 +322,7 @@ def _check_slices(input: Tensor, dim: int, index: Tensor, source: Tensor, name: 
 @method(in_place=True)
 @scalars_as_vectors
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
-    """A copy to whose slices index[i] along ``dim`` the slices i of ``source`` are added."""
+    """A copy with slice i of ``source`` added to slice index[i] along ``dim``."""
     place, index = _along(input, dim, index, "index_add")
     _check_slices(input, place, index, source, "index_add")
     added: Tensor = apply(i.index_add, (input.array.shape, place, index, scaled(source, alpha)))
@@ -332,19 +332,19 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 @method(in_place=True)
 @scalars_as_vectors
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
-    """A copy whose slices index[i] along ``dim`` are ``value``."""
+    """A copy with slices index[i] along ``dim`` set to ``value``."""
     place, index = _along(input, dim, index, "index_fill")
-    chosen = xp(input.array).zeros(input.array.shape[place], bool)
-    chosen[index.array] = True
-    chosen = chosen.reshape((-1, *(1,) * (input.array.ndim - place - 1)))
+    mask = xp(input.array).zeros(input.array.shape[place], bool)
+    mask[index.array] = True
+    mask = mask.reshape((-1, *(1,) * (input.array.ndim - place - 1)))
     one = isinstance(value, Variable) and value.array.size == 1
-    return masked_fill(input, wrap(chosen), value.reshape(()) if one else value)  # type: ignore[union-attr]
+    return masked_fill(input, wrap(mask), value.reshape(()) if one else value)  # type: ignore[union-attr]
 
 
 @method(in_place=True)
 @scalars_as_vectors
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """A copy whose slices index[i] along ``dim`` are the slices i of ``source``."""
+    """A copy with slice index[i] along ``dim`` set to slice i of ``source``."""
     place, index = _along(input, dim, index, "index_copy")
     _check_slices(input, place, index, source, "index_copy")
     where = (*(slice(None),) * place, index.array.copy())
@@ -353,7 +353,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 
 @method(in_place=True)
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """The tensor with ``value`` (a number or a tensor without axes) where the bool mask is True.
+    """The tensor with ``value`` (a number or a 0-d tensor) where the bool mask is True.
 
     >>> x = mg.tensor([1.0, 2.0, 3.0])
     >>> x.masked_fill(x > 1.5, 0.0)
@@ -404,7 +404,7 @@ def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ..
 
 @method
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The indices of the elements other than 0: (N, axes), or a tuple with a vector for each axis.
+    """The indices of the nonzero elements: (N, axes), or a tuple with a vector for each axis.
 
     >>> mg.tensor([0, 3, 0, 5]).nonzero()
     tensor([[1],
@@ -431,7 +431,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 @method
 @scalars_as_vectors
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> return_types.sort[Tensor]:
-    """The elements in order along ``dim``: (values, indices); equal ones keep their order.
+    """The elements sorted along ``dim``: (values, indices); equal elements keep their order.
 
     >>> values, indices = mg.tensor([3, 1, 2]).sort()
     >>> values, indices
@@ -443,7 +443,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
 @method
 @ordered
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
-    """The indices that sort along ``dim``, int64.
+    """The indices that sort the tensor along ``dim``, int64.
 
     >>> mg.tensor([3, 1, 2]).argsort()
     tensor([1, 2, 0])
@@ -464,13 +464,13 @@ def unique(
 def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Axis = None
 ) -> Any:
-    """The different values in ascending order; also, on request, the place of each element's value, and counts.
+    """The distinct values in ascending order; optionally also the index of each element's value, and counts.
 
     >>> mg.tensor([2, 1, 2, 3]).unique()
     tensor([1, 2, 3])
     """
     if dim is not None and of(input.array).device_type not in ("cpu", "meta"):
-        # CuPy's order of rows is that of differences, which overflow, and it waits for each comparison.
+        # CuPy orders rows by their differences, which overflow, and it waits for each comparison.
         there: Any = unique(input.cpu(), sorted, return_inverse, return_counts, dim)
         return tuple(t.to(input.device) for t in there) if isinstance(there, tuple) else there.to(input.device)
     m = xp(input.array)
@@ -483,14 +483,14 @@ def unique(
 
 @method(in_place=True)
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy whose elements at places in the flattened tensor are (or grow by) those of ``source``."""
+    """A copy with the elements at these indices of the flattened tensor set to ``source``, or added to it."""
     flat = index_put_(input.reshape(-1).clone(), (index.reshape(-1),), source.reshape(-1), accumulate)
     return flat.reshape(input.array.shape)
 
 
 @method(free=False)
 def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """In place: input[indices] = values; with ``accumulate`` the values are added, repeats adding up."""
+    """In place: input[indices] = values; with ``accumulate`` the values are added, also for repeated indices."""
     key = tuple([slice(None) if part is None else part for part in indices])
     if not accumulate:
         setitem(input, key, values)
@@ -502,7 +502,7 @@ def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = F
         raise RuntimeError(f"index_put: expected values of dtype {goal}, as the tensor has, not {source}")
     _check(input, index)
     shape = input.array[index].shape
-    is_one = not values.array.ndim and len(index) == input.array.ndim  # which is added wherever an index is
+    is_one = not values.array.ndim and len(index) == input.array.ndim  # it is added at each index
     values = values if is_one or values.array.shape == shape else values.expand(shape)
     added = apply(i.put_back, (values, input.array.shape, index))
     return input if at_once(input, e.add, (added,)) else mutate(input, e.add, (input, added))
@@ -510,7 +510,7 @@ def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = F
 
 @method(in_place=True)
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """A copy whose elements under the bool mask are the first of ``source``, in order."""
+    """A copy whose elements where the bool mask is True are the first elements of ``source``, in order."""
     _check_mask(mask, input, "masked_scatter")
     where = mask.expand(common_shape(mask.array.shape, input.array.shape))
     count = int(where.array.sum())
@@ -526,8 +526,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """A copy in which the elements of ``src`` that go to one place are reduced: "sum", "mean", "prod", "amax"
-    or "amin", together with the element there if ``include_self``. Equal extremes share the gradient."""
+    """A copy in which the elements of ``src`` with the same index are reduced: "sum", "mean", "prod", "amax" or "amin",
+    together with the existing element if ``include_self``. Equal extremes share the gradient."""
     place, index = _along(input, dim, index, "scatter_reduce")
     neutral = {"sum": 0, "mean": 0, "prod": 1, "amax": extreme(input, "min"), "amin": extreme(input, "max")}
     if reduce not in neutral:
@@ -550,18 +550,18 @@ def scatter_reduce(
 
 
 def extreme(input: Tensor, which: str) -> Any:
-    """The least or greatest value of a dtype."""
+    """The smallest or largest value of a dtype."""
     kind = input.array.dtype
     if input.is_floating_point():
         return float("-inf") if which == "min" else float("inf")
     if kind.kind == "b":
         return which == "max"
-    return int(getattr(np.iinfo(kind), which)) if kind.kind != "c" else 0  # complex numbers have none
+    return int(getattr(np.iinfo(kind), which)) if kind.kind != "c" else 0  # complex numbers have no extremes
 
 
 @method
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
-    """``nonzero`` of exactly ``size`` rows: cut off, or filled up with ``fill_value``."""
+    """``nonzero`` with exactly ``size`` rows: truncated, or padded with ``fill_value``."""
     places: Tensor = nonzero(input)
     out = places.new_full((size, input.array.ndim), fill_value)
     count = min(size, len(places))
@@ -574,7 +574,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 def index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """``scatter_reduce`` of whole slices: "prod", "mean", "amax" or "amin" of those that go to one place."""
+    """``scatter_reduce`` for whole slices: "prod", "mean", "amax" or "amin" of the slices with the same index."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     shape = [1] * source.array.ndim
@@ -585,7 +585,7 @@ def index_reduce(
 
 @function
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """The place along each axis of elements that are numbered in order. Raises TypeError: they are no integers."""
+    """The indices along each axis for flat indices. Raises TypeError: these are not integers."""
     if indices.array.dtype.kind not in "iu":
         raise TypeError(f"unravel_index: expected 'indices' to be integer dtype, but got {indices.dtype}")
     lengths = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -598,14 +598,14 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 
 
 _METHODS = {
-    "argwhere": (lambda input: nonzero(input), "The indices of the elements that are not 0, (N, axes)."),
+    "argwhere": (lambda input: nonzero(input), "The indices of the nonzero elements, (N, axes)."),
     "take": (
         lambda input, index: getitem(input.reshape(-1), (index_tensor(index, input.array, "take"),)),
-        "The elements at places in the flattened tensor.",
+        "The elements at these indices of the flattened tensor.",
     ),
     "index_put": (
         lambda input, indices, values, accumulate=False: index_put_(input.clone(), indices, values, accumulate),
-        "A copy with out[indices] = values; with ``accumulate`` the values are added, repeats adding up.",
+        "A copy with out[indices] = values; with ``accumulate`` they are added, also for repeated indices.",
     ),
 }
 globals().update(brief(method, _METHODS))

@@ -13,12 +13,12 @@ from .creation import zeros_like
 from .define import factors_first, function, method
 from .pointwise import level
 
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"  # of einsum, in order
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"  # for einsum, in order
 
 
 @method
 def matmul(input: Tensor, other: Tensor) -> Tensor:
-    """The product over the last axis of one and the last but one of the other; leading axes broadcast.
+    """The matrix product over the last axis of one and the second to last of the other; leading axes broadcast.
 
     >>> mg.tensor([[1, 2], [3, 4]]) @ mg.tensor([1, 1])
     tensor([3, 7])
@@ -30,7 +30,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 
 def check_floats_agree(a: Tensor, b: Tensor, name: str) -> None:
-    """Products do not promote: a float32 and a float64 operand are a mistake more often than a wish."""
+    """Raise an error for mixed dtypes: a product of float32 and float64 is more often a mistake than intended."""
     if a.array.dtype is not b.array.dtype and a.array.dtype != b.array.dtype:
         dtypes = f"but got: {a.dtype} and {b.dtype}. Convert one with .to(dtype)"
         raise RuntimeError(f"{name}: expected both operands to have the same dtype, {dtypes}")
@@ -50,7 +50,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 
 @method
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The products of two stacks of matrices, (B, N, M) and (B, M, P) -> (B, N, P).
+    """The products of two batches of matrices, (B, N, M) and (B, M, P) -> (B, N, P).
 
     >>> mg.bmm(mg.ones(2, 1, 3), mg.ones(2, 3, 1)).flatten()
     tensor([3., 3.])
@@ -122,11 +122,11 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, a
 
 @function
 def einsum(equation: Any, *operands: Any) -> Tensor:
-    """Einstein's sum: "bhid,bhjd->bhij". An equation has letters for the axes of each operand, an ellipsis for those
-    that broadcast, "->" and the result's letters (by default those that stand once, in alphabetical order); letters
-    that the result leaves out are summed over. The tensors, separate or in one list, are contracted from left to right.
-    In place of an equation, each tensor may be followed by the numbers of its axes; the result's come last: ``einsum(a,
-    [0, 1], [1, 0])``. Raises RuntimeError: the equation does not fit the operands.
+    """Einstein summation: "bhid,bhjd->bhij". An equation has letters for the axes of each operand, an ellipsis for axes
+    that broadcast, "->" and the result's letters (by default the letters that occur once, in alphabetical order).
+    Letters missing in the result are summed over. The tensors, separate or in one list, are contracted from left to
+    right. Instead of an equation, each tensor may be followed by the numbers of its axes; the result's are last:
+    ``einsum(a, [0, 1], [1, 0])``. Raises RuntimeError: the equation does not match the operands.
 
     >>> q, k = mg.ones(2, 4, 8), mg.ones(2, 5, 8)
     >>> mg.einsum("btd,bsd->bts", q, k).shape
@@ -144,13 +144,13 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         operands = operands[: 2 * count : 2]
     tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
     terms, result = _parse(equation, tensors)
-    lengths: dict[str, int] = {}  # of each letter: axes of length 1 are repeated to that of the other operands
+    lengths: dict[str, int] = {}  # by letter; axes of length 1 are expanded to the length in the other operands
     pairs = [pair for term, x in zip(terms, tensors, strict=True) for pair in zip(term, x.shape, strict=True)]
     for letter, n in pairs:
-        known = lengths.setdefault(letter, n)
-        if 1 not in (known, n) and known != n:
-            raise RuntimeError(f"einsum(): in {equation!r} the subscript {letter!r} has length {known} and {n}")
-        lengths[letter] = n if known == 1 else known
+        length = lengths.setdefault(letter, n)
+        if 1 not in (length, n) and length != n:
+            raise RuntimeError(f"einsum(): in {equation!r} the subscript {letter!r} has length {length} and {n}")
+        lengths[letter] = n if length == 1 else length
     for n, term in enumerate(terms):
         shape = tuple(lengths[c] for c in term)
         tensor = tensors[n] if tensors[n].array.shape == shape else tensors[n].expand(shape)
@@ -163,9 +163,9 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     left, letters = tensors[0], terms[0]
     for n in range(1, len(tensors)):
         later = "".join(terms[n + 1 :]) + result
-        kept = "".join(dict.fromkeys(c for c in letters + terms[n] if c in later))
-        left = apply(ops.einsum_pair, (left, tensors[n], (letters, terms[n], kept)))
-        letters = kept
+        rest = "".join(dict.fromkeys(c for c in letters + terms[n] if c in later))
+        left = apply(ops.einsum_pair, (left, tensors[n], (letters, terms[n], rest)))
+        letters = rest
     lonely = tuple(i for i, c in enumerate(letters) if c not in result)
     if lonely:
         left, letters = left.sum(lonely), "".join(c for c in letters if c in result)
@@ -214,7 +214,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: fl
 @factors_first
 @rounded_once
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """beta · input + alpha · vec1 vec2ᵀ; of bools, + is "or"."""
+    """beta · input + alpha · vec1 vec2ᵀ; for bools, + is "or"."""
     if all(x.array.dtype == bool for x in (input, vec1, vec2)):
         return (input & bool(beta)) | (outer(vec1, vec2) & bool(alpha))
     return _base(input, beta) + scaled(outer(vec1, vec2), alpha)
@@ -229,5 +229,5 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, al
 
 
 def _base(x: Tensor, beta: float) -> Tensor:
-    """beta · x; with beta 0 zeros, whatever x holds, as in BLAS."""
+    """beta · x; zeros for beta 0, even if x has NaN, as in BLAS."""
     return level(zeros_like(x.detach()), x) if beta == 0 else scaled(x, beta)

@@ -1,6 +1,6 @@
-"""The one list of names: what the families of functions define becomes ``minigrad.exp``,
-``Tensor.exp`` and ``Tensor.exp_``, as the decorators of ``functions/define.py`` say.
-``compat/functions`` gathers further families when the first of their names is looked up.
+"""The list of all names: functions in the families become ``minigrad.exp``, ``Tensor.exp`` and ``Tensor.exp_``, as
+defined by the decorators of ``functions/define.py``. ``compat/functions`` collects further families when one of their
+names is first looked up.
 
 Type checkers read ``names.pyi`` and ``methods.pyi``, which ``python tasks.py index`` writes.
 """

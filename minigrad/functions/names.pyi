@@ -851,34 +851,34 @@ __all__ = [
 ]
 
 def BFloat16Tensor(*data: Any, device: Any = None) -> Any:
-    """Tensors of bfloat16 on the CPU: of sizes, or of values."""
+    """Tensors of bfloat16 on the CPU, from sizes or values."""
 
 def BoolTensor(*data: Any, device: Any = None) -> Any:
-    """Tensors of bool on the CPU: of sizes, or of values."""
+    """Tensors of bool on the CPU, from sizes or values."""
 
 def ByteTensor(*data: Any, device: Any = None) -> Any:
-    """Tensors of uint8 on the CPU: of sizes, or of values."""
+    """Tensors of uint8 on the CPU, from sizes or values."""
 
 def CharTensor(*data: Any, device: Any = None) -> Any:
-    """Tensors of int8 on the CPU: of sizes, or of values."""
+    """Tensors of int8 on the CPU, from sizes or values."""
 
 def DoubleTensor(*data: Any, device: Any = None) -> Any:
-    """Tensors of float64 on the CPU: of sizes, or of values."""
+    """Tensors of float64 on the CPU, from sizes or values."""
 
 def FloatTensor(*data: Any, device: Any = None) -> Any:
-    """Tensors of float32 on the CPU: of sizes, or of values."""
+    """Tensors of float32 on the CPU, from sizes or values."""
 
 def HalfTensor(*data: Any, device: Any = None) -> Any:
-    """Tensors of float16 on the CPU: of sizes, or of values."""
+    """Tensors of float16 on the CPU, from sizes or values."""
 
 def IntTensor(*data: Any, device: Any = None) -> Any:
-    """Tensors of int32 on the CPU: of sizes, or of values."""
+    """Tensors of int32 on the CPU, from sizes or values."""
 
 def LongTensor(*data: Any, device: Any = None) -> Any:
-    """Tensors of int64 on the CPU: of sizes, or of values."""
+    """Tensors of int64 on the CPU, from sizes or values."""
 
 def ShortTensor(*data: Any, device: Any = None) -> Any:
-    """Tensors of int16 on the CPU: of sizes, or of values."""
+    """Tensors of int16 on the CPU, from sizes or values."""
 
 def abs(input: Tensor) -> Tensor:
     """|x|; the gradient at 0 is 0, elementwise."""
@@ -893,18 +893,16 @@ def acosh(input: Tensor) -> Tensor:
     """arcosh x, elementwise."""
 
 def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """Whether no element over ``dim`` is 0: bool, of uint8 uint8."""
+    """Whether no element over ``dim`` is 0: bool, uint8 for uint8."""
 
 def amax(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """The largest over ``dim``; equal ones share the gradient, which is NaN where a NaN wins, unlike that of
-    ``max``."""
+    """The largest over ``dim``; equal elements share the gradient, which is NaN if a NaN wins, unlike in ``max``."""
 
 def amin(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """The smallest over ``dim``; equal ones share the gradient, which is NaN where a NaN wins, unlike that of
-    ``min``."""
+    """The smallest over ``dim``; equal elements share the gradient, which is NaN if a NaN wins, unlike in ``min``."""
 
 def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """Whether one element over ``dim`` at least is not 0: bool, of uint8 uint8."""
+    """Whether at least one element over ``dim`` is not 0: bool, uint8 for uint8."""
 
 def arange(
     *bounds: Any,
@@ -917,7 +915,7 @@ def arange(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Numbers from ``start`` up to, without, ``end``; int64 unless one of them is a float."""
+    """Numbers from ``start`` up to but excluding ``end``; int64 unless one of the arguments is a float."""
 
 def arccos(input: Tensor) -> Tensor:
     """arccos x, elementwise."""
@@ -947,7 +945,7 @@ def argmin(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """The index of the smallest along ``dim`` (of the flattened tensor if None), int64."""
 
 def argwhere(input: Tensor) -> Tensor:
-    """The indices of the elements that are not 0, (N, axes)."""
+    """The indices of the nonzero elements, (N, axes)."""
 
 def as_strided_copy(
     input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
@@ -970,13 +968,13 @@ def atanh(input: Tensor) -> Tensor:
     """artanh x, elementwise."""
 
 def atleast_1d(*tensors: Any) -> Any:
-    """Tensors without axes as vectors."""
+    """0-d tensors as vectors."""
 
 def atleast_2d(*tensors: Any) -> Any:
-    """Tensors of fewer than two axes with axes of length 1 in front."""
+    """Tensors with fewer than two axes, with new axes in front."""
 
 def atleast_3d(*tensors: Any) -> Any:
-    """Tensors of fewer than three axes: a vector becomes (1, N, 1), a matrix (M, N, 1)."""
+    """Tensors with fewer than three axes: a vector becomes (1, N, 1), a matrix (M, N, 1)."""
 
 def bartlett_window(
     window_length: int,
@@ -1021,7 +1019,7 @@ def blackman_window(
     """0.42 - 0.5 cos 2πt + 0.08 cos 4πt, (window_length,)."""
 
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
-    """``expand`` by its name in torch."""
+    """``expand`` with one shape argument."""
 
 def ceil(input: Tensor) -> Tensor:
     """⌈x⌉, elementwise."""
@@ -1036,10 +1034,10 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """``cat`` along axis 1, vectors as columns."""
 
 def conj_physical(input: Tensor) -> Tensor:
-    """``conj``, computed at once."""
+    """``conj``, computed immediately."""
 
 def copysign(input: Tensor, other: Tensor | Scalar) -> Tensor:
-    """|a| with the sign of b, which -0.0 has too, elementwise; the operands broadcast."""
+    """|a| with the sign of b, where -0.0 is negative, elementwise; the operands broadcast."""
 
 def cos(input: Tensor) -> Tensor:
     """cos x, elementwise."""
@@ -1054,13 +1052,13 @@ def detach_copy(input: Tensor) -> Tensor:
     """A copy of ``detach``."""
 
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """All elements as the diagonal of a matrix."""
+    """All elements as a matrix's diagonal."""
 
 def diagonal_copy(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A copy of ``diagonal``."""
 
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A copy whose diagonal is ``src``."""
+    """A copy with its diagonal set to ``src``."""
 
 def digamma(input: Tensor) -> Tensor:
     """The slope of ln Γ(x), elementwise."""
@@ -1072,7 +1070,7 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """``cat`` along axis 2, after ``atleast_3d``."""
 
 def empty(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
-    """A tensor of a shape whose elements are unset."""
+    """A tensor of a shape with uninitialized elements."""
 
 def empty_like(
     input: Tensor,
@@ -1096,7 +1094,7 @@ def empty_strided(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Unset elements, laid out in memory with these steps (in elements)."""
+    """Uninitialized elements, with these strides in memory (in elements)."""
 
 def eq(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a = b, elementwise; the operands broadcast."""
@@ -1105,7 +1103,7 @@ def erf(input: Tensor) -> Tensor:
     """2/√π ∫₀ˣ exp(-t²) dt, elementwise."""
 
 def erfc(input: Tensor) -> Tensor:
-    """1 - erf x, exact where that is tiny, elementwise."""
+    """1 - erf x, precise where that is tiny, elementwise."""
 
 def erfinv(input: Tensor) -> Tensor:
     """The inverse of erf, elementwise."""
@@ -1132,16 +1130,16 @@ def eye(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Ones on the diagonal of an n by m matrix."""
+    """An n by m matrix with ones on the diagonal."""
 
 def fill(input: Tensor, value: Any) -> Tensor:
-    """A tensor of the input's shape and dtype, every element ``value``, whose gradient is the sum of all."""
+    """A tensor of the input's shape and dtype filled with ``value``, whose gradient is the sum of all elements'."""
 
 def fix(input: Tensor) -> Tensor:
     """x without its fraction, elementwise."""
 
 def fliplr(input: Tensor) -> Tensor:
-    """The order along axis 1 reversed."""
+    """The tensor reversed along axis 1."""
 
 def floor(input: Tensor) -> Tensor:
     """⌊x⌋, elementwise."""
@@ -1150,10 +1148,10 @@ def floor_divide(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """⌊a / b⌋, constant almost everywhere, elementwise; the operands broadcast."""
 
 def fmax(input: Tensor, other: Tensor) -> Tensor:
-    """The larger; not NaN beside a number."""
+    """The larger, unless it is NaN."""
 
 def fmin(input: Tensor, other: Tensor) -> Tensor:
-    """The smaller; not NaN beside a number."""
+    """The smaller, unless it is NaN."""
 
 def fmod(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a - trunc(a / b) b, with the sign of a, elementwise; the operands broadcast."""
@@ -1172,7 +1170,7 @@ def from_file(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A vector of ``size`` elements in the memory of a mapped file; changes go to the file if ``shared``."""
+    """A vector of ``size`` elements in a memory-mapped file; changes are written to the file if ``shared``."""
 
 def full(
     size: Any,
@@ -1184,7 +1182,7 @@ def full(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A shape filled with one number, by default of the number's dtype."""
+    """A shape filled with one number, by default in the number's dtype."""
 
 def full_like(
     input: Tensor,
@@ -1197,7 +1195,7 @@ def full_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """One number, with the shape, and by default the dtype and device, of a tensor."""
+    """One number repeated, with the shape, and by default the dtype and device, of a tensor."""
 
 def gcd(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """The greatest common divisor of integers, elementwise; the operands broadcast."""
@@ -1241,10 +1239,10 @@ def hann_window(
     """(1 - cos 2πt) / 2, (window_length,)."""
 
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
-    """0 below 0, 1 above, and at 0 ``values``; 0 of NaN, as in PyTorch."""
+    """0 below 0, 1 above, and ``values`` at 0; 0 for NaN, as in PyTorch."""
 
 def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """``tensor_split`` along axis 1, of vectors along axis 0."""
+    """``tensor_split`` along axis 1, or axis 0 for vectors."""
 
 def hypot(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """√(a² + b²), without overflow, elementwise; the operands broadcast."""
@@ -1259,7 +1257,7 @@ def igammac(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x on, elementwise; the operands broadcast."""
 
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with out[indices] = values; with ``accumulate`` the values are added, repeats adding up."""
+    """A copy with out[indices] = values; with ``accumulate`` they are added, also for repeated indices."""
 
 def initial_seed() -> int:
     """The seed that the default generator began with."""
@@ -1268,13 +1266,13 @@ def is_complex(input: Tensor) -> bool:
     """Whether the dtype is complex."""
 
 def is_conj(input: Tensor) -> bool:
-    """Whether conjugation is still to happen: never."""
+    """False: conjugation is never lazy."""
 
 def is_floating_point(input: Tensor) -> bool:
     """Whether the dtype is a floating-point one."""
 
 def is_inference(input: Tensor) -> bool:
-    """Whether inference mode made the tensor: never, its tensors are ordinary."""
+    """False: inference mode creates ordinary tensors."""
 
 def is_nonzero(input: Tensor) -> bool:
     """Whether the one element is not 0."""
@@ -1286,7 +1284,7 @@ def is_signed(input: Tensor) -> bool:
     """Whether the dtype has negative numbers."""
 
 def isfinite(input: Tensor) -> Tensor:
-    """x is neither NaN nor infinite, elementwise."""
+    """x is finite: not NaN and not infinite, elementwise."""
 
 def isinf(input: Tensor) -> Tensor:
     """x is infinite, elementwise."""
@@ -1301,7 +1299,7 @@ def isposinf(input: Tensor) -> Tensor:
     """Whether it is +inf."""
 
 def isreal(input: Tensor) -> Tensor:
-    """Whether each element has no imaginary part."""
+    """Whether each element is real: its imaginary part is 0."""
 
 def kaiser_window(
     window_length: int,
@@ -1345,8 +1343,8 @@ def linspace(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """``steps`` numbers at equal distances from ``start`` to ``end``, both included. For an integer dtype the ends
-    first lose their fractions. Raises NotImplementedError: a dtype of bools."""
+    """``steps`` evenly spaced numbers from ``start`` to ``end``, both included. For an integer dtype, the ends are
+    truncated first. Raises NotImplementedError: the dtype is bool."""
 
 def log(input: Tensor) -> Tensor:
     """ln x, elementwise."""
@@ -1370,7 +1368,7 @@ def logical_not(input: Tensor) -> Tensor:
     """x is 0, elementwise."""
 
 def logical_or(input: Tensor, other: Tensor | Scalar) -> Tensor:
-    """One at least is not 0, elementwise; the operands broadcast."""
+    """At least one is not 0, elementwise; the operands broadcast."""
 
 def logical_xor(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """Exactly one is not 0, elementwise; the operands broadcast."""
@@ -1387,7 +1385,7 @@ def logspace(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """``base`` to the powers of ``linspace``."""
+    """``base`` raised to the powers of ``linspace``."""
 
 def lt(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a < b, elementwise; the operands broadcast."""
@@ -1481,7 +1479,7 @@ def randint(
     requires_grad: bool = False,
     **ignored: Any,
 ) -> Tensor:
-    """Integers in [low, high): ``randint(low, high, size)``; ``randint(high, size)`` counts from 0."""
+    """Integers in [low, high): ``randint(low, high, size)``; ``randint(high, size)`` starts from 0."""
 
 def randint_like(
     input: Tensor,
@@ -1546,10 +1544,10 @@ def range(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Numbers from ``start`` to ``end``, which is included; floats. PyTorch's forerunner of ``arange``."""
+    """Floats from ``start`` up to and including ``end``. PyTorch's predecessor of ``arange``."""
 
 def ravel(input: Tensor) -> Tensor:
-    """All elements along one axis."""
+    """All elements as a vector."""
 
 def reciprocal(input: Tensor) -> Tensor:
     """1 / x, elementwise."""
@@ -1561,10 +1559,10 @@ def remainder(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a - ⌊a / b⌋ b, with the sign of b, elementwise; the operands broadcast."""
 
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself: conjugation happens at once."""
+    """The tensor itself: conjugation is never lazy."""
 
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself: negation happens at once."""
+    """The tensor itself: negation is never lazy."""
 
 def rsqrt(input: Tensor) -> Tensor:
     """1 / √x, elementwise."""
@@ -1578,19 +1576,19 @@ def scalar_tensor(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A number as a tensor without axes, by default of the default dtype."""
+    """A number as a 0-d tensor, by default of the default dtype."""
 
 def seed() -> int:
-    """Seed the default generator by the operating system; return the seed."""
+    """Seed the default generator from the system; return the seed."""
 
 def select_copy(input: Tensor, dim: int, index: int) -> Tensor:
     """A copy of ``select``."""
 
 def sigmoid(input: Tensor) -> Tensor:
-    """1 / (1 + e⁻ˣ), which is eˣ far below 0, where e⁻ˣ overflows, elementwise."""
+    """1 / (1 + e⁻ˣ), computed as eˣ far below 0, where e⁻ˣ overflows, elementwise."""
 
 def signbit(input: Tensor) -> Tensor:
-    """Whether the sign is minus, also of -0.0."""
+    """Whether the sign is minus, also for -0.0."""
 
 def sin(input: Tensor) -> Tensor:
     """sin x, elementwise."""
@@ -1613,7 +1611,7 @@ def sqrt(input: Tensor) -> Tensor:
     """√x, elementwise."""
 
 def square(input: Tensor) -> Tensor:
-    """x²; of bools int64, elementwise."""
+    """x²; int64 for bools, elementwise."""
 
 def squeeze_copy(input: Tensor, dim: Any = None, *dims: int) -> Tensor:
     """A copy of ``squeeze``."""
@@ -1621,13 +1619,13 @@ def squeeze_copy(input: Tensor, dim: Any = None, *dims: int) -> Tensor:
 def std(
     input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
 ) -> Tensor:
-    """The standard deviation over ``dim``: the root of ``var``."""
+    """The standard deviation over ``dim``: the square root of ``var``."""
 
 def t_copy(input: Tensor) -> Tensor:
     """A copy of ``t``."""
 
 def take(input: Tensor, index: Tensor) -> Tensor:
-    """The elements at places in the flattened tensor."""
+    """The elements at these indices of the flattened tensor."""
 
 def tan(input: Tensor) -> Tensor:
     """tan x, elementwise."""
@@ -1639,7 +1637,8 @@ def transpose_copy(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """A copy of ``transpose``."""
 
 def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The lower triangle of the last two axes, with the diagonals up to number ``diagonal``, 0 being the main one."""
+    """The lower triangle of the last two axes, with the diagonals up to number ``diagonal``, where 0 is the main
+    one."""
 
 def tril_indices(
     row: int,

@@ -1,6 +1,6 @@
-"""Python's operators: each calls its op, with PyTorch's operands, and NumPy's functions call them. Beside them, methods
-whose arguments stand in another order than their function's, and changes in place that no function out of place
-stands behind; ``define.py`` makes the others."""
+"""Python's operators: each calls its op, with PyTorch's operands, and NumPy's functions call them. Also here: methods
+whose arguments have another order than their function's, and in-place methods without an out-of-place function;
+``define.py`` creates the others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .creation import tensor
 from .define import attached, brief, factors_first, function, method, named
 
 Operator = Callable[[Tensor, Tensor | Operand], Tensor]
-# NumPy's functions that are operators of a tensor; most have PyTorch's names.
+# NumPy's functions that are operators on tensors; most have PyTorch's names.
 _UFUNCS = {"matmul": linalg.matmul, "power": pointwise.pow, "equal": pointwise.eq} | {
     name: getattr(pointwise, name)
     for name in (
@@ -84,7 +84,7 @@ def _in_place(op: Op) -> Operator:
 
 
 def _declined(operator: Operator, self: Tensor, other: Any) -> Any:
-    """NotImplemented for Python to ask the other operand, unless its class answers for functions."""
+    """NotImplemented, so that Python tries the other operand, unless its class has a ``__torch_function__``."""
     return layer().asking(getattr(operator, "public", operator))(self, other) if met(other) else NotImplemented
 
 
@@ -94,7 +94,7 @@ def _documented(operator: Operator, op: Op) -> Operator:
 
 
 def _without_bools(usual: Operator) -> Operator:
-    """``a - b``, which takes no bools."""
+    """``a - b``, which does not support bools."""
 
     def operator(self: Tensor, other: Tensor | Operand) -> Tensor:
         if self.array.dtype.kind == "b" or other.__class__ is bool:
@@ -113,7 +113,7 @@ for _name, _op in {
     "add": e.add,
     "mul": e.mul,
     "truediv": e.div,
-    "div": e.div,  # Python 2's name, which PyTorch has still
+    "div": e.div,  # Python 2's name, which PyTorch still has
     "floordiv": e.floor_divide,
     "mod": e.remainder,
     "pow": e.pow,
@@ -141,7 +141,7 @@ def __neg__(self: Tensor) -> Tensor:
 _METHODS = {
     "__pos__": (lambda self: self, "The tensor itself."),
     "__abs__": (lambda self: apply(e.abs, (self,)), "|x|"),
-    "__reversed__": (lambda self: self.flip(0) if self.array.ndim else self, "The order of the first axis reversed."),
+    "__reversed__": (lambda self: self.flip(0) if self.array.ndim else self, "The tensor reversed along axis 0."),
 }
 globals().update(brief(attached, _METHODS))
 
@@ -149,7 +149,7 @@ globals().update(brief(attached, _METHODS))
 @attached
 def __invert__(self: Tensor) -> Tensor:
     if self.array.dtype.kind in "fc":
-        raise TypeError(f"~ is for tensors of integers and bools, not {self.dtype}")
+        raise TypeError(f"~ is only for tensors of integers and bools, not {self.dtype}")
     return apply(e.bitwise_not, (self,))
 
 
@@ -179,7 +179,7 @@ __getitem__, __setitem__ = attached(indexing.getitem), attached(indexing.setitem
 @attached
 @border
 def __array_ufunc__(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    """NumPy's functions: those that are operators call the tensor's, all others compute with NumPy arrays."""
+    """NumPy's functions: operators call the tensor's operators, all others compute with NumPy arrays."""
     if method != "__call__" or kwargs:
         return NotImplemented
     if ufunc.__name__ in _UFUNCS and len(inputs) == 2:
@@ -189,7 +189,7 @@ def __array_ufunc__(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwarg
 
 @method(free=False)
 def where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """This tensor where the condition holds, ``other`` elsewhere."""
+    """This tensor where the condition is True, ``other`` elsewhere."""
     return pointwise.where(condition, self, other)
 
 
@@ -209,7 +209,7 @@ subtract_ = sub_
 
 @method(free=False)
 def fill_(input: Tensor, value: Any) -> Tensor:
-    """In place: every element ``value``, a number or a tensor without axes.
+    """In place: set every element to ``value``, a number or a 0-d tensor.
 
     >>> mg.zeros(3).fill_(2)
     tensor([2., 2., 2.])
@@ -222,7 +222,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
 
 @method(free=False)
 def zero_(input: Tensor) -> Tensor:
-    """In place: every element 0.
+    """In place: set every element to 0.
 
     >>> mg.ones(3).zero_()
     tensor([0., 0., 0.])
@@ -232,7 +232,7 @@ def zero_(input: Tensor) -> Tensor:
 
 @method(free=False)
 def copy_(input: Tensor, other: Tensor, non_blocking: bool = False) -> Tensor:
-    """In place: the elements of another tensor (broadcast, in this one's dtype, from any device).
+    """In place: copy the elements of another tensor (broadcast, in this one's dtype, from any device).
 
     >>> mg.zeros(2, 2).copy_(mg.tensor([1, 2]))
     tensor([[1., 2.],
@@ -244,10 +244,10 @@ def copy_(input: Tensor, other: Tensor, non_blocking: bool = False) -> Tensor:
 
 @method(free=False)
 def fill_diagonal_(input: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
-    """In place: the main diagonal ``fill_value``; with ``wrap`` it begins again below a tall matrix."""
+    """In place: fill the main diagonal with ``fill_value``; with ``wrap`` it starts over further down a tall matrix."""
     n, columns = input.array.ndim, input.array.shape[-1] if input.array.ndim else 0
     if n < 2 or (n > 2 and len(set(input.array.shape)) > 1):
-        raise RuntimeError("fill_diagonal_: a matrix, or a tensor whose axes have one length, is needed")
+        raise RuntimeError("fill_diagonal_: needs a matrix, or a tensor whose axes have the same length")
     if wrap and n == 2:
         places = range(0, input.array.size, columns + 1)
         input[[i // columns for i in places], [i % columns for i in places]] = fill_value
@@ -258,22 +258,22 @@ def fill_diagonal_(input: Tensor, fill_value: float, wrap: bool = False) -> Tens
 
 @method(free=False)
 def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
-    """In place: a Python function of each element (slow; CPU)."""
+    """In place: apply a Python function to each element (slow; CPU)."""
     values = [callable(v) for v in input.detach().reshape(-1).tolist()]
     return copy_(input, tensor(values, dtype=input.dtype).reshape(input.shape))
 
 
 @method(free=False)
 def map_(input: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-    """In place: a Python function of each pair of elements (slow; CPU)."""
+    """In place: apply a Python function to each pair of elements (slow; CPU)."""
     pairs = zip(input.reshape(-1).tolist(), other.expand(input.shape).reshape(-1).tolist(), strict=True)
     return copy_(input, tensor([callable(a, b) for a, b in pairs], dtype=input.dtype).reshape(input.shape))
 
 
 @method(free=False)
 def resize_(input: Tensor, *lengths: Any, size: Any = None, memory_format: Any = None) -> Tensor:
-    """In place: another shape of the same memory; elements that fit stay, in its order, new ones are unset. Raises
-    RuntimeError: the tensor requires a gradient."""
+    """In place: another shape with the same memory; elements that fit stay, in memory order, new ones are
+    uninitialized. Raises RuntimeError: the tensor requires grad."""
     if input._wanted():
         raise RuntimeError("cannot resize variables that require grad")
     shape, old = sizes(lengths if size is None else size), input.array
@@ -289,10 +289,10 @@ def resize_(input: Tensor, *lengths: Any, size: Any = None, memory_format: Any =
 
 @method(free=False)
 def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
-    """In place: show the memory of another tensor, or of a storage, from now on; nothing without one.
-    ``storage_offset``: the place of the first element in that memory. ``size``: the shape; for a storage by default all
-    of it. ``stride``: steps in elements, by default those of a dense tensor. Raises RuntimeError: that reaches beyond
-    the memory's end, or the storage has elements of another dtype."""
+    """In place: use the memory of another tensor, or of a storage, from now on; become empty without one.
+    ``storage_offset``: the position of the first element in that memory. ``size``: the shape; by default all of a
+    storage. ``stride``: strides in elements, by default contiguous. Raises RuntimeError: the elements extend past the
+    memory's end, or the storage has elements of another dtype."""
     if getattr(source, "dtype", input.dtype) is not input.dtype:
         raise RuntimeError(f"set_: expected a storage of dtype {input.dtype}, not {source.dtype}")
     if isinstance(source, Variable) and size is None:
@@ -305,7 +305,7 @@ def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any =
     return input
 
 
-_FILL = "A tensor of the input's shape and dtype, every element ``value``, whose gradient is the sum of all."
+_FILL = "A tensor of the input's shape and dtype filled with ``value``, whose gradient is the sum of all elements'."
 _RESIZE_AS = (lambda input, other, memory_format=None: resize_(input, other.shape), "In place: another tensor's shape.")
 globals().update(brief(function, {"fill": (lambda input, value: fill_(input.clone(), value), _FILL)}))
 globals().update(brief(method(free=False), {"resize_as_": _RESIZE_AS}))

@@ -1,4 +1,4 @@
-"""Functions of each element, by PyTorch's names; each is a function and a method of Tensor."""
+"""Elementwise functions, by PyTorch's names; each is a function and a method of Tensor."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _TO_INVERT = "If you are trying to invert a mask, use the `~` or `logical_not()`
 
 @method(in_place=by(e.sign))
 def sgn(input: Tensor) -> Tensor:
-    """-1, 0 or 1, elementwise; of complex numbers x / |x|, and 0 at 0."""
+    """-1, 0 or 1, elementwise; for complex numbers x / |x|, and 0 at 0."""
     return apply(e.sign, (input,))
 
 
@@ -86,7 +86,7 @@ def add(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
 
 
 def _sum(op: Op, left: Any, right: Any, alpha: Scalar) -> Tensor:
-    """The sum or difference with ``alpha`` times the second operand; RuntimeError for a float alpha of integers."""
+    """The sum or difference with ``alpha`` times the second operand. Raises RuntimeError: a float alpha of integers."""
     if isinstance(alpha, float) and not any(_is_inexact(v) for v in (left, right)):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     return apply(op, (left, right)) if alpha == 1 else _weighted_sum(op, left, right, alpha)
@@ -103,7 +103,7 @@ def _is_inexact(operand: Any) -> bool:
 
 
 def level(value: Tensor, *inputs: Any) -> Tensor:
-    """A value that is the same all around the inputs it was computed from: their gradients are 0, not missing."""
+    """A value that is locally constant in the inputs it was computed from: their gradients are 0, not missing."""
     tensors = [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
     return apply(e.level, (value, *tensors)) if tensors else value
 
@@ -184,7 +184,7 @@ def where(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar) -> 
 
 @function
 def where(condition: Tensor, input: Tensor | Scalar | None = None, other: Tensor | Scalar | None = None) -> Any:
-    """input where the condition holds and other elsewhere; with one argument, the indices where it holds.
+    """input where the condition is True and other elsewhere; with one argument, the indices where it is True.
 
     >>> x = mg.tensor([-1.0, 2.0])
     >>> mg.where(x > 0, x, 0.0)
@@ -219,7 +219,7 @@ def nan_to_num(input: Tensor, nan: float = 0.0, posinf: float | None = None, neg
     >>> mg.tensor([float("nan"), 1.0]).nan_to_num(0.0)
     tensor([0., 1.])
     """
-    if input.dtype is bfloat16:  # whose largest number is not that of float32
+    if input.dtype is bfloat16:  # its largest number differs from float32's
         limit = finfo(bfloat16).max
         posinf, neginf = limit if posinf is None else posinf, -limit if neginf is None else neginf
     return apply(e.nan_to_num, (input, nan, posinf, neginf))
@@ -235,7 +235,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 @method
 def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` (that of the input if None).
+    """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` (the input's if None).
 
     >>> mg.tensor([0.0, 0.0, 0.0, 0.0]).softmax(dim=0)
     tensor([0.2500, 0.2500, 0.2500, 0.2500])
@@ -246,14 +246,14 @@ def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 
 @method
 def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    """The logarithm of softmax along ``dim``, in a form that loses no precision."""
+    """The logarithm of softmax along ``dim``, computed without loss of precision."""
     input = input if dtype is None else input.to(dtype)
     return apply(rows.log_softmax, (input, axis(dim, input.array.ndim)))
 
 
 @method
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy, through which gradients flow, with its axes in memory as the tensor's, or in a memory format's order.
+    """A copy, through which gradients flow, with the tensor's memory order, or a memory format's.
 
     >>> x = mg.tensor([1.0])
     >>> y = x.clone()
@@ -297,7 +297,7 @@ _IN_PLACE_TOO = {
     "ldexp": (lambda input, other: input * exp2(other), "input · 2ᵒᵗʰᵉʳ."),
     "heaviside": (
         lambda input, values: where(input == 0, values, (input > 0).to(input.dtype)),
-        "0 below 0, 1 above, and at 0 ``values``; 0 of NaN, as in PyTorch.",
+        "0 below 0, 1 above, and ``values`` at 0; 0 for NaN, as in PyTorch.",
     ),
 }
 _NEW = {
@@ -306,16 +306,16 @@ _NEW = {
     "isneginf": (lambda input: input == -math.inf, "Whether it is -inf."),
     "signbit": (
         lambda input: wrap(xp(input.array).signbit(input.array)) if input.is_floating_point() else input < 0,
-        "Whether the sign is minus, also of -0.0.",
+        "Whether the sign is minus, also for -0.0.",
     ),
-    "fmax": (lambda input, other: _unless_nan(e.ge, *_promoted(input, other)), "The larger; not NaN beside a number."),
-    "fmin": (lambda input, other: _unless_nan(e.le, *_promoted(input, other)), "The smaller; not NaN beside a number."),
+    "fmax": (lambda input, other: _unless_nan(e.ge, *_promoted(input, other)), "The larger, unless it is NaN."),
+    "fmin": (lambda input, other: _unless_nan(e.le, *_promoted(input, other)), "The smaller, unless it is NaN."),
 }
 globals().update(brief(method(in_place=True), _IN_PLACE_TOO) | brief(method, _NEW))
 
 
 def _unless_nan(comparison: Op, a: Tensor, b: Tensor) -> Tensor:
-    """The one of two that compares so with the other, which may be NaN."""
+    """a where the comparison holds, else b; of NaN and a number, the number."""
     return where(apply(comparison, (a, b)) | isnan(b), a, b)
 
 
@@ -343,15 +343,15 @@ def _promoted(input: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
 
 @method(in_place=True)
 def float_power(input: Any, exponent: Any) -> Tensor:
-    """input to the power of ``exponent``, in float64, or complex128 where one of them is complex."""
+    """input to the power of ``exponent``, in float64, or complex128 if one of them is complex."""
     pair = (input, exponent)
     return pow(*(v.to(complex128 if v.is_complex() else float64) if hasattr(v, "array") else v for v in pair))
 
 
 @method
 def frexp(input: Tensor) -> return_types.frexp[Tensor]:
-    """(mantissa, exponent): input = mantissa · 2^exponent with 1/2 <= |mantissa| < 1; the exponent int32."""
+    """(mantissa, exponent): input = mantissa · 2^exponent with 1/2 <= |mantissa| < 1; the exponent is int32."""
     exponent = wrap(xp(input.array).frexp(input.array)[1].astype(np.int32))
-    half = exponent // 2  # in two steps, as 2^1074 alone is infinite
+    half = exponent // 2  # in two steps, as 2^1074 is infinite
     near = input * exp2(-half.to(input.dtype))
     return return_types.frexp(near * exp2((half - exponent).to(input.dtype)), exponent)

@@ -1,4 +1,4 @@
-"""How a tensor shows itself: PyTorch's ``repr``."""
+"""The text of a tensor: PyTorch's ``repr``."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .define import attached
 
 
 class Options:
-    """How tensors are shown: digits, from how many elements on the middle is left out, how many then stay at
-    each end of an axis, columns, and whether exponents are always (or never) written."""
+    """How tensors are printed: digits, the number of elements that triggers a summary, the number of elements it shows
+    at each end of an axis, columns, and whether exponents are always (or never) used."""
 
     precision: int = 4
     threshold: float = 1000
@@ -37,7 +37,7 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Change how tensors are shown; a profile is "default", "short" or "full"."""
+    """Change how tensors are printed; a profile is "default", "short" or "full"."""
     if profile is not None:
         vars(options).clear()
         vars(options).update(_PROFILES[profile])
@@ -48,7 +48,7 @@ def set_printoptions(
 
 @attached
 def __repr__(tensor: Tensor) -> str:
-    """ "tensor([1., 2.], requires_grad=True)": values in columns, the middle of large axes left out."""
+    """ "tensor([1., 2.], requires_grad=True)": values in columns, without the middle of large axes."""
     prefix = "tensor(" if is_ours(type(tensor)) else f"{type(tensor).__name__}("
     body, empty = "..." if tensor.is_meta else values_text(tensor, len(prefix)), tensor.numel() == 0
     suffixes = []
@@ -66,8 +66,8 @@ def __repr__(tensor: Tensor) -> str:
     elif tensor.requires_grad:
         suffixes.append("requires_grad=True")
     text = prefix + body
-    length = len(text) - text.rfind("\n") + 1  # two more than the last line has, as in PyTorch
-    for suffix in suffixes:  # dtype and the like, on a new line where they do not fit (the first of them beside ")")
+    length = len(text) - text.rfind("\n") + 1  # two more than the last line, as in PyTorch
+    for suffix in suffixes:  # dtype etc., on a new line if they do not fit (the first one after ")")
         if length + len(suffix) + 2 > options.linewidth:
             text, length = f"{text},\n{' ' * len(prefix)}{suffix}", len(prefix) + len(suffix)
         else:
@@ -76,7 +76,7 @@ def __repr__(tensor: Tensor) -> str:
 
 
 def values_text(tensor: Tensor, indent: int) -> str:
-    """The values alone, in brackets that begin in column ``indent``."""
+    """Only the values, in brackets that begin in column ``indent``."""
     values = of(tensor.array).to_numpy(tensor.array)
     values = values.view(np.uint8) if tensor.dtype is dt.float4_e2m1fn_x2 else values
     if values.size == 0:
@@ -89,7 +89,7 @@ def values_text(tensor: Tensor, indent: int) -> str:
 
 
 def _formatter(values: np.ndarray[Any, Any]) -> tuple[Any, int]:
-    """A function from one element to its text, and the width to which it fills texts."""
+    """A function from an element to its text, and the width to which texts are padded."""
     if values.dtype.kind == "c":
         (real, left), (imag, right) = _formatter(values.real), _formatter(values.imag)
         return lambda v: f"{real(v.real)}{'' if (i := imag(v.imag).lstrip())[0] in '+-' else '+'}{i}j", left + right + 1
@@ -110,20 +110,20 @@ def _formatter(values: np.ndarray[Any, Any]) -> tuple[Any, int]:
 
 
 def _lines(values: np.ndarray[Any, Any], text: Any, width: int, indent: int, summarise: bool) -> str:
-    """Nested brackets, the last axis wrapped at the line's width."""
+    """Nested brackets, with the last axis wrapped at the line width."""
     if values.ndim == 0:
         return str(text(values.item()))
     n = len(values)
     cut = summarise and n > 2 * options.edgeitems
-    kept = [*range(options.edgeitems), *range(n - options.edgeitems, n)] if cut else list(range(n))
+    indices = [*range(options.edgeitems), *range(n - options.edgeitems, n)] if cut else list(range(n))
     if values.ndim == 1:
-        items = [text(values[i].item()) for i in kept]
+        items = [text(values[i].item()) for i in indices]
         if cut:
             items.insert(options.edgeitems, " ...")
         per_line = max(1, (options.linewidth - indent) // (width + 2))
         rows = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
         return "[" + (",\n" + " " * (indent + 1)).join(rows) + "]"
-    parts = [_lines(values[i], text, width, indent + 1, summarise) for i in kept]
+    parts = [_lines(values[i], text, width, indent + 1, summarise) for i in indices]
     if cut:
         parts.insert(options.edgeitems, "...")
     return "[" + ("," + "\n" * (values.ndim - 1) + " " * (indent + 1)).join(parts) + "]"

@@ -1,4 +1,4 @@
-"""Random tensors, by PyTorch's names: the same for a seed on every device, except those of ``multinomial``."""
+"""Random tensors, by PyTorch's names: one seed gives the same numbers on every device, except in ``multinomial``."""
 
 from __future__ import annotations
 
@@ -35,46 +35,46 @@ _state = _State()
 
 @contextmanager
 def undrawn() -> Iterator[None]:
-    """Within it, in this thread, nothing is drawn: to make a module whose parameters come from a file."""
+    """A context in which this thread draws nothing, to create a module whose parameters are loaded from a file."""
     with at_end(setattr, _state, "drawing", _state.drawing) as end, end:
         _state.drawing = False
         yield
 
 
 def fill(input: Tensor, draw: Draw, generator: Generator | None, name: str) -> Tensor:
-    """Write random numbers to a tensor, without history, in the order of memory (as PyTorch does)."""
+    """Write random numbers to a tensor, without history, in memory order (as PyTorch does)."""
     check_mutable(input, name)
     if not _state.drawing or input.is_meta:
         return input
     array = input.array
-    drawn = draw(generator or default_generator, array.shape, bool(array.flags.c_contiguous))
-    drawn = drawn if array.flags.c_contiguous else laid_as(drawn, array)
+    numbers = draw(generator or default_generator, array.shape, bool(array.flags.c_contiguous))
+    numbers = numbers if array.flags.c_contiguous else laid_as(numbers, array)
     backend = of(array)
-    array[...] = backend.asarray(drawn.astype(array.dtype, copy=False), backend.device_of(array))
+    array[...] = backend.asarray(numbers.astype(array.dtype, copy=False), backend.device_of(array))
     bump(input, name)
     return input
 
 
 def _from_uniform(input: Tensor, of: Callable[[Any], Any], generator: Generator | None, name: str) -> Tensor:
-    """``fill`` with a function of uniform numbers in [0, 1), float64."""
+    """``fill`` with a function of uniform float64 numbers in [0, 1)."""
     return fill(input, lambda source, shape, _: of(source.uniform(shape, np.float64)), generator, name)
 
 
 def _one_by_one(source: Generator, shape: tuple[int, ...]) -> Any:
-    """Normal numbers as PyTorch draws them singly, float64."""
+    """Normal float64 numbers as PyTorch draws them one by one."""
     return source.few_normals(int(np.prod(shape, dtype=np.int64))).reshape(shape)
 
 
 @method(free=False)
 def uniform_(input: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """In place: uniform random numbers in [low, high), by PyTorch's keywords ``from`` and ``to``."""
+    """In place: uniform random numbers in [low, high), in PyTorch called ``from`` and ``to``."""
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
     kind: Any = np.float64 if input.array.dtype == np.float64 else np.float32
     start, end = kind(low), kind(high)
 
     def draw(source: Generator, shape: tuple[int, ...], contiguous: bool) -> Any:
-        # in a wider format, rounded once: PyTorch's kernel is a fused multiply-add
+        # in a wider format, rounded once, like PyTorch's fused multiply-add
         wide: Any = np.longdouble if kind is np.float64 else np.float64
         return source.uniform(shape, kind).astype(wide) * wide(end - start) + wide(start)
 
@@ -89,8 +89,8 @@ def normal_(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Ge
     kind = input.array.dtype
 
     def draw(source: Generator, shape: tuple[int, ...], contiguous: bool) -> Any:
-        drawn = source.normal(shape, kind) if contiguous else _one_by_one(source, shape)
-        return drawn * drawn.dtype.type(std) + drawn.dtype.type(mean)
+        numbers = source.normal(shape, kind) if contiguous else _one_by_one(source, shape)
+        return numbers * numbers.dtype.type(std) + numbers.dtype.type(mean)
 
     return fill(input, draw, generator, "normal")
 
@@ -101,8 +101,8 @@ def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Generator | None = Non
     if isinstance(p, Variable):
         chances: Any = p
         order = memory_order(input.array)
-        drawn: Any = bernoulli(chances.expand(input.array.shape).permute(order), generator=generator)
-        input[...] = drawn.permute(back(order))
+        numbers: Any = bernoulli(chances.expand(input.array.shape).permute(order), generator=generator)
+        input[...] = numbers.permute(back(order))
         return input
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
@@ -119,7 +119,7 @@ def exponential_(input: Tensor, lambd: float = 1.0, *, generator: Generator | No
 
 @method(free=False)
 def geometric_(input: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
-    """In place: how many trials of probability p the first success takes."""
+    """In place: the number of trials of probability p until the first success."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
     return _from_uniform(input, lambda u: np.ceil(np.log(u) / np.log1p(-p)), generator, "geometric")
@@ -150,8 +150,8 @@ _UNSET: Any = object()
 def random_(
     input: Tensor, low: int = _UNSET, high: int | None = _UNSET, *, generator: Generator | None = None
 ) -> Tensor:
-    """In place: integers in [low, high), named ``from`` and ``to`` in PyTorch; ``random_(n)`` counts from 0. Without
-    numbers: all that the dtype can hold from 0 (of floats, as far as it holds every integer)."""
+    """In place: integers in [low, high), named ``from`` and ``to`` in PyTorch; ``random_(n)`` starts from 0. Without
+    bounds: from 0 to the dtype's largest (for floats, while it represents every integer)."""
     name = input.dtype.name
     most = _LARGEST[name] if name in _LARGEST else int(np.iinfo(input.array.dtype).max)
     if low is _UNSET:
@@ -171,7 +171,7 @@ def random_(
 
 
 def _of_shape(name: str, doc: str, stream: str, scale: float) -> Callable[..., Tensor]:
-    """A function that draws from a generator's ``stream``; ``scale`` is for the parts of complex numbers."""
+    """A function that draws from a generator's ``stream``; ``scale`` applies to the parts of complex numbers."""
 
     def create(*size: Any, generator: Generator | None = None, dtype: Maybe, **size_kw: Any) -> Any:
         kind = np.dtype(float_dtype(dtype))
@@ -187,7 +187,7 @@ def _of_shape(name: str, doc: str, stream: str, scale: float) -> Callable[..., T
 
 
 rand = announced(_of_shape("rand", "Uniform numbers in [0, 1)", "uniform", 1))
-# The two parts of a complex number share the variance.
+# The two parts of a complex number each have half the variance.
 randn = announced(_of_shape("randn", "Standard normal numbers", "normal", math.sqrt(0.5)))
 
 
@@ -196,7 +196,7 @@ randn = announced(_of_shape("randn", "Standard normal numbers", "normal", math.s
 def randint(
     *bounds: Any, low: Any = None, high: Any = None, size: Any = None, generator: Any = None, dtype: Any, **ignored: Any
 ) -> Any:
-    """Integers in [low, high): ``randint(low, high, size)``; ``randint(high, size)`` counts from 0.
+    """Integers in [low, high): ``randint(low, high, size)``; ``randint(high, size)`` starts from 0.
 
     >>> _ = mg.manual_seed(0)
     >>> mg.randint(0, 10, (5,))
@@ -281,24 +281,24 @@ def normal(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Normal numbers of a mean and standard deviation (numbers with a ``size``, or tensors).
+    """Normal numbers with this mean and standard deviation (numbers with a ``size``, or tensors).
 
     >>> _ = mg.manual_seed(0)
     >>> mg.normal(0.0, 1.0, (3,))
     tensor([ 1.5410, -0.2934, -2.1788])
     """
     if size is not None:
-        drawn = normal_(empty(size, dtype=dtype, device=device), mean, std, generator=generator)
-        return drawn.requires_grad_() if requires_grad else drawn
+        numbers = normal_(empty(size, dtype=dtype, device=device), mean, std, generator=generator)
+        return numbers.requires_grad_() if requires_grad else numbers
     mean, std = (v.detach() if hasattr(v, "array") else v for v in (mean, std))
     if not isinstance(mean, Variable) and not isinstance(std, Variable):
-        raise TypeError("normal() takes a size where both mean and std are numbers")
+        raise TypeError("normal() takes a size if both mean and std are numbers")
     if np.any(of(raw(std)).to_numpy(raw(std)) < 0):
         raise RuntimeError("normal expects all elements of std >= 0.0")
     shape = common_shape(*(getattr(v, "shape", ()) for v in (mean, std)))
     like: Any = mean if isinstance(mean, Variable) else std
-    drawn = normal_(empty(shape, dtype=like.dtype, device=like.device), generator=generator)
-    return drawn * std + mean
+    numbers = normal_(empty(shape, dtype=like.dtype, device=like.device), generator=generator)
+    return numbers * std + mean
 
 
 @announced
@@ -328,13 +328,13 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor:
-    """Indices drawn with the weights in each row, (..., num_samples) int64: one a row, or several without replacement,
-    by PyTorch's race of exponentials, the largest of p / Exp(1); several with replacement by inverting the running
-    sums. A GPU inverts them for one sample a row, too, so that the indices differ from the CPU's, and does not check
-    the weights, since the program would have to wait.
+    """Indices drawn with the weights in each row, (..., num_samples) int64. For one sample per row, or several without
+    replacement, it takes the largest p / Exp(1), as PyTorch does; for several with replacement, it inverts the
+    cumulative sums. A GPU also inverts them for one sample per row, so that the indices differ from the CPU's, and does
+    not check the weights, since the program would have to wait.
 
     Raises RuntimeError: weights that are negative, not finite or all 0 (on the CPU); more samples than weights;
-    more than 2²⁴ weights, as running sums in float32 tell no more apart.
+    more than 2²⁴ weights, the limit for cumulative sums in float32.
 
     >>> _ = mg.manual_seed(0)
     >>> mg.multinomial(mg.tensor([0.0, 1.0, 0.0]), 1)
@@ -359,48 +359,48 @@ def multinomial(
     if replacement if num_samples > 1 else not is_host:
         draws = source.uniform((*weights.shape[:-1], num_samples), np.float64)
         rows, m = backend.asarray(draws.reshape(-1, num_samples), input.device), backend.xp
-        # NumPy adds from left to right, a GPU in parts: only in float64 does rounding give nothing to a weight of 0
+        # NumPy adds from left to right, a GPU in parts: only float64 keeps rounding from drawing a weight of 0
         kind = weights.dtype if is_host else np.float64
         shares = m.cumsum(weights.reshape(-1, weights.shape[-1]), -1, dtype=kind)
         shares = shares / shares[:, -1:]
         shares[:, -1] = 1
         if num_samples == 1:
-            chosen = (shares < rows).sum(-1)
+            indices = (shares < rows).sum(-1)
         else:
             pairs = zip(shares, rows, strict=True)
-            chosen = m.stack([m.searchsorted(share.astype(np.float64), row) for share, row in pairs])
-        chosen = chosen.reshape(draws.shape)
+            indices = m.stack([m.searchsorted(share.astype(np.float64), row) for share, row in pairs])
+        indices = indices.reshape(draws.shape)
     else:
         exponential = (-np.log1p(-laid_as(source.uniform(weights.shape, np.float64), weights))).astype(weights.dtype)
         race = weights / backend.asarray(exponential, input.device)
-        chosen = backend.xp.argsort(-race, axis=-1, kind="stable")[..., :num_samples]
-    return wrap(chosen.astype(np.int64))
+        indices = backend.xp.argsort(-race, axis=-1, kind="stable")[..., :num_samples]
+    return wrap(indices.astype(np.int64))
 
 
 @function
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Numbers of events, whose expected numbers are the elements (PyTorch's distribution, but not its stream)."""
+    """Poisson numbers with these means (PyTorch's distribution, but not its stream)."""
     rates = of(input.array).to_numpy(input.array)
     seed = (generator or default_generator).random64()
-    drawn = np.asarray(np.random.default_rng(seed).poisson(rates), rates.dtype)
-    return tensor_on(drawn, input.device)
+    numbers = np.asarray(np.random.default_rng(seed).poisson(rates), rates.dtype)
+    return tensor_on(numbers, input.device)
 
 
 @function
 def get_rng_state() -> Tensor:
-    """The default generator's position, a tensor of bytes."""
+    """The default generator's state, a tensor of bytes."""
     state: Tensor = default_generator.get_state()
     return state
 
 
 @function
 def set_rng_state(new_state: Tensor) -> None:
-    """Go to a position from ``get_rng_state``."""
+    """Restore a state from ``get_rng_state``."""
     default_generator.set_state(new_state)
 
 
 _SEEDS = {
-    "seed": (lambda: default_generator.seed(), "Seed the default generator by the operating system; return the seed."),
+    "seed": (lambda: default_generator.seed(), "Seed the default generator from the system; return the seed."),
     "initial_seed": (lambda: default_generator.initial_seed(), "The seed that the default generator began with."),
 }
 globals().update(brief(function, _SEEDS, "int"))
@@ -408,7 +408,7 @@ globals().update(brief(function, _SEEDS, "int"))
 
 @contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True, device_type: str = "cuda") -> Iterator[None]:
-    """Restore the default generator's position at the end of the block: ``with fork_rng():``."""
+    """Restore the default generator's state at the end of the block: ``with fork_rng():``."""
     if not enabled:
         yield
         return

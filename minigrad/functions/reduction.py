@@ -1,4 +1,4 @@
-"""Sums and other values over axes, by PyTorch's names."""
+"""Sums and other reductions over axes, by PyTorch's names."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .pointwise import level
 
 
 def _check_not_empty(input: Tensor, dim: Dims, name: str) -> None:
-    """The largest of nothing does not exist."""
+    """Raise an error for an extreme of an empty axis."""
     if input.array.size == 0 and (dim is None or 0 in [input.array.shape[d] for d in _listed(dim)]):
         raise IndexError(f"{name}(): Expected reduction dim to have non-zero size; the shape is {tuple(input.shape)}")
 
 
 def _check_float(input: Tensor, name: str) -> None:
-    """Means and variances of integers are a mistake more often than a wish."""
+    """Raise an error for integers, whose mean or variance is more often a mistake than intended."""
     if kind_of(input.array) not in "fc":
         problem = f"the input must be of a floating-point dtype, not {input.dtype}. Convert it with .float()"
         raise RuntimeError(f"{name}(): could not infer output dtype: {problem}")
@@ -35,13 +35,13 @@ def _listed(dim: Any) -> tuple[int, ...]:
 
 
 def _of_dtype(dtype: Any, result: Tensor) -> Tensor:
-    """A result in the dtype that was asked for: the op gives int64 for any integers."""
+    """A result in the requested dtype: the op returns int64 for all integers."""
     return result if dtype is None else result.to(dtype)
 
 
 @method
 def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """Σ over ``dim``, over everything if None.
+    """Σ over ``dim``, or over all elements if None.
 
     >>> x = mg.tensor([[1, 2], [3, 4]])
     >>> x.sum(), x.sum(dim=0)
@@ -53,7 +53,7 @@ def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = 
 
 @method
 def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The mean over ``dim``, over everything if None; floating-point tensors only.
+    """The mean over ``dim``, or over all elements if None; only for floating-point tensors.
 
     >>> mg.tensor([[1.0, 2.0], [3.0, 4.0]]).mean(dim=1)
     tensor([1.5000, 3.5000])
@@ -76,12 +76,12 @@ def _spread(op: Op, doc: str) -> Callable[..., Tensor]:
 
 
 var = _spread(r.var, "The variance over ``dim``; its divisor is n - correction, by default n - 1.")
-std = _spread(r.std, "The standard deviation over ``dim``: the root of ``var``.")
+std = _spread(r.std, "The standard deviation over ``dim``: the square root of ``var``.")
 
 
 @method
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """Π over ``dim``, over everything if None.
+    """Π over ``dim``, or over all elements if None.
 
     >>> mg.tensor([1, 2, 3, 4]).prod()
     tensor(24)
@@ -93,7 +93,7 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
 @method(in_place=True)
 @scalars_as_vectors
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """Running sums along ``dim``.
+    """Cumulative sums along ``dim``.
 
     >>> mg.tensor([1, 2, 3]).cumsum(0)
     tensor([1, 3, 6])
@@ -105,7 +105,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 @method(in_place=True)
 @scalars_as_vectors
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """Running products along ``dim``."""
+    """Cumulative products along ``dim``."""
     input = input if dtype is None else input.to(dtype)
     return _of_dtype(dtype, apply(cumulative_ops.cumprod, (input, axis(dim, input.array.ndim))))
 
@@ -123,8 +123,8 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
 def _over(
     op: Op, doc: str, of_nothing: bool = True, along_none: bool = False, by_number: bool = False
 ) -> Callable[..., Tensor]:
-    """The function over some axes that an op is: ``of_nothing``, there is a value of no element; ``along_none``, no
-    axes are none (and not all); ``by_number``, the op gets each of all axes, not None."""
+    """The function over some axes for an op. ``of_nothing``: an empty axis has a value; ``along_none``: an empty
+    ``dim`` means no axes instead of all; ``by_number``: the op gets the numbers of all axes instead of None."""
 
     def over(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
         if not of_nothing:
@@ -136,9 +136,9 @@ def _over(
     return method(named(over, op.name, doc))
 
 
-any = _over(r.any, "Whether one element over ``dim`` at least is not 0: bool, of uint8 uint8.", along_none=True)
-all = _over(r.all, "Whether no element over ``dim`` is 0: bool, of uint8 uint8.", along_none=True)
-_SHARED = "The {} over ``dim``; equal ones share the gradient, which is NaN where a NaN wins, unlike that of ``{}``."
+any = _over(r.any, "Whether at least one element over ``dim`` is not 0: bool, uint8 for uint8.", along_none=True)
+all = _over(r.all, "Whether no element over ``dim`` is 0: bool, uint8 for uint8.", along_none=True)
+_SHARED = "The {} over ``dim``; equal elements share the gradient, which is NaN if a NaN wins, unlike in ``{}``."
 amax = _over(r.amax, _SHARED.format("largest", "max"), of_nothing=False, by_number=True)
 amin = _over(r.amin, _SHARED.format("smallest", "min"), of_nothing=False, by_number=True)
 _INDEX = "The index of the {} along ``dim`` (of the flattened tensor if None), int64."
@@ -158,8 +158,8 @@ def max(input: Tensor, *, other: Tensor) -> Tensor: ...
 
 @method
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor,
-    the elementwise maximum.
+    """The largest element; with ``dim`` (values, indices), where the gradient flows to that index; with a tensor, the
+    elementwise maximum.
 
     >>> x = mg.tensor([[1, 5], [7, 2]])
     >>> x.max()
@@ -183,7 +183,7 @@ def min(input: Tensor, *, other: Tensor) -> Tensor: ...
 
 @method
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    """The smallest element; with ``dim`` (values, indices), which get the gradient; with a tensor, ``minimum``.
+    """The smallest element; with ``dim`` (values, indices), where these get the gradient; with a tensor, ``minimum``.
 
     >>> mg.tensor([3, 1, 2]).min()
     tensor(1)
@@ -210,13 +210,13 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, name: str) -> Any:
 
 @method
 def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
-    """How many elements over ``dim`` are not 0, int64."""
+    """The number of nonzero elements over ``dim``, int64."""
     return apply(r.count_nonzero, (input, axes(dim, input.array.ndim)))
 
 
 @method
 def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
-    """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf the largest |x|; "nuc" the sum of singular values.
+    """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|; "nuc" is the sum of singular values.
 
     >>> mg.tensor([3.0, 4.0]).norm()
     tensor(5.)
@@ -226,10 +226,10 @@ def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool 
 
 @rounded_once
 def _norm(input: Tensor, p: float | str, dim: Dims, keepdim: bool) -> Tensor:
-    if p == "nuc":  # the sum of the singular values of the matrices in two axes, of a matrix by default
+    if p == "nuc":  # the sum of the singular values of the matrices in two axes, by default of a matrix
         places = _listed((0, 1) if dim is None and input.array.ndim == 2 else () if dim is None else dim)
         if len(places) != 2:
-            raise RuntimeError(f"norm: the nuclear norm is that of two axes, not dim={dim} of {input.array.ndim} axes")
+            raise RuntimeError(f"norm: the nuclear norm needs two axes, not dim={dim} of {input.array.ndim} axes")
         first, second = (axis(d, input.array.ndim) for d in places)
         total = sum(look_up("minigrad", "linalg").svdvals(input.movedim((first, second), (-2, -1))), -1)
         for place in sorted((first, second)) if keepdim else ():
@@ -249,13 +249,13 @@ def _norm(input: Tensor, p: float | str, dim: Dims, keepdim: bool) -> Tensor:
 
 @function
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
-    """The area under points along ``dim``, at places ``x`` or in steps of ``dx``, by the trapezoidal rule."""
+    """The integral along ``dim`` by the trapezoidal rule, for points at ``x`` or with spacing ``dx``."""
     return sum(_areas(y, x, dx, dim), dim)
 
 
 @function
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
-    """The running sums of the areas of ``trapezoid``, one fewer than points."""
+    """The cumulative sums of the areas of ``trapezoid``, one fewer than points."""
     return cumsum(_areas(y, x, dx, dim), dim)
 
 
@@ -275,11 +275,11 @@ def _areas(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tensor:
 @method(in_place=True)
 @rounded_once
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
-    """The slices along ``dim`` of a larger p-norm than ``maxnorm`` scaled down to it."""
+    """The tensor with each slice along ``dim`` whose p-norm exceeds ``maxnorm`` scaled down to it."""
     if input.array.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.array.ndim} dimensions")
     place = axis(dim, input.array.ndim)
     others = tuple(d for d in range(input.array.ndim) if d != place)
     small = ~(norm(input.detach(), p, others, True) > maxnorm)
-    sizes = norm(input.masked_fill(small, 0.0), p, others, True)  # small ones have no gradient of ∞ or NaN
+    sizes = norm(input.masked_fill(small, 0.0), p, others, True)  # so that small slices get no gradient of ∞ or NaN
     return input * (maxnorm / (sizes + 1e-7)).masked_fill(small, 1.0)

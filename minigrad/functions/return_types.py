@@ -1,4 +1,4 @@
-"""Named tuples that functions of several results return, printed as PyTorch prints them."""
+"""The named tuples returned by functions with several results, printed as in PyTorch."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, Self, TypeVar, TypeVarTuple
 from ..backend import dtype as dt
 
 Parts = TypeVarTuple("Parts")
-T = TypeVar("T")  # Tensor, which stands above: its stub, methods.pyi, names these types
+T = TypeVar("T")  # Tensor, which cannot be imported here: its stub, methods.pyi, names these types
 
 
 class Result(tuple[*Parts]):
-    """A tuple of ``values``, or of one sequence of them, whose elements have the names that its class or a base
-    annotates. (A ``NamedTuple`` takes much longer to define, and there are many.)"""
+    """A tuple of ``values``, or of one sequence of them; the annotations of its class or a base name its elements. (A
+    ``NamedTuple`` takes much longer to define, and there are many.)"""
 
     __slots__ = ()
     __match_args__: tuple[str, ...] = ()

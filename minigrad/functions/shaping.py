@@ -1,4 +1,4 @@
-"""Shapes: views and arrangements, by PyTorch's names."""
+"""Shapes: views and rearrangements, by PyTorch's names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .define import attribute, brief, function, method, named, reshaping
 
 @method
 def reshape(input: Tensor, *lengths: Any, shape: Any = None) -> Tensor:
-    """The same elements in another shape, in the same memory if possible; one length may be -1, for the rest.
+    """The same elements in another shape, in the same memory if possible; one length may be -1, which is inferred.
 
     >>> mg.arange(6).reshape(2, 3)
     tensor([[0, 1, 2],
@@ -34,20 +34,20 @@ def reshape(input: Tensor, *lengths: Any, shape: Any = None) -> Tensor:
 
 
 def _resolved(input: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """A shape without -1 that the elements fit."""
-    size, known, unknown = input.array.size, prod(n for n in shape if n != -1), shape.count(-1)
-    if known == size and not unknown:
+    """The shape with -1 inferred, after a check of the number of elements."""
+    size, product, unknown = input.array.size, prod(n for n in shape if n != -1), shape.count(-1)
+    if product == size and not unknown:
         return shape
-    if unknown == 1 and known and size % known == 0:
-        return tuple(size // known if n == -1 else n for n in shape)
-    if unknown or known != size:
+    if unknown == 1 and product and size % product == 0:
+        return tuple(size // product if n == -1 else n for n in shape)
+    if unknown or product != size:
         raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size} (shape {tuple(input.shape)})")
     return shape
 
 
 @method(free=False)
 def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
-    """``reshape`` that never copies; with a dtype, the same bytes read as that dtype, which has no gradient. Raises
+    """``reshape`` without copies; with a dtype, the same bytes read as that dtype, without a gradient. Raises
     RuntimeError: the memory's order does not allow it; use ``reshape``.
 
     >>> x = mg.zeros(4)
@@ -68,14 +68,14 @@ def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Ten
 
 
 def _bytes_read_as(input: Tensor, dtype: DType) -> Tensor:
-    """The same memory as numbers of another dtype, along the last axis more or fewer of them."""
+    """The same memory as numbers of another dtype, which changes the length of the last axis."""
     old, new = input.dtype.itemsize, dtype.itemsize
     steps = input.stride()
     problem, k = "", max(new // old, 1)
     if old != new and not steps:
         problem = "self.dim() cannot be 0"
     elif old != new and steps[-1] != 1:
-        problem = f"self.stride(-1) must be 1, and not {steps[-1]},"
+        problem = f"self.stride(-1) must be 1, not {steps[-1]},"
     elif k > 1:
         parts = {"size(-1)": input.array.shape[-1], "storage_offset()": input.storage_offset()}
         parts |= {f"stride({place})": step for place, step in enumerate(steps[:-1])}
@@ -104,7 +104,7 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
 
 @method(in_place=reshaping)
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Two axes exchanged.
+    """The tensor with two axes swapped.
 
     >>> mg.tensor([[1, 2, 3], [4, 5, 6]]).transpose(0, 1)
     tensor([[1, 4],
@@ -121,7 +121,7 @@ swapaxes = swapdims = transpose
 
 @method(in_place=reshaping)
 def t(input: Tensor) -> Tensor:
-    """A matrix with its axes exchanged; vectors and scalars as they are.
+    """The transpose of a matrix; vectors and scalars stay unchanged.
 
     >>> mg.tensor([[1, 2], [3, 4]]).t()
     tensor([[1, 3],
@@ -134,7 +134,7 @@ def t(input: Tensor) -> Tensor:
 
 @method
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """Axes moved to other places, the rest in order. Raises RuntimeError: an axis twice, or numbers that differ.
+    """Axes moved to other positions, the rest in order. Raises RuntimeError: an axis twice, or unequal numbers of axes.
 
     >>> mg.zeros(2, 3, 4).movedim(0, -1).shape
     minigrad.Size([3, 4, 2])
@@ -167,7 +167,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 
 @method(in_place=reshaping)
 def squeeze(input: Tensor, dim: Any = None, *dims: int) -> Tensor:
-    """Without axes of length 1: all of them, or those that are given, as numbers or in one sequence.
+    """The tensor without axes of length 1: all of them, or the given ones, as numbers or in one sequence.
 
     >>> mg.zeros(1, 3, 1).squeeze().shape
     minigrad.Size([3])
@@ -182,7 +182,7 @@ def squeeze(input: Tensor, dim: Any = None, *dims: int) -> Tensor:
 
 @method
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """The axes from ``start_dim`` to ``end_dim`` as one.
+    """The tensor with the axes from ``start_dim`` to ``end_dim`` merged into one.
 
     >>> mg.zeros(2, 3, 4).flatten(1).shape
     minigrad.Size([2, 12])
@@ -200,7 +200,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @method
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """One axis as several.
+    """The tensor with one axis split into several.
 
     >>> mg.zeros(2, 12).unflatten(1, (3, 4)).shape
     minigrad.Size([2, 3, 4])
@@ -217,7 +217,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
 @method(free=False)
 def expand(input: Tensor, *shape: Any, size: Any = None, implicit: bool = False) -> Tensor:
-    """Axes of length 1 repeated without a copy; -1 keeps a length.
+    """The tensor with axes of length 1 repeated without a copy; -1 keeps a length.
 
     >>> mg.tensor([[1], [2]]).expand(-1, 3)
     tensor([[1, 1, 1],
@@ -229,7 +229,7 @@ def expand(input: Tensor, *shape: Any, size: Any = None, implicit: bool = False)
         raise RuntimeError(f"expand: the number of sizes provided ({len(target)}) must be {least}")
     if any(n < 0 for n in target[: len(target) - len(source)]):
         problem = f"but the first of {list(target)} are new: the tensor has shape {list(source)}"
-        raise RuntimeError(f"expand: -1 leaves an axis as it is, {problem}")
+        raise RuntimeError(f"expand: -1 keeps an axis unchanged, {problem}")
     padded = (1,) * (len(target) - len(source)) + tuple(source)
     full = tuple(old if new == -1 else new for new, old in zip(target, padded, strict=True))
     for i, (new, old) in enumerate(zip(full, padded, strict=True)):
@@ -243,14 +243,14 @@ def expand(input: Tensor, *shape: Any, size: Any = None, implicit: bool = False)
 
 @function
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """Tensors expanded to the shape that they share."""
+    """The tensors, expanded to their common shape."""
     shape = common_shape(*(t.array.shape for t in tensors))
     return tuple(expand(t, shape) for t in tensors)
 
 
 @method(free=False)
 def repeat(input: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
-    """Copies laid out ``repeats`` times along each axis; more numbers than axes make new ones in front.
+    """The tensor repeated ``repeats`` times along each axis; extra numbers add new axes in front.
 
     >>> mg.tensor([1, 2]).repeat(2, 2)
     tensor([[1, 2, 1, 2],
@@ -264,7 +264,7 @@ def repeat(input: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
 
 @method
 def tile(input: Tensor, *repeats: Any, dims: Any = None) -> Tensor:
-    """``repeat`` with ones put before too few numbers."""
+    """``repeat``, which prepends ones if there are too few numbers."""
     dims = sizes(repeats if dims is None else dims)
     return repeat(input, (1,) * (input.array.ndim - len(dims)) + tuple(dims))
 
@@ -273,7 +273,7 @@ def tile(input: Tensor, *repeats: Any, dims: Any = None) -> Tensor:
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Each element of an axis, or of all, several times in a row; of counts alone, each index that many times.
+    """Each element along an axis, or of all, several times in a row; for counts only, each index that many times.
 
     >>> mg.tensor([1, 2]).repeat_interleave(3)
     tensor([1, 1, 1, 2, 2, 2])
@@ -289,7 +289,7 @@ def repeat_interleave(
 
 @method
 def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
-    """The order reversed along ``dims`` (numbers, or one sequence of them). Raises RuntimeError: an axis twice.
+    """The tensor reversed along ``dims`` (numbers, or one sequence of them). Raises RuntimeError: an axis twice.
 
     >>> mg.tensor([1, 2, 3]).flip(0)
     tensor([3, 2, 1])
@@ -302,7 +302,7 @@ def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
 
 @method
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
-    """Elements moved along ``dims``, around the ends. Raises RuntimeError: shifts and axes are not equally many.
+    """Elements shifted along ``dims``, with wraparound. Raises RuntimeError: unequal numbers of shifts and axes.
 
     >>> mg.arange(5).roll(2)
     tensor([3, 4, 0, 1, 2])
@@ -331,7 +331,7 @@ def _together(tensors: Sequence[Tensor], name: str) -> tuple[Tensor, ...]:
 
 @function
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors one after another along an axis that they have; their other axes are equal.
+    """The tensors joined along an existing axis; their other axes are equal.
 
     >>> mg.cat([mg.zeros(1, 2), mg.ones(2, 2)])
     tensor([[0., 0.],
@@ -358,7 +358,7 @@ concat = concatenate = cat
 
 @function
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors of one shape side by side along a new axis.
+    """Tensors of one shape joined along a new axis.
 
     >>> mg.stack([mg.tensor([1, 2]), mg.tensor([3, 4])])
     tensor([[1, 2],
@@ -374,7 +374,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 @function
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """``cat`` along axis 1, of vectors along axis 0."""
+    """``cat`` along axis 1, or axis 0 for vectors."""
     if not tensors:
         raise RuntimeError("hstack expects a non-empty TensorList")
     tensors = [t if t.array.ndim else reshape(t, 1) for t in tensors]
@@ -389,7 +389,7 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
 
 @method
 def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces of one length (the last may be shorter), or of the lengths listed.
+    """Pieces of one length (the last may be shorter), or of the listed lengths.
 
     >>> [part.tolist() for part in mg.arange(5).split(2)]
     [[0, 1], [2, 3], [4]]
@@ -411,7 +411,7 @@ def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int =
 
 @method
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """About ``chunks`` pieces of equal length; of an empty axis so many empty ones.
+    """At most ``chunks`` pieces of equal length (the last may be shorter); that many empty ones for an empty axis.
 
     >>> [part.tolist() for part in mg.arange(6).chunk(3)]
     [[0, 1], [2, 3], [4, 5]]
@@ -431,7 +431,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     tensor([3, 4])
     """
     if input.array.ndim == 0:
-        raise RuntimeError("unbind: a tensor without axes cannot be taken apart")
+        raise RuntimeError("unbind: a 0-d tensor cannot be split")
     return apply(joining_ops.unbind, (input, axis(dim, input.array.ndim)))
 
 
@@ -488,7 +488,7 @@ def _triangle(op: Op, doc: str) -> Callable[..., Tensor]:
 
 tril = _triangle(
     s.tril,
-    """The lower triangle of the last two axes, with the diagonals up to number ``diagonal``, 0 being the main one.
+    """The lower triangle of the last two axes, with the diagonals up to number ``diagonal``, where 0 is the main one.
 
     >>> mg.ones(3, 3).tril().tolist()
     [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 1.0]]
@@ -499,8 +499,8 @@ triu = _triangle(s.triu, "The upper triangle of the last two axes, with the diag
 
 @function
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
-    """Coordinate grids of vectors: grid i varies along axis i; with "xy" the first two axes are exchanged. Raises
-    RuntimeError: no tensors, one of more than one axis, several dtypes, or another indexing.
+    """Coordinate grids from vectors: grid i varies along axis i; with "xy" the first two axes are swapped. Raises
+    RuntimeError: no tensors, a tensor with more than one axis, mixed dtypes, or another indexing.
 
     >>> rows, columns = mg.meshgrid(mg.arange(2), mg.arange(3), indexing="ij")
     >>> rows
@@ -528,7 +528,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
 
 @method(free=False)
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor itself where its memory is in order, or in that of a memory format, else a copy in order.
+    """The tensor itself if its memory is contiguous (or in the order of a memory format), else a contiguous copy.
 
     >>> x = mg.zeros(2, 3).t()
     >>> x.is_contiguous(), x.contiguous().is_contiguous()
@@ -547,7 +547,7 @@ unsafe_chunk = chunk
 def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
-    """Differences of neighbours along ``dim``, ``n`` times over; a copy of the input alone for n = 0.
+    """Differences of adjacent elements along ``dim``, taken ``n`` times; a copy of only the input for n = 0.
 
     >>> mg.tensor([1, 4, 9]).diff()
     tensor([3, 5])
@@ -570,8 +570,8 @@ def diff(
 @function
 @rounded_once
 def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
-    """Slopes along axes (all by default) by central differences, at the ends by one-sided ones of order ``edge_order``.
-    ``spacing``: the distance of neighbours, 1 if None; one for each axis; or for each axis their places. Raises
+    """Derivatives along axes (default: all) by central differences, at the ends one-sided of order ``edge_order``.
+    ``spacing``: the distance of adjacent points, 1 if None; one for each axis; or each axis's coordinates. Raises
     RuntimeError: an axis of ``edge_order`` elements or fewer, another order, or spacings for other axes."""
     n = input.array.ndim
     places = [axis(d, n) for d in (range(n) if dim is None else sizes((dim,)))]
@@ -589,7 +589,7 @@ def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order:
 
 
 def _slopes(x: Tensor, place: int, step: Any, edge_order: int) -> Tensor:
-    """The slopes along an axis, for neighbours at one distance, or at given places."""
+    """The derivatives along an axis, for equally spaced points, or points at given coordinates."""
     count, column = x.array.shape[place], [1] * x.array.ndim
     column[place] = -1
     x = x if kind_of(x.array) in "fc" else x.to(get_default_dtype())
@@ -606,17 +606,17 @@ def _slopes(x: Tensor, place: int, step: Any, edge_order: int) -> Tensor:
     before, after = (narrow(slopes, place, start, count - 2) for start in (0, 1))
     if isinstance(step, Tensor) and step.array.ndim:
         inner = (before * far + after * near) / (near + far)
-    else:  # the one in the middle has no share, whatever it is
+    else:  # the middle point has weight 0, even if infinite
         inner = (narrow(x, place, 2, count - 2) - narrow(x, place, 0, count - 2)) / (near + far)
     first, last = (narrow(slopes, place, start, 1) for start in (0, count - 2))
-    if edge_order == 2:  # the parabola through three points is as much steeper at its end as it is flatter inside
+    if edge_order == 2:  # a parabola through three points: its derivatives at equal steps have equal differences
         first, last = 2 * first - narrow(inner, place, 0, 1), 2 * last - narrow(inner, place, count - 3, 1)
     return cat([first, inner, last], place)
 
 
 @method
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Matrices over the axes ``dim1`` and ``dim2`` whose diagonals are the last axis."""
+    """Matrices over the axes ``dim1`` and ``dim2``, with the last axis as their diagonals."""
     n, shape = input.array.ndim + 1, list(input.array.shape[:-1])
     first, second = _two_axes(dim1, dim2, n)
     size = input.array.shape[-1] + abs(offset)
@@ -627,7 +627,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
 @method
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """A vector as the diagonal of a matrix; of a matrix its diagonal.
+    """A matrix with a vector as its diagonal; for a matrix, its diagonal.
 
     >>> mg.diag(mg.tensor([1, 2]))
     tensor([[1, 0],
@@ -650,7 +650,7 @@ def trace(input: Tensor) -> Tensor:
 
 @method
 def flipud(input: Tensor) -> Tensor:
-    """The order along axis 0 reversed."""
+    """The tensor reversed along axis 0."""
     if not input.array.ndim:
         raise RuntimeError("flipud: Input must be >= 1-d.")
     return flip(input, 0)
@@ -658,7 +658,7 @@ def flipud(input: Tensor) -> Tensor:
 
 @method
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """Turned ``k`` times by 90 degrees, from the first of the axes towards the second."""
+    """The tensor rotated ``k`` times by 90 degrees, from the first of the axes towards the second."""
     if len(dims) != 2:
         raise RuntimeError(f"rot90: expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.array.ndim < 2:
@@ -677,7 +677,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 
 @method
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces whose lengths differ by one at most, or pieces that begin at the indices."""
+    """Pieces whose lengths differ by at most one, or pieces that begin at the indices."""
     if not input.array.ndim:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     place, parts = axis(dim, input.array.ndim), raw(indices_or_sections)
@@ -708,12 +708,12 @@ def _split_along(name: str, place: int, least: int, where: str) -> Callable[...,
     return method(named(split, name, f"``tensor_split`` along {where}."))
 
 
-hsplit = _split_along("hsplit", 1, 1, "axis 1, of vectors along axis 0")
+hsplit = _split_along("hsplit", 1, 1, "axis 1, or axis 0 for vectors")
 vsplit, dsplit = _split_along("vsplit", 0, 2, "axis 0"), _split_along("dsplit", 2, 3, "axis 2")
 
 
 def _at_least(n: int, lift: Callable[[Tensor], Tensor], doc: str) -> Callable[..., Any]:
-    """A function of one tensor, of several, or of those in a sequence, that gives them ``n`` axes."""
+    """A function of one tensor, of several, or of a sequence of them, that gives them at least ``n`` axes."""
 
     def at_least(*tensors: Any) -> Any:
         if len(tensors) == 1 and not isinstance(tensors[0], (tuple, list)):
@@ -723,19 +723,19 @@ def _at_least(n: int, lift: Callable[[Tensor], Tensor], doc: str) -> Callable[..
     return function(named(at_least, f"atleast_{n}d", doc))
 
 
-atleast_1d = _at_least(1, lambda t: reshape(t, 1), "Tensors without axes as vectors.")
-atleast_2d = _at_least(2, lambda t: reshape(t, 1, -1), "Tensors of fewer than two axes with axes of length 1 in front.")
+atleast_1d = _at_least(1, lambda t: reshape(t, 1), "0-d tensors as vectors.")
+atleast_2d = _at_least(2, lambda t: reshape(t, 1, -1), "Tensors with fewer than two axes, with new axes in front.")
 atleast_3d = _at_least(
     3,
     lambda t: unsqueeze(atleast_2d(t), -1),
-    "Tensors of fewer than three axes: a vector becomes (1, N, 1), a matrix (M, N, 1).",
+    "Tensors with fewer than three axes: a vector becomes (1, N, 1), a matrix (M, N, 1).",
 )
 row_stack = vstack
 
 
 @function
 def block_diag(*tensors: Tensor) -> Tensor:
-    """Matrices along the diagonal of a large one, zeros elsewhere."""
+    """A matrix with these matrices along its diagonal, zeros elsewhere."""
     listed = [atleast_2d(t) for t in _together(tensors, "block_diag")]
     width, left, rows = sum(t.array.shape[1] for t in listed), 0, []
     for block in listed:
@@ -747,7 +747,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
 @function
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """All ways to take one element of each vector, a row each."""
+    """The Cartesian product of vectors, one combination per row."""
     if len(tensors) == 1:
         return tensors[0]
     return stack([reshape(grid, -1) for grid in meshgrid(*tensors, indexing="ij")], 1)
@@ -755,18 +755,18 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 
 @function
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All ways to take ``r`` elements of a vector, in their order, a row each."""
+    """All combinations of ``r`` elements of a vector, in order, one per row."""
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     size = input.array.size
     count = math.comb(size + r - 1 if with_replacement and size else size, r)
-    places = np.empty((count, r), np.int64)  # before there are as many tuples, which would fill the memory bit by bit
+    places = np.empty((count, r), np.int64)  # first, as its MemoryError comes before the tuples fill the memory
     places[:] = np.array(list(choose(range(size), r)), np.int64).reshape(count, r)
     return input[wrap(places)]
 
 
 @method(free=False)
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Windows of ``size`` elements along an axis, every ``step``, as a new last axis (a copy, not a view)."""
+    """Windows of ``size`` elements along an axis, at every ``step``, as a new last axis (a copy, not a view)."""
     place, scalar = axis(dimension, input.array.ndim), not input.array.ndim
     input = reshape(input, 1) if scalar else input
     if size < 0:
@@ -781,16 +781,16 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
 
 @method(in_place=reshaping)
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
-    """Elements of the memory that the tensor shows, or shows a part of, by sizes and steps, in elements: on the CPU a
-    view of a tensor that shows all of its memory, in order, and else a copy. The gradient is that of the elements that
-    are the tensor's; changed in place it has none. ``storage_offset``: where to begin in that memory; by default where
-    the tensor does. Raises RuntimeError: elements would lie outside of the memory, or the tensor's share a place."""
+    """Elements of the tensor's whole memory by sizes and strides, in elements: a view if a CPU tensor covers all of its
+    memory, in order, else a copy. Gradients flow only to elements of the tensor; after a change in place, none do.
+    ``storage_offset``: the start in that memory; by default the tensor's start. Raises RuntimeError: elements would be
+    outside of the memory, or elements of the tensor share memory."""
     place = _in_memory(input, size, stride, storage_offset)
     return apply(joining_ops.as_strided, (input, *place))
 
 
 def _in_memory(input: Tensor, size: Any, stride: Any, offset: int | None) -> tuple[Any, ...]:
-    """Sizes, steps and the start of elements in a tensor's memory, checked."""
+    """Sizes, strides and the start of elements in a tensor's memory, checked."""
     shape, steps = sizes((tuple(size),)), sizes((tuple(stride),))
     start, length = joining_ops.place_in_memory(input.array)
     start = start if offset is None else int(offset)
@@ -803,7 +803,7 @@ def _in_memory(input: Tensor, size: Any, stride: Any, offset: int | None) -> tup
         raise RuntimeError("as_strided: elements of the tensor share memory (expand() makes such): clone() it first")
     last = start + sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
     if 0 not in shape and last >= length:
-        raise RuntimeError(f"{numbers} reach beyond the {length} elements of the tensor's memory")
+        raise RuntimeError(f"{numbers} extend past the {length} elements of the tensor's memory")
     return shape, steps, start
 
 
@@ -811,8 +811,8 @@ def _in_memory(input: Tensor, size: Any, stride: Any, offset: int | None) -> tup
 def as_strided_scatter(
     input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
-    """A copy in which what ``as_strided`` would take is ``src``. Raises RuntimeError: the input is not contiguous, or a
-    part of larger memory; ``src`` is not of shape ``size``; two elements would share a place."""
+    """A copy with the elements that ``as_strided`` selects set to ``src``. Raises RuntimeError: the input is not
+    contiguous, or part of larger memory; ``src`` does not have shape ``size``; two elements would share memory."""
     shape, steps, start = _in_memory(input, size, stride, storage_offset)
     if not input.array.flags.c_contiguous or joining_ops.place_in_memory(input.array)[1] != input.array.size:
         raise RuntimeError("as_strided_scatter: the tensor must fill its memory in order: call .clone() first")
@@ -821,7 +821,7 @@ def as_strided_scatter(
         raise RuntimeError(f"expected src to have a size equal to the slice of self. {sizes}")
     places = joining_ops.strided_places(xp(input.array), shape, steps, start)
     if np.unique(places).size < places.size:
-        raise RuntimeError("as_strided_scatter: two elements of src would go to one place in memory")
+        raise RuntimeError("as_strided_scatter: two elements of src would go to the same place in memory")
     return apply(indexing_ops.put, (reshape(input, -1), src, (places,))).reshape(input.array.shape)
 
 
@@ -843,12 +843,12 @@ def sum_to_size(input: Tensor, *lengths: Any, size: Any = None) -> Tensor:
         fits = False
     if not fits:
         raise RuntimeError(f"sum_to_size: size {list(shape)} is not expandable to size {list(full)}.")
-    return sum_to(input, shape) if full else input.sum()  # of a bool int64, as in PyTorch
+    return sum_to(input, shape) if full else input.sum()  # int64 for bools, as in PyTorch
 
 
 @method
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """A copy whose slice ``index`` of an axis is ``src``."""
+    """A copy with the slice ``index`` of an axis set to ``src``."""
     return _with(input, src, lambda x: select(x, dim, index))
 
 
@@ -856,7 +856,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
-    """A copy whose slice ``start:end:step`` of an axis is ``src``."""
+    """A copy with the slice ``start:end:step`` of an axis set to ``src``."""
     lead = (slice(None),) * axis(dim, input.array.ndim)
     return _with(input, src, lambda x: x[(*lead, slice(start, end, step))])
 
@@ -869,7 +869,7 @@ def _with(input: Tensor, src: Tensor, view_of: Any) -> Tensor:
 
 @attribute
 def mT(input: Tensor) -> Tensor:
-    """The last two axes exchanged."""
+    """The tensor with its last two axes swapped."""
     if input.array.ndim < 2:
         raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices, not a {input.ndim}-D one")
     return transpose(input, -2, -1)
@@ -877,21 +877,21 @@ def mT(input: Tensor) -> Tensor:
 
 @attribute
 def H(input: Tensor) -> Tensor:
-    """A matrix transposed and conjugated. Raises RuntimeError: it has neither 0 nor 2 axes."""
+    """The conjugate transpose of a matrix. Raises RuntimeError: the number of axes is not 0 or 2."""
     if input.array.ndim not in (0, 2):
         raise RuntimeError(f"tensor.H is only supported on matrices. Got {input.ndim}-D tensor.")
     return mT(input).conj() if input.array.ndim else input.conj()
 
 
 _METHODS = {
-    "ravel": (lambda input: reshape(input, -1), "All elements along one axis."),
-    "broadcast_to": (lambda input, size: expand(input, *size), "``expand`` by its name in torch."),
-    "fliplr": (lambda input: flip(input, 1), "The order along axis 1 reversed."),
-    "diagflat": (lambda input, offset=0: diag(reshape(input, -1), offset), "All elements as the diagonal of a matrix."),
+    "ravel": (lambda input: reshape(input, -1), "All elements as a vector."),
+    "broadcast_to": (lambda input, size: expand(input, *size), "``expand`` with one shape argument."),
+    "fliplr": (lambda input: flip(input, 1), "The tensor reversed along axis 1."),
+    "diagflat": (lambda input, offset=0: diag(reshape(input, -1), offset), "All elements as a matrix's diagonal."),
     "narrow_copy": (lambda input, dim, start, length: narrow(input, dim, start, length).clone(), "``narrow``, copied."),
     "diagonal_scatter": (
         lambda input, src, offset=0, dim1=0, dim2=1: _with(input, src, lambda x: diagonal(x, offset, dim1, dim2)),
-        "A copy whose diagonal is ``src``.",
+        "A copy with its diagonal set to ``src``.",
     ),
 }
 _OF_SEVERAL = {
@@ -903,7 +903,7 @@ _OF_SEVERAL = {
 }
 _PROPERTIES = {
     "T": (lambda input: permute(input, tuple(range(input.array.ndim))[::-1]), "The axes in reverse order."),
-    "mH": (lambda input: mT(input).conj(), "The last two axes exchanged, and conjugated."),
+    "mH": (lambda input: mT(input).conj(), "The conjugate transpose in the last two axes."),
 }
 _OF_TENSORS = {
     "adjoint": (lambda input: mT(input).conj(), "``mH`` as a method."),

@@ -1,4 +1,4 @@
-"""PyTorch's old typed constructors: ``LongTensor(2, 3)`` has sizes, ``LongTensor([2, 3])`` values."""
+"""PyTorch's old typed constructors: ``LongTensor(2, 3)`` takes sizes, ``LongTensor([2, 3])`` takes values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .define import Places, function
 
 
 class TensorType(type):
-    """A dtype on a device type ("cpu", "cuda"), as a type: it makes tensors, and ``isinstance`` knows them."""
+    """A dtype on a device type ("cpu", "cuda"), as a type: it creates tensors, and ``isinstance`` recognizes them."""
 
     dtype: dt.DType
     device_type: str
@@ -52,18 +52,18 @@ def _types(device_type: str) -> dict[str, Any]:
     module = "torch" if device_type == "cpu" else f"torch.{device_type}"
     types = {}
     for name, dtype in _NAMES.items():
-        doc = f"Tensors of {dtype.name} on the {device_type.upper()}: of sizes, or of values."
+        doc = f"Tensors of {dtype.name} on the {device_type.upper()}, from sizes or values."
         attributes = {"dtype": dtype, "device_type": device_type, "places": Places(), "__doc__": doc}
         types[f"{name}Tensor"] = TensorType(f"{name}Tensor", (), {**attributes, "__module__": module})
     return types
 
 
 globals().update({f"{name}Tensor": _types("cpu")[f"{name}Tensor"] for name in _PUBLIC})
-cuda = SimpleNamespace(**_types("cuda"))  # for the table of other spellings
+cuda = SimpleNamespace(**_types("cuda"))  # for the table of aliases
 
 
 def find(name: Any) -> Any:
-    """The type that PyTorch calls "torch.cuda.FloatTensor" (or a type itself); None for any other name."""
+    """The type with a PyTorch name such as "torch.cuda.FloatTensor" (or a type itself); None for any other name."""
     if isinstance(name, TensorType):
         return name
     parts = str(name).split(".") if isinstance(name, str) else []
@@ -78,19 +78,19 @@ def type_of(tensor: Any) -> Any:
 
 @function
 def typename(obj: Any) -> str:
-    """PyTorch's name for the type of a tensor, "torch.FloatTensor"; for any other object, its module and name."""
+    """PyTorch's name for a tensor's type, "torch.FloatTensor"; for any other object, its type's module and name."""
     if isinstance(obj, Variable):
         return str(type_of(obj))
-    named: Any = obj if hasattr(obj, "__qualname__") else type(obj)
-    module = getattr(named, "__module__", None) or ""
-    return f"{module}.{named.__qualname__}" if module not in ("", "builtins") else str(named.__qualname__)
+    item: Any = obj if hasattr(obj, "__qualname__") else type(obj)
+    module = getattr(item, "__module__", None) or ""
+    return f"{module}.{item.__qualname__}" if module not in ("", "builtins") else str(item.__qualname__)
 
 
 @function
 def set_default_tensor_type(t: Any) -> None:
-    """Make a floating-point type, or that of a name, the default of new tensors. Raises TypeError: any other."""
+    """Set the default type of new tensors to a floating-point type, or the name of one. Raises TypeError: any other."""
     kind = find(t)
     if kind is None:
-        raise TypeError(f"invalid type object: {t!r} is no tensor type")
+        raise TypeError(f"invalid type object: {t!r} is not a tensor type")
     dt.set_default_dtype(kind.dtype)
     devices.set_default_device(None if kind.device_type == "cpu" else kind.device_type)

@@ -1,1 +1,1 @@
-"""Every primitive: its forward and its gradient rules side by side. ``op.py`` says how to read them."""
+"""Every primitive op: its forward next to its gradient rules. ``op.py`` explains how to read them."""

@@ -1,4 +1,4 @@
-"""Activations: GELU, which has a kernel, and those that few programs use (others are in ``elementwise``); dropout."""
+"""Activations: GELU, which has a kernel, and rarely used ones (others are in ``elementwise``); dropout."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def _normal_cdf(x: Array, approximate: str) -> Array:
 
 
 def _twice_inner(x: Array) -> Array:
-    """2u, as (1 + tanh u) / 2 is σ(2u), which keeps its digits where tanh u is near -1."""
+    """2u, as (1 + tanh u) / 2 is σ(2u), which stays precise where tanh u is near -1."""
     return 2 * _ROOT * (x + 0.044715 * (x * x * x))
 
 
 def _normal_pdf(x: Array, approximate: str) -> Array:
-    """The derivative of ``_normal_cdf``: the normal density φ(x), or that of the tanh formula."""
+    """The derivative of ``_normal_cdf``: the normal density φ(x), or the derivative of the tanh formula."""
     if approximate == "tanh":
         inner = _twice_inner(x)
         return 2 * _ROOT * (sigmoid(inner) * sigmoid(-inner)) * (1 + 3 * 0.044715 * (x * x))
@@ -70,14 +70,14 @@ def mish(x: Array) -> Array:
 
 @op("dx = g where low < x < high, else 0", x=lambda g, x, low, high: where((x <= low) | (x >= high), 0.0, g))
 def hardtanh(x: Array, low: float = -1.0, high: float = 1.0) -> Array:
-    """x held within [low, high]; the gradient is 0 at the ends, too, where clamp's is 1"""
+    """x clamped to [low, high]; the gradient is also 0 at the ends, where clamp's is 1"""
     m = xp(x)
     return m.minimum(m.maximum(x, low), high)
 
 
 @op("dx = g / 6 where −3 < x < 3, else 0", x=lambda g, x: where((x > -3) & (x < 3), g / 6, 0.0), promote="float")
 def hardsigmoid(x: Array) -> Array:
-    """x / 6 + 1 / 2, held within [0, 1] (Courbariaux et al. 2015)"""
+    """x / 6 + 1 / 2, clamped to [0, 1] (Courbariaux et al. 2015)"""
     m = xp(x)
     return m.minimum(m.maximum(x + 3, 0), 6) / 6
 
@@ -126,12 +126,12 @@ def prelu(x: Array, weight: Array) -> Array:
 @op("dx = g · keep · scale", x=lambda g, keep, scale: dropout(g, keep, scale))
 def dropout(x: Array, keep: Array, scale: float) -> Array:
     """x · scale where ``keep`` is True, elsewhere 0 with the sign of x; scale = 1/(1 - p) (Srivastava et al. 2014)"""
-    m, kept = xp(x), keep.array() if isinstance(keep, Draw) else keep
+    m, mask = xp(x), keep.array() if isinstance(keep, Draw) else keep
     zero = x.dtype.type(0) if x.dtype.kind == "c" else m.copysign(x.dtype.type(0), x)
-    return m.where(kept, x * x.dtype.type(scale), zero)
+    return m.where(mask, x * x.dtype.type(scale), zero)
 
 
 @op("dx = 0 where y = 0, else g · scale", x=lambda g, out, scale: only(g, out != 0) * scale)
 def relu_dropout(x: Array, keep: Array, scale: float) -> Array:
-    """dropout(max(x, 0)): its gradient needs neither the mask nor what was dropped"""
+    """dropout(max(x, 0)), whose gradient does not need the mask or the dropped values"""
     return dropout(relu(x), keep, scale)

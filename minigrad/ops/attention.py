@@ -42,7 +42,7 @@ def scaled_dot_product_attention(
     (B, H, T, S)) is True where attention is allowed; a float mask is added. ``keep`` is dropout's draw over
     (B, H, T, S). A query that may attend to nothing gets zeros."""
     out = matmul(dropped(attention_weights(query, key, mask, is_causal, scale), keep, dropout_p), value)
-    by_rows = transpose(out, 1, 2)  # the layer that follows wants it as (B, T, H, Dv) in memory
+    by_rows = transpose(out, 1, 2)  # the next layer needs it as (B, T, H, Dv) in memory
     return transpose(xp(out).ascontiguousarray(by_rows), 1, 2)
 
 
@@ -67,7 +67,7 @@ def causal_mask(scores: Array) -> Array:
 
 
 def dropped(x: Array, keep: Array, dropout_p: float) -> Array:
-    """P after dropout; ``keep`` is its draw, None without one."""
+    """P after dropout; ``keep`` is its draw, None without dropout."""
     return x if keep is None else dropout(x, keep, 1 / (1 - dropout_p) if dropout_p < 1 else 0.0)
 
 
@@ -85,12 +85,12 @@ def _score_slope(g: Array, out: Array, arguments: Arguments) -> Array:
 
 @op("dx = g turned by −θ", x=lambda g, turns, back: rotate(g, turns, not back))
 def rotate(x: Array, turns: Array, back: bool = False) -> Array:
-    """Numbers 2i and 2i+1 of each row turned, (a + bi) · e^(iθ) (Su et al. 2021, equation 15)
+    """Each row with its pairs of elements 2i and 2i+1 rotated, (a + bi) · e^(iθ) (Su et al. 2021, equation 15)
 
     x (..., T, D); ``turns`` (T, D/2, 2) has cos θ and sin θ. ``back``: by -θ."""
     phases = _as_complex(turns, x)[..., 0]
     pairs = _as_complex(x, x)
-    out = pairs * (phases.conj() if back else phases)  # as complex numbers: one pass over memory, not six
+    out = pairs * (phases.conj() if back else phases)  # as complex numbers: one pass over memory instead of six
     return out.view(out.real.dtype).astype(x.dtype, copy=False)
 
 

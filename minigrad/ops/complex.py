@@ -1,10 +1,10 @@
-"""Complex numbers: a pair of reals as one number, and which ops compute with them.
+"""Complex numbers: a pair of reals as one number, and the ops that support them.
 
 The gradient of a real loss for a complex z = a + bi is ∂L/∂a + i ∂L/∂b, PyTorch's convention. For a holomorphic f it
-is g · conj(f'). So no op has rules of its own for complex numbers: where a rule R gives g times the derivative,
-conj(R(conj(g))) gives g times its conjugate, whatever R computes with. ``for_complex`` says which op computes what an
-op does. Ops that only arrange or add elements are right as they are; of the holomorphic ones it makes a copy whose
-rules are wrapped in these two conjugations; and a few have another op in their place. The rest refuse complex operands.
+is g · conj(f'). So no op has separate rules for complex numbers: if a rule R gives g times the derivative,
+conj(R(conj(g))) gives g times its conjugate, however R computes it. ``for_complex`` returns the op for complex
+operands. Ops that only arrange or add elements stay unchanged; a holomorphic op gets a copy whose rules are wrapped in
+these two conjugations; and a few are replaced by another op. The rest raise an error for complex operands.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _COMPLEX = {"float32": np.complex64, "float64": np.complex128}
 
 @op("dx = (Re g, Im g)", x=lambda g: view_as_real(g), view=True)
 def view_as_complex(x: Array) -> Array:
-    """(..., 2) real -> (...): the last axis holds real and imaginary part"""
+    """(..., 2) real -> (...): the last axis holds the real and the imaginary part"""
     return x.view(_COMPLEX[x.dtype.name]).squeeze(-1)
 
 
 @op("dx = g₀ + i g₁", x=lambda g: as_complex(g), view=True)
 def view_as_real(x: Array) -> Array:
-    """(...) complex -> (..., 2): real and imaginary part in a new last axis"""
+    """(...) complex -> (..., 2): the real and the imaginary part in a new last axis"""
     return x[..., None].view(x.real.dtype)
 
 
 def as_complex(g: Array) -> Array:
-    """``view_as_complex`` of anything real, also where it must be copied for that."""
+    """``view_as_complex`` of any real array, with a copy if necessary."""
     return complex(g[..., 0], g[..., 1])
 
 
@@ -44,7 +44,7 @@ def as_complex(g: Array) -> Array:
 def complex(real: Array, imag: Array) -> Array:
     """real + i imag"""
     out = xp(real).empty(np.broadcast_shapes(real.shape, imag.shape), _COMPLEX[real.dtype.name])
-    out.real[...], out.imag[...] = real, imag  # a product of i and an infinity has a real part, NaN
+    out.real[...], out.imag[...] = real, imag  # i times an infinity would have the real part NaN
     return out
 
 
@@ -84,7 +84,7 @@ def _length(x: Array) -> Array:
 
 @op("dx = g (−b + ai) / (a² + b²) for x = a + bi", x=lambda g, x: _turned(g, x))
 def angle(x: Array) -> Array:
-    """The angle of a + bi to the real axis, in (-π, π]"""
+    """The angle between a + bi and the real axis, in (-π, π]"""
     return xp(x).angle(x)
 
 
@@ -98,8 +98,8 @@ def _of(module: Any) -> list[Op]:
     return [value for value in vars(module).values() if isinstance(value, Op)]
 
 
-# Ops that are right as they are: they arrange, add or compare elements, or their rules are complex numbers' own. Files
-# that few programs load (convolution, fourier, decompositions) add theirs to ``IN_PLACE_OF``.
+# Ops that stay unchanged: they arrange, add or compare elements, or their rules are meant for complex numbers. Files
+# that few programs load (convolution, fourier, decompositions) add their ops to ``IN_PLACE_OF``.
 _THEMSELVES = (
     *_of(shape),
     *_of(joining),
@@ -118,7 +118,7 @@ IN_PLACE_OF: dict[Op, Op] = {op: op for op in _THEMSELVES} | {elementwise.abs: m
 
 
 def for_complex(op: Op) -> Op | None:
-    """The op that computes the same of complex numbers, perhaps ``op`` itself; None where it has no meaning there."""
+    """The op that computes the same for complex numbers, perhaps ``op`` itself; None if it is not defined for them."""
     other = IN_PLACE_OF.get(op)
     if other is None and op.holomorphic:
         other = Op(op.forward, promote=op.promote, view=op.view, holomorphic=True)
@@ -133,7 +133,7 @@ def _adjoint(rule: Rule) -> Rule:
     """conj(R(conj(g))) of a rule R."""
 
     @wraps(rule)
-    def adjoint(g: Any, *kept: Any) -> Any:
-        return conj(rule(tuple(map(conj, g)) if isinstance(g, tuple) else conj(g), *kept))
+    def adjoint(g: Any, *values: Any) -> Any:
+        return conj(rule(tuple(map(conj, g)) if isinstance(g, tuple) else conj(g), *values))
 
     return adjoint

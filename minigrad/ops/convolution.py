@@ -1,8 +1,8 @@
-"""Convolution, pooling, resampling. A convolution's window is unrolled into columns, so that it becomes one product.
+"""Convolution, pooling, resampling. A convolution unrolls its windows into columns, and becomes one matrix product.
 
-Arrays are (N, C, *lengths) with any number of spatial axes. ``Window`` says where the kernel goes; ``columns`` takes
-out what it meets there and ``overlay`` adds it back: each is the other's gradient. The products ``convolve``,
-``convolve_back`` (the transposed convolution) and ``convolve_weight`` are each other's, too.
+Arrays are (N, C, *lengths) with any number of spatial axes. ``Window`` defines the kernel's places; ``columns``
+(im2col) copies the elements under it, ``overlay`` (col2im) adds them back: each is the other's gradient. So are the
+products ``convolve``, ``convolve_back`` (transposed convolution) and ``convolve_weight``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def padded(x: Array, window: Window, value: float = 0) -> Array:
 
 @op("dx = overlay(g)", x=lambda g, shape, window: overlay(g, window, shape[2:]))
 def columns(x: Array, window: Window) -> Array:
-    """What each element of a kernel meets at each place: (N, C, *lengths) -> (C, *kernel, N, *places)"""
+    """The input under each kernel element at each place (im2col): (N, C, *lengths) -> (C, *kernel, N, *places)"""
     places = window.places(x.shape[2:])
     rows = padded(x, window).swapaxes(0, 1)
     out = xp(x).empty((x.shape[1], *window.kernel, x.shape[0], *places), x.dtype)
@@ -44,9 +44,9 @@ def columns(x: Array, window: Window) -> Array:
 
 @op("dx = columns(g)", x=lambda g, window: columns(g, window))
 def overlay(x: Array, window: Window, lengths: Ints) -> Array:
-    """What ``columns`` takes out, added back: (C, *kernel, N, *places) -> (N, C, *lengths)"""
+    """The columns added back to their elements (col2im): (C, *kernel, N, *places) -> (N, C, *lengths)"""
     n = len(window.kernel)
-    kind = np.float32 if x.dtype == np.float16 else x.dtype  # many are added up
+    kind = np.float32 if x.dtype == np.float16 else x.dtype  # many numbers are added
     out = xp(x).zeros((x.shape[n + 1], x.shape[0], *window.padded(lengths)), kind)
     rows = out.swapaxes(0, 1)
     for index, at in window.taps(x.shape[n + 2 :]):
@@ -79,11 +79,11 @@ def convolve(x: Array, weight: Array, bias: Array, window: Window, groups: int =
     holomorphic=True,
 )
 def convolve_back(y: Array, weight: Array, window: Window, groups: int, lengths: Ints) -> Array:
-    """Each element of y times the kernel, laid over each other: (N, O, *places) -> (N, C, *lengths)"""
+    """Each element of y times the kernel, summed where they overlap: (N, O, *places) -> (N, C, *lengths)"""
     o, c = weight.shape[0], weight.shape[1] * groups
     a = weight.reshape(groups, o // groups, prod(weight.shape[1:])).swapaxes(1, 2)
-    taken = products.matmul(a, _by_group(y, groups)).reshape(c, *window.kernel, y.shape[0], *y.shape[2:])
-    return overlay(taken, window, lengths)
+    patches = products.matmul(a, _by_group(y, groups)).reshape(c, *window.kernel, y.shape[0], *y.shape[2:])
+    return overlay(patches, window, lengths)
 
 
 @op(
@@ -100,9 +100,9 @@ def convolve_weight(x: Array, y: Array, window: Window, groups: int) -> Array:
 
 def _columns(x: Array, window: Window, groups: int) -> Array:
     """``columns`` as a matrix for each group, (groups, C/groups · kernel, N · places)."""
-    taken = columns(x, window)
+    patches = columns(x, window)
     rows = x.shape[1] // groups * prod(window.kernel)
-    return taken.reshape(groups, rows, prod(taken.shape[len(window.kernel) + 1 :]))
+    return patches.reshape(groups, rows, prod(patches.shape[len(window.kernel) + 1 :]))
 
 
 def _by_group(y: Array, groups: int) -> Array:
@@ -123,7 +123,7 @@ def window_sum(x: Array, window: Window) -> Array:
 
 @op("dx = Σ g over the window of an element", x=lambda g, window: window_sum(g, window))
 def window_spread(x: Array, window: Window, lengths: Ints) -> Array:
-    """Each element added to all of its window: (N, C, *places) -> (N, C, *lengths)"""
+    """Each element added to its whole window: (N, C, *places) -> (N, C, *lengths)"""
     out = xp(x).zeros((*x.shape[:2], *window.padded(lengths)), x.dtype)
     for _, at in window.taps(x.shape[2:]):
         out[(..., *at)] += x
@@ -132,13 +132,13 @@ def window_spread(x: Array, window: Window, lengths: Ints) -> Array:
 
 @op("dx = zeros with g added at cells", x=lambda g, shape, cells: put_picked(g, cells, shape[2:]))
 def pick(x: Array, cells: Array) -> Array:
-    """The elements that ``cells`` names by their number in a plane: (N, C, *lengths) -> (N, C, *places)"""
+    """The elements whose flat indices in their plane are ``cells``: (N, C, *lengths) -> (N, C, *places)"""
     return xp(x).take(x.reshape(-1), _flat(cells, prod(x.shape[2:]))).reshape(cells.shape)
 
 
 @op("dx = g at cells", x=lambda g, cells: pick(g, cells))
 def put_picked(x: Array, cells: Array, lengths: Ints) -> Array:
-    """Zeros with each element added at its cell: what ``pick`` takes out, put back"""
+    """Zeros with each element added at its cell: the inverse of ``pick``"""
     m, planes, size = xp(x), x.shape[0] * x.shape[1], prod(lengths)
     out = m.zeros(planes * size, x.dtype)
     m.add.at(out, _flat(cells, size), x.reshape(-1))
@@ -146,7 +146,7 @@ def put_picked(x: Array, cells: Array, lengths: Ints) -> Array:
 
 
 def _flat(cells: Array, size: int) -> Array:
-    """Cells by their number in the whole array."""
+    """The flat indices of cells in the whole array."""
     m, planes = xp(cells), cells.shape[0] * cells.shape[1]
     each = cells.reshape(planes, prod(cells.shape[2:]))
     return (each + m.arange(planes)[:, None] * size).reshape(-1)
@@ -154,27 +154,27 @@ def _flat(cells: Array, size: int) -> Array:
 
 @op
 def largest_cells(x: Array, window: Window) -> Array:
-    """The cell of each window's largest element, the first of equal ones; NaN counts as the largest"""
+    """The cell of each window's largest element, the first among equals; NaN counts as the largest"""
     m, places = xp(x), window.places(x.shape[2:])
     least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     wide = padded(x, window, least)
     best = m.full((*x.shape[:2], *places), least, x.dtype)
-    chosen = m.zeros(best.shape, np.int32)  # which element of the window is the largest so far, from 1
+    winner = m.zeros(best.shape, np.int32)  # the number of the window's largest element so far, from 1
     steps = [0]  # from the first element to each, in cells
     for number, (index, at) in enumerate(window.taps(places), 1):
         steps.append(_cell(x.shape[2:], [i * d for i, d in zip(index, window.dilation, strict=True)]))
         values = m.ascontiguousarray(wide[(..., *at)])
         better = (values > best) | (values != values)
         best = m.maximum(best, values)
-        chosen = m.maximum(chosen, better * np.int32(number))  # faster than where: nothing to guess
+        winner = m.maximum(winner, better * np.int32(number))  # faster than where: no branches
     starts = [m.arange(p) * s - b for p, s, (b, _) in zip(places, window.stride, window.padding, strict=True)]
     firsts = [m.maximum(start, start % d) for start, d in zip(starts, window.dilation, strict=True)]
-    cells = _grid(x.shape[2:], starts) + m.take(m.asarray(steps), chosen)
-    return counted(m.where(chosen == 0, _grid(x.shape[2:], firsts), cells))  # all -inf: the first that is no padding
+    cells = _grid(x.shape[2:], starts) + m.take(m.asarray(steps), winner)
+    return counted(m.where(winner == 0, _grid(x.shape[2:], firsts), cells))  # all -inf: the first cell
 
 
 def _cell(lengths: Ints, along: Any) -> Any:
-    """The number of a cell by its places along the axes; of many, given arrays that broadcast."""
+    """The flat index of a cell from its places along the axes; or of many cells, from arrays that broadcast."""
     cell: Any = 0
     for n, place in zip(lengths, along, strict=True):
         cell = cell * n + place
@@ -182,14 +182,14 @@ def _cell(lengths: Ints, along: Any) -> Any:
 
 
 def _grid(lengths: Ints, along: list[Array]) -> Array:
-    """The numbers of the cells at all combinations of places along the axes."""
+    """The flat indices of the cells at all combinations of places along the axes."""
     n = len(lengths)
     return _cell(lengths, [a.reshape((-1,) + (1,) * (n - i - 1)) for i, a in enumerate(along)])
 
 
 @op
 def largest_cells_at(x: Array, samples: Array, kernel: Ints, places: Ints) -> Array:
-    """The cell of the largest element of windows whose places along each axis a number in [0, 1) determines
+    """The cell of each window's largest element, for windows placed along each axis by a number in [0, 1)
 
     x (N, C, *lengths), samples (N, C, axes) -> (N, C, *places). Places i from 0 to P - 2 are at ⌊(i + s) α⌋ - ⌊s α⌋,
     α = (L - K) / (P - 1), and the last is at the end (Graham 2014)."""
@@ -211,7 +211,7 @@ def largest_cells_at(x: Array, samples: Array, kernel: Ints, places: Ints) -> Ar
 
 @op
 def largest_cells_of_bins(x: Array, sizes: Ints) -> Array:
-    """The cell of the largest element of each of ``sizes`` bins an axis"""
+    """The cell of each bin's largest element, with ``sizes`` bins per axis"""
     m, lengths = xp(x), x.shape[2:]
     number = m.arange(prod(lengths)).reshape(lengths)
     out = m.empty((*x.shape[:2], *sizes), np.int64)
@@ -224,7 +224,7 @@ def largest_cells_of_bins(x: Array, sizes: Ints) -> Array:
 
 
 def bin_of(i: int, length: int, bins: int) -> tuple[int, int]:
-    """Where bin ``i`` of ``bins`` begins and ends; bins overlap where the length is no multiple."""
+    """The start and end of bin ``i`` of ``bins``; bins overlap unless the length is a multiple of ``bins``."""
     return i * length // bins, -((i + 1) * length // -bins)
 
 
@@ -232,15 +232,15 @@ def bin_of(i: int, length: int, bins: int) -> tuple[int, int]:
 def resample(x: Array, axis: int, taps: Taps) -> Array:
     """Σ weights x[indices] along an axis: (..., old, ...) -> (..., new, ...)"""
     m, shape = xp(x), (-1, *(1,) * (x.ndim - axis - 1))
-    if taps.indices.min(initial=0) < 0:  # the last is then what stands for none
+    if taps.indices.min(initial=0) < 0:  # -1 then means this last element
         none = m.zeros((*x.shape[:axis], 1, *x.shape[axis + 1 :]), x.dtype)
         x = m.concatenate((x, none), axis=axis)
     total: Any = None
     for i, indices in enumerate(taps.indices):
-        taken = m.take(x, m.asarray(indices), axis=axis)
+        part = m.take(x, m.asarray(indices), axis=axis)
         if taps.weights is not None:
-            taken *= m.asarray(taps.weights[i].reshape(shape), x.real.dtype)
-        total = taken if total is None else total + taken
+            part *= m.asarray(taps.weights[i].reshape(shape), x.real.dtype)
+        total = part if total is None else total + part
     return total
 
 

@@ -1,4 +1,4 @@
-"""Products along an axis, and running sums and products."""
+"""Products along an axis, and cumulative sums and products."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .shape import flip, reshape
 
 
 def _wide(x: Array) -> Any:
-    """The dtype to add up or multiply in: int64 for bools and integers of any width."""
+    """The dtype for sums and products: int64 for bools and integers of any width."""
     return x.dtype if x.dtype.kind in "fc" else np.int64
 
 
 def _accumulated(run: Any, x: Array, dim: int) -> Array:
-    """Running results, which a CPU computes in double precision and rounds once, as in PyTorch."""
+    """Cumulative results; on the CPU in double precision and rounded once, as in PyTorch."""
     wider = {"f": np.float64, "F": np.complex128} if type(x) is np.ndarray else {}
     result = run(axis=dim, dtype=wider.get(x.dtype.char, _wide(x))).reshape(x.shape)
     return in_order(result if x.dtype.kind in "biu" else result.astype(x.dtype, copy=False))
@@ -39,7 +39,7 @@ def prod(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
 
 
 def _others(x: Array, dim: int | None) -> Array:
-    """For each element the product of all the others (right where some are zero, too)."""
+    """For each element, the product of all the others (also correct if some are zero)."""
     if dim is None:
         return reshape(_others(reshape(x, (-1,)), 0), x.shape)
     before = cumprod_exclusive(x, dim)
@@ -48,7 +48,7 @@ def _others(x: Array, dim: int | None) -> Array:
 
 
 def cumprod_exclusive(x: Array, dim: int) -> Array:
-    """Products of the elements before each one: those with a 0 are 0, whatever overflows."""
+    """Products of the elements before each one; a product with a zero is 0, even if others overflow."""
     n, axis = x.shape[dim], dim % len(x.shape)
     lead = (slice(None),) * axis
     first = getitem(x, (*lead, slice(0, 1)))
@@ -60,18 +60,18 @@ def cumprod_exclusive(x: Array, dim: int) -> Array:
 
 @op("dxᵢ = Σ gₖ over k ≥ i", x=lambda g, dim: flip(cumsum(flip(g, (dim,)), dim), (dim,)))
 def cumsum(x: Array, dim: int) -> Array:
-    """Running sums along an axis"""
+    """Cumulative sums along an axis"""
     return _accumulated(x.cumsum, x, dim)
 
 
 @op("dxᵢ = Σₖ≥ᵢ gₖ Π xⱼ over j ≤ k, j ≠ i", x=lambda g, x, dim: _cumprod_slope(g, x, dim), holomorphic=True)
 def cumprod(x: Array, dim: int) -> Array:
-    """Running products along an axis"""
+    """Cumulative products along an axis"""
     return _accumulated(x.cumprod, x, dim)
 
 
 def _cumprod_slope(g: Array, x: Array, dim: int) -> Array:
-    """Σₖ gₖ ∂outₖ/∂xᵢ, each derivative a product that leaves xᵢ out (right at zeros; O(n²))."""
+    """Σₖ gₖ ∂outₖ/∂xᵢ, each derivative a product without xᵢ (correct at zeros; O(n²))."""
     axis = dim % len(x.shape)
     lead = (slice(None),) * axis
     n, columns = x.shape[axis], []
@@ -87,10 +87,10 @@ def _cumprod_slope(g: Array, x: Array, dim: int) -> Array:
 
 
 def _logcumsumexp_slope(g: Array, x: Array, out: Array, dim: int) -> Array:
-    """exp(xᵢ - outᵢ) rᵢ with rᵢ = Σₖ≥ᵢ gₖ exp(outᵢ - outₖ), in log₂ n steps; no exponent is positive, as out rises."""
+    """exp(xᵢ - outᵢ) rᵢ with rᵢ = Σₖ≥ᵢ gₖ exp(outᵢ - outₖ), in log₂ n steps; out rises, so no exponent is positive."""
     axis, n = dim % len(x.shape), x.shape[dim] if x.shape else 1
     lead = (slice(None),) * axis
-    largest = float(np.finfo(out.dtype.name).max)  # which infinite ones count as
+    largest = float(np.finfo(out.dtype.name).max)  # the substitute for infinite values
     level = where(out == -math.inf, -largest, where(out == math.inf, largest, out))
     total, reach = g, 1
     while reach < n:
@@ -103,7 +103,7 @@ def _logcumsumexp_slope(g: Array, x: Array, out: Array, dim: int) -> Array:
 
 @op("dxᵢ = Σₖ≥ᵢ gₖ exp(xᵢ − yₖ)", x=_logcumsumexp_slope, promote="float", holomorphic=True)
 def logcumsumexp(x: Array, dim: int) -> Array:
-    """ln of the running sums of eˣ along an axis"""
+    """ln of the cumulative sums of eˣ along an axis"""
     if x.dtype.kind == "c" and x.size:
         return xp(x).stack(list(accumulate(xp(x).moveaxis(x, dim, 0), log_of_sum)), axis=dim)
     return xp(x).logaddexp.accumulate(x, axis=dim) if type(x) is np.ndarray else _running(x, dim)

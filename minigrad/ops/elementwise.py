@@ -1,4 +1,4 @@
-"""Arithmetic and functions of each element. Operands broadcast; the walk sums gradients back."""
+"""Arithmetic and elementwise functions. Operands broadcast; the backward pass sums gradients over broadcast axes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .op import Rule, bare, expression, op
 
 
 def smooth(name: str, about: str, forward: Rule, formula: str, rule: Rule) -> Any:
-    """The op of a function of one number that is holomorphic."""
+    """The op for a holomorphic function of one number."""
     return expression(name, about, forward, formula, x=rule, promote="float", holomorphic=True)
 
 
@@ -32,10 +32,10 @@ def mul(a: Array, b: Array) -> Array:
 
 @op("da = g b; db = g a", a=lambda g, b: times(g, b), b=lambda g, a: times(g, a), promote="same", holomorphic=True)
 def times(a: Array, b: Array) -> Array:
-    """a b, and 0 where one of them is 0 and the other infinite: a product of finite numbers that overflowed"""
+    """a b, and 0 where one of them is 0 and the other infinite, because a product of finite numbers overflowed"""
     m, out = xp(_array_of(a, b)), a * b
-    lost = m.isnan(out) & ((a == 0) | (b == 0)) & ~m.isnan(a) & ~m.isnan(b)
-    return m.where(lost, out.dtype.type(0), out)
+    overflow = m.isnan(out) & ((a == 0) | (b == 0)) & ~m.isnan(a) & ~m.isnan(b)
+    return m.where(overflow, out.dtype.type(0), out)
 
 
 # The rule for b divides twice, as b * b could underflow.
@@ -52,14 +52,14 @@ def div(a: Array, b: Array) -> Array:
 
 
 def _check_divisor(a: Array, b: Array) -> None:
-    """Refuse integers over 0 (on the CPU; a GPU would have to be waited for)."""
+    """Raise an error for integers over 0 (only on the CPU: on a GPU it would have to wait)."""
     array = _array_of(a, b)
     empty = any(getattr(v, "size", 1) == 0 for v in (a, b))
     if not empty and array.dtype.kind in "iu" and of(array).device_type == "cpu" and not xp(array).all(b):
         raise RuntimeError("ZeroDivisionError: an integer over 0")
 
 
-# CuPy's ⌊a / b⌋ is wrong where a / b rounds up and where b is infinite, so fmod, which is exact, makes both there.
+# CuPy's ⌊a / b⌋ is wrong if a / b rounds up or b is infinite, so there both ops use fmod, which is exact.
 
 
 @op(promote="same")
@@ -75,7 +75,7 @@ def floor_divide(a: Array, b: Array) -> Array:
 
 
 def _remainder_slope(g: Array, a: Array, b: Array, out: Array) -> Array:
-    """-g ⌊a / b⌋, a constant: from the remainder where it is finite, else from the quotient."""
+    """-g ⌊a / b⌋, a constant: computed from the remainder if it is finite, else from the quotient."""
     x, y, rest = bare(a), bare(b), bare(out)
     return -g * level(where(isfinite(rest), round((x - rest) / y), floor_divide(x, y)), a, b)
 
@@ -105,7 +105,7 @@ def fmod(a: Array, b: Array) -> Array:
     m = xp(array)
     if type(array) is np.ndarray or array.dtype.kind == "f":
         return m.fmod(a, b)
-    rest = m.remainder(a, b)  # CuPy's fmod of integers goes through float64
+    rest = m.remainder(a, b)  # CuPy's fmod of integers uses float64
     return m.where((rest != 0) & ((rest < 0) != (a < 0)), rest - b, rest)
 
 
@@ -132,24 +132,24 @@ def _exponent_slope(g: Array, a: Array, b: Array, out: Array) -> Array:
 @op("da = g b aᵇ⁻¹; db = g aᵇ ln a", a=_power_slope, b=_exponent_slope, promote="same", holomorphic=True)
 def pow(a: Array, b: Array) -> Array:
     """aᵇ"""
-    if isinstance(b, (int, float, complex)) and b in (2, 3):  # many times as fast
+    if isinstance(b, (int, float, complex)) and b in (2, 3):  # many times faster
         return a * a if b == 2 else a * a * a
     if hasattr(b, "dtype") and b.dtype.kind == "i" and holds(b < 0):
-        m = xp(b)  # without its fraction, it leaves 0 of b < 0 but of 1 and -1
+        m = xp(b)  # an integer aᵇ is 0 for b < 0, except for a = 1 and -1
         inverse = (m.asarray(a) == 1) + (m.asarray(a) == -1) * (1 - 2 * (b & 1))
         return m.where(b < 0, inverse, m.power(a, m.maximum(b, 0))).astype(b.dtype)
     array = _array_of(a, b)
     if array.dtype.kind == "c":
         return _complex_power(xp(array).asarray(a, array.dtype), b)
     if type(array) is np.ndarray and array.dtype.kind == "f" and np.ndim(b) == 0 and b == 0.5:
-        a = np.asarray(a, array.dtype)  # NumPy would take the root, which is NaN of -inf and -0 of -0
+        a = np.asarray(a, array.dtype)  # NumPy would take the root, which gives NaN for -inf and -0 for -0
         return np.where(a == -np.inf, array.dtype.type(np.inf), np.sqrt(a + 0))
     out = xp(array).power(a, b)
     return out.astype(bool) if array.dtype.kind == "b" else out
 
 
 def _complex_power(a: Array, b: Any) -> Array:
-    """exp(b ln a), rounded as by C's ``cpow`` and PyTorch; NumPy multiplies where b is whole. 0⁰ is 1, as of reals."""
+    """exp(b ln a), rounded as in C's ``cpow`` and PyTorch; NumPy multiplies for integers b. 0⁰ is 1, as for reals."""
     m = xp(a)
     if isinstance(b, (int, float, complex)):
         if b in (-2, -1, -0.5):
@@ -175,18 +175,18 @@ def abs(x: Array) -> Array:
 
 @op("dx = 0", x=lambda g, shape: zeros_of(g, shape))
 def sign(x: Array) -> Array:
-    """-1, 0 or 1; 0 of NaN, too"""
+    """-1, 0 or 1; 0 also for NaN"""
     return xp(x).subtract(x > 0, x < 0, dtype=x.dtype) if x.dtype.kind != "b" else x.copy()
 
 
 @op("dx = 2 g x", x=lambda g, x: g * (2 * x), holomorphic=True)
 def square(x: Array) -> Array:
-    """x²; of bools int64"""
+    """x²; int64 for bools"""
     return x * x if x.dtype.kind != "b" else x.astype(np.int64)
 
 
 sqrt = smooth("sqrt", "√x", lambda x: xp(x).sqrt(x), "dx = g / (2y)", lambda g, out: g / (2 * out))
-# y³ may underflow beside a large g.
+# y³ may underflow while g is large.
 rsqrt = smooth(
     "rsqrt", "1 / √x", lambda x: 1 / xp(x).sqrt(x), "dx = −½ g y³", lambda g, out: (g * out) * out * (-0.5 * out)
 )
@@ -197,7 +197,7 @@ exp2 = smooth(
 )
 expm1 = smooth("expm1", "eˣ - 1, exact near 0", lambda x: xp(x).expm1(x), "dx = g eˣ", lambda g, x: g * exp(x))
 log = smooth("log", "ln x", lambda x: xp(x).log(x), "dx = g / x", lambda g, x: g / x)
-# The rule divides twice, as a GPU flushes the least x times ln 2 to 0.
+# The rule divides twice, as a GPU flushes the smallest x times ln 2 to 0.
 log2 = smooth("log2", "log₂ x", lambda x: xp(x).log2(x), "dx = g / x / ln 2", lambda g, x: g / x / math.log(2))
 
 
@@ -213,7 +213,7 @@ def xlogy(a: Array, b: Array) -> Array:
 
 
 def times_log(a: Any, b: Any, log: str) -> Array:
-    """a times a logarithm of b, 0 where a = 0 unless b is NaN; one of the two may be a number."""
+    """a times a logarithm of b, 0 where a = 0 unless b is NaN; a or b may be a number."""
     m = xp(a if hasattr(a, "dtype") else b)
     product = a * getattr(m, log)(m.asarray(b, getattr(a, "dtype", None) or b.dtype))
     return m.where((m.asarray(a) == 0) & ~m.isnan(m.asarray(b)), m.zeros_like(product), product)
@@ -223,7 +223,7 @@ log10 = smooth("log10", "log₁₀ x", lambda x: xp(x).log10(x), "dx = g / (x ln
 
 
 def _logit_slope(g: Array, x: Array) -> Array:
-    """Of real x outside of [0, 1], where the logarithm has no value, NaN."""
+    """NaN for real x outside of [0, 1], where the logarithm is undefined."""
     if bare(x).dtype.kind != "c":
         x = where((x < 0) | (x > 1), math.nan, x)
     return g / x + g / (1 - x)
@@ -245,7 +245,7 @@ def log1p(x: Array) -> Array:
 
 
 def _complex_log1p(x: Array) -> Array:
-    """ln |1 + x| from |1 + x|² − 1 where that is small, as NumPy rounds 1 + x first; and the angle."""
+    """ln |1 + x|, from |1 + x|² − 1 if that is small, as NumPy rounds 1 + x first; and the angle."""
     m, out = xp(x), xp(x).empty_like(x)
     a, b = x.real, x.imag
     more = a * (2 + a) + b * b
@@ -259,7 +259,7 @@ sin = smooth("sin", "sin x", lambda x: xp(x).sin(x), "dx = g cos x", lambda g, x
 cos = smooth("cos", "cos x", lambda x: xp(x).cos(x), "dx = −g sin x", lambda g, x: -g * sin(x))
 tan = smooth("tan", "tan x", lambda x: xp(x).tan(x), "dx = g (1 + y²)", lambda g, out: g * (1 + out * out))
 atan = smooth("atan", "arctan x", lambda x: xp(x).arctan(x), "dx = g / (1 + x²)", lambda g, x: g / (1 + x * x))
-# 1 - y² is 0 where y rounds to 1, and its own slope, too.
+# 1 - y² is 0 where y rounds to 1, and so is its derivative.
 tanh = smooth("tanh", "tanh x", lambda x: xp(x).tanh(x), "dx = g / cosh² x", lambda g, x: g * tanh_slope(x))
 
 
@@ -270,10 +270,10 @@ def tanh_slope(x: Array) -> Array:
     return 4 * (below * above)
 
 
-# The two factors, each by its own rule, would be ∞ − ∞ beside an infinite gradient, and lose small x.
+# The product's rule for (1 − x)(1 + x) would give ∞ − ∞ for an infinite gradient, and lose small x.
 @op("dx = −2 g x", x=lambda g, x: -2 * g * x, promote="float", holomorphic=True)
 def one_minus_square(x: Array) -> Array:
-    """1 − x², which keeps its digits near 1"""
+    """1 − x², precise near |x| = 1"""
     return (1 - x) * (1 + x)
 
 
@@ -306,7 +306,7 @@ def erf(x: Array) -> Array:
 
 @op("dx = −g · 2/√π · exp(−x²)", x=lambda g, x: g * (exp(-(x * x)) * (-2 / math.sqrt(math.pi))), promote="float")
 def erfc(x: Array) -> Array:
-    """1 - erf x, exact where that is tiny"""
+    """1 - erf x, precise where that is tiny"""
     return complementary_error_function(x)
 
 
@@ -322,12 +322,12 @@ def relu(x: Array) -> Array:
     return xp(x).maximum(x, 0)
 
 
-# σ(−x) is 1 - y with all its digits.
+# σ(−x) is 1 - y at full precision.
 @op("dx = g y σ(−x)", x=lambda g, x, out: g * (out * sigmoid(-x)), promote="float", holomorphic=True)
 def sigmoid(x: Array) -> Array:
-    """1 / (1 + e⁻ˣ), which is eˣ far below 0, where e⁻ˣ overflows"""
+    """1 / (1 + e⁻ˣ), computed as eˣ far below 0, where e⁻ˣ overflows"""
     m = xp(x)
-    if x.dtype.kind == "c":  # 1 / inf is no number there
+    if x.dtype.kind == "c":  # 1 / inf is NaN there
         power = m.exp(m.where(m.real(x) < 0, x, -x))
         return m.where(m.real(x) < 0, power, 1) / (1 + power)
     near, far = 1 / (1 + m.exp(-x)), x < -80
@@ -397,13 +397,13 @@ trunc = expression(
 
 @op("dx = g where the mask holds, else 0", x=lambda g, mask: only(g, mask))
 def only(x: Array, mask: Array) -> Array:
-    """x where the mask holds, 0 elsewhere, whatever x is there. Rules choose by it: a product of an infinite gradient
-    and a mask is NaN where the mask is 0"""
+    """x where the mask is True, 0 elsewhere, whatever x is there. Gradient rules use it, as an infinite gradient times
+    a mask is NaN where the mask is 0"""
     return where_holds(x, mask)
 
 
 def flow(g: Array, slope: Array) -> Array:
-    """g · slope, and 0 where the slope is 0, also of an infinite g or NaN; its own slope is that of the product."""
+    """g · slope, and 0 where the slope is 0, even if g is infinite or NaN; differentiated like the product."""
     return only(g, (slope != 0) | isfinite(g)) * slope
 
 
@@ -441,7 +441,7 @@ def _shared(g: Array, a: Array, b: Array) -> Array:
     promote="same",
 )
 def clamp(x: Array, min: Array = None, max: Array = None) -> Array:
-    """x held within [min, max], which are numbers or arrays; max where they are out of order"""
+    """x clamped to [min, max], which are numbers or arrays; max where min > max"""
     m = xp(x)
     if min is not None:
         x = m.maximum(x, min)
@@ -454,9 +454,9 @@ def clamp(x: Array, min: Array = None, max: Array = None) -> Array:
     b=lambda g, condition: where(condition, 0.0, g),
 )
 def where(condition: Array, a: Array, b: Array) -> Array:
-    """a where the condition holds, b elsewhere"""
+    """a where the condition is True, b elsewhere"""
     m = xp(condition)
-    if type(a) is float and type(b) is float:  # two constants: factors in rules, which must not widen
+    if type(a) is float and type(b) is float:  # two constants: factors in rules, which must not widen the dtype
         a, b = m.float32(a), m.float32(b)
     return m.where(condition, a, b)
 
@@ -496,7 +496,7 @@ def addcdiv(a: Array, b: Array, c: Array, value: float = 1) -> Array:
     holomorphic=True,
 )
 def lerp(a: Array, b: Array, weight: Array) -> Array:
-    """a + weight (b - a), from the nearer end, so that a weight of 1 gives b"""
+    """a + weight (b - a), computed from the nearer end, so that a weight of 1 gives exactly b"""
     far = not -0.5 < weight < 0.5 if weight.__class__ is float else abs(weight) >= 0.5
     if far is True or far is False or isinstance(far, np.bool_):
         return b - (b - a) * (1 - weight) if far else a + weight * (b - a)
@@ -515,13 +515,13 @@ def atan2(a: Array, b: Array) -> Array:
 
 
 def _over_square(x: Array, a: Array, b: Array) -> Array:
-    """x / (a² + b²), 0 at the origin and at infinity, of squares that may overflow or underflow."""
+    """x / (a² + b²), 0 at the origin and at infinity; the squares may overflow or underflow."""
     radius = _inf_of_0(hypot(a, b))
     return where(isinf(radius), 0.0, x) / radius / radius
 
 
 def _inf_of_0(x: Array) -> Array:
-    """A divisor by which 0 / 0 is 0, in all orders."""
+    """x with inf for 0: a divisor for which 0 / 0 becomes 0, also in higher derivatives."""
     return where(x == 0, math.inf, x)
 
 
@@ -532,7 +532,7 @@ def _inf_of_0(x: Array) -> Array:
     promote="float",
 )
 def copysign(a: Array, b: Array) -> Array:
-    """|a| with the sign of b, which -0.0 has too"""
+    """|a| with the sign of b, where -0.0 is negative"""
     return xp(_array_of(a, b)).copysign(a, b)
 
 
@@ -549,7 +549,7 @@ def nextafter(a: Array, b: Array) -> Array:
 
 @op("dvalue = g; dxᵢ = 0", value=lambda g: g, xs=lambda g, shapes, which: zeros_of(g, shapes[which]))
 def level(value: Array, *xs: Array) -> Array:
-    """A value that is the same all around the xᵢ it was computed from, such as a rounded quotient"""
+    """A value that is locally constant in the xᵢ it was computed from, such as a rounded quotient"""
     return value
 
 
@@ -571,7 +571,7 @@ def hypot(a: Array, b: Array) -> Array:
 
 
 def _cosine(a: Array, b: Array, length: Array) -> Array:
-    """a over the length of (a, b): infinite a and b count as 1 there, and finite ones as 0 beside them."""
+    """a / the length of (a, b); an infinite a or b counts as 1, and next to it a finite one as 0."""
     if holds(isinf(bare(length))):
         endless = isinf(a) | isinf(b)
         a, b = (where(endless, where(isinf(v), sign(v), 0.0), v) for v in (a, b))
@@ -593,14 +593,14 @@ def logaddexp(a: Array, b: Array) -> Array:
 
 
 def _share_of_sum(a: Array, b: Array, out: Array) -> Array:
-    """eᵃ / (eᵃ + eᵇ), also of infinite a and b, of which equal ones share alike."""
-    if bare(out).dtype.kind == "c":  # whose sigmoid overflows
+    """eᵃ / (eᵃ + eᵇ), also for infinite a and b; equal ones get equal shares."""
+    if bare(out).dtype.kind == "c":  # a complex sigmoid would overflow
         return exp(a - out)
     return sigmoid(where((a == b) & ~isfinite(a), 0.0, a - b))
 
 
 def log_of_sum(a: Array, b: Array) -> Array:
-    """ln(eᵃ + eᵇ) of complex a and b, that of the larger real part taken out first."""
+    """ln(eᵃ + eᵇ) of complex a and b, with the one of larger real part factored out first."""
     m = xp(_array_of(a, b))
     swap = m.real(a) < m.real(b)
     top, low = m.where(swap, b, a), m.where(swap, a, b)
@@ -609,7 +609,7 @@ def log_of_sum(a: Array, b: Array) -> Array:
 
 @op("dx = g", x=lambda g: g)
 def clone(x: Array, order: Sequence[int] | None = None) -> Array:
-    """A copy, whose axes lie in memory in an order, by default in that of x"""
+    """A copy, with its axes in memory in this order, by default the order of x"""
     if order is None and x.flags.c_contiguous:
         return x.copy()
     return in_order(x, memory_order(x) if order is None else order)
@@ -617,7 +617,7 @@ def clone(x: Array, order: Sequence[int] | None = None) -> Array:
 
 @op("dx = g in the dtype of x", x=lambda g: g)
 def cast(x: Array, dtype: Any) -> Array:
-    """x in another NumPy dtype, of complex numbers the real part (the walk brings gradients back to the input's)"""
+    """x in another NumPy dtype, or its real part for complex x (backward converts gradients to the input's dtype)"""
     to_real = x.dtype.kind == "c" and np.dtype(dtype).kind in "fiuV"
     x = x.real if to_real else x
     return dt.converted(x, dtype) if dt.is_kept(np.dtype(dtype)) else x.astype(dtype)
@@ -631,7 +631,7 @@ def moved(x: Array, device: Device, source: Device) -> Array:
 
 
 def wide(x: Array) -> Array:
-    """Numbers of 16 bits in float32; anything else as it is."""
+    """Convert 16-bit numbers to float32; anything else stays unchanged."""
     return cast(x, np.float32) if bare(x).dtype.itemsize == 2 and bare(x).dtype.kind in "fV" else x
 
 
@@ -662,14 +662,14 @@ bitwise_not = expression("bitwise_not", "~x, bit by bit (logical not of bools)",
 
 
 def _truth(x: Array) -> Array:
-    """An operand for the logical functions: CuPy's take no complex numbers."""
+    """An operand for the logical functions: CuPy's do not support complex numbers."""
     return x != 0 if hasattr(x, "dtype") and x.dtype.kind == "c" else x
 
 
 logical_and = expression("logical_and", "Both are not 0", lambda a, b: xp(a).logical_and(_truth(a), _truth(b)))
-logical_or = expression("logical_or", "One at least is not 0", lambda a, b: xp(a).logical_or(_truth(a), _truth(b)))
+logical_or = expression("logical_or", "At least one is not 0", lambda a, b: xp(a).logical_or(_truth(a), _truth(b)))
 logical_xor = expression("logical_xor", "Exactly one is not 0", lambda a, b: xp(a).logical_xor(_truth(a), _truth(b)))
 logical_not = expression("logical_not", "x is 0", lambda x: xp(x).logical_not(_truth(x)))
 isnan = expression("isnan", "x is NaN", lambda x: xp(x).isnan(x))
 isinf = expression("isinf", "x is infinite", lambda x: xp(x).isinf(x))
-isfinite = expression("isfinite", "x is neither NaN nor infinite", lambda x: xp(x).isfinite(x))
+isfinite = expression("isfinite", "x is finite: not NaN and not infinite", lambda x: xp(x).isfinite(x))

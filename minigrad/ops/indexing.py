@@ -1,4 +1,4 @@
-"""Taking elements out by index or mask, and putting them in."""
+"""Reading elements by index or mask, and writing them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .shape import Shape, reshape
 
 
 def is_basic(index: tuple[Any, ...]) -> bool:
-    """Whether an index takes each element at most once without looking: numbers, slices, None, ellipsis."""
+    """Whether an index certainly takes each element at most once: numbers, slices, None, ellipsis."""
     return _BASIC.issuperset(map(type, index)) or not any(hasattr(i, "dtype") or isinstance(i, list) for i in index)
 
 
@@ -25,12 +25,12 @@ _BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 
 
 def _copy(x: Array) -> Array:
-    """A copy to write to: an array even of a NumPy scalar, and in the order that ``reshape`` can view."""
+    """A writable copy: an array even for a NumPy scalar, in an order that ``reshape`` can view."""
     return xp(x).array(x, order="C")
 
 
 def _add_at(out: Array, index: Any, values: Array) -> None:
-    """out[index] += values, in which repeats add up; of bools their count."""
+    """out[index] += values, where repeated indices accumulate; for bools, their count."""
     add = xp(out).add.at
     if out.dtype.kind == "b":
         count = out.astype(np.int32)
@@ -48,28 +48,28 @@ def getitem(x: Array, index: tuple[Any, ...]) -> Array:
     """x[index]: a view for numbers and slices, a copy for integer arrays and masks"""
     if not is_basic(index):
         return in_order(x[index])
-    return x[index] if ... in index else x[(*index, ...)]  # with the ellipsis even a single element is a view
+    return x[index] if ... in index else x[(*index, ...)]  # with an ellipsis, even a single element is a view
 
 
 @op("dx = g[index]", x=lambda g, index: getitem(g, index))
 def put_back(x: Array, size: Shape, index: tuple[Any, ...]) -> Array:
-    """Zeros of a shape with x added at an index: what ``getitem`` takes out, put back. Repeats add up"""
+    """Zeros of a shape with x added at an index: the inverse of ``getitem``. Repeated indices accumulate"""
     out = xp(x).zeros(size, x.dtype)
     if is_basic(index) or all(not hasattr(i, "dtype") or i.dtype.kind == "b" for i in index):
         out[index] = x
     elif len(index) == 1 and len(size) > 1 and x.size:
-        flat = index[0].reshape(-1) % size[0]  # negative ones count from the end
+        flat = index[0].reshape(-1) % size[0]  # negative indices count from the end
         return scatter_add_rows(x.reshape(flat.size, prod(size[1:])), flat, size[0]).reshape(size)
     else:
         to, places = out, index
         if type(out) is np.ndarray and x.size > _MANY and len(index) == out.ndim:
-            with suppress(ValueError, TypeError):  # of negative numbers and slices
+            with suppress(ValueError, TypeError):  # not for negative numbers and slices
                 places, to = np.ravel_multi_index(index, size), out.reshape(-1)
         _add_at(to, places, x)
     return out
 
 
-_MANY = 64  # elements that NumPy adds to a vector several times as fast as to a matrix, in the same order
+_MANY = 64  # from this many elements, NumPy adds several times faster to a vector than to a matrix, in the same order
 
 
 @op("dxᵢ = g at row indicesᵢ", x=lambda g, indices: index_select(g, 0, indices))
@@ -96,7 +96,7 @@ def put(x: Array, value: Array, index: tuple[Any, ...]) -> Array:
     value=lambda g, view, args, slot: _view_of(g, view, args, slot),
 )
 def assign_view(x: Array, value: Array, view: Op, args: tuple[Any, ...], slot: int) -> Array:
-    """A copy of x in which the part that ``view(x, *args)`` shows is ``value``"""
+    """A copy of x in which the part seen by ``view(x, *args)`` is ``value``"""
     out = _copy(x)
     _view_of(out, view, args, slot)[...] = value
     return out
@@ -114,7 +114,7 @@ def gather(x: Array, dim: int, index: Array) -> Array:
 
 
 def _along(ndim: int, dim: int, index: Array) -> tuple[Array, ...]:
-    """Index arrays that walk along an axis by ``index`` and stay in place on the others."""
+    """Index arrays with ``index`` along an axis, and each element's own place along the others."""
     small = type(index) is np.ndarray and index.size <= 4096
     grid = list((_small_grid if small else _grid)(xp(index), index.shape, ndim))
     grid[dim] = index
@@ -125,11 +125,11 @@ def _grid(m: Any, shape: Shape, ndim: int) -> list[Array]:
     return [m.arange(n).reshape((1,) * i + (n,) + (1,) * (ndim - i - 1)) for i, n in enumerate(shape)]
 
 
-_small_grid = lru_cache(64)(_grid)  # to make one takes longer than to read through it
+_small_grid = lru_cache(64)(_grid)  # creating one takes longer than reading it
 
 
 def _spread_out(g: Array, shape: Shape, dim: int, index: Array) -> Array:
-    """Zeros of a shape with g added where ``gather`` took its elements from."""
+    """Zeros of a shape with g added at the elements that ``gather`` read."""
     array = bare(g)
     return scatter_add(xp(array).zeros(shape, array.dtype), dim, index, g)
 
@@ -151,7 +151,7 @@ def _corner(shape: Shape) -> tuple[slice, ...]:
 
 
 def _in_corner(x: Array, shape: Shape) -> Array:
-    """x, then zeros up to a shape (for the part of ``src`` that no index named)."""
+    """x, padded with zeros to a shape (for the part of ``src`` without an index)."""
     return x if x.shape == shape else put_back(x, shape, _corner(x.shape))
 
 
@@ -161,7 +161,7 @@ def _in_corner(x: Array, shape: Shape) -> Array:
     src=lambda g, shape, dim, index: _in_corner(gather(g, dim, index), shape),
 )
 def scatter_add(x: Array, dim: int, index: Array, src: Array) -> Array:
-    """A copy of x with out[index[i, j], j] += src[i, j] for dim 0; repeats add up"""
+    """A copy of x with out[index[i, j], j] += src[i, j] for dim 0; repeated indices accumulate"""
     out = _copy(x)
     _add_at(out, _along(x.ndim, dim, index), src[_corner(index.shape)])
     return out
@@ -169,13 +169,13 @@ def scatter_add(x: Array, dim: int, index: Array, src: Array) -> Array:
 
 @op("dx = zeros with the slices of g added at index", x=lambda g, shape, dim, index: index_add(shape, dim, index, g))
 def index_select(x: Array, dim: int, index: Array) -> Array:
-    """The slices of an axis that a one-dimensional index names"""
+    """The slices of an axis at a one-dimensional index"""
     return xp(x).take(x, index, axis=dim)
 
 
 @op("dsrc = the slices of g at index", src=lambda g, dim, index: index_select(g, dim, index))
 def index_add(size: Shape, dim: int, index: Array, src: Array) -> Array:
-    """Zeros of a shape, to whose slices index[i] along ``dim`` the slices i of src are added"""
+    """Zeros of a shape, with slice i of src added to slice index[i] along ``dim``"""
     m = xp(src)
     out = m.zeros(size, src.dtype)
     _add_at(m.moveaxis(out, dim, 0), index, m.moveaxis(src, dim, 0))
@@ -189,7 +189,7 @@ def masked_fill(x: Array, mask: Array, value: float) -> Array:
 
 
 def _row_gradient(g: Array, shape: Shape, indices: Array, padding_idx: int | None) -> Array:
-    """The sum of g's rows by index, that of ``padding_idx`` left out."""
+    """The sum of g's rows by index, without ``padding_idx``."""
     flat = indices.reshape(-1)
     rows = scatter_add_rows(reshape(g, (prod(flat.shape), shape[1])), flat, shape[0])
     if padding_idx is None:
@@ -208,7 +208,7 @@ def embedding(weight: Array, indices: Array, padding_idx: int | None = None) -> 
 
 @op
 def nonzero(x: Array) -> tuple[Array, ...]:
-    """The indices of the elements that are not 0, an array for each axis"""
+    """The indices of the nonzero elements, an array for each axis"""
     return tuple(map(counted, xp(x).nonzero(x)))
 
 
@@ -242,7 +242,7 @@ def _stable_order(x: Array, dim: int, descending: bool) -> Array:
 
 
 def _top_order(x: Array, k: int, dim: int, largest: bool) -> Array:
-    """Indices of the k largest, in order: a partition first, where it saves sorting a long axis."""
+    """Indices of the k largest, in order; a partition first if it avoids sorting a long axis."""
     m, n = xp(x), x.shape[dim] if x.ndim else 1
     if not 0 <= k <= n:
         raise RuntimeError(f"topk: selected index k out of range: k is {k}, the axis has {n} elements")
@@ -251,23 +251,23 @@ def _top_order(x: Array, k: int, dim: int, largest: bool) -> Array:
     if largest:
         key = -rows if is_float else ~rows
     if is_float and (largest or in_part):  # NaN counts as the largest
-        if m is not np:  # a look for one would wait: it is infinite, and infinity like the largest number
+        if m is not np:  # checking for NaN would wait for the GPU: it becomes inf, and inf the largest number
             most, end = key.dtype.type(np.finfo(key.dtype).max), key.dtype.type(-np.inf if largest else np.inf)
             key = m.where(m.isnan(rows), end, m.clip(key, -most, most))
         elif np.isnan(rows).any():
             return m.moveaxis(m.moveaxis(_stable_order(x, dim, largest), dim, -1)[..., :k], -1, dim)
     if in_part:
         near = _smallest(key, k)
-        near = m.sort(near, axis=-1)  # so that the first of equal elements comes first
+        near = m.sort(near, axis=-1)  # so that the first of equal elements is first
         order = m.argsort(m.take_along_axis(key, near, -1), axis=-1, kind="stable")
-        chosen = m.take_along_axis(near, order, -1)
+        indices = m.take_along_axis(near, order, -1)
     else:
-        chosen = m.argsort(key, axis=-1, kind="stable")[..., :k]
-    return counted(m.moveaxis(chosen, -1, dim))
+        indices = m.argsort(key, axis=-1, kind="stable")[..., :k]
+    return counted(m.moveaxis(indices, -1, dim))
 
 
 def _smallest(key: Array, k: int) -> Array:
-    """Indices of the k smallest along the last axis, in any order: they are in the k groups with the smallest least."""
+    """Indices of the k smallest along the last axis, in any order: they are in the k groups with the lowest minima."""
     m, parts = xp(key), isqrt(key.shape[-1] // k)
     groups = key.shape[-1] // parts
     if parts < 4:
@@ -278,5 +278,5 @@ def _smallest(key: Array, k: int) -> Array:
     places = (first[..., None] + groups * m.arange(parts)).reshape(*lead, k * parts)
     rest = m.broadcast_to(m.arange(even, key.shape[-1]), (*lead, key.shape[-1] - even))
     places = m.concatenate((places, rest), -1)
-    chosen = m.argpartition(m.take_along_axis(key, places, -1), k - 1, axis=-1)[..., :k]
-    return m.take_along_axis(places, chosen, -1)
+    order = m.argpartition(m.take_along_axis(key, places, -1), k - 1, axis=-1)[..., :k]
+    return m.take_along_axis(places, order, -1)

@@ -1,4 +1,4 @@
-"""Arrays put together, taken apart, laid out several times, and read in windows."""
+"""Joining and splitting arrays, repeating them, and reading them in windows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .shape import Shape, permute, reshape
 
 @op("dx = Σ g over the copies", x=lambda g, shape, repeats: _sum_tiles(g, shape, repeats))
 def repeat(x: Array, repeats: Shape) -> Array:
-    """x laid out ``repeats`` times along each axis"""
+    """x repeated ``repeats`` times along each axis"""
     return xp(x).tile(x, repeats)
 
 
@@ -34,7 +34,7 @@ def _sum_tiles(g: Array, shape: Shape, repeats: Shape) -> Array:
     xs=lambda g, dim, which, shapes: _part(g, dim, [shape[dim] for shape in shapes], which),
 )
 def concatenate(dim: int, *xs: Array) -> Array:
-    """Arrays one after another along an axis they have"""
+    """Arrays joined along an existing axis"""
     return in_order(xp(xs[0]).concatenate(xs, axis=dim))
 
 
@@ -65,25 +65,25 @@ def split(x: Array, sizes: tuple[int, ...], dim: int) -> tuple[Array, ...]:
 
 @op("dx = the gᵢ side by side", x=lambda g, dim: stack(dim, *g), view=True)
 def unbind(x: Array, dim: int) -> tuple[Array, ...]:
-    """The slices along an axis, which they lose"""
+    """The slices along an axis, without that axis"""
     lead = (slice(None),) * (dim % x.ndim)
     return tuple(x[(*lead, i, ...)] for i in range(x.shape[dim]))
 
 
 @op("dxᵢ = slice i of g", xs=lambda g, dim, which: getitem(g, (*(slice(None),) * (dim % len(g.shape)), which, ...)))
 def stack(dim: int, *xs: Array) -> Array:
-    """Arrays of one shape side by side along a new axis"""
+    """Arrays of one shape joined along a new axis"""
     return in_order(xp(xs[0]).stack(xs, axis=dim))
 
 
 @op("dx = Σ g over the copies of each element", x=lambda g, shape, repeats, dim: _sum_runs(g, shape, repeats, dim))
 def repeat_interleave(x: Array, repeats: Any, dim: int) -> Array:
-    """Each element of an axis ``repeats`` times in a row (one number, or one for each)"""
+    """Each element of an axis repeated ``repeats`` times (one number, or one for each)"""
     return xp(x).repeat(x, _times(repeats), axis=dim)
 
 
 def _times(repeats: Any) -> Any:
-    """Numbers of copies as array libraries take them: on a 32-bit system they refuse int64."""
+    """Repeat counts in a dtype that array libraries accept: on 32-bit systems, they reject int64."""
     return repeats.astype(np.intp, copy=False) if hasattr(repeats, "dtype") else repeats
 
 
@@ -94,17 +94,17 @@ def _sum_runs(g: Array, shape: Shape, repeats: Any, dim: int) -> Array:
 
 
 def place_in_memory(x: Array) -> tuple[int, int]:
-    """The place of x's first element in the memory it lies in, and how many elements that has."""
+    """The position of x's first element in its memory, and the number of elements in that memory."""
     memory = owner(x)
     reach = sum((n - 1) * step for n, step in zip(memory.shape, memory.strides, strict=True))
     if memory.size and (reach + memory.itemsize != memory.nbytes or min(memory.strides, default=0) < 0):
-        raise RuntimeError("the memory that the tensor lies in has gaps: clone() it first")
+        raise RuntimeError("the tensor's memory has gaps: clone() it first")
     start = address(x) - address(memory) if x.size else 0
     return start // x.itemsize, memory.size * memory.itemsize // x.itemsize
 
 
 def strided_places(m: Any, size: Shape, stride: Shape, offset: int) -> Array:
-    """The places in memory of each element, of a shape."""
+    """The position in memory of each element of a shape."""
     places = m.zeros(size, np.int64) + offset
     for axis, (n, step) in enumerate(zip(size, stride, strict=True)):
         places = places + (m.arange(n) * step).reshape((n,) + (1,) * (len(size) - axis - 1))
@@ -112,7 +112,7 @@ def strided_places(m: Any, size: Shape, stride: Shape, offset: int) -> Array:
 
 
 def _strided_back(g: Array, x: Array, size: Shape, stride: Shape, offset: int) -> Array:
-    """To each element of x the gradients of those that show its place in memory."""
+    """For each element of x, the sum of the gradients of all elements that share its memory."""
     x = bare(x)
     m, (start, length) = xp(x), place_in_memory(x)
     memory = put_back(wide(g), (length,), (strided_places(m, size, stride, offset),))
@@ -121,8 +121,8 @@ def _strided_back(g: Array, x: Array, size: Shape, stride: Shape, offset: int) -
 
 @op("dx = Σ g over the elements that show a place in memory", x=_strided_back, view=True)
 def as_strided(x: Array, size: Shape, stride: Shape, offset: int) -> Array:
-    """Elements of the memory that x lies in by sizes, steps and a start, in elements: a view where a NumPy array is all
-    of that memory, in order, and else a copy"""
+    """Elements of x's memory by sizes, strides and an offset, in elements: a view if a NumPy array covers all of that
+    memory, in order, else a copy"""
     if type(x) is np.ndarray and x.flags.c_contiguous and x.size == owner(x).size:
         steps = tuple(n * x.itemsize for n in stride)
         return np.ndarray(size, x.dtype, x.reshape(-1).view(np.uint8), offset * x.itemsize, steps)
@@ -140,10 +140,10 @@ def _refold(g: Array, shape: Shape, dim: int, size: int, step: int) -> Array:
 
 @op("dx = Σ g over the windows that hold an element", x=_refold)
 def unfold(x: Array, dim: int, size: int, step: int) -> Array:
-    """Windows of ``size`` elements along an axis, every ``step`` (a copy): the axis counts the windows, a new
-    last axis their elements"""
+    """Windows of ``size`` elements along an axis, at every ``step`` (a copy): the axis indexes the windows, a new last
+    axis their elements"""
     m = xp(x)
     count = (x.shape[dim] - size) // step + 1
     places = (m.arange(count) * step)[:, None] + m.arange(size)
-    taken = m.take(x, places.reshape(-1), axis=dim)
-    return m.moveaxis(taken.reshape(*x.shape[:dim], count, size, *x.shape[dim + 1 :]), dim + 1, -1)
+    windows = m.take(x, places.reshape(-1), axis=dim)
+    return m.moveaxis(windows.reshape(*x.shape[:dim], count, size, *x.shape[dim + 1 :]), dim + 1, -1)

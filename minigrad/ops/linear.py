@@ -14,7 +14,7 @@ from .shape import broadcast_to, reshape, transpose, unsqueeze
 
 
 def _left(g: Array, a: Array, b: Array) -> Array:
-    """g bᵀ, with a vector's missing axis put in and taken out again."""
+    """g bᵀ, with a vector's missing axis added and removed again."""
     if len(b.shape) == 1:
         return unsqueeze(g, -1) * b
     if len(a.shape) == 1:
@@ -23,7 +23,7 @@ def _left(g: Array, a: Array, b: Array) -> Array:
 
 
 def _right(g: Array, a: Array, b: Array) -> Array:
-    """aᵀ g, summed over the leading axes at once where b has none."""
+    """aᵀ g, summed over the leading axes in one product if b has none."""
     if len(a.shape) == 1:
         return a * g if len(b.shape) == 1 else unsqueeze(a, -1) * unsqueeze(g, -2)
     if len(b.shape) == 1:
@@ -45,7 +45,7 @@ def matmul(a: Array, b: Array) -> Array:
             f"matmul: mat1 and mat2 shapes cannot be multiplied ({lengths[0]} and {lengths[1]}): the last axis of "
             f"the first ({inner}) must equal the {'' if b.ndim == 1 else 'last but one '}axis of the second ({rows})"
         )
-    if b.ndim == 2 and a.ndim > 2 and a.size:  # one large product instead of many small ones
+    if b.ndim == 2 and a.ndim > 2 and a.size:  # a single large product instead of many small ones
         return products.matmul(a.reshape(-1, inner), b).reshape(*a.shape[:-1], b.shape[1])
     return products.matmul(a, b)
 
@@ -76,8 +76,8 @@ def _rows(x: Array) -> Array:
     holomorphic=True,
 )
 def einsum_pair(a: Array, b: Array, subscripts: tuple[str, str, str]) -> Array:
-    """Einstein's sum of two operands: the letters of a, of b and of the result, each once in its operand"""
-    left, right, result = subscripts  # one batched product: letters in all are batch, in both operands alone are summed
+    """Einstein summation of two operands: the letters of a, of b and of the result, each at most once per operand"""
+    left, right, result = subscripts  # letters in all three are batch axes, letters only in a and b are summed
     a, left = _sum_lonely(a, left, right + result)
     b, right = _sum_lonely(b, right, left + result)
     batch = [c for c in left if c in right and c in result]
@@ -102,7 +102,7 @@ def _sum_lonely(x: Array, letters: str, others: str) -> tuple[Array, str]:
 
 
 def _einsum_slope(g: Array, other: Array, shape: tuple[int, ...], mine: str, others: str, result: str) -> Array:
-    """The sum with g in the operand's place; letters that only the operand had are repeated along."""
+    """The einsum with g instead of the operand; axes whose letters only the operand has are repeated."""
     letters = "".join(c for c in mine if c in others or c in result)
     slope = einsum_pair(g, other, (result, others, letters))
     if letters == mine:

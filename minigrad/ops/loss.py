@@ -20,7 +20,7 @@ from .softmax import log_softmax, softmax
 def cross_entropy(
     logits: Array, target: Array, weight: Array = None, ignore_index: int = -100, label_smoothing: float = 0.0
 ) -> Array:
-    """-Σ qᵥ wᵥ ln softmax(logits)ᵥ for each row; q is 1 at the target, smoothed to (1 - ε) onehot + ε/V
+    """-Σ qᵥ wᵥ ln softmax(logits)ᵥ for each row; q is one-hot at the target, smoothed to (1 - ε) onehot + ε/V
 
     logits (N, V), target (N,) integers, weight (V,) -> (N,); rows whose target is ``ignore_index`` give 0
     (Szegedy et al. 2016 for the smoothing; class weights as PyTorch applies them)."""
@@ -40,8 +40,8 @@ def cross_entropy(
 def _logit_slope(
     g: Array, logits: Array, target: Array, weight: Array, ignore_index: int, label_smoothing: float
 ) -> Array:
-    """g (p Σ q w − q w), p = softmax(logits), 0 in the rows that are ignored (g is NaN after a mean over none); g is
-    (N, 1) or a number. p - 1 at a target t is −Σ pᵥ over v ≠ t, whose digits are there where p rounds to 1."""
+    """g (p Σ q w − q w), p = softmax(logits), 0 in ignored rows (g is NaN after a mean over no rows); g is (N, 1) or a
+    number. p - 1 at a target t is computed as −Σ pᵥ over v ≠ t, which is precise even if p rounds to 1."""
     target, weight = bare(target), bare(weight)
     m, (rows, classes), dtype = xp(target), logits.shape, bare(logits).dtype
     counts = target != ignore_index
@@ -61,7 +61,7 @@ def _logit_slope(
 
 @op("dx = g / n", losses=lambda g, shape, count: broadcast_to(g / count, shape))
 def average(losses: Array, count: Any) -> Array:
-    """Σ losses / n, n the number of those that count, or the sum of their weights"""
+    """Σ losses / n, where n is the number of losses that are not ignored, or the sum of their weights"""
     return losses.sum() / count
 
 
@@ -80,16 +80,16 @@ def linear_cross_entropy(
     label_smoothing: float = 0.0,
     reduction: str = "mean",
 ) -> Array:
-    """cross_entropy(x Wᵀ + b, target), its mean or sum over the rows that count
+    """cross_entropy(x Wᵀ + b, target), its mean or sum over the rows that are not ignored
 
-    x (N, D), weight (V, D), bias (V,) or None, target (N,). The kernel works in chunks of rows, so that the
-    logits (N, V) are never whole in memory. The mean over no rows is NaN."""
+    x (N, D), weight (V, D), bias (V,) or None, target (N,). The kernel works in chunks of rows, so that the logits (N,
+    V) are never all in memory. The mean over no rows is NaN."""
     total = sum_over(cross_entropy(linear(x, weight, bias), target, None, ignore_index, label_smoothing), None, False)
     return total if reduction == "sum" else total / (count_targets(target, ignore_index) or float("nan"))
 
 
 def count_targets(target: Array, ignore_index: int) -> int:
-    """How many rows count."""
+    """The number of rows that are not ignored."""
     return int((bare(target) != ignore_index).sum())
 
 
@@ -106,25 +106,25 @@ def _head_slope(g: Array, arguments: Arguments) -> Array:
     target=lambda g, x: g * (_bounded_log(1 - x) - _bounded_log(x)),
 )
 def binary_cross_entropy(x: Array, target: Array) -> Array:
-    """-(t ln x + (1 - t) ln(1 - x)), each logarithm at least -100 (so are the gradient's, PyTorch's rule)"""
+    """-(t ln x + (1 - t) ln(1 - x)), each logarithm at least -100 (also in the gradient, as in PyTorch)"""
     m = xp(x)
     yes, no = m.maximum(m.log(x), -100), m.maximum(m.log1p(-x), -100)
     return (target - 1) * no - target * yes
 
 
 def _bounded_log(x: Array) -> Array:
-    """ln x, at least -100; its slope below is 0, also at 0."""
+    """ln x, at least -100; its derivative below that is 0, also at x = 0."""
     low = x < math.exp(-100)
     return where(low, -100.0, log(where(low, 1.0, x)))
 
 
 def _over_variance(x: Array, target: Array) -> Array:
-    """x - t over x (1 - x), which is at least 1e-12; 0 in all orders at an end of [0, 1] that is the target."""
+    """(x - t) / max(x (1 - x), 1e-12); if x = t is an end of [0, 1], it and its derivatives are 0."""
     difference, variance = x - target, x * (1 - x)
     return where((variance <= 1e-12) & (difference == 0), 0.0, difference) / maximum(variance, 1e-12)
 
 
-# One rule, and not those of two terms: of an infinite g, the one whose factor is 0 would be NaN.
+# One rule instead of two terms with their own: for an infinite g, a term whose factor is 0 would be NaN.
 @op(
     "dx = g (no σ(x) − yes σ(−x)); dyes = −g ln σ(x); dno = −g ln σ(−x)",
     x=lambda g, x, yes, no: g * (no * sigmoid(x) - yes * sigmoid(-x)),

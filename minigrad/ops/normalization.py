@@ -1,6 +1,6 @@
-"""Normalisation over the last axis or over groups of channels. x̂ is the normalised input, before weight and bias.
+"""Normalization over the last axis or over groups of channels. x̂ is the normalized input, before weight and bias.
 
-Numbers of 16 bits are computed with in float32: a square of 256 is beyond float16's largest number.
+16-bit inputs are computed in float32: the square of 256 exceeds float16's largest number.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _standardize(x: Array, eps: float) -> tuple[Array, Array]:
 
 
 def _standardize_slope(g: Array, x: Array, eps: float) -> Array:
-    """The gradient of x for the gradient g of x̂: what is left of g without its mean and its part along x̂."""
+    """The gradient of x for the gradient g of x̂: g without its mean and its component along x̂."""
     normal, scale = _standardize(x, eps)
     return scale * (g - mean(g, -1, True) - normal * mean(g * normal, -1, True))
 
@@ -74,11 +74,11 @@ def _channel_sums(x: Array) -> Array:
 
 
 def _inverse_rms(x: Array, eps: float) -> Array:
-    """1 / √(mean of x² + eps), of x over its largest where the squares overflow."""
+    """1 / √(mean of x² + eps); if the squares overflow, x is first divided by its largest element."""
     x = wide(x)
     squares = mean(x * x, -1, True)
     overflow = isinf(bare(squares))
-    if type(overflow) is not np.ndarray or not overflow.any():  # a GPU would wait; its kernels look themselves
+    if type(overflow) is not np.ndarray or not overflow.any():  # a GPU would wait; its kernels check themselves
         return rsqrt(squares + eps)
     top = amax(abs(bare(x)), -1, True)
     top = where(overflow & isfinite(top), top, 1.0)

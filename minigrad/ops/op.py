@@ -1,25 +1,25 @@
-"""What an op is: a forward on arrays, and beside it one gradient rule for each input, with its formula.
+"""Ops: a forward on arrays, and one gradient rule for each input, with its formula.
 
     @op("dx = g (1 - y²)", x=lambda g, out: g * (1 - out * out))
     def tanh(x):
         return xp(x).tanh(x)
 
-The names of a rule's parameters say what the tape keeps for it: ``g`` is the gradient of the result, ``out`` the
-result (of several, both are tuples), ``shape`` the shape of the input that the rule is for (of a variadic input
-``which`` is its number, and ``shapes`` are those of all), ``arguments`` all arguments of the forward in their order,
-and any other name one of them. Nothing else is held, and the rule of an input that needs no gradient never runs.
+The names of a rule's parameters define the values that the tape keeps for it: ``g`` is the gradient of the result,
+``out`` the result (tuples if there are several), ``shape`` the shape of the input that the rule is for (for a variadic
+input, ``which`` is its number, and ``shapes`` the shapes of all), ``arguments`` all arguments of the forward in order,
+and any other name is one of these. Nothing else is kept, and the rule of an input that needs no gradient never runs.
 
-Rules are written in operators and ops. An op called on arrays returns an array; called on a Tensor, it returns a
-Tensor and is recorded. So the same rule gives numbers in ``backward()`` and a graph in ``backward(create_graph=True)``.
-Rules do not sum over broadcast axes or convert dtypes: the walk does that once, for all (``autograd/walk.py``).
+Rules consist of operators and ops. An op called on arrays returns an array; called on a Tensor, it returns a Tensor and
+is recorded. So the same rule gives numbers in ``backward()`` and a graph in ``backward(create_graph=True)``. Rules do
+not sum over broadcast axes or convert dtypes: the backward pass does that for all (``autograd/walk.py``).
 
-An op's kernel, in a file of ``backend/kernels``, computes the same in fewer passes over memory. The forward is
-its definition, and runs where a backend has no such kernel.
+An op's kernel, in a file of ``backend/kernels``, computes the same in fewer passes over memory. The forward is its
+definition, and runs if a backend lacks the kernel.
 """
 
 from __future__ import annotations
 
-from _thread import _local as local  # ``threading`` only renames it, and takes a thirtieth of minigrad's import
+from _thread import _local as local  # ``threading`` only renames it, but adds a thirtieth to minigrad's import
 from collections.abc import Callable
 from inspect import unwrap
 from operator import itemgetter
@@ -30,11 +30,11 @@ from ..backend import ARRAY_TYPES, kernels, of
 Rule = Callable[..., Any]
 _VARIADIC = 0x04  # CO_VARARGS
 _LIBRARY = f"{__name__.partition('.')[0]}."
-_VALUES = ("g", "out", "shape", "which", "shapes", "arguments")  # what a rule may name beside one of the op's arguments
+_VALUES = ("g", "out", "shape", "which", "shapes", "arguments")  # names that a rule may use besides the op's arguments
 
 
 class Watch(local):
-    """Who watches this thread's ops and walks: the observers of ``autograd/observer.py``."""
+    """The observers of this thread's ops and backward passes (``autograd/observer.py``)."""
 
     observers: tuple[Any, ...] = ()
 
@@ -46,7 +46,7 @@ watch = Watch()
 
 
 class Traced:
-    """What records the ops it goes through. An op that meets one hands itself over to its ``apply``."""
+    """A value that records the ops on it: an op called on one delegates to its ``apply``."""
 
     array: Any
 
@@ -56,23 +56,23 @@ class Traced:
 
 
 def bare(value: Any) -> Any:
-    """The array of a Tensor; anything else as it is. For what a rule takes as constant."""
+    """The array of a Tensor; anything else unchanged. For values that a rule treats as constants."""
     return value.array if isinstance(value, Traced) else value
 
 
 class Arguments(list[Any]):
-    """All arguments of an op, as the walk gives them to the rules of one node."""
+    """All arguments of an op, as the backward pass gives them to the rules of one node."""
 
     def once(self, function: Callable[..., Any], *args: Any) -> Any:
-        """``function(*args, self)``, for several rules of which each asks for it: the first one computes it."""
-        known = vars(self)
-        if function.__name__ not in known:
-            known[function.__name__] = function(*args, self)
-        return known[function.__name__]
+        """``function(*args, self)``, computed once for all rules that call it."""
+        cache = vars(self)
+        if function.__name__ not in cache:
+            cache[function.__name__] = function(*args, self)
+        return cache[function.__name__]
 
 
 class Plan:
-    """What the backward pass of an op needs, for those of its inputs that want a gradient.
+    """The plan for the backward pass of an op, given the inputs that need a gradient.
 
     Attributes:
         inputs, others: the positions of those inputs among the arguments, and of the other arguments.
@@ -88,7 +88,7 @@ class Plan:
         self.inputs = tuple(i for i in range(arity) if self.needs[i])
         self.others = tuple(sorted({*range(arity)}.difference(self.inputs)))
         rules = [op.rules[op.param(i)] for i in self.inputs] if op.rules else []
-        kept_for = op.rules.values() if op.kernel else rules  # a kernel may want what any of the rules names
+        kept_for = op.rules.values() if op.kernel else rules  # a kernel may need any value that a rule names
         names = {name for _, takes in kept_for for name in takes}
         self.keep = tuple(i for i in range(arity) if op.param(i) in names or "arguments" in names)
         self.keeps_out = "out" in names
@@ -104,17 +104,17 @@ class Op:
     """A primitive: ``forward`` on arrays, ``rules`` by input name. Make one with ``@op``.
 
     Args:
-        forward: a function of arrays and attributes, all of them positional. A last ``*xs`` makes it variadic.
-        promote: "same" brings array arguments to one dtype first, "float" to a floating one.
+        forward: a function of arrays and attributes, all positional. A final ``*xs`` makes it variadic.
+        promote: "same" first casts array arguments to one dtype, "float" to a floating-point dtype.
         view: the result may share memory with the first argument.
-        holomorphic: forward and rules hold off the real line, too, where the rules give g times the derivative.
+        holomorphic: forward and rules also hold for complex numbers, where the rules give g times the derivative.
 
     Attributes:
         rules: for each differentiable input, by its name, the rule and the names of the rule's parameters.
-        formulas: for each of them, the rule in the notation of formulas.
-        builtin: it is one of the library, from a folder "ops"; a program's own has no kernel, and may have any name.
-        kernel: the name of the op's kernel; "" where it has none.
-        least: the elements from which on the kernel is worth its call."""
+        formulas: for each of them, the rule as a formula.
+        builtin: it belongs to the library, in a folder "ops"; a program's op has no kernel, and may have any name.
+        kernel: the name of the op's kernel; "" if it has none.
+        least: the number of elements from which the kernel is worth its call."""
 
     def __init__(
         self, forward: Callable[..., Any], *, promote: str = "", view: bool = False, holomorphic: bool = False
@@ -140,11 +140,9 @@ class Op:
         self.defaults = bare.__defaults__ or ()
         self.rules: dict[str, tuple[Rule, tuple[str, ...]]] = {}
         self.formulas: dict[str, str] = {}
-        self.differentiable = (
-            0 if self.builtin else -1
-        )  # a bit for each argument that has a rule; -1: there is none yet
+        self.differentiable = 0 if self.builtin else -1  # a bit for each argument that has a rule; -1: no rules yet
         self.plans: dict[int, Plan] = {}
-        self.backward: Any = None  # a user's Function has this in place of rules (compat/function.py)
+        self.backward: Any = None  # a user's Function has this instead of rules (compat/function.py)
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -179,8 +177,8 @@ class Op:
         return tuple(bound)
 
     def compute(self, args: Any, needs: tuple[bool, ...] = ()) -> tuple[Any, Any, Any]:
-        """The result on arrays, the kernel that computed it, and what that keeps for its backward pass; two None where
-        the gradients come from the rules. ``needs`` says of each argument whether its gradient will be wanted."""
+        """The result on arrays, the kernel that computed it, and the values that it keeps for backward (None and None
+        if the rules compute the gradients). ``needs`` says for each argument whether it needs a gradient."""
         if self.kernel and (not self.least or args[0].size >= self.least):
             for kernel in self.find_kernels(args):
                 result = kernel.forward(needs or (False,) * len(args), *args)
@@ -189,19 +187,19 @@ class Op:
         return self.forward(*args), None, None
 
     def find_kernels(self, arrays: Any) -> Any:
-        """The kernels of the arguments' backend, those first that are tried before the others."""
+        """The kernels of the arguments' backend, in the order in which they are tried."""
         first = arrays[0]
         if type(first) not in ARRAY_TYPES:
             first = next((a for a in arrays if hasattr(a, "dtype")), None)
         return of(first).kernels(self.kernel)
 
     def gradient(self, formulas: str = "", /, **rules: Rule) -> Op:
-        """Give the rule of each differentiable input, by its name: a function of ``g`` and of what else it names.
-        ``formulas`` are the rules in the field's notation, in their order, separated by "; "; y is the result."""
+        """Set the rule of each differentiable input, by its name: a function of ``g`` and the other values that it
+        names. ``formulas`` are the rules as formulas, in the same order, separated by "; "; y is the result."""
         lines = formulas.split("; ") if formulas else [""] * len(rules)
         if len(lines) != len(rules):
             raise TypeError(f"{self.name} has {len(rules)} rules and {len(lines)} formulas: {formulas!r}")
-        known = (*_VALUES, *self.params)
+        names = (*_VALUES, *self.params)
         if rules and not self.rules:
             self.differentiable = 0
             self.plans.clear()
@@ -209,8 +207,8 @@ class Op:
             if name != self.variadic and name not in self.params:
                 raise TypeError(f"{self.name} has no input {name!r}")
             takes = rule.__code__.co_varnames[: rule.__code__.co_argcount]
-            if takes[:1] != ("g",) or any(name not in known for name in takes):
-                raise TypeError(f"the rule of {self.name} for {name} takes g first, then any of {known}")
+            if takes[:1] != ("g",) or any(name not in names for name in takes):
+                raise TypeError(f"the rule of {self.name} for {name} takes g first, then any of {names}")
             self.rules[name] = (rule, takes)
             self.formulas[name] = formula
             variadic = name == self.variadic
@@ -225,36 +223,36 @@ class Op:
         return self.params[i] if i < self.arity else self.variadic
 
     def plan(self, mask: int, arity: int) -> Plan:
-        """What to keep and run for the inputs in ``mask`` (a bit each), made once."""
-        key = mask | 1 << arity  # the highest bit stands for the number of arguments
+        """The cached Plan for the inputs in ``mask`` (a bit each)."""
+        key = mask | 1 << arity  # the highest bit encodes the number of arguments
         return self.plans.get(key) or self.plans.setdefault(key, Plan(self, mask, arity))
 
     def rule_place(self, name: str) -> str:
-        """Where a gradient rule stands: "file:line"."""
+        """The location of a gradient rule: "file:line"."""
         rule = self.rules[name][0] if name in self.rules else self.forward
         rule = getattr(rule, "__wrapped__", rule)
         return f"{rule.__code__.co_filename}:{rule.__code__.co_firstlineno}"
 
 
-REGISTRY: dict[str, Op] = {}  # the library's ops whose files are loaded; ``registry.py`` loads all
+REGISTRY: dict[str, Op] = {}  # the library's ops in loaded files; ``registry.py`` loads all
 
 
 @overload
-def op(forward: Callable[..., Any], /) -> Any: ...  # to type checkers Any, as an Op is both called and given rules
+def op(forward: Callable[..., Any], /) -> Any: ...  # Any for type checkers, as an Op is both called and given rules
 @overload
 def op(formulas: str = "", /, **options: Any) -> Callable[[Callable[..., Any]], Any]: ...
 
 
 def op(first: Any = "", /, *, promote: str = "", view: bool = False, holomorphic: bool = False, **rules: Rule) -> Any:
-    """Turn a function of arrays into an op: ``@op``, or ``@op("dx = g y", x=lambda g, out: g * out)``. One of the
-    library is registered by its name. See ``Op`` and ``Op.gradient`` for the arguments."""
+    """Turn a function of arrays into an op: ``@op``, or ``@op("dx = g y", x=lambda g, out: g * out)``. A library op is
+    registered by its name. See ``Op`` and ``Op.gradient`` for the arguments."""
 
     def register(function: Callable[..., Any]) -> Op:
         result = Op(function, promote=promote, view=view, holomorphic=holomorphic)
         result.gradient("" if callable(first) else first, **rules)
         if result.builtin:
             if result.name in REGISTRY:
-                raise ValueError(f"there is an op {result.name!r} already, in {REGISTRY[result.name].__module__}")
+                raise ValueError(f"there already is an op {result.name!r}, in {REGISTRY[result.name].__module__}")
             REGISTRY[result.name] = result
         return result
 
@@ -262,7 +260,7 @@ def op(first: Any = "", /, *, promote: str = "", view: bool = False, holomorphic
 
 
 def expression(name: str, about: str, forward: Callable[..., Any], formulas: str = "", /, **rules: Any) -> Any:
-    """The op of a forward that is one expression; ``rules`` are the other arguments of ``op``."""
+    """The op for a forward that is one expression; ``rules`` are the other arguments of ``op``."""
     forward.__name__ = forward.__qualname__ = name
     forward.__doc__ = about
     return op(formulas, **rules)(forward)

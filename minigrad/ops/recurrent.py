@@ -1,12 +1,12 @@
 """Recurrent layers, one direction of one layer at a time, over all steps.
 
-Rows of all steps lie below one another, time by time: ``sizes[t]`` rows at step t, never more than at the step
-before. That is how packed sequences are kept; a padded batch of B has ``sizes = (B,) * T``. The input's share of the
-gates, one product for all steps, is made before (``linear``); here is the rest, step by step.
+The rows of all steps are concatenated in time order: ``sizes[t]`` rows at step t, never more than at the step before.
+This is the format of packed sequences; a padded batch of B has ``sizes = (B,) * T``. The input's share of the gates,
+one product for all steps, is computed before (``linear``); this file does the rest, step by step.
 
-The rules are backpropagation through time (Werbos 1990): ``a`` stands for what a step's non-linearities act on, ``da``
-for its gradient. In each ``_through_time``, which runs once for all rules, the forward's steps run again, then the
-same steps backwards.
+The rules are backpropagation through time (Werbos 1990): ``a`` is the input of a step's nonlinearities (the
+pre-activation), ``da`` its gradient. Each ``_through_time`` runs once for all rules: it repeats the forward's steps,
+then runs the same steps backwards.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Sizes = tuple[int, ...]
 
 
 def order(sizes: Sizes, reverse: bool) -> range:
-    """The steps in the order in which they are taken."""
+    """The steps in the order in which they run."""
     return range(len(sizes) - 1, -1, -1) if reverse else range(len(sizes))
 
 
@@ -33,7 +33,7 @@ def _first(state: Array, n: int) -> Array:
 
 
 def _with_first(state: Array, new: Array) -> Array:
-    """A state with its first rows new: the others have ended, or not begun yet."""
+    """A state with its first rows replaced: the other sequences have ended, or not begun yet."""
     n = new.shape[0]
     return new if n == state.shape[0] else concatenate(0, new, getitem(state, (slice(n, None),)))
 
@@ -61,7 +61,7 @@ def rnn(
 def _rnn_steps(
     x: Array, weight: Array, h: Array, sizes: Sizes, reverse: bool, rectify: bool
 ) -> tuple[list[Array], list[Array], Array]:
-    """Each step's h, each step's h of the step before, and the last of each sequence."""
+    """Each step's h, each step's previous h, and the last h of each sequence."""
     rows, turned = split(x, sizes, 0), transpose(weight, 0, 1)
     outs, before = list(rows), list(rows)
     for t in order(sizes, reverse):
@@ -72,7 +72,7 @@ def _rnn_steps(
 
 
 def _rnn_through_time(g: tuple[Array, ...], arguments: Arguments) -> tuple[Array, Array, Array]:
-    """da and h of the step before, both (N, H), and the gradient of the first h, (B, H)."""
+    """da and the previous h, both (N, H), and the gradient of the first h, (B, H)."""
     _, weight, _, sizes, reverse, rectify = arguments
     outs, before, _ = _rnn_steps(*arguments)
     slopes, dh = list(split(g[0], sizes, 0)), g[1]
@@ -102,7 +102,7 @@ def gru(x: Array, weight: Array, bias: Array, h: Array, sizes: Sizes, reverse: b
 def _gru_steps(
     x: Array, weight: Array, bias: Array, h: Array, sizes: Sizes, reverse: bool
 ) -> tuple[list[Array], list[tuple[Array, ...]], list[Array], Array]:
-    """Each step's h; its r, z, n and the share of W h + b in n; its h of the step before; each sequence's last h."""
+    """Each step's h; its r, z, n and the share of W h + b in n; its previous h; each sequence's last h."""
     rows, turned, width = split(x, sizes, 0), transpose(weight, 0, 1), h.shape[1]
     outs, before = list(rows), list(rows)
     gates: list[tuple[Array, ...]] = [()] * len(sizes)
@@ -119,7 +119,7 @@ def _gru_steps(
 
 
 def _gru_through_time(g: tuple[Array, ...], arguments: Arguments) -> tuple[Array, Array, Array, Array]:
-    """The gradients of x and of W h + b, (N, 3H), h of the step before, (N, H), and that of the first h, (B, H)."""
+    """The gradients of x and W h + b, (N, 3H), the previous h, (N, H), and the gradient of the first h, (B, H)."""
     _, weight, *_, sizes, reverse = arguments
     _, gates, before, _ = _gru_steps(*arguments)
     slopes, shares, dh = list(split(g[0], sizes, 0)), list(before), g[1]
@@ -157,7 +157,7 @@ def lstm(
 def _lstm_steps(
     x: Array, weight: Array, project: Array, h: Array, c: Array, sizes: Sizes, reverse: bool
 ) -> tuple[list[Array], list[tuple[Array, ...]], list[Array], Array, Array]:
-    """Each step's h; its i, f, g, o, c of the step before and tanh c; its h of the step before; the last h and c."""
+    """Each step's h; its i, f, g, o, previous c and tanh c; its previous h; the last h and c."""
     rows, turned, width = split(x, sizes, 0), transpose(weight, 0, 1), c.shape[1]
     outs, before = list(rows), list(rows)
     gates: list[tuple[Array, ...]] = [()] * len(sizes)
@@ -174,7 +174,7 @@ def _lstm_steps(
 
 
 def _lstm_through_time(g: tuple[Array, ...], arguments: Arguments) -> tuple[Array, ...]:
-    """da (N, 4H), h of the step before and the gradient of each h, (N, P), o tanh c (N, H), those of h and c."""
+    """da (N, 4H), the previous h and the gradient of each h, (N, P), o tanh c (N, H), the gradients of h and c."""
     _, weight, project, *_, sizes, reverse = arguments
     _, gates, before, _, _ = _lstm_steps(*arguments)
     slopes, backs, tops = list(split(g[0], sizes, 0)), list(before), list(before)

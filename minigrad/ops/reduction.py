@@ -1,4 +1,4 @@
-"""Sums and other values over axes."""
+"""Sums and other reductions over axes."""
 
 from __future__ import annotations
 
@@ -17,53 +17,53 @@ Axes = int | tuple[int, ...] | None
 
 
 def keepdim_shape(shape: tuple[int, ...], dim: Axes) -> tuple[int, ...]:
-    """The shape of a reduction's result with its reduced axes kept, of length 1."""
+    """The shape of a reduction's result with its reduced axes kept as length 1."""
     axes = range(len(shape)) if dim is None else [d % len(shape) for d in ((dim,) if isinstance(dim, int) else dim)]
     return tuple(1 if i in axes else n for i, n in enumerate(shape))
 
 
 def spread(g: Array, shape: tuple[int, ...], dim: Axes) -> Array:
-    """A reduction's gradient with its axes back, repeated along them."""
+    """A reduction's gradient, repeated along the reduced axes."""
     return broadcast_to(restored(g, shape, dim), shape)
 
 
 def restored(value: Array, shape: tuple[int, ...], dim: Axes) -> Array:
-    """A reduction's result with the reduced axes back, of length 1."""
+    """A reduction's result with the reduced axes restored as length 1."""
     return reshape(value, keepdim_shape(shape, dim)) if shape else value
 
 
 @op("dx = g repeated along dim", x=lambda g, shape, dim: spread(g, shape, dim))
 def sum(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
-    """Σ x over the axes ``dim`` (all of them where None)"""
+    """Σ x over the axes ``dim`` (None: all)"""
     if x.dtype.kind in "biu":
         return in_order(x.sum(axis=dim, keepdims=keepdim, dtype=np.int64))
-    if x.dtype.itemsize == 2:  # the 11 bits of float16, or 8, are too few to add up in
+    if x.dtype.itemsize == 2:  # float16's 11 bits, or 8, are too few for sums
         return in_order(x.astype(np.float32).sum(axis=dim, keepdims=keepdim).astype(x.dtype))
     return _total(x, dim, keepdim)
 
 
 def _total(x: Array, dim: Axes, keepdim: bool) -> Array:
-    """Σ x; sums over axes that lead in memory are a matrix's columns', in blocks, as NumPy adds in pairs."""
+    """Σ x; sums over leading axes in memory are a matrix's column sums, in blocks, similar to NumPy's pairwise sums."""
     if dim is None or x.size < 4096 or x.dtype.kind != "f" or type(x) is not np.ndarray:
         return in_order(x.sum(axis=dim, keepdims=keepdim))
     axes = [d % x.ndim for d in ((dim,) if isinstance(dim, int) else dim)]
     order = list(range(x.ndim)) if x.flags.c_contiguous else sorted(range(x.ndim), key=lambda d: -x.strides[d])
     leading = next((i for i, d in enumerate(order) if d not in axes), 0)
-    y, kept = x.transpose(order), order[leading:]
+    y, rest = x.transpose(order), order[leading:]
     rows = math.prod(y.shape[:leading])
     if not leading or (rows < 2048 and leading < len(axes)) or not y.flags.c_contiguous:
         return in_order(x.sum(axis=dim, keepdims=keepdim))
     total = products.column_sums(y.reshape(rows, y.size // rows)).reshape(y.shape[leading:])
-    total = total.sum(axis=tuple(i for i, d in enumerate(kept) if d in axes))
-    places = sorted(d for d in kept if d not in axes)
-    total = total.transpose([places.index(d) for d in kept if d not in axes]) if total.ndim > 1 else total
+    total = total.sum(axis=tuple(i for i, d in enumerate(rest) if d in axes))
+    places = sorted(d for d in rest if d not in axes)
+    total = total.transpose([places.index(d) for d in rest if d not in axes]) if total.ndim > 1 else total
     return in_order(total.reshape(keepdim_shape(x.shape, dim)) if keepdim else total)
 
 
 def sum_to(x: Array, shape: tuple[int, ...]) -> Array:
     """The sum of x over the axes along which ``shape`` was broadcast to x's shape (also on Tensors)."""
     extra = len(x.shape) - len(shape)
-    if extra < 0:  # a value assigned to fewer axes than it has: its first are of length 1
+    if extra < 0:  # a value assigned to fewer axes than it has: its first axes have length 1
         return reshape(sum_to(x, shape[-extra:]), shape)
     axes = tuple(range(extra)) + tuple(extra + i for i, n in enumerate(shape) if n == 1 and x.shape[extra + i] != 1)
     summed = sum(x, axes, False) if axes else x
@@ -86,8 +86,8 @@ def _mean(x: Array, dim: Axes, keepdim: bool) -> Array:
 
 
 def _count(shape: tuple[int, ...], dim: Axes) -> int:
-    kept = keepdim_shape(shape, dim)
-    return int(np.prod([n for n, k in zip(shape, kept, strict=True) if k == 1], dtype=np.int64)) if shape else 1
+    lengths = keepdim_shape(shape, dim)
+    return int(np.prod([n for n, k in zip(shape, lengths, strict=True) if k == 1], dtype=np.int64)) if shape else 1
 
 
 @op(
@@ -103,13 +103,13 @@ def var(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False
 
 
 def _degrees(shape: tuple[int, ...], dim: Axes, correction: float) -> float:
-    """n - correction, and 0 where too few elements are there: a variance over 0 is inf, or NaN of equal ones."""
+    """n - correction, or 0 if there are too few elements: dividing by 0 gives inf, or NaN for equal elements."""
     return max(_count(shape, dim) - correction, 0)
 
 
 def _scaled_var(x: Array, dim: Axes, correction: float, keepdim: bool) -> tuple[Array, Array]:
-    """The variance of x / s, and s: a power of 2 near the largest |x|, as squares overflow and underflow, or 1 on a CPU
-    where none has. In float32 of float16: a square of 256 is beyond its largest number."""
+    """The variance of x / s, and s: a power of 2 near the largest |x|, as squares may overflow or underflow, or 1 on a
+    CPU if none does. float16 is computed in float32: the square of 256 exceeds its largest number."""
     x = x.astype(np.float32) if x.dtype == np.float16 else x
     one, limits = xp(x).ones((), x.real.dtype), np.finfo(x.real.dtype)
     if type(x) is np.ndarray or not x.size:
@@ -119,14 +119,14 @@ def _scaled_var(x: Array, dim: Axes, correction: float, keepdim: bool) -> tuple[
     m, parts = xp(x), (x.real, x.imag) if x.dtype.kind == "c" else (x,)
     tops = [m.maximum(p.max(axis=dim, keepdims=True), -p.min(axis=dim, keepdims=True)) for p in parts]
     top = m.maximum(tops[0], tops[-1])
-    least = np.finfo(top.dtype).minexp  # a normal number, as complex numbers over others are NaN
+    least = np.finfo(top.dtype).minexp  # a normal number, as complex numbers divided by a subnormal are NaN
     size = m.ldexp(m.ones_like(top), m.maximum(m.frexp(top)[1] - 1, least))
     out = _plain_var(x / size, dim, correction, keepdim)
     return out, size.reshape(out.shape)
 
 
 def _plain_var(x: Array, dim: Axes, correction: float, keepdim: bool) -> Array:
-    """Of equal elements exactly 0, which their differences from a rounded mean would not be."""
+    """The variance, exactly 0 for equal elements, whose differences from a rounded mean would not be 0."""
     if x.size and x.shape:
         x = x - x[tuple(slice(0, n) for n in keepdim_shape(x.shape, dim))]
     centred = x - _mean(x, dim, True)
@@ -142,7 +142,7 @@ def _plain_var(x: Array, dim: Axes, correction: float, keepdim: bool) -> Array:
     ),
 )
 def std(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False) -> Array:
-    """√var; where it is 0 the gradient is 0"""
+    """√var; the gradient is 0 where √var is 0"""
     squares, size = _scaled_var(x, dim, correction, keepdim)
     return (xp(x).sqrt(squares) * size).astype(x.real.dtype, copy=False)
 
@@ -153,7 +153,7 @@ def std(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False
     promote="float",
 )
 def norm(x: Array, p: float, dim: Axes = None, keepdim: bool = False) -> Array:
-    """(Σ |x|ᵖ)^(1/p) of real x, for a finite p other than 0"""
+    """(Σ |x|ᵖ)^(1/p) of real x, for a finite nonzero p"""
     if p == 2:
         return xp(x).sqrt(sum(x * x, dim, keepdim))
     with np.errstate(divide="ignore"):
@@ -161,7 +161,7 @@ def norm(x: Array, p: float, dim: Axes = None, keepdim: bool = False) -> Array:
 
 
 def _norm_slope(x: Array, length: Array, p: float) -> Array:
-    """A power of the quotient, or a quotient of powers: the one that stays finite for large and small elements."""
+    """A power of the quotient, or a quotient of powers: the form that stays finite for large and small elements."""
     if p == 2:
         return x / where(length == 0, math.inf, length)
     none = (x == 0) | (length == 0)
@@ -173,20 +173,20 @@ def _norm_slope(x: Array, length: Array, p: float) -> Array:
 
 @op("dx = g shared among the elements that equal y", x=lambda g, x, out, shape, dim: _to_winners(g, x, out, shape, dim))
 def amax(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
-    """The largest; equal ones share the gradient"""
+    """The maximum; equal elements share the gradient"""
     return in_order(x.max(axis=dim, keepdims=keepdim))
 
 
 @op("dx = g shared among the elements that equal y", x=lambda g, x, out, shape, dim: _to_winners(g, x, out, shape, dim))
 def amin(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
-    """The smallest; equal ones share the gradient"""
+    """The minimum; equal elements share the gradient"""
     return in_order(x.min(axis=dim, keepdims=keepdim))
 
 
 def _to_winners(g: Array, x: Array, out: Array, shape: tuple[int, ...], dim: Axes) -> Array:
-    """The gradient to each element that equals the result, divided by how many do. NaN is the result where one element
-    is NaN: without axes, as in ``max``, the NaNs share the gradient; along axes, as in ``amax``, which may be all of
-    them, all gradients are NaN. So it is in PyTorch."""
+    """The gradient for each element that equals the result, divided by their number. If an element is NaN, so is the
+    result. As in PyTorch, without axes (``max``) the NaNs then share the gradient; along axes, even all of them
+    (``amax``), all gradients are NaN."""
     if not shape:
         return g
     best = restored(out, shape, dim)
@@ -197,7 +197,7 @@ def _to_winners(g: Array, x: Array, out: Array, shape: tuple[int, ...], dim: Axe
 
 @op
 def any(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
-    """Whether one element at least is not 0"""
+    """Whether at least one element is not 0"""
     return _truth(x, x.any(axis=dim, keepdims=keepdim))
 
 
@@ -208,24 +208,24 @@ def all(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
 
 
 def _truth(x: Array, out: Array) -> Array:
-    """Bools; of uint8, which were PyTorch's bools once, uint8."""
+    """Bools; uint8 for uint8, which once were PyTorch's bools."""
     return out.astype(x.dtype) if x.dtype == "uint8" else out
 
 
 @op
 def argmax(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
-    """The index of the largest, the first where several are"""
+    """The index of the largest element, the first among equals"""
     return _index_of(first_of(x, "argmax", dim), x.shape, dim, keepdim)
 
 
 @op
 def argmin(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
-    """The index of the smallest, the first where several are"""
+    """The index of the smallest element, the first among equals"""
     return _index_of(first_of(x, "argmin", dim), x.shape, dim, keepdim)
 
 
 def first_of(x: Array, name: str, dim: int | None) -> Any:
-    """NumPy's "argmax" or "argmin": the first of several, and NaN before numbers. On a GPU, CuPy takes any NaN."""
+    """NumPy's "argmax" or "argmin": the first among equals, and NaN before numbers. On a GPU, CuPy returns any NaN."""
     index = getattr(x, name)(axis=dim)
     if isinstance(x, np.ndarray) or kind_of(x) != "f":
         return index
@@ -239,5 +239,5 @@ def _index_of(index: Any, shape: tuple[int, ...], dim: int | None, keepdim: bool
 
 @op
 def count_nonzero(x: Array, dim: Axes = None) -> Array:
-    """How many elements are not 0"""
+    """The number of nonzero elements"""
     return (x != 0).sum(axis=dim, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""All ops of the core, by their names. A program loads only the files of those that it needs."""
+"""All core ops, by name. A program loads only the files that it needs."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ from . import __path__
 from .op import REGISTRY as REGISTRY
 
 for _file in iter_modules(__path__):
-    import_module(f"{__package__}.{_file.name}")  # which registers its ops
+    import_module(f"{__package__}.{_file.name}")  # registers its ops

@@ -1,4 +1,4 @@
-"""Extremes and products of the elements that go to one place."""
+"""Extremes and products of the elements that are scattered to the same place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .op import bare, op
 
 
 def _in_turn(join: Any, x: Array, dim: int, index: Array, src: Array) -> Array:
-    """A copy of x to which each slice of ``src`` along the axis is joined in turn."""
+    """A copy of x with each slice of ``src`` along the axis combined into it in turn."""
     out, lead = _copy(x), (slice(None),) * dim
     for n in range(index.shape[dim]):
         part = (*lead, slice(n, n + 1))
@@ -30,8 +30,8 @@ def _in_turn(join: Any, x: Array, dim: int, index: Array, src: Array) -> Array:
     ),
 )
 def scatter_extreme(x: Array, dim: int, index: Array, src: Array, largest: bool) -> Array:
-    """The largest (or smallest) of x[k, j] and of all src[i, j] with index[i, j] = k, for dim 0; equal ones share
-    the gradient"""
+    """The largest (or smallest) of x[k, j] and all src[i, j] with index[i, j] = k, for dim 0; equal elements share the
+    gradient"""
     return _in_turn(xp(x).maximum if largest else xp(x).minimum, x, dim, index, src)
 
 
@@ -53,7 +53,7 @@ def scatter_prod(x: Array, dim: int, index: Array, src: Array) -> Array:
 
 
 def _others(x: Array, dim: int, index: Array, src: Array) -> tuple[Array, Array]:
-    """For each element of x and of ``src`` the product of the others at its place (right where some are 0, too)."""
+    """For each element of x and ``src``, the product of the others at its place (also correct if some are 0)."""
     index = bare(index)
     slices = [(*(slice(None),) * dim, slice(n, n + 1)) for n in range(index.shape[dim])]
     before, _ = _running(x, dim, index, src, slices)
@@ -63,9 +63,9 @@ def _others(x: Array, dim: int, index: Array, src: Array) -> tuple[Array, Array]
 
 
 def _running(total: Array, dim: int, index: Array, src: Array, slices: Any) -> tuple[list[Array], Array]:
-    """What each slice of ``src``, multiplied to its places in turn, meets there, and all products in the end."""
-    met = []
+    """The running product at the places of each slice of ``src`` before it is multiplied in, and the final products."""
+    products = []
     for part in slices:
-        met.append(gather(total, dim, index[part]))
-        total = scatter(total, dim, index[part], times(met[-1], getitem(src, part)))
-    return met, total
+        products.append(gather(total, dim, index[part]))
+        total = scatter(total, dim, index[part], times(products[-1], getitem(src, part)))
+    return products, total

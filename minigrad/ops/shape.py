@@ -1,4 +1,4 @@
-"""Shapes: the same elements in another order of axes or of memory, as views where that is possible."""
+"""Shapes: the same elements in another shape or order, as views if possible."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Shape = tuple[int, ...]
 
 @op("dx = g in the shape of x", x=lambda g, shape: reshape(g, shape), view=True)
 def reshape(x: Array, size: Shape) -> Array:
-    """The same elements in another shape; one -1 is worked out"""
+    """The same elements in another shape; one -1 is inferred"""
     return x.reshape(size)
 
 
@@ -41,16 +41,16 @@ def unsqueeze(x: Array, dim: int) -> Array:
 
 @op("dx = g in the shape of x", x=lambda g, shape: reshape(g, shape), view=True)
 def squeeze(x: Array, dim: int | Shape | None = None) -> Array:
-    """Without its axes of length 1 (those in ``dim``; longer ones stay)"""
+    """x without its axes of length 1 (only the ones in ``dim``; longer axes stay)"""
     axes = range(x.ndim) if dim is None else [d % max(x.ndim, 1) for d in ((dim,) if isinstance(dim, int) else dim)]
     return x.reshape(tuple(n for i, n in enumerate(x.shape) if n != 1 or i not in axes))
 
 
 @op("dx = Σ g over the broadcast axes", x=lambda g: g, view=True)
 def broadcast_to(x: Array, size: Shape) -> Array:
-    """x repeated along axes of length 1 and along new ones in front, without a copy (the walk sums g back)"""
+    """x repeated along axes of length 1 and new leading axes, without a copy (the backward pass sums g)"""
     out = xp(x).broadcast_to(x, size)
-    if getattr(x.flags, "writeable", False):  # NumPy's is read-only; the tape refuses what would be wrong
+    if getattr(x.flags, "writeable", False):  # NumPy's is read-only; the tape rejects wrong writes
         out.flags.writeable = True
     return out
 
@@ -64,13 +64,13 @@ def diagonal(x: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     """The elements (i, i + offset) of two axes, as a last axis"""
     out = xp(x).diagonal(x, offset, dim1, dim2)
     if type(out) is np.ndarray:
-        out.flags.writeable = x.flags.writeable  # NumPy's view of a diagonal is read-only out of caution
+        out.flags.writeable = x.flags.writeable  # NumPy's view of a diagonal is read-only as a precaution
     return out
 
 
 @op("dx = the diagonal of g", x=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2))
 def diagonal_scatter(x: Array, size: Shape, offset: int, dim1: int, dim2: int) -> Array:
-    """Zeros of a shape with x on a diagonal: what ``diagonal`` takes out, put back"""
+    """Zeros of a shape with x on a diagonal: the inverse of ``diagonal``"""
     m = xp(x)
     out = m.zeros(size, x.dtype)
     moved = m.moveaxis(out, (dim1, dim2), (-2, -1))
@@ -90,7 +90,7 @@ def flip(x: Array, dims: Shape) -> Array:
     x=lambda g, shifts, dims: roll(g, tuple(-s for s in shifts) if isinstance(shifts, tuple) else -shifts, dims),
 )
 def roll(x: Array, shifts: int | Shape, dims: int | Shape | None = None) -> Array:
-    """Elements moved along ``dims``, those that fall off coming in at the other end"""
+    """Elements shifted along ``dims``; elements shifted past the end return at the start"""
     return in_order(xp(x).roll(x, shifts, dims))
 
 

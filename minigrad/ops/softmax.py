@@ -1,4 +1,4 @@
-"""Softmax, its logarithm, and that of its denominator."""
+"""Softmax, its logarithm, and the logarithm of its denominator."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .reduction import Axes, amax, restored, sum as sum_over
 
 @op("dx = y (d − Σ d y), d = g − Σ g y", x=lambda g, out, dim: out * _centred(g, out, dim), promote="float")
 def softmax(x: Array, dim: int) -> Array:
-    """eˣ / Σ eˣ along an axis, the largest taken out first; an axis that is all -inf gives zeros"""
+    """eˣ / Σ eˣ along an axis, with the largest subtracted first; an axis that is all -inf gives zeros"""
     top = _largest(x, dim)
     powers = exp(x - where(top == float("-inf"), 0.0, top))
     total = sum_over(powers, dim, True)
@@ -23,14 +23,14 @@ def softmax(x: Array, dim: int) -> Array:
 
 
 def _largest(x: Array, dim: int) -> Array:
-    """The largest along an axis, which stays with one element: 0 where the axis has none."""
+    """The largest along an axis, which is kept with length 1; 0 for an empty axis."""
     return amax(x, dim, True) if x.size else sum_over(x, dim, True)
 
 
 def _centred(g: Array, y: Array, dim: int) -> Array:
-    """g less its mean by the weights y, twice. The second mean restores the digits that the first one lost where a y
-    rounds to 1: the weights add up to 1, and so the first mean may be any number. After an infinite mean there are no
-    digits to restore, and ∞ − ∞ would be NaN."""
+    """g minus its mean with weights y, twice. The second mean restores the digits that the first one lost if a y rounds
+    to 1: as the weights sum to 1, the first mean may be any number. After an infinite mean there are no digits to
+    restore, and ∞ − ∞ would be NaN."""
     near = g - sum_over(g * y, dim, True)
     rest = sum_over(near * y, dim, True)
     return near - where(isfinite(rest), rest, 0.0)
@@ -44,8 +44,8 @@ def log_softmax(x: Array, dim: int) -> Array:
 
 
 def _log_slope(g: Array, y: Array, total: Array) -> Array:
-    """g - eʸ Σ g, by eʸ - 1 where eʸ is more than a half, and g may be Σ g; not where that is infinite, as 0 · ∞ and
-    ∞ − ∞ are NaN."""
+    """g - eʸ Σ g, by eʸ - 1 if eʸ is more than ½, when g may be close to Σ g; not if that is infinite, as 0 · ∞ and ∞ −
+    ∞ are NaN."""
     large = (y > -math.log(2)) & isfinite(total)
     return where(large, (g - total) - expm1(where(large, y, 0.0)) * total, g - exp(y) * total)
 
@@ -57,15 +57,15 @@ def _log_slope(g: Array, y: Array, total: Array) -> Array:
     holomorphic=True,
 )
 def logsumexp(x: Array, dim: Axes, keepdim: bool = False) -> Array:
-    """ln Σ eˣ, the largest taken out first"""
+    """ln Σ eˣ, with the largest subtracted first"""
     m = xp(x)
-    top = x.real.max(axis=dim, keepdims=True) if x.size else x.real.sum(axis=dim, keepdims=True)  # of none 0
+    top = x.real.max(axis=dim, keepdims=True) if x.size else x.real.sum(axis=dim, keepdims=True)  # 0 if empty
     top = m.where(m.isfinite(top), top, m.zeros_like(top))
     powers = m.exp(x - top)
     with np.errstate(divide="ignore"):
         if x.dtype.kind == "c":
             total = m.log(sum_over(powers, dim, True)) + top
-        else:  # without one of the largest, which are 1, so that the others keep their digits
+        else:  # log1p without one of the largest terms (1), so that the others keep their digits
             largest = powers == 1
             rest = sum_over(m.where(largest, 0, powers), dim, True)
             total = m.log1p(rest + (largest.sum(axis=dim, keepdims=True) - 1).astype(x.dtype)) + top
@@ -73,7 +73,7 @@ def logsumexp(x: Array, dim: Axes, keepdim: bool = False) -> Array:
 
 
 def _shares(x: Array, out: Array, shape: tuple[int, ...], dim: Axes) -> Array:
-    """eˣ⁻ʸ: softmax, whose rule keeps all digits, of real numbers along one axis; it is NaN beside an infinite one."""
+    """eˣ⁻ʸ; for finite real y along one axis, it is softmax, whose rule is more precise."""
     axes = dim if isinstance(dim, tuple) else (dim,)
     real = bare(x).dtype.kind != "c" and not holds(bare(out) == math.inf)
     if len(axes) == 1 and axes[0] is not None and shape and real:
@@ -82,5 +82,5 @@ def _shares(x: Array, out: Array, shape: tuple[int, ...], dim: Axes) -> Array:
 
 
 def finite(x: Array) -> Array:
-    """x, and 0 where it is infinite: exp(-inf - 0) is 0 where exp(-inf + inf) would be NaN."""
+    """x, but 0 where it is infinite: exp(-inf - 0) is 0, while exp(-inf + inf) would be NaN."""
     return where(x == float("-inf"), 0.0, x)

@@ -69,7 +69,7 @@ def test_errors() -> None:
     raises(TypeError, "are not supported; convert to one of", lambda: minigrad.from_numpy(np.ones(2, np.longdouble)))
     raises(TypeError, r"expected np\.ndarray \(got list\)", lambda: minigrad.from_numpy([1, 2]))
     raises(RuntimeError, r"negative dimension: \[2, -1\]", lambda: minigrad.zeros(2, -1))
-    raises(TypeError, "a shape is made of ints", lambda: minigrad.zeros(2.5))
+    raises(TypeError, "a shape must consist of ints", lambda: minigrad.zeros(2.5))
     raises(TypeError, "unexpected keyword argument 'colour'", lambda: minigrad.zeros(2, colour="red"))
     raises(TypeError, "'float99' is not a dtype", lambda: minigrad.zeros(2, dtype="float99"))
     raises(RuntimeError, "'gpu' is not a device", lambda: minigrad.zeros(2, device="gpu"))

@@ -22,7 +22,7 @@ def test_an_argument_keeps_its_shape(call: str, device: str) -> None:
         "kthvalue": lambda: minigrad.kthvalue(x, 2, out=(x, index)),  # type: ignore[call-arg]
         "view": lambda: minigrad.take(x, index, out=x[1:]),  # type: ignore[call-arg]
     }
-    with pytest.raises(RuntimeError, match=r"out= of shape .* is an argument as well, or a view of one"):
+    with pytest.raises(RuntimeError, match=r"out= of shape .* is also an argument, or a view of one"):
         calls[call]()
     assert x.tolist() == X
 

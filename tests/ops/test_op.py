@@ -37,7 +37,7 @@ def test_a_program_may_give_its_op_any_name_and_define_it_again() -> None:
 
 
 def test_the_library_has_a_name_once() -> None:
-    with pytest.raises(ValueError, match=r"there is an op 'layer_norm' already, in minigrad\.ops\.normalization"):
+    with pytest.raises(ValueError, match=r"there already is an op 'layer_norm', in minigrad\.ops\.normalization"):
         cubed("minigrad.ops.theirs")
 
 

@@ -1,7 +1,7 @@
 """Compile loops, as a program:  python -m minigrad.backend.compiled.build FOLDER UNIT...
 
-A unit is a file of kernels, or "crew". For each it writes machine code for this machine to the folder, as a file of the
-unit's name: a ``Code`` by marshal.
+A unit is a file of kernels, or "crew". The program writes machine code for this machine to the folder, one file per
+unit with its name: a ``Code`` by marshal.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any
 from .. import kernels
 from . import CREW, Code, crew, loops
 
-_FLAGS = {"contract", "reassoc", "nsz", "arcp"}  # sums in any order; NaN and infinity as they are
-# Of all functions that are not called from outside: no wrappers, which take longer to compile than the functions.
+_FLAGS = {"contract", "reassoc", "nsz", "arcp"}  # sums in any order; NaN and infinity are respected
+# For all functions that are not called from outside: no wrappers, which take longer to compile than the functions.
 _INNER = {
     "fastmath": _FLAGS,
     "error_model": "numpy",
@@ -30,8 +30,8 @@ _LENGTHS = {"Rows": "volume(o, 1), length(o, -1)", "Cube": "volume(o, 2), length
 
 
 def adapter(each: loops.Loop) -> str:
-    """The source of what threads call: it makes a loop's arguments of the words of a call. Its symbol comes from its
-    name, which no other loop may share: units that were compiled apart are loaded together."""
+    """The source of the function that threads call: it decodes a loop's arguments from the words of a call. Its symbol
+    comes from its name, which must be unique: units that were compiled separately are loaded together."""
     lines = [f"def {_adapter_name(each)}(start, stop, thread, place):"]
     names = []
     for i, kind in enumerate(each.kinds):
@@ -65,15 +65,15 @@ def compile_units(units: list[str]) -> Iterator[tuple[str, Code]]:
     if hasattr(binding, "initialize_native_asmparser"):
         binding.initialize_native_asmparser()
     scope = {**vars(functions), **vars(native), **intrinsics.register()}
-    known: set[Any] = set()
+    registry: set[Any] = set()
     for unit in units:
         if unit != CREW:
             package = kernels.__name__ if unit in kernels.CPU_FILES.values() else kernels.__name__.rpartition(".")[0]
             importlib.import_module(f"{package}.{unit}")
         for function in (*crew.PARTS, *loops.INLINE):
-            if function not in known:
+            if function not in registry:
                 register_jitable(**_INNER)(function)
-                known.add(function)
+                registry.add(function)
         yield unit, _compile_unit(numba, unit, scope)
 
 
@@ -85,8 +85,8 @@ def _compile_unit(numba: Any, unit: str, scope: dict[str, Any]) -> Code:
             result = word if name in ("alone", "launch") else numba.void
             todo.append((f"{unit}.{name}", result(*[word] * function.__code__.co_argcount), function))
     else:
-        found = [each for each in loops.LOOPS if each.name.rpartition(".")[0] == unit]
-        for each in found:  # a loop is part of the function that threads call
+        members = [each for each in loops.LOOPS if each.name.rpartition(".")[0] == unit]
+        for each in members:  # a loop is inlined into the function that threads call
             names = {**scope, "body": numba.njit(nogil=True, **_INNER)(each.body)}
             exec(adapter(each), names)
             todo.append((each.name, numba.void(*[word] * 4), names[_adapter_name(each)]))
@@ -96,7 +96,7 @@ def _compile_unit(numba: Any, unit: str, scope: dict[str, Any]) -> Code:
         library, symbol = compiled._library, compiled._wrapper_name
         for other in library._final_module.functions:
             if not other.is_declaration and other.name != symbol:
-                other.linkage = "internal"  # each object has its own, whatever another calls by the same name
+                other.linkage = "internal"  # each object has its own copy, even if another uses the same name
         code[name] = symbol, library._codegen._tm.emit_object(library._final_module)
     return code
 

@@ -1,12 +1,12 @@
 """How threads share the blocks of a compiled loop. These functions are compiled themselves: none of them needs the GIL.
 
-The state of a crew is an array of int64, each of its words written by few and on a cache line of its own. ``OPEN`` is
-the number of the loop that is being worked on, 0 for none. A thread that comes counts itself in before it looks whether
-the loop is still open; the caller closes the loop before it looks whether anybody is in. Both orders are the same for
-all threads, so one of the two sees the other, and what a loop is about is never written while somebody may read it.
+The state of a crew is an array of int64; each word is on its own cache line, and few threads write it. ``OPEN`` is the
+number of the current loop, 0 for none. A thread that joins increments the count before it checks whether the loop is
+still open; the caller closes the loop before it checks the count. Both orders are the same for all threads, so one of
+the two sees the other, and the description of a loop is never written while a thread may read it.
 
-A helper that finds nothing to do looks again for a while, some tenths of a millisecond: between two operations of a
-training step it need not be woken. Then it waits for a lock of the system.
+A helper with nothing to do keeps looking for some tenths of a millisecond, so that it need not be woken between two
+operations of a training step. Then it waits for a lock of the system.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ import numpy as np
 
 from .native import acquire, add, exchange, load, pause, release, run, store, word
 
-LINE = 16  # words of a cache line, and of its neighbour, which is fetched with it
+LINE = 16  # words of a cache line and of the adjacent one, which is fetched with it
 OPEN, NEXT, INSIDE, NUMBER, JOB = (8 * LINE * i for i in range(5))  # in bytes
 KERNEL, WORDS, COUNT, GRAIN = JOB, JOB + 8, JOB + 16, JOB + 24
 ACQUIRE, RELEASE, HELPERS = JOB + 32, JOB + 40, JOB + 48
 MEMBERS = 8 * LINE * 5  # where the helpers' lines begin
-DTYPE, FLAGS = (object.__basicsize__ + i for i in (40, 48))  # of a NumPy array: see functions.py
-LEAVE, ASLEEP, LOCK, SIZE = 0, 8, 16, 8 * LINE  # of a helper
+DTYPE, FLAGS = (object.__basicsize__ + i for i in (40, 48))  # offsets in a NumPy array: see functions.py
+LEAVE, ASLEEP, LOCK, SIZE = 0, 8, 16, 8 * LINE  # words of a helper
 
 
 def new_state(helpers: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """A state, whose lines begin where the cache's do."""
+    """A new state, aligned to cache lines."""
     memory = np.zeros((MEMBERS + helpers * SIZE) // 8 + LINE, np.int64)
     state = memory[-memory.ctypes.data % (8 * LINE) // 8 :]
     python = ctypes.pythonapi
@@ -45,21 +45,21 @@ def new_state(helpers: int) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 
 def _check(words: int, spec: int, arguments: int) -> int:
-    """The first argument that is not what ``spec`` asks for (loops.py), from 1 on; 0 if all are."""
+    """The number, from 1, of the first argument that does not match ``spec`` (loops.py); 0 if all match."""
     for i in range(arguments):
-        wanted = word(spec + 8 * i)
-        if wanted == 0:
+        dtype = word(spec + 8 * i)
+        if dtype == 0:
             continue
         array = word(words + 8 * i)
-        if wanted < 0 and (word(array + FLAGS) & 1) == 0:
+        if dtype < 0 and (word(array + FLAGS) & 1) == 0:
             return i + 1
-        if word(array + DTYPE) != abs(wanted):
+        if word(array + DTYPE) != abs(dtype):
             return i + 1
     return 0
 
 
 def alone(kernel: int, words: int, spec: int, arguments: int, count: int, grain: int) -> int:
-    """All blocks, one after another. Returns what ``_check`` finds; nothing is run if that is not 0."""
+    """Run all blocks on this thread. Returns the result of ``_check``; nothing runs if that is not 0."""
     wrong = _check(words, spec, arguments)
     if wrong == 0:
         for start in range(0, count, grain):
@@ -68,7 +68,7 @@ def alone(kernel: int, words: int, spec: int, arguments: int, count: int, grain:
 
 
 def _work(state: int, thread: int) -> None:
-    """Take blocks until none is left."""
+    """Run blocks until none is left."""
     kernel, words, count, grain = load(state + KERNEL), load(state + WORDS), load(state + COUNT), load(state + GRAIN)
     while True:
         start = add(state + NEXT, grain)
@@ -83,7 +83,7 @@ def _wake(state: int, member: int) -> None:
 
 
 def launch(state: int, kernel: int, words: int, spec: int, arguments: int, count: int, grain: int) -> int:
-    """All blocks, with those helpers that come. Returns as ``alone``."""
+    """Run all blocks, with the helpers that join. Returns the same as ``alone``."""
     wrong = _check(words, spec, arguments)
     if wrong != 0:
         return wrong
@@ -106,14 +106,14 @@ def launch(state: int, kernel: int, words: int, spec: int, arguments: int, count
 
 
 def dismiss(state: int, helper: int) -> None:
-    """Let a helper's thread end, when it is free."""
+    """End a helper's thread when it is free."""
     member = state + MEMBERS + helper * SIZE
     store(member + LEAVE, 1)
     _wake(state, member)
 
 
 def serve(state: int, helper: int, patience: int) -> None:
-    """What a helper does until it is dismissed: work, look for work ``patience`` times, sleep."""
+    """The main loop of a helper until it is dismissed: work, look for work ``patience`` times, sleep."""
     member = state + MEMBERS + helper * SIZE
     served, idle = 0, 0
     while True:
@@ -135,7 +135,7 @@ def serve(state: int, helper: int, patience: int) -> None:
             store(member + ASLEEP, 1)
             number = load(state + OPEN)
             busy = (number != 0 and number != served) or load(member + LEAVE) == 1
-            if not busy or not exchange(member + ASLEEP, 1, 0):  # else somebody has released the lock meanwhile
+            if not busy or not exchange(member + ASLEEP, 1, 0):  # else another thread released the lock
                 acquire(load(state + ACQUIRE), load(member + LOCK))
             idle = 0
 

@@ -1,7 +1,7 @@
-"""Functions for compiled loops: where a NumPy array keeps its data, shape and steps; and some of float32, without calls
-and branches, so that a loop of them becomes vector code. The fields of PyArrayObject follow the head of every object,
-of ``object.__basicsize__`` bytes; ``store.py`` compares them with NumPy before it loads anything. Errors of float32 are
-of at most 1 unit in the last place in exp, 2 in tanh, 2.5 in sigmoid, and of 1e-7 in normal."""
+"""Functions for compiled loops: access to a NumPy array's data, shape and strides; and float32 functions without calls
+and branches, so that the compiler can vectorize loops over them. The fields of PyArrayObject follow the head of every
+object, of ``object.__basicsize__`` bytes; ``store.py`` compares them with NumPy before it loads anything. Errors in
+float32 are at most 1 unit in the last place for exp, 2 for tanh, 2.5 for sigmoid, and 1e-7 for normal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .native import fma, from_bits, rint, to_bits, word
 F = np.float32
 HEAD = object.__basicsize__
 _AXES, _SHAPE, _STEPS = HEAD + 8, HEAD + 16, HEAD + 24
-# ln 2 in two parts, the first with few enough bits that a whole number times it is exact
+# ln 2 in two parts, the first with so few bits that its product with an integer is exact
 _LOG2E, _LN2_HIGH, _LN2_LOW = F(1.4426950408889634), F(0.693359375), F(-2.12194440e-4)
 
 
@@ -31,21 +31,21 @@ def at(array: int) -> int:
 
 @inline
 def length(array: int, axis: int) -> int:
-    """The length of an axis, counted from the end if negative; 1 where there is none."""
+    """The length of an axis, counted from the end if negative; 1 if the array lacks it."""
     place = axis + axes(array) if axis < 0 else axis
     return 1 if place < 0 else word(word(array + _SHAPE) + 8 * place)
 
 
 @inline
 def step(array: int, axis: int) -> int:
-    """Bytes from one element of an axis to the next, counted from the end if negative."""
+    """The stride of an axis in bytes; a negative axis counts from the end."""
     place = axis + axes(array) if axis < 0 else axis
     return word(word(array + _STEPS) + 8 * place)
 
 
 @inline
 def volume(array: int, but: int) -> int:
-    """The number of elements of all axes but the last ``but``."""
+    """The number of elements of all axes except the last ``but``."""
     count = 1
     for axis in range(axes(array) - but):
         count *= word(word(array + _SHAPE) + 8 * axis)
@@ -54,7 +54,7 @@ def volume(array: int, but: int) -> int:
 
 @inline
 def exp(x: np.float32) -> np.float32:
-    """eˣ: 2ⁿ eʳ with |r| ≤ ln 2 / 2, where eʳ is its Taylor series. -inf gives 0, NaN gives NaN."""
+    """eˣ = 2ⁿ eʳ with |r| ≤ ln 2 / 2, where eʳ is a Taylor series. -inf gives 0, NaN gives NaN."""
     c = F(-104.0) if x < F(-104.0) else x
     c = F(89.0) if c > F(89.0) else c
     n = rint(c * _LOG2E)
@@ -66,7 +66,7 @@ def exp(x: np.float32) -> np.float32:
     p = fma(p, r, F(0.5))
     p = fma(p, r * r, r) + F(1.0)
     whole = np.int32(n)
-    half = whole >> np.int32(1)  # 2ⁿ in two steps, as it may be no float32: the first into p's exponent
+    half = whole >> np.int32(1)  # 2ⁿ in two steps, as it may not fit float32: the first goes into p's exponent
     return from_bits(to_bits(p) + (half << np.int32(23))) * from_bits((whole - half + np.int32(127)) << np.int32(23))
 
 
@@ -87,13 +87,13 @@ def tanh(x: np.float32) -> np.float32:
 
 @inline
 def sigmoid(x: np.float32) -> np.float32:
-    """1 / (1 + e⁻ˣ), and eˣ / (1 + eˣ) below 0, where e⁻ˣ may be no float32."""
+    """1 / (1 + e⁻ˣ), and eˣ / (1 + eˣ) below 0, where e⁻ˣ may overflow float32."""
     e = exp(-abs(x))
     return (e if x < F(0.0) else F(1.0)) / (F(1.0) + e)
 
 
 # P, the highest power first, and the 0.33 in u: least squares of Φ(-x) / exp(-x²/2), weighted until its largest errors
-# are alike, 8e-9 near 0 and a relative 2e-6 far from it.
+# are equal, 8e-9 near 0 and a relative 2e-6 far from it.
 _TAIL = tuple(F(c) for c in (-0.046632068, 0.099830642, 0.03513395, -0.14776962, -0.31856234, 1.0868025, -1.2089165))
 _NEAR = F(0.33)
 
@@ -103,7 +103,7 @@ def normal_and_bell(x: np.float32) -> tuple[np.float32, np.float32]:
     """The normal distribution Φ(x), and b = exp(-x²/2): Φ(-|x|) = b (½ + u P(u)), u = 0.33 |x| / (1 + 0.33 |x|)."""
     bell = exp(F(-0.5) * x * x)
     near = abs(x) * _NEAR
-    near = F(9.0) if near > F(9.0) else near  # inf / inf is no number
+    near = F(9.0) if near > F(9.0) else near  # inf / inf is NaN
     u = near / (near + F(1.0))
     p = fma(u, _TAIL[0], _TAIL[1])
     p = fma(p, u, _TAIL[2])

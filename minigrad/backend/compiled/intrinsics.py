@@ -1,5 +1,5 @@
-"""LLVM's types and instructions, with which the functions of ``native.py`` write their code. Only ``build.py`` imports
-this. ``b`` is LLVM's builder of what is being compiled."""
+"""LLVM's types and instructions, from which the functions of ``native.py`` build their code. Only ``build.py`` imports
+this. ``b`` is LLVM's builder for the current function."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ F32, F64, VOID = ir.FloatType(), ir.DoubleType(), ir.VoidType()
 b: Any = None
 _context: Any = None
 
-_TYPES = {  # by what an annotation says
+_TYPES = {  # by annotation
     "int": types.int64,
     "float": types.float64,
     "bool": types.boolean,
@@ -39,13 +39,13 @@ _TYPES = {  # by what an annotation says
 
 
 def register() -> dict[str, Callable[..., Any]]:
-    """Let Numba compile ``native.py``. Returns, by an array's annotation, what makes it of an address and lengths."""
+    """Let Numba compile ``native.py``. Returns, by annotation, functions that make arrays of addresses and lengths."""
     for function in vars(native).values():
         if inspect.isfunction(function) and function.__module__ == native.__name__:
             *kinds, result = (_TYPES[name] for name in function.__annotations__.values())
             _define(function, result(*kinds))
     views: dict[str, Callable[..., Any]] = {}
-    views |= {kind: partial(array, kind) for kind, made in _TYPES.items() if isinstance(made, types.Array)}
+    views |= {kind: partial(array, kind) for kind, numba_type in _TYPES.items() if isinstance(numba_type, types.Array)}
     for kind, view in views.items():
         _define(view, _TYPES[kind](*[types.int64] * (_TYPES[kind].ndim + 1)))
     return views
@@ -73,14 +73,14 @@ def pointer(address: Any, kind: Any) -> Any:
 
 
 def call(function: Any, result: Any, *args: Any) -> Any:
-    """Call a function by its name, or by its address."""
+    """Call a function by name or address."""
     kind = ir.FunctionType(result, [a.type for a in args])
     by_name = isinstance(function, str)
     return b.call(get_or_insert_function(b.module, kind, function) if by_name else pointer(function, kind), args)
 
 
 def assembly(text: str) -> None:
-    """An instruction of the processor."""
+    """Emit an instruction of the processor."""
     b.call(ir.InlineAsm(ir.FunctionType(VOID, []), text, "", side_effect=True), [])
 
 
@@ -90,10 +90,10 @@ def truth(value: Any) -> Any:
 
 
 def array(kind: str, address: Any, *lengths: Any) -> Any:
-    """A C-contiguous array of memory that is not Numba's."""
-    made = _TYPES[kind]
-    value = make_array(made)(_context, b)
-    size = I64(made.dtype.bitwidth // 8)
+    """A C-contiguous array in memory that Numba does not own."""
+    array_type = _TYPES[kind]
+    value = make_array(array_type)(_context, b)
+    size = I64(array_type.dtype.bitwidth // 8)
     steps = [size]
     for length in lengths[:0:-1]:
         steps.insert(0, b.mul(steps[0], length))

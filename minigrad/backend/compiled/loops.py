@@ -1,4 +1,4 @@
-"""What a compiled loop is: a function over [start, stop) of something, and the arrays that it reads and writes.
+"""Compiled loops: functions over a range [start, stop), and the arrays that they read and write.
 
     @loop
     def scale(start: int, stop: int, x: Flat, factor: float, out: Flat) -> None:
@@ -8,8 +8,8 @@
     scale(x.size, grain(x.size, 8), x, 0.5, out)
 
 The call cuts [0, count) into blocks of ``grain``, which threads take as they become free. Blocks do not depend on the
-number of threads, so results are equal to the bit whatever that is. A parameter ``thread`` gets the number of the
-thread that runs a block, for memory of its own.
+number of threads, so results are bitwise equal for any number. A parameter ``thread`` gets the number of the thread
+that runs a block, for per-thread memory.
 
 Numba compiles a loop once, for the types that its annotations name; nothing is compiled while a program runs.
 """
@@ -27,7 +27,7 @@ from ..order import back, memory_order
 from ..parallel import get_num_threads, launch
 from . import store
 
-# What annotations say. All are C-contiguous but Strided, which comes as an address; None comes as no elements.
+# The annotations. All arrays are C-contiguous except Strided, passed as an address; None is passed as an empty array.
 Flat = Any  # float32 of any shape, as one row
 Rows = Any  # float32 (..., n), as (rows, n)
 Cube = Any  # float32 (..., m, n), as (count, m, n)
@@ -35,7 +35,7 @@ Flags = Any  # bool of any shape, as one row of uint8
 Indices = Any  # int64 of any shape, as one row
 Words = Any  # uint64 of any shape, as one row
 Doubles = Any  # float64 of any shape, as one row
-Strided = Any  # float32 with any steps: the address of its object, for ``at``, ``step`` and ``length``
+Strided = Any  # float32 with any strides: the address of its object, for ``at``, ``step`` and ``length``
 
 _DTYPES: dict[str, type] = {
     "Flat": np.float32,
@@ -48,29 +48,29 @@ _DTYPES: dict[str, type] = {
     "Strided": np.float32,
 }
 _EMPTY: dict[str, Array] = {kind: np.empty(0, dtype) for kind, dtype in _DTYPES.items()}
-_NOTHING, _NONE = {kind: id(array) for kind, array in _EMPTY.items()}, id(None)  # what stands for None
+_NOTHING, _NONE = {kind: id(array) for kind, array in _EMPTY.items()}, id(None)  # passed for None
 FLOAT32 = np.dtype(np.float32)
-BLOCK = 1 << 18  # bytes that a block touches: a share of a second-level cache
+BLOCK = 1 << 18  # bytes that a block touches: a part of a second-level cache
 
 LOOPS: list[Loop] = []
 INLINE: list[Callable[..., Any]] = []
 
 
 def inline(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that loops may call: it becomes part of them."""
+    """Mark a function that loops may call: it is inlined into them."""
     INLINE.append(function)
     return function
 
 
 def loop(body: Callable[..., None]) -> Loop:
-    """A compiled loop of a function: see the head of this file."""
+    """Make a compiled loop of a function: see the top of this file."""
     return Loop(body)
 
 
 class Loop:
-    """A function (``body``) that Numba has compiled, and how it is called: ``kinds`` are the annotations of its
-    arguments behind start, stop (and thread, which it ``takes_thread``); ``address`` is its machine code's, 0 until
-    that is loaded."""
+    """A function (``body``) that Numba compiles, and how to call it: ``kinds`` are the annotations of its arguments
+    after start, stop (and thread, if it ``takes_thread``); ``address`` is its machine code's, 0 until that is
+    loaded."""
 
     def __init__(self, body: Callable[..., None]) -> None:
         self.body, self.name = body, f"{body.__module__.rpartition('.')[2]}.{body.__name__}"
@@ -80,7 +80,7 @@ class Loop:
         self.address = 0
         self._pack = struct.Struct("".join("d" if kind == "float" else "q" for kind in self.kinds)).pack
         self._numbers = [i for i, kind in enumerate(self.kinds) if kind in ("int", "float")]
-        # what an argument has to be: 0 for a number; else its dtype's address, negative if it must be contiguous
+        # the required kind of an argument: 0 for a number; else its dtype's address, negative if it must be contiguous
         dtypes = [id(np.dtype(_DTYPES[kind])) if kind in _DTYPES else 0 for kind in self.kinds]
         spec = [d if kind == "Strided" else -d for d, kind in zip(dtypes, self.kinds, strict=True)]
         self._spec = struct.pack(f"{len(spec)}q", *spec)
@@ -91,8 +91,8 @@ class Loop:
         return f"<compiled loop {self.name}>"
 
     def __call__(self, count: int, grain: int, *args: Any) -> None:
-        """Run it over [0, ``count``), in blocks of ``grain``, on all threads. Raises TypeError: an array is not of the
-        dtype that its annotation names, or not contiguous; RuntimeError: Numba is missing."""
+        """Run it over [0, ``count``), in blocks of ``grain``, on all threads. Raises TypeError: an array does not have
+        the dtype of its annotation, or is not contiguous; RuntimeError: Numba is missing."""
         if not self.address:
             if (library := store.library(self.name.partition(".")[0])) is None:
                 raise RuntimeError(f"{self.name} is a compiled loop, not available here: see minigrad.backend.compiled")
@@ -113,7 +113,7 @@ class Loop:
 
 
 def _has_another_name(value: Any) -> bool:
-    """Whether it is an array with a dtype object of its own in place of NumPy's equal one, as after a pickle."""
+    """Whether it is an array whose dtype object is a copy of NumPy's, as after unpickling."""
     if not isinstance(value, np.ndarray):
         return False
     usual = np.dtype(value.dtype.type)
@@ -121,25 +121,25 @@ def _has_another_name(value: Any) -> bool:
 
 
 def grain(count: int, bytes_each: int, block: int = BLOCK) -> int:
-    """How many of ``count`` rows make a block: about ``block`` bytes, and at least four blocks of what is larger."""
+    """How many of ``count`` rows make a block: about ``block`` bytes, and at least four blocks if there is more."""
     rows = max(1, block // max(1, bytes_each))
     return rows if count * bytes_each > 4 * block else max(rows // 4, -(-count // 4)) if count > rows // 4 else count
 
 
 def fits(first: Array, *more: Array | None) -> bool:
-    """Whether compiled loops take these: NumPy's float32, and elements in the first."""
+    """Whether compiled loops take these: NumPy arrays of float32, the first of them not empty."""
     return bool(first.size) and all(a is None or (type(a) is np.ndarray and a.dtype == FLOAT32) for a in (first, *more))
 
 
 def laid(array: Array) -> Array:
-    """The array, or a copy, as contiguous loops take it; None as it is."""
+    """The array, or a contiguous copy for loops; None stays None."""
     if array is None or (array.dtype is FLOAT32 and array.flags.c_contiguous):
         return array
-    return array.astype(FLOAT32, order="C")  # np.array keeps the dtype object that an array from a pickle has
+    return array.astype(FLOAT32, order="C")  # np.array would keep the dtype object of an unpickled array
 
 
 def in_memory_order(forward: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel's forward, element by element, whose results lie in memory as ``x``: it gets axes in that order."""
+    """Wrap an elementwise forward so that its results have the memory layout of ``x``: it gets axes in that order."""
 
     def call(needs: Any, x: Array, *args: Any) -> Any:
         if type(x) is not np.ndarray or x.flags.c_contiguous:
@@ -157,5 +157,5 @@ def in_memory_order(forward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def scratch(count: int) -> Array:
-    """``count`` float32 for each thread, (threads, count)."""
+    """Uninitialized memory of ``count`` float32 for each thread, (threads, count)."""
     return np.empty((get_num_threads(), count), FLOAT32)

@@ -1,7 +1,7 @@
 """The cache of machine code on disk, in the user's cache folder or in ``$MINIGRAD_CACHE``: one file for each file of
-kernels, compiled once for each machine. A file's name contains a hash of everything that its machine code depends on:
-the sources, the versions of Numba and llvmlite, and the processor with its features. If several processes need a file,
-one compiles it, and the others wait for its lock. A file whose own hash does not match is compiled again. If the folder
+kernels, compiled once per machine. A file's name contains a hash of everything that its machine code depends on: the
+sources, the versions of Numba and llvmlite, and the processor with its features. If several processes need a file, one
+compiles it, and the others wait for its lock. A file whose own hash does not match is compiled again. If the folder
 cannot be written to, each process compiles for itself."""
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from . import CREW, Code
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 _KERNELS = _PACKAGE / "backend" / "kernels"
-MOST_PROCESSES = 4  # that compile side by side
-KEPT = 8  # files of a unit: of several versions, of processors that share a home
+MOST_PROCESSES = 4  # that compile at the same time
+KEPT = 8  # files of a unit: for several versions, and processors that share a home folder
 
 
 def load(units: Iterable[str] | None = None) -> Code:
-    """The machine code of units, all by default, from the cache or new."""
+    """The machine code of units (by default all), from the cache or freshly compiled."""
     keys = _keys()
     names = {unit: f"{unit}-{keys[unit]}.bin" for unit in (keys if units is None else units) if unit in keys}
     code: dict[str, Code] = {}
@@ -51,10 +51,10 @@ def _read_all(folder: Path, names: dict[str, str]) -> dict[str, Code]:
 
 
 def _folders() -> Iterator[Path]:
-    if given := os.environ.get("MINIGRAD_CACHE"):
-        yield Path(given)
+    if path := os.environ.get("MINIGRAD_CACHE"):
+        yield Path(path)
         return
-    with contextlib.suppress(RuntimeError):  # no home
+    with contextlib.suppress(RuntimeError):  # no home folder
         if sys.platform == "win32":
             yield Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "minigrad"
         elif sys.platform == "darwin":
@@ -66,7 +66,7 @@ def _folders() -> Iterator[Path]:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether the folder is there, or can be made, and nobody else may write code into it."""
+    """Whether the folder exists or can be created, and nobody else may write to it."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         about = folder.stat()
@@ -81,8 +81,8 @@ def _is_safe(about: os.stat_result) -> bool:
 
 
 def _keys() -> dict[str, str]:
-    """For each unit, the crew and the files of kernels, a hash of all that its machine code depends on."""
-    from importlib.metadata import version  # a start without Numba does without: it takes a while
+    """For each unit (the crew and the files of kernels), a hash of everything that its machine code depends on."""
+    from importlib.metadata import version  # imported here because it is slow, and without Numba not needed
 
     from llvmlite import binding
 
@@ -117,7 +117,7 @@ def _read(path: Path) -> Code | None:
 
 
 def _write(folder: Path, unit: str, name: str, code: Code) -> None:
-    """Put a unit's file in its place at once, and remove its oldest, where that can be done."""
+    """Write a unit's file atomically, and remove the unit's oldest files, if possible."""
     body = marshal.dumps(code)
     with contextlib.suppress(OSError):
         handle, new = tempfile.mkstemp(dir=folder, prefix=f"{unit}-", suffix=".bin")
@@ -130,7 +130,7 @@ def _write(folder: Path, unit: str, name: str, code: Code) -> None:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Alone among processes; a lock ends with the process that has it. Where the system has no locks, without."""
+    """Hold a lock between processes, which ends with its process. Does nothing if the system has no file locks."""
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
             file = stack.enter_context(path.open("a+b"))
@@ -146,7 +146,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _compiled(units: list[str]) -> dict[str, Code]:
-    """Units that as many processes compile now as there are CPUs. Raises RuntimeError, with the last words of one."""
+    """Compile units in parallel processes. Raises RuntimeError with the last line of output of one that failed."""
     if not units:
         return {}
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -167,7 +167,7 @@ def _compiled(units: list[str]) -> dict[str, Code]:
 
 
 def _start(folder: str, units: list[str]) -> subprocess.Popen[bytes]:
-    """A process that compiles units: Numba itself is not loaded here."""
+    """Start a process that compiles units, so that Numba is not loaded here."""
     command = [sys.executable, "-P", "-m", f"{__package__}.build", folder, *units]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
     environment |= {

@@ -1,5 +1,5 @@
-"""What compiled loops may say that Python cannot: bits, addresses, atomics, BLAS. An address is an int. A float32 array
-that is handed over as ``Strided`` is the address of its array object. The body of each function writes LLVM's
+"""Functions for compiled loops that Python cannot express: bits, addresses, atomics, BLAS. An address is an int. A
+float32 array passed as ``Strided`` is the address of its array object. The body of each function writes LLVM's
 instructions for it, with ``intrinsics.py``; only ``build.py`` runs it."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ llvm: Any = Deferred(f"{__package__}.intrinsics")
 
 
 def rint(x: Single) -> Single:
-    """A float32 rounded to a whole number, to even where two are as near."""
+    """Round a float32 to an integer, ties to even."""
     return llvm.call("llvm.rint.f32", llvm.F32, x)
 
 
@@ -37,47 +37,47 @@ def fma(a: Single, b: Single, c: Single) -> Single:
 
 
 def word(address: int) -> int:
-    """The int64 there."""
+    """The int64 at an address."""
     return llvm.b.load(llvm.pointer(address, llvm.I64))
 
 
 def double(address: int) -> float:
-    """The float64 there."""
+    """The float64 at an address."""
     return llvm.b.load(llvm.pointer(address, llvm.F64))
 
 
 def row(address: int, count: int) -> Flat:
-    """The ``count`` float32 from there on, as an array."""
+    """The ``count`` float32 from an address on, as an array."""
     return llvm.array("Flat", address, count)
 
 
 def flags(address: int, count: int) -> Flags:
-    """The ``count`` bools from there on, as an array of uint8."""
+    """The ``count`` bools from an address on, as an array of uint8."""
     return llvm.array("Flags", address, count)
 
 
 def load(address: int) -> int:
-    """The int64 there, as other threads see it."""
+    """Atomically load the int64 at an address."""
     return llvm.b.load_atomic(llvm.pointer(address, llvm.I64), "seq_cst", 8)
 
 
 def store(address: int, value: int) -> None:
-    """Write the int64 there for all threads."""
+    """Atomically store an int64 at an address."""
     llvm.b.store_atomic(value, llvm.pointer(address, llvm.I64), "seq_cst", 8)
 
 
 def add(address: int, value: int) -> int:
-    """Add to the int64 there, in one step for all threads; returns what was there."""
+    """Atomically add to the int64 at an address; returns the old value."""
     return llvm.b.atomic_rmw("add", llvm.pointer(address, llvm.I64), value, "seq_cst")
 
 
 def exchange(address: int, expected: int, value: int) -> bool:
-    """Write ``value`` if ``expected`` is there, in one step for all threads; whether it was."""
+    """Atomic compare-and-swap: write ``value`` if ``expected`` is there; returns whether it was."""
     return llvm.b.extract_value(llvm.b.cmpxchg(llvm.pointer(address, llvm.I64), expected, value, "seq_cst"), 1)
 
 
 def pause() -> None:
-    """A moment's rest for a thread that looks for work: the core's other thread is faster meanwhile."""
+    """A short pause for a thread that spins: it leaves the core to its other hardware thread."""
     triple = llvm.b.module.triple or ""
     if triple.startswith(("x86_64", "i686")):
         llvm.assembly("pause")
@@ -91,7 +91,7 @@ def run(function: int, start: int, stop: int, thread: int, words: int) -> None:
 
 
 def acquire(function: int, lock: int) -> None:
-    """PyThread_acquire_lock, which waits without Python."""
+    """PyThread_acquire_lock, which waits without the GIL."""
     llvm.call(function, llvm.I32, lock, llvm.I32(1))
 
 
@@ -116,8 +116,8 @@ def sgemm(
     c: int,
     ldc: int,
 ) -> None:
-    """C = alpha A B + beta C by BLAS, row by row; ``turn_a``: A lies as its transpose (K, M). ``function`` is
-    ``blas.sgemm()``, the addresses are of float32, lda to ldc the elements from row to row."""
+    """C = alpha A B + beta C by BLAS, row-major; ``turn_a``: A is stored as its transpose (K, M). ``function`` is
+    ``blas.sgemm()``; a, b and c are addresses of float32; lda, ldb and ldc count elements from row to row."""
     order, plain, turned = (llvm.I32(n) for n in (101, 111, 112))  # CBLAS's names: row-major and so on
     turns = [llvm.b.select(llvm.truth(turn), turned, plain) for turn in (turn_a, turn_b)]
     x, y, z = (llvm.pointer(place, llvm.I8) for place in (a, b, c))

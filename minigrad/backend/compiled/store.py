@@ -17,40 +17,40 @@ import numpy as np
 
 from . import CREW, Code
 
-# What a transformer's training needs is made at once; each of the others when it is first asked for.
+# The units for training a transformer are built together; each of the others when it is first needed.
 _FIRST = "cross_entropy dropout elementwise layer_norm many products scaled_dot_product_attention scatter_add_rows"
 _FIRST += " softmax"
 FIRST = (CREW, *(f"{name}_numba" for name in _FIRST.split()))
 _C_NAMES: tuple[str, ...] = ("memset", "memcpy", "memmove", "exp", "expf", "log", "logf", "log1p", "log1pf")
 _C_NAMES += ("pow", "powf", "sqrt", "sqrtf")
-# Numba's functions for errors, which loops do not have. While one is missing, memset and memcpy are not found either.
+# Numba's error functions, which loops never call. While one is missing, memset and memcpy are not resolved either.
 _UNUSED = tuple(f"numba_{name}" for name in ("do_raise", "gil_ensure", "gil_release", "unpickle"))
 _UNUSED += ("numba_runtime_build_excinfo_struct", "NRT_Free", "NRT_MemInfo_call_dtor")
 _lock = RLock()
 _library: Library | None = None
-_asked: set[str] = set()  # units that have been loaded, or tried
+_attempts: set[str] = set()  # units that have been loaded, or that failed to load
 
 
 class Library:
-    """Compiled functions in memory: the ``addresses`` by name, and the ``units`` that have them."""
+    """Compiled functions in memory: their ``addresses`` by name, and the ``units`` that are loaded."""
 
     def __init__(self) -> None:
         from llvmlite import binding
 
         binding.initialize_native_target()
         binding.initialize_native_asmprinter()
-        known = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
-        for name in _C_NAMES:  # what compilers make of some loops
-            if binding.address_of_symbol(name) is None and (function := getattr(known, name, None)) is not None:
+        libc = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
+        for name in _C_NAMES:  # compilers turn some loops into these
+            if binding.address_of_symbol(name) is None and (function := getattr(libc, name, None)) is not None:
                 binding.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
         for symbol in _UNUSED:
             if binding.address_of_symbol(symbol) is None:
                 binding.add_symbol(symbol, ctypes.cast(ctypes.pythonapi.Py_FatalError, ctypes.c_void_p).value)
         self._machine = binding.Target.from_default_triple().create_target_machine(jit=True)
-        self._kept: list[Any] = []  # engines, and the code that they read where it lies
+        self._kept: list[Any] = []  # engines, and the code that they reference in memory
         self.units: set[str] = set()
         self.addresses: dict[str, int] = {}
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))  # threads are in its code until the process has ended
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))  # threads run its code until the process ends
 
     def add(self, units: Iterable[str], code: Code) -> None:
         """Load units."""
@@ -67,15 +67,15 @@ class Library:
             _release_pages("llvmlite")
 
     def function(self, name: str, result: Any, *arguments: Any) -> Any:
-        """A function of crew.py, to be called without the GIL."""
+        """A function of crew.py, which is called without the GIL."""
         return ctypes.CFUNCTYPE(result, *arguments)(self.addresses[f"crew.{name}"])
 
 
 def _release_pages(name: str) -> None:
-    """Release a shared library's code, some 30 MiB of LLVM, which the system reads again if need be. Only on Linux."""
+    """On Linux, release a shared library's code pages (30 MiB for LLVM), which the system reads again on demand."""
     if not sys.platform.startswith("linux"):
         return
-    advise, no_need = ctypes.CDLL(None).madvise, 4  # MADV_DONTNEED, for pages that nobody has written to
+    advise, no_need = ctypes.CDLL(None).madvise, 4  # MADV_DONTNEED, for unmodified pages
     with open("/proc/self/maps", encoding="utf-8") as maps:
         for line in maps:
             place, rights, *about = line.split()
@@ -85,19 +85,19 @@ def _release_pages(name: str) -> None:
 
 
 def library(unit: str = CREW) -> Library | None:
-    """The compiled loops, those of a unit among them; None where Numba is missing, or they cannot be made."""
-    if unit not in _asked:
+    """The compiled loops, including a unit's; None if Numba is missing, or they cannot be built."""
+    if unit not in _attempts:
         with _lock:
-            if CREW not in _asked:
+            if CREW not in _attempts:
                 _ask(FIRST)
-            if unit not in _asked:
+            if unit not in _attempts:
                 _ask((unit,))
     return _library if _library is not None and unit in _library.units else None
 
 
 def prepare() -> None:
     """Load or compile the loops in a background thread. A caller that needs them meanwhile waits."""
-    if CREW not in _asked and is_wanted():
+    if CREW not in _attempts and is_wanted():
         from threading import Thread  # here, as importing it takes a thirtieth of minigrad's import
 
         Thread(target=library, name="minigrad kernels", daemon=True).start()
@@ -108,26 +108,26 @@ def _ask(units: tuple[str, ...]) -> None:
     global _library
     try:
         if is_wanted() if CREW in units else _library:
-            from . import machine_code  # here: its imports take as long as a third of minigrad's
+            from . import machine_code  # here, as its imports take a third of the time of minigrad's
 
             code = machine_code.load(units)
             library = _library or Library()
             library.add(units, code)
             _library = library
-    except Exception as error:  # whatever a machine's compiler, disk or loader may do: NumPy's kernels are right, too
+    except Exception as error:  # whatever goes wrong in compiler, disk or loader: NumPy's kernels also work
         reason = str(error).strip().splitlines() or [type(error).__name__]
         warnings.warn(
-            f"minigrad's compiled kernels cannot be used here, and NumPy's are: {reason[-1]} "
-            f"(MINIGRAD_FAST=0 in the environment says so without this warning)",
+            f"minigrad's compiled kernels cannot be used here, so NumPy's are: {reason[-1]} "
+            f"(set MINIGRAD_FAST=0 in the environment to silence this warning)",
             RuntimeWarning,
             stacklevel=2,
         )
     finally:
-        _asked.update(units)  # the last thing: until then others wait
+        _attempts.update(units)  # last, as other threads wait until then
 
 
 def is_wanted() -> bool:
-    """Whether there is a Numba to compile loops with, and nobody has switched it off."""
+    """Whether Numba is installed, and the compiled loops are not switched off."""
     if (
         os.environ.get("MINIGRAD_FAST", "1") in ("0", "off", "no", "false")
         or platform.python_implementation() != "CPython"
@@ -139,7 +139,7 @@ def is_wanted() -> bool:
 
 
 def _has_known_layout() -> bool:
-    """Whether an array's fields are where ``functions.py`` says."""
+    """Whether an array's fields are where ``functions.py`` expects them."""
     probe = np.zeros((3, 5), np.float32)[:, ::2]
     fields = (ctypes.c_int64 * 7).from_address(id(probe) + object.__basicsize__)
     at = probe.__array_interface__["data"][0]
@@ -150,6 +150,6 @@ def _has_known_layout() -> bool:
 
 
 def forget_threads() -> None:
-    """In a child process a thread that held the lock does not exist."""
+    """Reset the lock in a child process, where a thread that held it does not exist."""
     global _lock
     _lock = RLock()

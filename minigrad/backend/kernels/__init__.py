@@ -2,19 +2,19 @@
 ``fast``); ``NAME_cuda.py`` and ``NAME.cu`` for CuPy; ``NAME.py`` for NumPy.
 
 A kernel computes what the op of its name does (``minigrad/ops``: its forward, and its rules for the backward pass) in
-fewer passes over memory. It is a file, or what a file of several has for its name in ``KERNELS``, with two functions:
+fewer passes over memory. It is a file, or an entry of ``KERNELS`` in a file of several, with two functions:
 
-    forward(needs, *args)             the op's result, and whatever ``backward`` wants kept; NotImplemented for
-                                      arguments that it does not take
-    backward(needs, saved, g, *args)  for each argument its gradient, from that of the result; None where it is
-                                      not wanted
+    forward(needs, *args)             the op's result, and the values that ``backward`` needs; NotImplemented for
+                                      arguments that it does not support
+    backward(needs, saved, g, *args)  for each argument its gradient, computed from the result's; None where it is
+                                      not needed
 
-``args`` are the op's arguments in the order of its forward; ``backward`` gets those that the op's rules name, and None
-for all others. What ``needs`` does not ask for is neither computed nor kept. Before a call in bfloat16,
-``takes(*arrays)``, which a kernel may have, says whether ``forward`` will take them.
+``args`` are the op's arguments in the order of its forward; ``backward`` gets the arguments that the op's rules name,
+and None for all others. Kernels do not compute or keep values that ``needs`` does not ask for. A kernel may have a
+function ``takes(*arrays)``, which says before a call in bfloat16 whether ``forward`` supports these arrays.
 
-``adam``, ``muon``, ``sgd`` and ``clip_grad_norm`` belong to no op. A file that begins with "_" is what several kernels
-share.
+``adam``, ``muon``, ``sgd`` and ``clip_grad_norm`` belong to no op. A file whose name begins with "_" is shared by
+several kernels.
 """
 
 from importlib import import_module
@@ -23,12 +23,12 @@ from typing import Any
 
 from ..dtype import Array
 
-Needs = tuple[bool, ...]  # for each argument of the op, whether its gradient is wanted
-Gradients = tuple[Array | None, ...]  # for each argument its gradient, None where it is not wanted
+Needs = tuple[bool, ...]  # for each argument of the op, whether its gradient is needed
+Gradients = tuple[Array | None, ...]  # for each argument its gradient, None where it is not needed
 
 
 def _by_name(kind: str, **files: str) -> dict[str, str]:
-    """The file of each kernel, of a table of the kernels in each file."""
+    """The file of each kernel, from a table of the kernels in each file."""
     return {name: file + kind for file, names in files.items() for name in names.split()}
 
 
@@ -56,10 +56,10 @@ CUDA_FILES = _by_name(
     softmax="log_softmax softmax",
 )
 CUDA_FILES["linear"] = "linear"
-NUMPY_FILES = {"cross_entropy": "cross_entropy", "linear": "linear"}  # where no loop takes the arguments
+NUMPY_FILES = {"cross_entropy": "cross_entropy", "linear": "linear"}  # if no loop supports the arguments
 NAMES = CPU_FILES.keys() | CUDA_FILES.keys()
-FOR_LARGE = frozenset(("exp", "relu", "sigmoid", "silu", "tanh"))  # of few elements NumPy has them as soon
-LEAST = 4096  # elements from which on these are tried
+FOR_LARGE = frozenset(("exp", "relu", "sigmoid", "silu", "tanh"))  # for few elements NumPy is as fast
+LEAST = 4096  # the least number of elements for which these are tried
 
 
 def load(name: str, file: str) -> Any:
@@ -69,5 +69,5 @@ def load(name: str, file: str) -> Any:
 
 
 def wanted(needs: Needs, *gradients: Array | None) -> Gradients:
-    """The gradients of the first arguments where they are wanted, and None for the rest."""
+    """The gradients of the first arguments where they are needed, and None for the rest."""
     return tuple(g if need else None for g, need in zip_longest(gradients, needs))

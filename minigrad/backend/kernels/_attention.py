@@ -1,5 +1,5 @@
-"""What the kernels of attention share: factors, masks, and where results and gradients lie in memory. Shape letters: B
-batch, H heads, T and S target and source length, D and Dv width of a head."""
+"""Shared code of the attention kernels: factors, masks, and the memory layout of results and gradients. Shape letters:
+B batch, H heads, T and S target and source length, D and Dv width of a head."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from ..registry import xp
 
 
 def factor(keep: Any, dropout_p: float) -> float:
-    """The factor of the elements that dropout keeps."""
+    """The factor for the elements that dropout keeps."""
     return 1.0 if keep is None else 1 / (1 - dropout_p) if dropout_p < 1 else 0.0
 
 
 def empty_result(query: Array, value: Array) -> Array:
-    """(B, H, T, Dv), which lies as (B, T, H, Dv) in memory: the layer that follows wants it so."""
+    """An empty (B, H, T, Dv) with memory layout (B, T, H, Dv), as the next layer needs it."""
     batch, heads, length, _ = query.shape
     return xp(query).empty((batch, length, heads, value.shape[-1]), query.dtype).transpose(0, 2, 1, 3)
 
 
 def laid_like(x: Array) -> Array:
-    """An empty array like (B, H, T, D) that lies as (B, T, H, D) or (T, B, H, D): joining its heads is a view."""
+    """An empty array like (B, H, T, D) with memory layout (B, T, H, D) or (T, B, H, D): joining its heads is a view."""
     batch, heads, length, width = x.shape
     if x.strides[0] >= x.strides[2]:
         return xp(x).empty((batch, length, heads, width), x.dtype).transpose(0, 2, 1, 3)

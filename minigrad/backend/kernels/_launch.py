@@ -1,7 +1,6 @@
-"""From a CUDA source to a running kernel: the one place that compiles and launches. ``NAME.cu`` stands beside its
-launcher ``NAME_cuda.py``. It is compiled when it is first needed, once for each number format, with ``common.cuh``
-before it. The compiler is the ``RawModule`` of the arrays' own namespace (``cupy.RawModule``), so that the stand-in for
-CuPy that the tests use can bring another."""
+"""Compiles and launches CUDA kernels. ``NAME.cu`` is next to its launcher ``NAME_cuda.py``. It is compiled when first
+needed, once per number format, with ``common.cuh`` prepended. The compiler is the ``RawModule`` of the arrays' own
+namespace (``cupy.RawModule``), so that the CuPy substitute in the tests can supply another."""
 
 from __future__ import annotations
 
@@ -14,12 +13,12 @@ from ..dtype import Array, kind_of, name_of
 from ..random import Draw
 from ..registry import xp
 
-NULL = 0  # the address of an array that is not there (None would crash in the driver)
+NULL = 0  # the address of a missing array (None would crash in the driver)
 WARP = 32
-BLOCK = 256  # threads in a block, unless a kernel says otherwise
-_LONG_ROW = 1024  # numbers in a row from which a whole block works on it, not a single warp
+BLOCK = 256  # threads in a block, unless a kernel sets another number
+_LONG_ROW = 1024  # from this length on, a whole block works on a row instead of a single warp
 _MOST_BLOCKS = 1 << 16  # kernels loop over the rest
-_FREE_SHARED_BYTES = 48 * 1024  # more shared memory needs an attribute of the kernel
+_FREE_SHARED_BYTES = 48 * 1024  # more shared memory requires an attribute of the kernel
 _FOLDER = Path(__file__).parent
 Defines = tuple[tuple[str, int], ...]
 
@@ -38,15 +37,14 @@ def launch(
 
     Args:
         like: an array; its dtype is the kernel's ``real``.
-        grid, block: how many blocks, and threads in a block, along x, y and z.
-        args: arrays, which are contiguous or ``strided``, NULL, Python ints (``long long`` in CUDA) and floats
-            (``double``).
+        grid, block: the number of blocks, and of threads in a block, along x, y and z.
+        args: arrays (contiguous or ``strided``), NULL, Python ints (``long long`` in CUDA) and floats (``double``).
         shared_bytes: dynamic shared memory of a block.
-        defines: macros (name, number): another set of them is another compiled kernel.
+        defines: macros (name, number); each set of macros gets its own compiled kernel.
 
     Raises TypeError: ``like`` does not hold floating point numbers.
     """
-    if kind_of(like) not in "fb":  # a kernel that has only masks has no ``real``
+    if kind_of(like) not in "fb":  # kernels on masks only have no ``real``
         raise TypeError(f"the {name} kernel computes with floating point numbers, not {like.dtype}")
     if name_of(like.dtype) == "bfloat16":
         defines = (*defines, ("REAL_BFLOAT", 1))
@@ -66,7 +64,7 @@ def code(source: str) -> str:
 
 
 def options(bits: int, defines: Defines = ()) -> tuple[str, ...]:
-    """The compiler's options for numbers of ``bits`` bits. CuPy adds -ftz=true after them, so none can undo it."""
+    """The compiler's options for numbers of ``bits`` bits. CuPy appends -ftz=true, so no option can undo it."""
     return ("-std=c++17", f"-DREAL_BITS={bits}", *(f"-D{name}={value}" for name, value in defines))
 
 
@@ -81,7 +79,7 @@ def _module(raw_module: Any, source: str, bits: int, defines: Defines) -> Any:
 
 
 def over_elements(like: Array, source: str, name: str, *args: Any) -> None:
-    """Run a kernel ``(args..., count)`` that loops with EACH_ELEMENT over as many as ``like`` has."""
+    """Run a kernel ``(args..., count)`` that loops with EACH_ELEMENT over the elements of ``like``."""
     launch(like, source, name, *each_element(like.size), (*args, like.size))
 
 
@@ -100,31 +98,31 @@ def over_rows(like: Array, source: str, name: str, *args: Any) -> None:
 
 
 def row_count(x: Array) -> int:
-    """How many rows, along the last axis, an array holds."""
+    """The number of rows (along the last axis) of an array."""
     return math.prod(x.shape[:-1])
 
 
 def contiguous(x: Array, dtype: Any = None) -> Array:
-    """``x``, or a copy whose numbers lie one after the other (and are of ``dtype``)."""
+    """``x``, or a contiguous copy (in ``dtype``)."""
     dense = xp(x).ascontiguousarray(x, dtype=dtype)
     return dense if x.ndim else dense.reshape(())
 
 
 def unset_like(x: Array) -> Array:
-    """Unset numbers, as many as a contiguous array has, in a third of the time of CuPy's ``empty_like``."""
+    """Uninitialized memory of a contiguous array's size, in a third of the time of CuPy's ``empty_like``."""
     return xp(x).empty(x.shape, x.dtype)
 
 
 def strided(x: Array, dtype: Any = None) -> tuple[Any, ...]:
-    """A kernel's arguments for an array that need not be contiguous: itself, and its strides of all axes but the last
-    in elements. One of another dtype, or whose last axis has gaps, is copied."""
+    """A kernel's arguments for an array that may not be contiguous: the array, and its strides in elements, without the
+    last axis. An array of another dtype, or with gaps along its last axis, is copied."""
     if x.strides[-1] != x.itemsize or x.dtype != (dtype or x.dtype):
         x = contiguous(x, dtype)
     return (x, *(step // x.itemsize for step in x.strides[:-1]))
 
 
 def wide(x: Array) -> Any:
-    """The dtype that kernels add up in: see common.cuh."""
+    """The dtype in which kernels accumulate: see common.cuh."""
     return xp(x).float64 if x.dtype.itemsize == 8 else xp(x).float32
 
 
@@ -134,7 +132,7 @@ def address(x: Array | None, dtype: Any = None) -> Array | int:
 
 
 def drawn(keep: Any) -> tuple[Any, int, int]:
-    """A kernel's arguments for ``is_kept``: a mask, None to keep all, or a draw, whose mask is never in memory."""
+    """A kernel's arguments for ``is_kept``: a mask, None to keep all, or a draw, whose mask is never stored."""
     if isinstance(keep, Draw):
         return NULL, (keep.seed + 2**63) % 2**64 - 2**63, keep.bound
     return address(keep, bool), 0, 0

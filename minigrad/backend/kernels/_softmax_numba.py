@@ -1,4 +1,4 @@
-"""What softmax, its logarithm and cross-entropy share: maxima, sums, logarithms."""
+"""Shared code of softmax, log-softmax and cross-entropy: maxima, sums, logarithms."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ INFINITY, _LN2 = F(np.inf), F(0.6931471805599453)
 
 @inline
 def top(x: Any) -> np.float32:
-    """The largest of a row; 0 if all are -inf (then x - top stays -inf, not NaN). It is found among whole numbers of
-    the same order, as a maximum of float32 becomes no vector code."""
+    """The largest of a row; 0 if all are -inf (so that x - top stays -inf, not NaN). The loop compares integers of the
+    same order, as compilers do not vectorize a maximum of float32."""
     best = I(-0x80000000)
     for j in range(x.size):
         key = _ordered(to_bits(x[j]))
         best = key if key > best else best
-    found = from_bits(_ordered(best))
-    return F(0.0) if found == -INFINITY else found
+    value = from_bits(_ordered(best))
+    return F(0.0) if value == -INFINITY else value
 
 
 @inline
 def _ordered(bits: np.int32) -> np.int32:
-    """Bits of a float32 as a number that is ordered as the float32 is; and back."""
+    """Map a float32's bits to an integer with the same order, or back."""
     return I(bits ^ ((bits >> I(31)) & I(0x7FFFFFFF)))
 
 
 @inline
 def exp_sum(x: Any, i: int, level: np.float32, first: int, last: int) -> np.float32:
-    """Σ e^(x - level) of row i, of columns [first, last)."""
+    """Σ e^(x - level) over columns [first, last) of row i."""
     part, total = x[i, first:last], F(0.0)
     for j in range(last - first):
         total += exp(part[j] - level)
@@ -43,7 +43,7 @@ def exp_sum(x: Any, i: int, level: np.float32, first: int, last: int) -> np.floa
 
 @inline
 def log(x: np.float32) -> np.float32:
-    """ln x of a sum of powers: 0, a normal number or NaN. x = 2ⁿ m, and ln m = 2 artanh((m - 1) / (m + 1))."""
+    """ln x of a sum of powers (0, a normal number or NaN): x = 2ⁿ m, and ln m = 2 artanh((m - 1) / (m + 1))."""
     bits = to_bits(x)
     n = I((bits - I(0x3F3504F3)) >> I(23))  # √½ ≤ m < √2
     m = from_bits(I(bits - (n << I(23))))
@@ -53,13 +53,13 @@ def log(x: np.float32) -> np.float32:
 
 @inline
 def log1p(x: np.float32) -> np.float32:
-    """ln(1 + x) of x ≥ 0 or NaN."""
+    """ln(1 + x) for x ≥ 0 or NaN."""
     return _twice_artanh(x / (F(2.0) + x)) if x < F(0.4) else log(F(1.0) + x)
 
 
 @inline
 def _twice_artanh(z: np.float32) -> np.float32:
-    """2 artanh z of a |z| up to 0.172, by its power series."""
+    """2 artanh z for |z| up to 0.172, by its power series."""
     square = z * z
     p = fma(square, F(1 / 9), F(1 / 7))
     p = fma(square, p, F(1 / 5))

@@ -1,6 +1,6 @@
-// The joint norm of many arrays, and all of them scaled.
+// The joint norm of many arrays, and scaling them all.
 
-// Of each part the sum of its squares, in double: float32's squares overflow and vanish.
+// The sum of squares of each part, in double: float32's squares overflow and underflow.
 extern "C" __global__ void squares(MANY, double* sums) {
     Part part = MY_PART;
     double sum = 0;
@@ -20,10 +20,10 @@ extern "C" __global__ void root(const double* sums, real* total, i64 count) {
     if (threadIdx.x == 0) total[0] = (real)(wide)sqrt(sum);
 }
 
-// x = number · x, or x = by · x, or to clip, ``by`` being the norm, x = min(1, number / (by + 1e-6)) · x.
+// x = number · x, or x = by · x, or to clip, where ``by`` is the norm, x = min(1, number / (by + 1e-6)) · x.
 extern "C" __global__ void scale(MANY, const float* by32, const double* by64, i64 clips, double number) {
     Part part = MY_PART;
     double by = by32 ? (double)*by32 : by64 ? *by64 : number, factor = clips ? number / (by + 1e-6) : by;
-    if (clips && factor > 1) factor = 1;  // NaN stays
+    if (clips && factor > 1) factor = 1;  // NaN is kept
     EACH_OF_PART(i, part) part.row[0][i] = (real)((wide)factor * (wide)part.row[0][i]);
 }

@@ -1,5 +1,5 @@
-// Stands before every kernel: the number formats, and sums over the threads that share a row.
-// The compile command gives REAL_BITS: 16, 32 or 64; of 16, REAL_BFLOAT stands for bfloat16.
+// Prepended to every kernel: the number formats, and sums over the threads that share a row.
+// The compile command defines REAL_BITS: 16, 32 or 64; with 16, REAL_BFLOAT selects bfloat16.
 
 #if REAL_BITS == 16
 #ifdef REAL_BFLOAT
@@ -25,11 +25,11 @@ typedef long long i64;
 #define DYNAMIC_SHARED(type, name) extern __shared__ type name[]
 #endif
 
-// A product that no sum takes into one rounding: what two places compute is then the same, and their difference 0.
+// A product that is not fused with a sum: the same product in two places is then equal, and their difference 0.
 __device__ inline float product(float a, float b) { return __fmul_rn(a, b); }
 __device__ inline double product(double a, double b) { return __dmul_rn(a, b); }
 
-// Loops that leave no work over however few blocks there are. A row belongs to the blockDim.x threads that
+// Loops that do all the work with any number of blocks. A row belongs to the blockDim.x threads that
 // have one threadIdx.y: a single warp, or else (then blockDim.y is 1) the whole block.
 #define EACH_ELEMENT(i, count) \
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < (count); i += (i64)gridDim.x * blockDim.x)
@@ -51,7 +51,7 @@ __device__ inline Part part_of(real* const* table, const i64* parts, i64 columns
     return {table + columns * p[0], p[1], p[2], before + p[3], before + p[4], before + blockIdx.x};
 }
 
-// Dropout's draw, the words of random.py: whether place i is kept, by a mask that was drawn before, or else by 16 bits
+// Dropout's draw, the words of random.py: whether place i is kept, by an existing mask, or else by 16 bits
 // of a hash, which reach ``bound``.
 __device__ inline bool is_kept(const bool* mask, i64 seed, i64 bound, i64 i) {
     if (mask || !bound) return !mask || mask[i];
@@ -79,7 +79,7 @@ __device__ inline T over_row(How how, T value) {
         value = combine(how, value, __shfl_xor_sync(WHOLE_WARP, value, step));
     if (blockDim.x == 32) return value;
     __shared__ T of_warp[32];
-    __syncthreads();  // nobody still reads the values of the call before
+    __syncthreads();  // all threads have read the previous call's values
     if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
     __syncthreads();
     value = of_warp[0];

@@ -1,6 +1,6 @@
-"""Convolution over one or two axes: what a window meets at some rows of places is unrolled into a block that stays in
-cache, and multiplied there. A thread takes such rows of one image, or of one image some channels; for the weight's
-gradient, some channels of several images."""
+"""Convolution over one or two axes: the windows of some output rows are unrolled into a block that stays in cache, and
+multiplied there. A thread takes such rows of one image, or some channels of one image; for the weight's gradient, some
+channels of several images."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ..window import Ints, Window
 from . import Gradients, Needs, wanted
 
 F = np.float32
-SPACE = 1 << 16  # float32 of a block: half of a second-level cache
-CHANNELS = 16  # of a block, for gradients
-PARTS = 8  # at least so many pieces of work for the weight's gradient
+SPACE = 1 << 16  # float32 in a block: half of a second-level cache
+CHANNELS = 16  # in a block, for gradients
+PARTS = 8  # least number of pieces of work for the weight's gradient
 
 
 @inline
 def inside(n: int, count: int, step: int, offset: int) -> tuple[int, int]:
-    """Of ``count`` places those, from the first to before the second, for which 0 <= place · step + offset < n."""
+    """The range [first, last) of those of ``count`` places for which 0 <= place · step + offset < n."""
     first = max(0, (-offset + step - 1) // step)
     last = min(count, (n - 1 - offset) // step + 1)
     return min(first, count), max(min(first, count), last)
@@ -34,7 +34,7 @@ def inside(n: int, count: int, step: int, offset: int) -> tuple[int, int]:
 
 @inline
 def unroll(shape: Any, image: int, channels: int, y: int, rows: int, to: int) -> None:
-    """What each element of the kernel meets at ``rows`` rows of places from ``y`` on, (channels · kernel, places)."""
+    """The inputs under each kernel element, for ``rows`` output rows from ``y`` on: (channels · kernel, places)."""
     height, width, places, kh, kw = shape[1], shape[2], shape[5], shape[6], shape[7]
     for i in range(channels * kh * kw):
         c, ky, kx = i // (kh * kw), i // kw % kh, i % kw
@@ -51,18 +51,18 @@ def unroll(shape: Any, image: int, channels: int, y: int, rows: int, to: int) ->
             for j in range(last, places):
                 out[j] = F(0.0)
             start = (c * height + there) * width + first * shape[9] + kx * shape[13] - shape[11]
-            seen, met = row(to + 4 * ((i * rows + r) * places + first), last - first), row(image + 4 * start, width)
+            part, img = row(to + 4 * ((i * rows + r) * places + first), last - first), row(image + 4 * start, width)
             if shape[9] == 1:
                 for j in range(last - first):
-                    seen[j] = met[j]
+                    part[j] = img[j]
             else:
                 for j in range(last - first):
-                    seen[j] = met[j * shape[9]]
+                    part[j] = img[j * shape[9]]
 
 
 @inline
 def overlay(shape: Any, source: int, channels: int, y: int, rows: int, image: int) -> None:
-    """What ``unroll`` takes out, added back."""
+    """The transpose of ``unroll``: add its elements back to the image."""
     height, width, places, kh, kw = shape[1], shape[2], shape[5], shape[6], shape[7]
     for i in range(channels * kh * kw):
         c, ky, kx = i // (kh * kw), i // kw % kh, i % kw
@@ -72,13 +72,13 @@ def overlay(shape: Any, source: int, channels: int, y: int, rows: int, image: in
             if there < 0 or there >= height or first == last:
                 continue
             start = (c * height + there) * width + first * shape[9] + kx * shape[13] - shape[11]
-            seen, met = row(source + 4 * ((i * rows + r) * places + first), last - first), row(image + 4 * start, width)
+            part, img = row(source + 4 * ((i * rows + r) * places + first), last - first), row(image + 4 * start, width)
             if shape[9] == 1:
                 for j in range(last - first):
-                    met[j] += seen[j]
+                    img[j] += part[j]
             else:
                 for j in range(last - first):
-                    met[j * shape[9]] += seen[j]
+                    img[j * shape[9]] += part[j]
 
 
 @loop
@@ -96,7 +96,7 @@ def convolve(
     size: int,
     tall: int,
 ) -> None:
-    """y = W x + b, for (image, group, ``tall`` rows of places)."""
+    """y = W x + b, for (image, group, ``tall`` output rows)."""
     channels, count, high, places, groups = shape[0], shape[3], shape[4], shape[5], shape[14]
     inner, outer, depth = channels // groups, count // groups, channels // groups * shape[6] * shape[7]
     tiles, area, plane = (high + tall - 1) // tall, high * places, shape[1] * shape[2]
@@ -135,7 +135,7 @@ def convolve_data(
     tall: int,
     wide: int,
 ) -> None:
-    """dx = Wᵀ g laid over itself, for (image, group, ``wide`` channels)."""
+    """dx = the overlapping sum of Wᵀ g, for (image, group, ``wide`` channels)."""
     channels, count, high, places, groups = shape[0], shape[3], shape[4], shape[5], shape[14]
     inner, outer, kernel = channels // groups, count // groups, shape[6] * shape[7]
     blocks, area, plane = (inner + wide - 1) // wide, high * places, shape[1] * shape[2]
@@ -177,7 +177,7 @@ def convolve_weight(
     images: int,
     parts: int,
 ) -> None:
-    """dW = g xᵀ, for (some of the ``images``, group, ``wide`` channels): a sum of each such part."""
+    """dW = g xᵀ, for (some of the ``images``, group, ``wide`` channels): one partial sum for each."""
     channels, count, high, places, groups = shape[0], shape[3], shape[4], shape[5], shape[14]
     inner, outer, kernel = channels // groups, count // groups, shape[6] * shape[7]
     blocks, area, plane = (inner + wide - 1) // wide, high * places, shape[1] * shape[2]
@@ -202,7 +202,7 @@ def convolve_weight(
 
 def geometry(window: Window, channels: int, lengths: Ints, count: int, groups: int) -> Array:
     """Channels, lengths, channels of the result, places, kernel, stride, padding before, dilation, groups, and whether
-    a window meets one element, and each in its turn: then x is what ``unroll`` would make of it."""
+    the windows are the single elements in order: then ``unroll`` would change nothing."""
     pads = [before for before, _ in window.padding]
     one = prod(window.kernel) == prod(window.stride) == 1 and not any(map(any, window.padding))
     pairs = (lengths, window.places(lengths), window.kernel, window.stride, pads, window.dilation)
@@ -216,8 +216,8 @@ def takes(window: Window, *arrays: Array | None) -> bool:
 
 
 def _cut(shape: Array, channels: int) -> tuple[int, int]:
-    """How many rows of places make a block of these channels, and its size."""
-    each = channels * int(shape[6] * shape[7] * shape[5])  # a row of places
+    """The number of output rows in a block of these channels, and the block's size."""
+    each = channels * int(shape[6] * shape[7] * shape[5])  # an output row
     tall = max(1, min(SPACE // each, int(shape[4])))
     return tall, 0 if shape[15] else tall * each
 
@@ -229,35 +229,35 @@ def apply(x: Array, weight: Array, bias: Array | None, window: Window, groups: i
     out = np.empty((len(x), len(weight), *window.places(lengths)), FLOAT32)
     tall, size = _cut(shape, weight.shape[1])
     tasks = len(x) * groups * -(-int(shape[4]) // tall)
-    given = (laid(x), laid(weight), laid(bias))
+    inputs = (laid(x), laid(weight), laid(bias))
     with blas.one_thread() as one, one:
-        convolve(tasks, 1, blas.sgemm(), shape, *given, out, scratch(size), size, tall)
+        convolve(tasks, 1, blas.sgemm(), shape, *inputs, out, scratch(size), size, tall)
     return out
 
 
 def apply_back(g: Array, weight: Array, window: Window, groups: int, lengths: Ints) -> Array:
-    """The gradient of x."""
+    """The gradient for x."""
     inner = weight.shape[1]
     shape = geometry(window, inner * groups, lengths, len(weight), groups)
     out, wide = np.empty((len(g), inner * groups, *lengths), FLOAT32), min(CHANNELS, inner)
     tall, size = _cut(shape, wide)
-    tasks, given = len(g) * groups * -(-inner // wide), (laid(g), laid(weight))
+    tasks, inputs = len(g) * groups * -(-inner // wide), (laid(g), laid(weight))
     with blas.one_thread() as one, one:
-        convolve_data(tasks, 1, blas.sgemm(), shape, *given, out, scratch(size), size, tall, wide)
+        convolve_data(tasks, 1, blas.sgemm(), shape, *inputs, out, scratch(size), size, tall, wide)
     return out
 
 
 def apply_weight(x: Array, g: Array, window: Window, groups: int) -> Array:
-    """The gradient of the weight."""
+    """The gradient for the weight."""
     inner = x.shape[1] // groups
     shape, wide = geometry(window, x.shape[1], x.shape[2:], g.shape[1], groups), min(CHANNELS, inner)
     tall, size = _cut(shape, wide)
     pieces = groups * -(-inner // wide)
     parts = min(len(x), -(-PARTS // pieces))
-    out, given = np.empty((parts, g.shape[1], inner, *window.kernel), FLOAT32), (laid(x), laid(g))
+    out, inputs = np.empty((parts, g.shape[1], inner, *window.kernel), FLOAT32), (laid(x), laid(g))
     with blas.one_thread() as one, one:
         convolve_weight(
-            parts * pieces, 1, blas.sgemm(), shape, *given, out, scratch(size), size, tall, wide, len(x), parts
+            parts * pieces, 1, blas.sgemm(), shape, *inputs, out, scratch(size), size, tall, wide, len(x), parts
         )
     total: Array = out[0] if parts == 1 else out.sum(0)
     return total
@@ -276,7 +276,7 @@ def backward(needs: Needs, saved: None, g: Array, *args: Any) -> Gradients:
     dbias = None
     if needs[2]:
         planes = laid(g).reshape(-1, prod(g.shape[2:]))
-        with blas.one_thread() as one, one:  # else OpenBLAS's threads wake, and take a core from what follows
+        with blas.one_thread() as one, one:  # otherwise OpenBLAS's threads wake, and take a core from the next loops
             dbias = (planes @ np.ones(planes.shape[1], FLOAT32)).reshape(g.shape[:2]).sum(0)
     return wanted(needs, dx, dweight, dbias)
 
@@ -295,5 +295,5 @@ def back_backward(needs: Needs, saved: None, g: Array, *args: Any) -> Gradients:
 
 KERNELS = {
     "convolve": SimpleNamespace(forward=forward, backward=backward),
-    "convolve_back": SimpleNamespace(forward=back_forward, backward=back_backward),  # whose gradients are convolutions
+    "convolve_back": SimpleNamespace(forward=back_forward, backward=back_backward),  # its gradients are convolutions
 }

@@ -7,7 +7,7 @@
 #define NAN_VALUE (INFINITE - INFINITE)
 
 // The row's maximum, the logarithm of its sum of exponentials less that maximum, and 1 - p and -log(p) of its label,
-// which keep their digits where p rounds to 1.
+// which are precise even if p rounds to 1.
 struct LogSumExp {
     wide largest, log_total, miss, loss;
 };
@@ -42,7 +42,7 @@ __device__ inline wide row_loss(const real* x, const real* weight, i64 target, L
     return loss + smoothing / n * row_sum(losses);
 }
 
-// Loss per row: 0 where the target is ignored, NaN where there is no such class. largest, log_total, total and miss
+// Loss per row: 0 where the target is ignored, NaN where the class does not exist. largest, log_total, total and miss
 // (rows,) are kept.
 extern "C" __global__ void cross_entropy(const real* x, const i64* target, const real* weight, real* loss,
                                          wide* largest, wide* log_total, wide* total, wide* miss, i64 ignore_index,
@@ -59,7 +59,7 @@ extern "C" __global__ void cross_entropy(const real* x, const i64* target, const
         }
         if (threadIdx.x == 0) {
             loss[row] = (real)value;
-            largest[row] = e.largest;  // apart: of a large one, their sum would have no digit of the logarithm
+            largest[row] = e.largest;  // separate: with a large one, their sum would lose all digits of the logarithm
             log_total[row] = e.log_total;
             total[row] = coefficients;
             miss[row] = e.miss;
@@ -89,7 +89,7 @@ extern "C" __global__ void cross_entropy_gradient(const real* g, const real* x, 
     }
 }
 
-// For the linear layer's chunks: the loss, and the gradient times scale[0] in the place of the logits.
+// For the linear layer's chunks: the loss, and the gradient times scale[0] written over the logits.
 extern "C" __global__ void cross_entropy_in_place(real* x, const i64* target, wide* loss, const wide* scale,
                                                   i64 ignore_index, double smoothing, i64 rows, i64 n) {
     EACH_ROW(row, rows) {

@@ -1,7 +1,7 @@
 """Cross-entropy of logits and class indices, a loss per row, and of ``x @ weight.T + bias`` without ever holding all
-logits: see cross_entropy.cu. The latter takes a chunk of rows at a time: its logits by cuBLAS, then one kernel that
-turns them into losses and, in their own place, into the gradient of the logits, from which cuBLAS makes the gradients
-of x, weight and bias. So these are known when the loss is, and ``backward`` has only to scale them."""
+logits: see cross_entropy.cu. The latter takes a chunk of rows at a time: cuBLAS computes its logits, one kernel turns
+them into losses and, in place, into the gradient of the logits, and cuBLAS computes the gradients of x, weight and
+bias. So these are ready together with the loss, and ``backward`` only scales them."""
 
 from __future__ import annotations
 

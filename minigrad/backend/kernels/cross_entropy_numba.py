@@ -1,6 +1,6 @@
-"""Cross-entropy on given logits, which are read once forward, and once to make their gradient; and of a linear layer,
-in chunks of rows, so that its logits are never whole in memory. A linear layer's gradients are made at once, chunk by
-chunk, for a loss gradient of 1, and scaled later. Rows that do not count are left out from the start."""
+"""Cross-entropy of logits, which are read once in the forward pass, and once for their gradient; and of a linear layer,
+in chunks of rows, so that its logits are never all in memory. A linear layer's gradients are computed in the forward
+pass, chunk by chunk, for a loss gradient of 1, and scaled later. Ignored rows are dropped at the start."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ from ._softmax_numba import exp_sum, log, log1p, top
 
 F = np.float32
 _INT64 = np.dtype(np.int64)
-CHUNK_BYTES = 20 << 20  # of logits at a time: they fit into a third-level cache
-LEAST_ROWS = 512  # at a time, as each chunk goes once through the whole weight
-_SLOPE = True, False, False, False, False  # what cross-entropy needs
+CHUNK_BYTES = 20 << 20  # logits of a chunk: they fit into a third-level cache
+LEAST_ROWS = 512  # rows of a chunk, as each chunk reads the whole weight
+_SLOPE = True, False, False, False, False  # the gradients that cross-entropy needs
 
 
 @loop
 def losses(
     start: int, stop: int, x: Rows, target: Indices, weight: Flat, ignored: int, smoothing: float, out: Rows
 ) -> None:
-    """Of a row: Σᵥ qᵥ wᵥ (ln Σ eˣ - xᵥ), q as in ``ops/loss.py``, its largest x, Σ eˣ⁻ˡᵃʳᵍᵉˢᵗ, 1 - p of the target."""
+    """Per row: Σᵥ qᵥ wᵥ (ln Σ eˣ - xᵥ), q as in ``ops/loss.py``, its largest x, Σ eˣ⁻ˡᵃʳᵍᵉˢᵗ, 1 - p of the target."""
     classes = x.shape[1]
     for i in range(start, stop):
         t = target[i]
         out[0, i] = out[1, i] = out[2, i] = out[3, i] = F(0.0)
         if t == ignored:
             continue
-        if t < 0 or t >= classes:  # an error of who calls the op without a check of its range
+        if t < 0 or t >= classes:  # only if a caller of the op has not checked the range
             out[0, i] = F(np.nan)
             continue
         most = top(x[i])
         own = exp(x[i, t] - most)
         total = exp_sum(x, i, most, 0, classes)
         others = total - own
-        if own > F(0.75) * total:  # own would take their digits
+        if own > F(0.75) * total:  # own would swamp their digits
             others = exp_sum(x, i, most, 0, t) + exp_sum(x, i, most, t + 1, classes)
-        above = log(total)  # ln Σ eˣ, above the largest logit: the sum of both could have none of its digits
+        above = log(total)  # ln Σ eˣ, relative to the largest logit: the sum of both could lose all its digits
         out[1, i], out[2, i], out[3, i] = most, total, others / total
         depth = most - x[i, t]
-        depth = F(0.0) if depth <= F(0.0) else depth  # as the compiler may add in any order: not ``most`` to ``above``
+        depth = F(0.0) if depth <= F(0.0) else depth  # it keeps the compiler from adding ``most`` to ``above``
         loss = log1p(others / own) if others < own else above + depth
         loss *= weight[t]
         if smoothing:
@@ -61,7 +61,7 @@ def losses(
 
 
 def _given(logits: Array, target: Array, weight: Array | None, *how: Any) -> tuple[Any, ...]:
-    """The arguments that both loops begin with."""
+    """The arguments with which both loops begin."""
     weight = np.ones(logits.shape[1], FLOAT32) if weight is None else laid(weight)
     return laid(logits), np.ascontiguousarray(target, _INT64), weight, *how
 
@@ -89,7 +89,7 @@ def slope(
     saved: Rows,
     dx: Rows,
 ) -> None:
-    """dx = g (p Σ q w - q w) of each row, 0 in ignored ones for any g."""
+    """dx = g (p Σ q w - q w) for each row, 0 in ignored rows for any g."""
     classes, whole = x.shape[1], F(0.0)
     for j in range(classes if smoothing else 0):
         whole += weight[j]
@@ -101,7 +101,7 @@ def slope(
                 dx[i, j] = nothing
             continue
         hit = g[i] * F(1.0 - smoothing) * weight[t]
-        each = g[i] * F(smoothing / classes) if smoothing else F(0.0)  # also of an infinite g
+        each = g[i] * F(smoothing / classes) if smoothing else F(0.0)  # also for an infinite g
         spread, middle, miss = each * whole, saved[1, i], saved[3, i]
         both = (hit + spread) / saved[2, i]
         for j in range(classes):
@@ -137,7 +137,7 @@ def linear_forward(
     pairs = zip((x, weight, bias), needs[:3], strict=True)
     gradients = tuple(np.zeros_like(a, order="C") if need else None for a, need in pairs)
     most = max(LEAST_ROWS, CHUNK_BYTES // (len(weight) * x.itemsize))
-    step = -(-len(rows) // max(1, -(-len(rows) // most)))  # chunks are alike, so that their memory is the same
+    step = -(-len(rows) // max(1, -(-len(rows) // most)))  # equal chunks, so that they can reuse memory
     for start in range(0, len(rows), max(1, step)):
         some = slice(start, start + step)
         about = matmul(rows[some], weight.T, bias), classes[some], None, ignore_index, smoothing
@@ -156,7 +156,7 @@ def linear_forward(
 
 
 def linear_backward(needs: Needs, saved: Gradients, g: Array, *args: Array) -> Gradients:
-    """Copies for g = 1 too: a program may change a gradient, and then ask once more. 0 in ignored rows, for any g."""
+    """Copies also for g = 1: a program may change a gradient, and call backward again. 0 in ignored rows, for any g."""
     dx, dweight, dbias = saved
     counts = args[3] != args[4]
     rates = xp(g).where(counts, g, g.dtype.type(0))[:, None]

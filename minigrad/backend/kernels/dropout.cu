@@ -1,11 +1,11 @@
 // Dropout, and ReLU before it in the same pass. "Dropout", Srivastava et al. 2014.
 
-// out = x * scale where x is kept, else 0 of its sign. With ``rectify``, x is max(x, 0) first.
+// out = x * scale where x is kept, else 0 with its sign. With ``rectify``, x is max(x, 0) first.
 extern "C" __global__ void dropout(const real* x, real* out, i64 rectify, const bool* keep, i64 seed, i64 bound,
                                    double scale, i64 count) {
     EACH_ELEMENT(i, count) {
         wide v = is_kept(keep, seed, bound, i) ? (wide)x[i] * (wide)scale : copysign((wide)0, (wide)x[i]);
-        out[i] = (real)(rectify && v <= 0 ? (wide)0 : v);  // NaN stays
+        out[i] = (real)(rectify && v <= 0 ? (wide)0 : v);  // NaN is kept
     }
 }
 

@@ -1,4 +1,4 @@
-"""Dropout's draw, the bits of ``random.drawn``, and dropout by a mask in one pass, also behind max(x, 0)."""
+"""Dropout's draw, with the bits of ``random.drawn``, and dropout by a mask in one pass, also after ReLU."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from . import Gradients, Needs
 
 ZERO = np.float32(0.0)
 W = np.uint64
-_GOLDEN, _FIRST, _SECOND = W(0x9E3779B97F4A7C15), W(0xBF58476D1CE4E5B9), W(0x94D049BB133111EB)  # of SplitMix64
+_GOLDEN, _FIRST, _SECOND = W(0x9E3779B97F4A7C15), W(0xBF58476D1CE4E5B9), W(0x94D049BB133111EB)  # SplitMix64's constants
 _PAIR, _ONES, _HALF = W(0x0000FFFF0000FFFF), W(0x0000000100000001), W(0xFFFFFFFF)
 
 
@@ -27,7 +27,7 @@ def mixed(z: np.uint64) -> np.uint64:
 
 @inline
 def reached(word: np.uint64, room: np.uint64) -> np.uint64:
-    """Four bytes of 0 and 1: whether each 16 bits of a word, with ``room`` added, run over."""
+    """Four bytes of 0 and 1: whether each 16 bits of a word overflow when ``room`` is added."""
     even = (((word & _PAIR) + room) >> W(16)) & _ONES
     odd = ((((word >> W(16)) & _PAIR) + room) >> W(16)) & _ONES
     both = even | (odd << W(8))
@@ -36,7 +36,7 @@ def reached(word: np.uint64, room: np.uint64) -> np.uint64:
 
 @loop
 def draw_words(start: int, stop: int, seed: int, bound: int, keep: Words) -> None:
-    """Eight elements of the mask a word, of two words that are drawn."""
+    """Draw two words for each eight elements of the mask, which are one word."""
     keep = keep[start:stop]
     state, room = W(seed) + W(2 * start) * _GOLDEN, W(65536 - bound) * _ONES
     for i in range(stop - start):
@@ -54,7 +54,7 @@ def draw(count: int, bound: int, seed: int) -> Array:
 
 @loop
 def masked(start: int, stop: int, x: Flat, keep: Flags, scale: float, rectify: int, out: Flat) -> None:
-    """x · scale where it is kept, else 0 with the sign of x; or max(x, 0) in the place of x, and NaN where x is."""
+    """x · scale where it is kept, else 0 with the sign of x; ``rectify`` uses max(x, 0), which keeps NaN."""
     x, keep, out = x[start:stop], keep[start:stop], out[start:stop]
     factor = np.float32(scale)
     for i in range(stop - start):
@@ -65,7 +65,7 @@ def masked(start: int, stop: int, x: Flat, keep: Flags, scale: float, rectify: i
 
 
 def dropped(x: Array, keep: Array, scale: float, rectify: bool = False) -> Array:
-    """dropout(x) or dropout(max(x, 0)) of what ``forward`` takes."""
+    """dropout(x), or with ``rectify`` dropout(max(x, 0))."""
     x, out = laid(x), np.empty(x.shape, FLOAT32)
     masked(x.size, grain(x.size, 9), x, np.ascontiguousarray(keep), scale, rectify, out)
     return out

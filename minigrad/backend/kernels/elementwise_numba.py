@@ -1,4 +1,4 @@
-"""Functions of one array, a loop for the result and one for the gradient: exp, relu, sigmoid, silu, tanh, and gelu."""
+"""Functions of one array (exp, relu, sigmoid, silu, tanh, gelu), each with a loop for its result and its gradient."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BELL = F(1 / math.sqrt(2 * math.pi))  # φ(0)
 
 
 def _function(value: Callable[..., Any]) -> Loop:
-    """The loop of y = value(x)."""
+    """The loop for y = value(x)."""
 
     def body(start: int, stop: int, x: Flat, y: Flat) -> None:
         x, y = x[start:stop], y[start:stop]
@@ -32,7 +32,7 @@ def _function(value: Callable[..., Any]) -> Loop:
 
 
 def _gradient(slope: Callable[..., Any]) -> Loop:
-    """The loop of dx = slope(g, x), or of y in the place of x."""
+    """The loop for dx = slope(g, x), or slope(g, y)."""
 
     def body(start: int, stop: int, g: Flat, x: Flat, dx: Flat) -> None:
         g, x, dx = g[start:stop], x[start:stop], dx[start:stop]
@@ -46,8 +46,8 @@ def _gradient(slope: Callable[..., Any]) -> Loop:
 def _kernel(
     value: Callable[..., Any], slope: Callable[..., Any], from_result: bool = False, least: int = LEAST
 ) -> SimpleNamespace:
-    """A kernel of two functions of float32: ``value`` of x, and ``slope`` of g and x, or with ``from_result`` of g and
-    y, which the op's rule names then. Below ``least`` elements NumPy's functions are faster."""
+    """A kernel from two functions of float32: ``value`` of x, and ``slope`` of g and x, or with ``from_result`` of g
+    and y, which the op's rule must then name. Below ``least`` elements NumPy's functions are faster."""
     function, gradient = _function(value), _gradient(slope)
 
     @in_memory_order
@@ -140,7 +140,7 @@ def gelu_by_tanh(x: F) -> F:
 @inline
 def gelu_by_tanh_slope(g: F, x: F) -> F:
     """g (h + 2 x h (1 - h) u')"""
-    c = F(100.0) if x > F(100.0) else x  # 1 - h is 0 there, and infinity times 0 no number
+    c = F(100.0) if x > F(100.0) else x  # 1 - h is 0 there, and infinity times 0 is NaN
     c = F(-100.0) if c < F(-100.0) else c
     square = c * c
     h = logistic(c, square)
@@ -148,7 +148,7 @@ def gelu_by_tanh_slope(g: F, x: F) -> F:
 
 
 class Gelu:
-    """The kernel ``gelu``: one of two kinds, whose slope is computed again from x, so that nothing more is kept."""
+    """The kernel ``gelu``, exact or by tanh: the gradient is computed from x, so that nothing else is kept."""
 
     kinds = {"none": _kernel(gelu, gelu_slope, least=1), "tanh": _kernel(gelu_by_tanh, gelu_by_tanh_slope, least=1)}
 

@@ -1,5 +1,5 @@
 // Layer normalization of the rows of x (rows, n), with an optional weight (n,) and bias (n,).
-// "Layer Normalization", Ba, Kiros and Hinton 2016. Without ``mean`` none is subtracted: "Root Mean Square
+// "Layer Normalization", Ba, Kiros and Hinton 2016. Without ``mean``, no mean is subtracted: "Root Mean Square
 // Layer Normalization", Zhang and Sennrich 2019.
 
 // out = (x - mean) / std * weight + bias; the row's mean and 1 / std are kept for the gradient.
@@ -10,10 +10,10 @@ extern "C" __global__ void layer_norm(const real* x, const real* weight, const r
         wide total = 0;
         if (mean) EACH_COLUMN(j, n) total += (wide)in[j];
         wide center = mean ? row_sum(total) / n : (wide)0;
-        wide squares = 0;  // about the mean: the mean of squares less the squared mean would cancel
+        wide squares = 0;  // around the mean: the mean of squares minus the squared mean would cancel
         EACH_COLUMN(j, n) squares += ((wide)in[j] - center) * ((wide)in[j] - center);
         wide scale = rsqrt(row_sum(squares) / n + (wide)eps);
-        if (scale == 0) {  // the squares overflow: those of x over its largest do not
+        if (scale == 0) {  // the squares overflow: divide x by its largest element first
             wide top = 0, part = 0;
             EACH_COLUMN(j, n) top = max(top, abs((wide)in[j] - center));
             top = row_max(top);
@@ -51,9 +51,9 @@ extern "C" __global__ void layer_norm_gradient(const real* g, const real* x, con
     }
 }
 
-// Sums down the columns: dweight = sum(g * normal), dbias = sum(g), each if it has an array; dbias is that of a
-// linear layer, too, which has no x. A block adds up 16 columns,
-// each thread every 64th row, in the same order in every run. Block: 16 columns, 64 rows.
+// Sums down the columns: dweight = sum(g * normal), dbias = sum(g), each if it has an array; a linear layer,
+// which has no x, also uses dbias. A block sums 16 columns, each thread every 64th row, in the same order in
+// every run. Block: 16 columns, 64 rows.
 extern "C" __global__ void __launch_bounds__(1024) layer_norm_parameter_gradients(
     const real* g, const real* x, const wide* mean, const wide* inverse_std, real* dweight, real* dbias, i64 rows,
     i64 n) {

@@ -1,4 +1,4 @@
-"""Layer norm over the last axis, and RMS norm, the same without the mean: see layer_norm.cu."""
+"""Layer norm over the last axis, and RMS norm, which is the same without the mean: see layer_norm.cu."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..registry import xp
 from . import Gradients, Needs, wanted
 from ._launch import NULL, address, contiguous, launch, over_rows, row_count, unset_like, wide
 
-Kept = tuple[Array | int, Array]  # the mean of each row (none of an RMS norm), and 1 / √(variance + eps)
+Kept = tuple[Array | int, Array]  # the mean of each row (not for RMS norm), and 1 / √(variance + eps)
 
 
 def forward(

@@ -1,4 +1,4 @@
-"""Layer norm over the last axis, a row at a time, RMS norm, the same without the mean, and group norm."""
+"""Layer norm over the last axis, a row at a time, RMS norm (the same without the mean), and group norm."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ..dtype import Array
 from . import Gradients, Needs, wanted
 
 F = np.float32
-_LONG = 1 << 16  # sums of longer rows in float32 lose digits, which NumPy's way keeps
-_PART = 4096  # elements of a group that are added in float32; their sums are added in float64
-_SUMMED = 1 << 20  # bytes of a block whose columns are summed: few blocks, as their sums are added at the end
+_LONG = 1 << 16  # float32 sums of longer rows lose digits; NumPy's sums keep them
+_PART = 4096  # elements of a group that are summed in float32; these sums are added in float64
+_SUMMED = 1 << 20  # bytes of a block whose columns are summed: large, as the blocks' sums are added at the end
 
 
 @loop
@@ -33,7 +33,7 @@ def normalise(
         squares = F(0.0)
         for j in range(width):
             squares += (x[i, j] - middle) * (x[i, j] - middle)
-        factor = np.sqrt(F(1.0) / (squares * share + F(eps)))  # 1 / √ would be an estimate, NaN for infinity
+        factor = np.sqrt(F(1.0) / (squares * share + F(eps)))  # 1 / √ would be approximate, and NaN for infinity
         if factor == F(0.0):  # the squares overflow
             long = 0.0
             for j in range(width):
@@ -65,7 +65,7 @@ def _weight(weight: Array | None, x: Array) -> Array:
 def slope(
     start: int, stop: int, g: Rows, x: Rows, weight: Flat, stats: Rows, centred: int, out: Rows, sums: Cube, step: int
 ) -> None:
-    """dx = scale (gw - mean(gw) - x̂ mean(gw x̂)); and each block's Σ g x̂, Σ g. Either may have no elements."""
+    """dx = scale (gw - mean(gw) - x̂ mean(gw x̂)); and each block's Σ g x̂, Σ g. Either output may be empty."""
     width = x.shape[1]
     share = F(1.0) / F(width)
     block = start // step
@@ -171,7 +171,7 @@ def _rows(x: Array) -> Array:
 def group_slope(
     start: int, stop: int, g: Rows, x: Rows, size: int, weight: Flat, stats: Rows, out: Rows, sums: Rows
 ) -> None:
-    """dx = scale (gw - mean(gw) - x̂ mean(gw x̂)); and each row's Σ g x̂, Σ g. ``out`` may have no elements."""
+    """dx = scale (gw - mean(gw) - x̂ mean(gw x̂)); and each row's Σ g x̂, Σ g. ``out`` may be empty."""
     width = x.shape[1]
     share = F(1.0) / F(size * width)
     for i in range(start, stop):

@@ -1,4 +1,4 @@
-"""A linear map: what it takes, and its products, by all cores or by cuBLAS, which adds 16 bits up in float32."""
+"""A linear map: its shape check, and its products, on all cores or by cuBLAS, which sums 16-bit products in float32."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def _misfit(x: Array, weight: Array) -> RuntimeError:
     return RuntimeError(
         f"linear: mat1 and mat2 shapes cannot be multiplied: the input's last axis is "
         f"{x.shape[-1] if x.ndim else 'missing, both arguments need to be at least 1D'} "
-        f"(shape {tuple(x.shape)}), the weight {tuple(weight.shape)} wants {weight.shape[-1]}"
+        f"(shape {tuple(x.shape)}), the weight {tuple(weight.shape)} needs {weight.shape[-1]}"
     )
 
 
@@ -25,7 +25,7 @@ def forward(needs: Needs, x: Array, weight: Array, bias: Array | None) -> tuple[
 
 
 def as_rows(x: Array) -> Array:
-    """x as a matrix of its last axis."""
+    """x as a matrix, with all axes except the last as rows."""
     return x.reshape(prod(x.shape[:-1]), x.shape[-1])
 
 

@@ -1,7 +1,7 @@
-"""Optimisers' updates of many parameters, and clipping, in one launch: see adam.cu, sgd.cu, muon.cu, clip_grad_norm.cu.
-A row is what belongs together, a parameter and its gradient for example. Kernels get a table of the arrays' addresses
-and the list of the parts into which all rows are cut, a block of threads for each. Both stay on the GPU until they
-change: most steps upload nothing. Clipping does not wait for the GPU."""
+"""Optimizers' updates of many parameters, and clipping, in one launch: see adam.cu, sgd.cu, muon.cu, clip_grad_norm.cu.
+A row holds arrays that belong together, such as a parameter and its gradient. Kernels get a table of the arrays'
+addresses and a list of the parts into which all rows are cut, with a block of threads for each. Both stay on the GPU
+until they change: most steps upload nothing. Clipping does not wait for the GPU."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ..registry import xp
 from ._launch import BLOCK, NULL, launch, over_elements
 
 PART = 4096  # elements
-_KEPT = 64  # tables on the GPU: gradients may alternate between a few places
+_KEPT = 64  # tables on the GPU: gradients may alternate between a few addresses
 
 
 class Many:
-    """Rows of arrays, each of as many arrays, on the GPU of the first, ``device``. ``fits`` says for each row whether
-    kernels take it (contiguous arrays of one size and one floating dtype there), for none where two rows have one
-    memory. ``parts`` is how many parts there are."""
+    """Rows with the same number of arrays, on the GPU of the first, ``device``. ``fits`` says for each row whether
+    kernels support it (contiguous arrays on that GPU, of one size and one floating dtype); it is false for all rows if
+    two share memory. ``parts`` is the number of parts."""
 
     def __init__(self, rows: Sequence[tuple[Array, ...]]) -> None:
         self.rows, self.device = rows, rows[0][0].device
@@ -52,7 +52,7 @@ class Many:
 
 
 def _size(row: tuple[Any, ...], kind: Any, device: int) -> int:
-    """The elements of each array of a row, -1 where kernels do not take it."""
+    """The size of each array of a row, -1 if kernels do not support it."""
     dtype, size = row[0].dtype, row[0].size
     for a in row:
         if type(a) is not kind or a.device.id != device or not a.flags.c_contiguous:
@@ -69,7 +69,7 @@ def _table(lib: Any, device: int, addresses: tuple[int, ...]) -> Array:
 
 @lru_cache(_KEPT)
 def _parts(lib: Any, device: int, sizes: tuple[int, ...]) -> Array:
-    """Of each part its row, its first element, where it stops, and where the row's parts begin and end."""
+    """For each part: its row, its first element, its end, and where the row's parts begin and end."""
     parts: list[tuple[int, ...]] = []
     for i, n in enumerate(sizes):
         ends = len(parts), len(parts) + -(-n // PART)
@@ -88,7 +88,7 @@ def sgd_all(many: Many, *numbers: float) -> None:
 
 
 def norm(many: Many) -> Array:
-    """√ of the sum of all squares, without axes, in the widest dtype."""
+    """√ of the sum of all squares, 0-d, in the widest dtype."""
     like = max((row[0] for row in many.rows), key=lambda x: x.itemsize)
     sums, total = xp(like).empty(many.parts, "float64"), xp(like).empty((), like.dtype)
     many.each("clip_grad_norm", "squares", sums)
@@ -97,12 +97,12 @@ def norm(many: Many) -> Array:
 
 
 def clip(many: Many, most: float, total: Array) -> None:
-    """Scale all, whose norm is ``total``, to a norm of at most ``most``, in place."""
+    """Scale all arrays in place from their norm ``total`` to a norm of at most ``most``."""
     many.each("clip_grad_norm", "scale", *_single_or_double(total), 1, most)
 
 
 def scale(many: Many, factor: float | Array) -> None:
-    """All times a factor, a number or an array without axes on the GPU, in place."""
+    """Multiply all arrays in place by a factor, a number or a 0-d array on the GPU."""
     by, number = ((NULL, NULL), factor) if isinstance(factor, float) else (_single_or_double(factor), 1.0)
     many.each("clip_grad_norm", "scale", *by, 0, number)
 
@@ -113,7 +113,7 @@ def _single_or_double(x: Array) -> tuple[Any, Any]:
 
 
 def muon_all(many: Many, rates: Sequence[float], numbers: Sequence[float], steps: int) -> list[bool]:
-    """Update the matrices of rows (θ, g, m) in place; whether it took each."""
+    """Update the matrices of rows (θ, g, m) in place; returns for each whether it is supported."""
     shapes: dict[Any, list[int]] = {}
     for i, (param, *_) in enumerate(many.rows):
         if many.fits[i] and param.size:
@@ -136,7 +136,7 @@ def muon_all(many: Many, rates: Sequence[float], numbers: Sequence[float], steps
 
 
 def _iterate(x: Array, out: Array, coefficients: list[float]) -> None:
-    """A step of Newton's and Schulz's iteration for a batch, by XXᵀ or XᵀX, whichever is smaller."""
+    """A step of the Newton-Schulz iteration for a batch, by the smaller of XXᵀ and XᵀX."""
     lib, turned, wide = xp(x), x.swapaxes(1, 2), x.shape[1] <= x.shape[2]
     gram = matmul(x, turned) if wide else matmul(turned, x)  # CuPy's own copies a transposed operand
     factor = lib.matmul(gram, gram)

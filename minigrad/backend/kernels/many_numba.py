@@ -1,6 +1,6 @@
-"""Optimisers' updates of many parameters at once, and clipping: many arrays in one compiled loop. A row is what belongs
-together, such as a parameter and its gradient: contiguous float32 of one size. Loops get a table of the array objects'
-addresses, and the list of parts into which all rows are cut. ``optim`` has the plain rules."""
+"""Optimizers' updates of many parameters at once, and clipping: many arrays in one compiled loop. A row holds arrays
+that belong together, such as a parameter and its gradient: contiguous float32 of one size. Loops get a table of the
+array objects' addresses, and a list of parts into which all rows are cut. ``optim`` has the plain rules."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from ..dtype import Array
 F = np.float32
 PART = 4096  # elements
 GRAIN = 8  # parts that a thread takes at once: many arrays are small
-SMALL = 1 << 26  # multiplications: of products up to this a core computes all for a matrix of Muon's by itself
-_LEAST = 1e-15  # the joint norm from which on no square that counts is below float32's smallest numbers
+SMALL = 1 << 26  # multiplications: up to this size, one core computes all products for a matrix of Muon's
+_LEAST = 1e-15  # from this total norm on, no relevant square underflows in float32
 _CONTIGUOUS, _WRITEABLE = 0x1, 0x400  # NumPy's flags
 _FITTING = _CONTIGUOUS | _WRITEABLE
-_KIND = HEAD - 8  # where every object has its type
+_KIND = HEAD - 8  # the offset of an object's type
 
 
 @loop
 def look(start: int, stop: int, table: Indices, kind: int, dtype: int, sizes: Indices, places: Indices) -> None:
-    """Of each row the elements of an array, -1 where a loop cannot take it, and where the first array's data are."""
+    """For each row: the size of an array, -1 if loops do not support it, and the address of the first array's data."""
     columns = table.size // sizes.size
     for i in range(start, stop):
         size, places[i] = -1, -i
@@ -49,16 +49,15 @@ def look(start: int, stop: int, table: Indices, kind: int, dtype: int, sizes: In
 
 
 class Many:
-    """Rows of arrays, each of as many arrays: the ``table`` of their objects' addresses (rows, arrays of a row); for
-    each row whether it ``fits`` loops, none where two rows have one memory; and of each part the (row, first element,
-    elements)."""
+    """Rows with the same number of arrays: the ``table`` of their objects' addresses (rows, arrays of a row); for each
+    row whether it ``fits`` loops (none does if two rows share memory); and for each part (row, first element, size)."""
 
     def __init__(self, rows: Sequence[tuple[Array, ...]]) -> None:
         sizes = self._look(rows)
         if min(sizes) < 0:
             rows = [tuple(map(_known, row)) for row in rows]
             sizes = self._look(rows)
-        self.rows = rows  # for as long as their addresses are in use
+        self.rows = rows  # kept alive while their addresses are in use
         self.fits = [size >= 0 for size in sizes]
         self.parts = _parts(tuple(sizes))
 
@@ -67,7 +66,7 @@ class Many:
         update(len(self.parts), GRAIN, self.parts, self.table, len(self.rows[0]), *args)
 
     def _look(self, rows: Sequence[tuple[Array, ...]]) -> list[int]:
-        """Each row's elements, -1 where loops do not take it."""
+        """The size of each row, -1 if loops do not support it."""
         count = len(rows)
         self.table = np.fromiter(map(id, chain.from_iterable(rows)), np.int64, count * len(rows[0]))
         sizes, places = np.empty((2, count), np.int64)
@@ -76,13 +75,13 @@ class Many:
 
 
 def _known(array: Array) -> Array:
-    """An array that was unpickled has a dtype of its own, which loops do not know: the same memory with NumPy's."""
+    """The same memory with NumPy's dtype object: an unpickled array has its own, which loops do not recognize."""
     return array.view(FLOAT32) if type(array) is np.ndarray and array.dtype == FLOAT32 else array
 
 
 @lru_cache(64)
 def _parts(sizes: tuple[int, ...]) -> Array:
-    """Rows of these sizes, cut."""
+    """The parts into which rows of these sizes are cut."""
     cut = [(i, k, min(PART, n - k)) for i, n in enumerate(sizes) for k in range(0, n, PART)]
     return np.array(cut, np.int64).reshape(-1, 3)
 
@@ -151,7 +150,7 @@ def sgd_all(many: Many, *numbers: float) -> None:
 
 @loop
 def squares(start: int, stop: int, parts: Indices, table: Indices, columns: int, sums: Flat) -> None:
-    """Of each part the sum of its squares."""
+    """The sum of squares of each part."""
     for k in range(start, stop):
         n = parts[3 * k + 2]
         x = row(at(table[columns * parts[3 * k]]) + 4 * parts[3 * k + 1], n)
@@ -173,7 +172,7 @@ def multiply(start: int, stop: int, parts: Indices, table: Indices, columns: int
 
 
 def norm(many: Many) -> Any:
-    """√ of the sum of all squares; NotImplemented where float32 may not hold them."""
+    """√ of the sum of all squares; NotImplemented if they may underflow or overflow in float32."""
     sums = np.empty(len(many.parts), FLOAT32)
     many.each(squares, sums)
     length = math.sqrt(sums.sum(dtype=np.float64))
@@ -181,12 +180,12 @@ def norm(many: Many) -> Any:
 
 
 def clip(many: Many, most: float, total: Array) -> None:
-    """Scale all, whose norm is ``total``, to a norm of at most ``most``, in place."""
+    """Scale all arrays in place from their norm ``total`` to a norm of at most ``most``."""
     scale(many, np.minimum(most / (total + 1e-6), 1.0))
 
 
 def scale(many: Many, factor: float | Array) -> None:
-    """All times a factor, in place."""
+    """Multiply all arrays by a factor, in place."""
     many.each(multiply, float(factor))
 
 
@@ -194,7 +193,7 @@ def scale(many: Many, factor: float | Array) -> None:
 def orthogonal(
     gemm: int, x: int, other: int, gram: int, factor: int, rows: int, columns: int, a: float, b: float, c: float
 ) -> None:
-    """A step of Newton's and Schulz's iteration, from ``x`` to ``other``: by XXᵀ or XᵀX, whichever is smaller."""
+    """A step of the Newton-Schulz iteration, from ``x`` to ``other``, by the smaller of XXᵀ and XᵀX."""
     n, wide = min(rows, columns), rows <= columns
     depth = max(rows, columns)
     sgemm(gemm, not wide, wide, n, n, depth, F(1.0), x, columns, x, columns, F(0.0), gram, n)
@@ -221,7 +220,7 @@ def muon(
     steps: int,
     space: Rows,
 ) -> None:
-    """m += (1 - momentum)(g - m), θ -= rate · O, O being next to g + momentum (m - g): matrices [start, stop)."""
+    """m += (1 - momentum)(g - m), θ -= rate · O for matrices [start, stop); O orthogonalizes g + momentum (m - g)."""
     s, r1, share, eps = numbers[0], numbers[1], numbers[2], numbers[6]
     a, b, c = numbers[3], numbers[4], numbers[5]
     for k in range(start, stop):
@@ -237,7 +236,7 @@ def muon(
             mean = m[j] + r1 * (g[j] - m[j])
             m[j] = mean
             x[j] = share * mean + (F(1.0) - share) * g[j]
-        for j in range(size):  # apart: a loop that also writes adds in an order that depends on places in memory
+        for j in range(size):  # a separate loop: one that also writes would add in an order that depends on addresses
             total += x[j] * x[j]
         scale = F(1.0) / max(np.sqrt(total), eps)
         for j in range(size):
@@ -251,7 +250,7 @@ def muon(
 
 
 def muon_all(many: Many, rates: Sequence[float], numbers: Sequence[float], steps: int) -> list[bool]:
-    """``Muon._update_together`` of rows (θ, g, m) in place, those that take longest first; whether it took each."""
+    """``Muon._update_together`` for rows (θ, g, m), the slowest first; returns for each whether it is supported."""
     works = [p.size * min(p.shape) for p, *_ in many.rows]
     gemm = blas.sgemm()
     small = [fits and work <= SMALL and bool(gemm) for fits, work in zip(many.fits, works, strict=True)]

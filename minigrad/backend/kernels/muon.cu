@@ -1,7 +1,7 @@
 // Muon's update of many matrices in place, around the products of its iteration: see ``muon_step`` in optim/muon.py.
 // Rows are (parameter, gradient, mean, x, another x), and the x of one shape a batch.
 
-// The mean moves on, and x is the update that is to become orthogonal; of each part the sum of x².
+// Update the mean; x is the update to be orthogonalized; compute the sum of x² of each part.
 extern "C" __global__ void momentum(MANY, double* sums, double rest, double share) {
     Part part = MY_PART;
     const real* grad = part.row[1];
@@ -27,7 +27,7 @@ extern "C" __global__ void normalize(MANY, const double* sums, double eps) {
     EACH_OF_PART(i, part) part.row[3][i] = (real)((wide)part.row[3][i] / norm);
 }
 
-// a 1 + b gram + c gram² of a batch of n × n matrices, in the memory of gram².
+// a 1 + b gram + c gram² for a batch of n × n matrices, in the memory of gram².
 extern "C" __global__ void polynomial(real* square, const real* gram, double a, double b, double c, i64 n, i64 count) {
     EACH_ELEMENT(i, count) {
         wide f = (wide)c * (wide)square[i] + (wide)b * (wide)gram[i];
@@ -35,7 +35,7 @@ extern "C" __global__ void polynomial(real* square, const real* gram, double a, 
     }
 }
 
-// θ = shrink · θ - rate · x, of the x in a column.
+// θ = shrink · θ - rate · x, with the x in a column.
 extern "C" __global__ void descend(MANY, i64 column, double shrink, double rate) {
     Part part = MY_PART;
     real* param = part.row[0];

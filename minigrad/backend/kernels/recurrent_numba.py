@@ -1,5 +1,5 @@
-"""The LSTM and the GRU over all steps. The rows of a batch do not ask for one another: a thread takes some of them
-through all steps, and waits for nobody."""
+"""The LSTM and the GRU over all steps. The rows of a batch are independent: a thread takes some of them through all
+steps without synchronization."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from ..products import column_sums, matmul
 from . import Gradients, Needs, wanted
 
 F = np.float32
-ROWS = 16  # of the batch, that a thread takes at a time: with fewer a product is slower for each
+ROWS = 16  # of the batch, that a thread takes at a time: with fewer, products are less efficient
 
 
 def plan(sizes: tuple[int, ...], reverse: bool) -> Array:
-    """(first row, how many) of each step, in the order in which the steps are taken, as int64."""
+    """(first row, number of rows) of each step, in the order of the steps, as int64."""
     counts = np.array(sizes, np.int64)
     steps = np.stack([np.cumsum(counts) - counts, counts], 1)
     return np.ascontiguousarray(steps[::-1] if reverse else steps)
 
 
 def unfit(sizes: tuple[int, ...], *arrays: Any) -> bool:
-    """Whether compiled loops leave these to NumPy."""
+    """Whether compiled loops do not support these, so that NumPy computes them."""
     return not sizes or any(type(a) is not np.ndarray or a.dtype != np.float32 or not a.size for a in arrays)
 
 
 @inline
 def sigmoid_of_sum(to: int, more: int, count: int) -> None:
-    """a ← σ(a + b), of the ``count`` float32 at two addresses."""
+    """a ← σ(a + b), for the ``count`` float32 at two addresses."""
     a, b = row(to, count), row(more, count)
     for j in range(count):
         a[j] = sigmoid(a[j] + b[j])
@@ -67,30 +67,30 @@ def lstm(
     out: Strided,
     last: Strided,
     cell: Strided,
-    kept: int,
+    keep: int,
     acts: Strided,
     before: Strided,
     cells: Strided,
     tops: Strided,
     inner: int,
 ) -> None:
-    """Rows [start, stop) of the batch. Each step's gates, h and c of before, and tanh c lie where the step's rows do if
-    they are ``kept``, else all steps' in the same place."""
+    """Rows [start, stop) of the batch. If the gates, the previous h and c, and tanh c are ``kept``, each step stores
+    them in its own rows; otherwise all steps share the same memory."""
     width = 4 * inner
     for s in range(len(steps) // 2):
         n = min(stop, steps[2 * s + 1]) - start
         if n <= 0:
             continue
         first = steps[2 * s] + start
-        base = first if kept else start
+        base = first if keep else start
         copy(at(before) + 4 * base * inner, at(last) + 4 * start * inner, n * inner)
         a, b = at(acts) + 4 * base * width, at(before) + 4 * base * inner
         sgemm(gemm, False, False, n, width, inner, F(1.0), b, inner, at(turned), width, F(0.0), a, width)
         for r in range(n):
-            place, given = a + 4 * r * width, at(x) + 4 * (first + r) * width
-            sigmoid_of_sum(place, given, 2 * inner)
-            tanh_of_sum(place + 8 * inner, given + 8 * inner, inner)
-            sigmoid_of_sum(place + 12 * inner, given + 12 * inner, inner)
+            place, source = a + 4 * r * width, at(x) + 4 * (first + r) * width
+            sigmoid_of_sum(place, source, 2 * inner)
+            tanh_of_sum(place + 8 * inner, source + 8 * inner, inner)
+            sigmoid_of_sum(place + 12 * inner, source + 12 * inner, inner)
             i, f = row(place, inner), row(place + 4 * inner, inner)
             g, o = row(place + 8 * inner, inner), row(place + 12 * inner, inner)
             c = row(at(cell) + 4 * (start + r) * inner, inner)
@@ -122,8 +122,8 @@ def lstm_back(
     slope: Strided,
     inner: int,
 ) -> None:
-    """The same rows, from the last step to the first: ``slope`` becomes the gradient of what the gates act on, ``dh``
-    and ``dc`` those of the states, first the last ones and then the first ones."""
+    """The same rows, from the last step to the first: ``slope`` becomes the gradient of the gates' inputs; ``dh`` and
+    ``dc`` begin as the gradients of the last states, and become the gradients of the first."""
     width = 4 * inner
     for s in range(len(steps) // 2 - 1, -1, -1):
         n = min(stop, steps[2 * s + 1]) - start
@@ -133,7 +133,7 @@ def lstm_back(
         for r in range(n):
             place, to = at(acts) + 4 * (first + r) * width, at(slope) + 4 * (first + r) * width
             back, flow = row(at(dh) + 4 * (start + r) * inner, inner), row(at(g) + 4 * (first + r) * inner, inner)
-            held = row(at(dc) + 4 * (start + r) * inner, inner)
+            dcell = row(at(dc) + 4 * (start + r) * inner, inner)
             top, old = row(at(tops) + 4 * (first + r) * inner, inner), row(at(cells) + 4 * (first + r) * inner, inner)
             i, f = row(place, inner), row(place + 4 * inner, inner)
             new, o = row(place + 8 * inner, inner), row(place + 12 * inner, inner)
@@ -144,15 +144,15 @@ def lstm_back(
             for j in range(inner):
                 do[j] = back[j] * top[j] * o[j] * (F(1.0) - o[j])
             for j in range(inner):
-                held[j] += back[j] * o[j] * (F(1.0) - top[j] * top[j])
+                dcell[j] += back[j] * o[j] * (F(1.0) - top[j] * top[j])
             for j in range(inner):
-                di[j] = held[j] * new[j] * i[j] * (F(1.0) - i[j])
+                di[j] = dcell[j] * new[j] * i[j] * (F(1.0) - i[j])
             for j in range(inner):
-                dnew[j] = held[j] * i[j] * (F(1.0) - new[j] * new[j])
+                dnew[j] = dcell[j] * i[j] * (F(1.0) - new[j] * new[j])
             for j in range(inner):
-                df[j] = held[j] * old[j] * f[j] * (F(1.0) - f[j])
+                df[j] = dcell[j] * old[j] * f[j] * (F(1.0) - f[j])
             for j in range(inner):
-                held[j] *= f[j]
+                dcell[j] *= f[j]
         a, c = at(slope) + 4 * first * width, at(dh) + 4 * start * inner
         sgemm(gemm, False, False, n, inner, width, F(1.0), a, width, at(weight), inner, F(0.0), c, inner)
 
@@ -171,8 +171,8 @@ def lstm_forward(
         return NotImplemented
     inner, keep = c.shape[1], any(needs)
     out, last, cell = (np.empty((len(x), inner), FLOAT32), h.astype(FLOAT32, order="C"), c.astype(FLOAT32, order="C"))
-    kept = len(x) if keep else len(h)
-    acts, (before, cells, tops) = np.empty((kept, 4 * inner), FLOAT32), np.empty((3, kept, inner), FLOAT32)
+    size = len(x) if keep else len(h)
+    acts, (before, cells, tops) = np.empty((size, 4 * inner), FLOAT32), np.empty((3, size, inner), FLOAT32)
     steps, parts = plan(sizes, reverse), (acts, before, cells, tops)
     with blas.one_thread() as one, one:
         lstm(len(h), ROWS, blas.sgemm(), steps, laid(x), laid(weight.T), out, last, cell, int(keep), *parts, inner)
@@ -200,21 +200,21 @@ def gru(
     bias: Flat,
     out: Strided,
     last: Strided,
-    kept: int,
+    keep: int,
     acts: Strided,
     before: Strided,
     shares: Strided,
     inner: int,
 ) -> None:
-    """Rows [start, stop) of the batch. Each step's gates, h of before and share of W h + b in n lie where the step's
-    rows do if they are ``kept``, else all steps' in the same place."""
+    """Rows [start, stop) of the batch. If the gates, the previous h, and the share of W h + b in n are ``kept``, each
+    step stores them in its own rows; otherwise all steps share the same memory."""
     width, beta = 3 * inner, F(1.0) if bias.size else F(0.0)
     for s in range(len(steps) // 2):
         n = min(stop, steps[2 * s + 1]) - start
         if n <= 0:
             continue
         first = steps[2 * s] + start
-        base = first if kept else start
+        base = first if keep else start
         a, b = at(acts) + 4 * base * width, at(before) + 4 * base * inner
         copy(b, at(last) + 4 * start * inner, n * inner)
         for r in range(n):
@@ -223,10 +223,10 @@ def gru(
                 filled[j] = bias[j]
         sgemm(gemm, False, False, n, width, inner, F(1.0), b, inner, at(turned), width, beta, a, width)
         for r in range(n):
-            place, given = a + 4 * r * width, at(x) + 4 * (first + r) * width
-            sigmoid_of_sum(place, given, 2 * inner)
+            place, source = a + 4 * r * width, at(x) + 4 * (first + r) * width
+            sigmoid_of_sum(place, source, 2 * inner)
             reset, z, new = row(place, inner), row(place + 4 * inner, inner), row(place + 8 * inner, inner)
-            share, more = row(at(shares) + 4 * (base + r) * inner, inner), row(given + 8 * inner, inner)
+            share, more = row(at(shares) + 4 * (base + r) * inner, inner), row(source + 8 * inner, inner)
             old, h = row(b + 4 * r * inner, inner), row(at(out) + 4 * (first + r) * inner, inner)
             for j in range(inner):
                 share[j] = new[j]
@@ -253,8 +253,8 @@ def gru_back(
     dnew: Strided,
     inner: int,
 ) -> None:
-    """The same rows, from the last step to the first: ``slope`` becomes the gradient of W h + b, ``dnew`` that of what
-    tanh acts on, and ``dh``, first the gradient of the last h, that of the first."""
+    """The same rows, from the last step to the first: ``slope`` becomes the gradient of W h + b, ``dnew`` the gradient
+    of tanh's input; ``dh`` begins as the gradient of the last h, and becomes the gradient of the first."""
     width = 3 * inner
     for s in range(len(steps) // 2 - 1, -1, -1):
         n = min(stop, steps[2 * s + 1]) - start
@@ -275,7 +275,7 @@ def gru_back(
             for j in range(inner):
                 dn[j] = back[j] * (F(1.0) - z[j]) * (F(1.0) - new[j] * new[j])
             for j in range(inner):
-                back[j] *= z[j]  # what reaches the h before past the gates
+                back[j] *= z[j]  # the direct path to the previous h
             for j in range(inner):
                 dr[j] = dn[j] * share[j] * reset[j] * (F(1.0) - reset[j])
             for j in range(inner):
@@ -290,11 +290,11 @@ def gru_forward(
     if unfit(sizes, x, weight, h, *(() if bias is None else (bias,))) or not blas.sgemm():
         return NotImplemented
     inner, keep = h.shape[1], any(needs)
-    out, last, kept = np.empty((len(x), inner), FLOAT32), h.astype(FLOAT32, order="C"), len(x) if keep else len(h)
-    acts, (before, shares) = np.empty((kept, 3 * inner), FLOAT32), np.empty((2, kept, inner), FLOAT32)
-    steps, given = plan(sizes, reverse), (laid(x), laid(weight.T), laid(bias))
+    out, last, size = np.empty((len(x), inner), FLOAT32), h.astype(FLOAT32, order="C"), len(x) if keep else len(h)
+    acts, (before, shares) = np.empty((size, 3 * inner), FLOAT32), np.empty((2, size, inner), FLOAT32)
+    steps, inputs = plan(sizes, reverse), (laid(x), laid(weight.T), laid(bias))
     with blas.one_thread() as one, one:
-        gru(len(h), ROWS, blas.sgemm(), steps, *given, out, last, int(keep), acts, before, shares, inner)
+        gru(len(h), ROWS, blas.sgemm(), steps, *inputs, out, last, int(keep), acts, before, shares, inner)
     return (out, last), (acts, before, shares) if keep else None
 
 
@@ -307,7 +307,7 @@ def gru_backward(needs: Needs, saved: Any, g: tuple[Array, Array], *args: Any) -
         gru_back(len(h), ROWS, blas.sgemm(), plan(sizes, reverse), laid(g[0]), laid(weight), dh, *parts, inner)
     dweight = matmul(slope.T, before) if needs[1] else None
     dbias = column_sums(slope) if needs[2] else None
-    slope[:, 2 * inner :] = dnew  # from here on it is that of x
+    slope[:, 2 * inner :] = dnew  # now the gradient for x
     return wanted(needs, slope, dweight, dbias, dh)
 
 

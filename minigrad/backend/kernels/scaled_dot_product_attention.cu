@@ -1,22 +1,22 @@
 // Attention without the (queries, keys) matrix in memory: softmax(q k^T * scale + mask) v, tile by tile.
 // "FlashAttention", Dao et al. 2022, and "FlashAttention-2", Dao 2023, whose order of loops is used here.
 //
-// Arrays are (batch, heads, length, width), with any strides of all axes but the last. HEAD is the larger width of
-// q and v, rounded up to 16; TILE is how many queries and keys are worked on at once. A block is 16 x 16 threads;
+// Arrays are (batch, heads, length, width), with any strides, except along the last axis. HEAD is the larger width of
+// q and v, rounded up to 16; TILE is the number of queries and of keys in a tile. A block is 16 x 16 threads;
 // the thread (tx, ty) has the rows ty, ty + 16, ... of a tile and the columns tx, tx + 16, ... BLOCKS of them share
 // a multiprocessor: within 128 registers nothing is spilled, unless a thread's numbers are wide or many.
 
 #define SIDE 16
 #define PER (TILE / SIDE)      // rows of a tile, and columns of scores, that a thread has
 #define COLUMNS (HEAD / SIDE)  // columns of the result that a thread has
-#define PITCH (HEAD + 1)       // numbers from one row of a tile to the next: odd, so that banks differ
+#define PITCH (HEAD + 1)       // numbers from one row of a tile to the next: odd, to avoid bank conflicts
 #define SCORE_PITCH (TILE + 1)
 #define EACH_OWN(i, count) _Pragma("unroll") for (int i = 0; i < count; ++i)  // unrolled: arrays stay in registers
 #define HALF_WARP_EACH(step) for (int step = SIDE / 2; step > 0; step /= 2)
 #define BLOCKS (REAL_BITS < 64 && TILE * HEAD <= 4096 ? 2 : 1)
 
-// What decides who attends to whom: a bool mask or one that is added (or neither), with its strides; dropout, whose
-// draw begins at place ``drawn``; causality.
+// The masking: a bool mask, or one that is added (or none), with its strides; dropout, whose draw begins at place
+// ``drawn``; causality.
 struct Attention {
     const bool* allowed;
     const real* added;
@@ -94,7 +94,7 @@ __device__ inline void store_tile(const wide (&sums)[PER][COLUMNS], wide factor,
         }
 }
 
-// The result, and lse: the logarithm of each row's sum of exponentials, from which the backward passes know
+// The result, and lse: the logarithm of each row's sum of exponentials, from which the backward passes compute
 // the probabilities again. A row that may attend to nothing gets zeros, and an lse of +inf: probabilities 0.
 extern "C" __global__ void __launch_bounds__(SIDE* SIDE, BLOCKS) attention(
     const real* STRIDED(q), const real* STRIDED(k), const real* STRIDED(v), real* STRIDED(out), wide* lse,
@@ -106,9 +106,9 @@ extern "C" __global__ void __launch_bounds__(SIDE* SIDE, BLOCKS) attention(
     wide sums[PER][COLUMNS] = {}, largest[PER], total[PER];
     EACH_OWN(i, PER) largest[i] = -INFINITE, total[i] = 0;
     load_tile(OF_HEAD(q), first, queries, width, q_tile);
-    i64 end = causal ? min(keys, first + TILE) : keys;  // a causal row sees nothing further
+    i64 end = causal ? min(keys, first + TILE) : keys;  // a causal row sees no later keys
     for (i64 start = 0; start < end; start += TILE) {
-        __syncthreads();  // nobody still reads the last round's tiles
+        __syncthreads();  // all threads have read the last round's tiles
         load_tile(OF_HEAD(k), start, keys, width, kv_tile);
         __syncthreads();
         wide s[PER][PER];
@@ -131,7 +131,7 @@ extern "C" __global__ void __launch_bounds__(SIDE* SIDE, BLOCKS) attention(
                 scores[(threadIdx.y + i * SIDE) * SCORE_PITCH + column] = p * dropout_factor(a, row, start + column);
             }
             HALF_WARP_EACH(step) sum += __shfl_xor_sync(WHOLE_WARP, sum, step);
-            wide shrink = exp(largest[i] - shift);  // what was summed so far was relative to the old maximum
+            wide shrink = exp(largest[i] - shift);  // the sums so far are relative to the old maximum
             total[i] = total[i] * shrink + sum;
             largest[i] = top;
             EACH_OWN(c, COLUMNS) sums[i][c] *= shrink;
@@ -168,9 +168,9 @@ __device__ inline void score_gradients(const Attention& a, i64 query, i64 key, c
     }
 }
 
-// dq = ds k * scale: a block for a tile of queries, which goes over all keys. It runs first, and leaves in delta
+// dq = ds k * scale: a block for a tile of queries, which loops over all keys. It runs first, and writes to delta
 // (heads, queries) the sum(g * out) of each row, which the softmax gradient subtracts. Where dmask (heads, queries,
-// keys) is given, it gets ds; the rest of it stays as it was.
+// keys) is given, it gets ds; the rest of it stays unchanged.
 extern "C" __global__ void __launch_bounds__(SIDE* SIDE, BLOCKS) attention_query_gradients(
     const real* STRIDED(g), const real* STRIDED(q), const real* STRIDED(k), const real* STRIDED(v),
     const real* STRIDED(out), real* STRIDED(dq), const wide* lse, wide* delta, wide* dmask,
@@ -217,7 +217,7 @@ extern "C" __global__ void __launch_bounds__(SIDE* SIDE, BLOCKS) attention_query
     store_tile(sums, a.scale, OF_HEAD(dq), first, queries, width);
 }
 
-// dv = p^T g and dk = ds^T q * scale: a block for a tile of keys, which goes over all queries.
+// dv = p^T g and dk = ds^T q * scale: a block for a tile of keys, which loops over all queries.
 extern "C" __global__ void __launch_bounds__(SIDE* SIDE, BLOCKS) attention_key_gradients(
     const real* STRIDED(g), const real* STRIDED(q), const real* STRIDED(k), const real* STRIDED(v),
     real* STRIDED(dk), real* STRIDED(dv), const wide* lse, const wide* delta, ATTENTION_PARAMETERS) {

@@ -1,6 +1,6 @@
-"""Scaled dot-product attention, tile by tile: see scaled_dot_product_attention.cu. Kept for the backward pass: the
-result and the logarithm of each row's sum of exponentials. Heads so wide that a tile of them does not fit a block's
-shared memory are left to the plain definition."""
+"""Scaled dot-product attention, tile by tile: see scaled_dot_product_attention.cu. It keeps the result and the
+logarithm of each row's sum of exponentials for the backward pass. If heads are so wide that a tile of them does not fit
+a block's shared memory, the plain definition runs instead."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _WIDEST_HEAD = 256
 
 @dataclass(frozen=True)
 class Plan:
-    """How one call is cut up: ``head`` is the larger width of q and v, rounded up to 16, ``tile`` how many queries and
-    keys are worked on at once, ``itemsize`` the bytes of a number in shared memory."""
+    """The tiling of one call: ``head`` is the larger width of q and v, rounded up to 16, ``tile`` the number of queries
+    and of keys in a tile, ``itemsize`` the bytes of a number in shared memory."""
 
     head: int
     tile: int
@@ -34,13 +34,13 @@ class Plan:
         return (("HEAD", self.head), ("TILE", self.tile))
 
     def shared_bytes(self, tiles: int, scores: int) -> int:
-        """Shared memory for so many tiles of rows and of scores."""
+        """Shared memory for this many tiles of rows and of scores."""
         return (tiles * self.tile * (self.head + 1) + scores * self.tile * (self.tile + 1)) * self.itemsize
 
 
 @cache
 def plan(head: int, length: int, itemsize: int, most_bytes: int) -> Plan | None:
-    """The largest tiles that the backward pass has room for, and the length calls for; None: no room."""
+    """The largest useful tiles for the length that fit into the backward pass's shared memory; None if none fit."""
     if head > _WIDEST_HEAD:
         return None
     padded = -(-max(head, 1) // _SIDE) * _SIDE
@@ -51,12 +51,12 @@ def plan(head: int, length: int, itemsize: int, most_bytes: int) -> Plan | None:
     return None
 
 
-_most_bytes: dict[tuple[Any, int], int] = {}  # shared memory that a block may ask for, by library and GPU
+_most_bytes: dict[tuple[Any, int], int] = {}  # shared memory that a block may request, by library and GPU
 
 
 def _plan_for(q: Array, k: Array, v: Array) -> Plan | None:
     gpu = (type(q), q.device.id)
-    if gpu not in _most_bytes:  # CuPy reads a hundred attributes to get this one
+    if gpu not in _most_bytes:  # cached, as CuPy reads a hundred attributes to get this one
         _most_bytes[gpu] = int(q.device.attributes.get("MaxSharedMemoryPerBlockOptin", 48 * 1024))
     length = max(q.shape[-2], k.shape[-2])
     return plan(max(q.shape[-1], v.shape[-1]), length, wide(q)().itemsize, _most_bytes[gpu])
@@ -76,7 +76,7 @@ def _attention_args(q: Array, k: Array, v: Array, *how: Any) -> tuple[Any, ...]:
     if mask is not None:
         mask = mask.reshape((1,) * (4 - mask.ndim) + mask.shape)
         step = 1
-        for axis in (3, 2, 1, 0):  # an axis of length 1 is broadcast: no step along it
+        for axis in (3, 2, 1, 0):  # an axis of length 1 is broadcast: its stride is 0
             strides[axis] = step if mask.shape[axis] > 1 else 0
             step *= mask.shape[axis]
         if mask.dtype.kind == "b":
@@ -110,7 +110,7 @@ def backward(
     dscores = xp(q).zeros((*q.shape[:3], k.shape[2]), wide(q)) if needs[3] else None
 
     def run(name: str, length: int, scores: int, *results: Any) -> None:
-        """A kernel of blocks of ``length``, with shared memory for so many tiles of scores."""
+        """Run a kernel over blocks of ``length``, with shared memory for ``scores`` tiles of scores."""
         grid = (q.shape[0] * q.shape[1] * -(-length // cut.tile),)
         args = (*inputs, *results, *tail)
         launch(q, _SOURCE, name, grid, (_SIDE, _SIDE), args, cut.shared_bytes(4, scores), cut.macros)

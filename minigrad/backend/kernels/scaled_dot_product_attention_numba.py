@@ -1,7 +1,7 @@
-"""Attention, a head of a sentence at a time, PART of its queries at once: their scores never leave the cache. Shape
-letters: B batch, H heads, T and S target and source length, D and Dv width of a head. Kept for backward: a row's
-largest score and 1 / the sum of its exponentials, as its weights are computed again (Dao et al. 2022, FlashAttention:
-Fast and Memory-Efficient Exact Attention with IO-Awareness). With a causal mask a part's later keys are left out."""
+"""Attention, one head of a sequence at a time, PART of its queries at once: their scores never leave the cache. Shape
+letters: B batch, H heads, T and S target and source length, D and Dv width of a head. It keeps a row's largest score
+and 1 / the sum of its exponentials, and the backward pass computes the weights again (Dao et al. 2022, FlashAttention:
+Fast and Memory-Efficient Exact Attention with IO-Awareness). With a causal mask, a part skips its later keys."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def head_of(x: int, b: int, h: int) -> int:
 
 @inline
 def leading(x: int) -> int:
-    """The elements from one row of a head to the next."""
+    """The number of elements from one row of a head to the next."""
     return step(x, 2) // 4
 
 
@@ -46,23 +46,23 @@ def score_rows(
     mask_step: int,
     top: Flat,
     place: int,
-    known: bool,
+    has_top: bool,
 ) -> None:
-    """e^(score - top) of n queries, from number ``first`` on: a mask is added, and a key that is not seen weighs 0. The
-    largest score of a row is written to ``top``, or read from there where it is known."""
+    """e^(score - top) of n queries, from number ``first`` on: a mask is added, and a hidden key has weight 0. The
+    largest score of a row is written to ``top``, or read from there if ``has_top``."""
     for i in range(n):
         line = row(scores + 4 * i * keys, keys)
-        seen = min(keys, first + i + 1) if is_causal else keys
+        count = min(keys, first + i + 1) if is_causal else keys
         if mask:
             added = row(mask + i * mask_step, keys)
-            for s in range(seen):
+            for s in range(count):
                 line[s] += added[s]
-        if not known:
-            top[place + i] = largest(line[:seen])
+        if not has_top:
+            top[place + i] = largest(line[:count])
         shift = top[place + i]
-        for s in range(seen):
+        for s in range(count):
             line[s] = exp(line[s] - shift)
-        for s in range(seen, keys):
+        for s in range(count, keys):
             line[s] = F(0.0)
 
 
@@ -70,7 +70,7 @@ def score_rows(
 def weigh_rows(
     weights: int, n: int, keys: int, keep: int, keep_step: int, rest: float, share: Flat, place: int
 ) -> None:
-    """Exponentials of n rows as shares of their sums, dropped by the draw at ``keep`` (0: none). 1 / sum: ``share``."""
+    """Divide the exponentials of n rows by their sums (``share``: 1 / sum), and apply the draw at ``keep`` (or 0)."""
     for i in range(n):
         line, total = row(weights + 4 * i * keys, keys), F(0.0)
         for s in range(keys):
@@ -81,9 +81,9 @@ def weigh_rows(
         for s in range(keys):
             line[s] *= part
         if keep:
-            kept = flags(keep + i * keep_step, keys)
+            mask = flags(keep + i * keep_step, keys)
             for s in range(keys):
-                line[s] *= F(kept[s])
+                line[s] *= F(mask[s])
 
 
 @inline
@@ -99,15 +99,15 @@ def slope_rows(
     share: Flat,
     place: int,
 ) -> None:
-    """From exponentials and the gradients of dropped weights: the dropped weights, and the gradients of scores before
-    ``scale``, w (slope - Σ w slope) · scale."""
+    """From exponentials and the gradients of the weights after dropout, compute these weights, and the gradients of the
+    scores before ``scale``, w (slope - Σ w slope) · scale."""
     for i in range(n):
         line, slope = row(weights + 4 * i * keys, keys), row(slopes + 4 * i * keys, keys)
         part, total = share[place + i], F(0.0)
         if keep:
-            kept = flags(keep + i * keep_step, keys)
+            mask = flags(keep + i * keep_step, keys)
             for s in range(keys):
-                slope[s] *= F(kept[s]) * F(rest)
+                slope[s] *= F(mask[s]) * F(rest)
         for s in range(keys):
             line[s] *= part
         for s in range(keys):
@@ -116,7 +116,7 @@ def slope_rows(
             slope[s] = line[s] * F(scale) * (slope[s] - total)
         if keep:
             for s in range(keys):
-                line[s] *= F(kept[s]) * F(rest)
+                line[s] *= F(mask[s]) * F(rest)
 
 
 @loop
@@ -141,7 +141,7 @@ def attend(
     top: Flat,
     share: Flat,
 ) -> None:
-    """The result, and of each row the largest score and 1 / the sum of exponentials, for heads of sentences."""
+    """The result, and for each row the largest score and 1 / the sum of exponentials, for heads of sequences."""
     heads, queries, width = length(query, 1), length(query, 2), length(query, 3)
     keys, depth = length(value, 2), length(value, 3)
     weights, ldq, ldk = at(memory) + thread * step(memory, 0), leading(query), leading(key)
@@ -152,12 +152,12 @@ def attend(
         mask = at(added) + b * added_b + h * added_h if length(added, 0) else 0
         for t in range(0, queries, PART):
             n, place = min(PART, queries - t), unit * queries + t
-            seen = min(keys, t + n) if is_causal else keys
+            count = min(keys, t + n) if is_causal else keys
             qt, yt = q + t * step(query, 2), y + t * step(out, 2)
-            sgemm(gemm, False, True, n, seen, width, F(scale), qt, ldq, k, ldk, F(0.0), weights, seen)
-            score_rows(weights, n, seen, t, is_causal, mask + t * added_t if mask else 0, added_t, top, place, False)
-            weigh_rows(weights, n, seen, keep + place * keys if keep else 0, keys, rest, share, place)
-            sgemm(gemm, False, False, n, depth, seen, F(1.0), weights, seen, v, ldv, F(0.0), yt, ldy)
+            sgemm(gemm, False, True, n, count, width, F(scale), qt, ldq, k, ldk, F(0.0), weights, count)
+            score_rows(weights, n, count, t, is_causal, mask + t * added_t if mask else 0, added_t, top, place, False)
+            weigh_rows(weights, n, count, keep + place * keys if keep else 0, keys, rest, share, place)
+            sgemm(gemm, False, False, n, depth, count, F(1.0), weights, count, v, ldv, F(0.0), yt, ldy)
 
 
 @loop
@@ -185,7 +185,7 @@ def attend_back(
     dkey: Strided,
     dvalue: Strided,
 ) -> None:
-    """The gradients of heads of sentences. The last part sees the most keys: it comes first, the others add to it."""
+    """The gradients of heads of sequences. The last part, which sees the most keys, is first; the others add to it."""
     heads, queries, width = length(query, 1), length(query, 2), length(query, 3)
     keys, depth = length(value, 2), length(value, 3)
     weights, ldq, ldk = at(memory) + thread * step(memory, 0), leading(query), leading(key)
@@ -199,18 +199,18 @@ def attend_back(
         last = (queries - 1) // PART * PART
         for t in range(last, -1, -PART):
             n, place = min(PART, queries - t), unit * queries + t
-            seen = min(keys, t + n) if is_causal else keys
-            slopes, more = weights + 4 * n * seen, F(1.0) if t < last else F(0.0)
+            count = min(keys, t + n) if is_causal else keys
+            slopes, more = weights + 4 * n * count, F(1.0) if t < last else F(0.0)
             qt, gt, dqt = q + t * step(query, 2), gh + t * step(g, 2), dq + t * step(dquery, 2)
-            drawn = keep + place * keys if keep else 0
-            sgemm(gemm, False, True, n, seen, width, F(scale), qt, ldq, k, ldk, F(0.0), weights, seen)
-            score_rows(weights, n, seen, t, is_causal, mask + t * added_t if mask else 0, added_t, top, place, True)
-            sgemm(gemm, False, True, n, seen, depth, F(1.0), gt, ldg, v, ldv, F(0.0), slopes, seen)
-            slope_rows(weights, slopes, n, seen, drawn, keys, rest, scale, share, place)
-            sgemm(gemm, False, False, n, width, seen, F(1.0), slopes, seen, k, ldk, F(0.0), dqt, lddq)
-            sgemm(gemm, True, False, seen, width, n, F(1.0), slopes, seen, qt, ldq, more, dk, lddk)
-            sgemm(gemm, True, False, seen, depth, n, F(1.0), weights, seen, gt, ldg, more, dv, lddv)
-        for s in range(min(keys, queries) if is_causal else keys, keys):  # seen by no query
+            draw = keep + place * keys if keep else 0
+            sgemm(gemm, False, True, n, count, width, F(scale), qt, ldq, k, ldk, F(0.0), weights, count)
+            score_rows(weights, n, count, t, is_causal, mask + t * added_t if mask else 0, added_t, top, place, True)
+            sgemm(gemm, False, True, n, count, depth, F(1.0), gt, ldg, v, ldv, F(0.0), slopes, count)
+            slope_rows(weights, slopes, n, count, draw, keys, rest, scale, share, place)
+            sgemm(gemm, False, False, n, width, count, F(1.0), slopes, count, k, ldk, F(0.0), dqt, lddq)
+            sgemm(gemm, True, False, count, width, n, F(1.0), slopes, count, qt, ldq, more, dk, lddk)
+            sgemm(gemm, True, False, count, depth, n, F(1.0), weights, count, gt, ldg, more, dv, lddv)
+        for s in range(min(keys, queries) if is_causal else keys, keys):  # hidden from every query
             dk_row, dv_row = row(dk + s * step(dkey, 2), width), row(dv + s * step(dvalue, 2), depth)
             for j in range(width):
                 dk_row[j] = F(0.0)
@@ -219,13 +219,13 @@ def attend_back(
 
 
 def _in_rows(x: Array) -> Array:
-    """The array, or a copy whose rows BLAS can read."""
+    """The array, or a copy if BLAS cannot read its rows."""
     fits = x.strides[3] == 4 and x.strides[2] >= 4 * x.shape[3] and x.strides[2] % 4 == 0 and x.dtype is FLOAT32
     return x if fits else np.array(x, FLOAT32, order="C")
 
 
 def _added(mask: Array | None, query: Array, key: Array) -> tuple[Array | None, int, int, int]:
-    """The mask as numbers, and the bytes of its steps along B, H and T."""
+    """The mask as numbers, and its strides in bytes along B, H and T."""
     if mask is None:
         return None, 0, 0, 0
     numbers: Any = np.where(mask, FLOAT32.type(0), FLOAT32.type(-np.inf)) if mask.dtype.kind == "b" else mask
@@ -238,7 +238,7 @@ def _added(mask: Array | None, query: Array, key: Array) -> tuple[Array | None, 
 
 
 def _units(query: Array, value: Array) -> tuple[int, int]:
-    """How many heads of sentences there are, and how many of them make a block."""
+    """The number of heads of all sequences, and the number of them in a block."""
     batch, heads, length, width = query.shape
     return batch * heads, WORK // (length * value.shape[2] * (width + value.shape[3]))
 
@@ -250,9 +250,9 @@ def forward(needs: Needs, *args: Any) -> tuple[Array, Any]:
     query, key, value = _in_rows(query), _in_rows(key), _in_rows(value)
     batch, heads, length, _ = query.shape
     keep = None if keep is None else np.ascontiguousarray(keep, np.bool_)
-    # its address: the array itself is kept beside it
-    drawn = 0 if keep is None else keep.__array_interface__["data"][0]
-    how = *_added(mask, query, key), drawn, bool(is_causal), scale, factor(keep, dropout_p)
+    # its address; the array itself is also kept alive
+    mask_address = 0 if keep is None else keep.__array_interface__["data"][0]
+    how = *_added(mask, query, key), mask_address, bool(is_causal), scale, factor(keep, dropout_p)
     out = empty_result(query, value)
     top, share = np.empty((2, batch * heads * length), FLOAT32)
     memory = scratch(value.shape[2] * min(PART, length))

@@ -7,7 +7,7 @@ from ..registry import xp
 from . import Needs
 from ._launch import WARP, contiguous, launch, wide
 
-_WARPS = 8  # of a block
+_WARPS = 8  # in a block
 
 
 def forward(needs: Needs, g: Array, indices: Array, rows: int) -> tuple[Array, None]:

@@ -1,5 +1,5 @@
-"""Rows added up by index, an embedding's gradient: sorted by index, so that each row of the result is written once. A
-thread has some rows, and adds to each in the order of arrival: the same bits for any number of threads."""
+"""The sum of rows by index, an embedding's gradient: sorted by index, so that each row of the result is written once. A
+thread owns some rows, and adds to each in the original order: the same bits for any number of threads."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from . import Needs
 
 @loop
 def arrange(start: int, stop: int, indices: Indices, ends: Indices, order: Indices) -> None:
-    """Sort by counting: ``order`` has the places of index 0, of 1 and so on, and ``ends[i + 1]`` where those of i end.
-    ``ends[0]`` becomes 1 where an index is outside."""
+    """Counting sort: ``order`` gets the places of index 0, then of 1 and so on; the places of i end at ``ends[i + 1]``.
+    ``ends[0]`` becomes 1 if an index is out of range."""
     rows = ends.size - 1
     for i in range(rows + 1):
         ends[i] = 0

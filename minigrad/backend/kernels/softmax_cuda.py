@@ -11,7 +11,7 @@ from ._launch import contiguous, over_rows, unset_like
 
 
 def _along(name: str) -> SimpleNamespace:
-    """The kernel of an op of rows along ``dim``."""
+    """The kernel of an op on rows along ``dim``."""
 
     def run(name: str, dim: int, *inputs: Array) -> Array:
         last = [contiguous(xp(x).moveaxis(x, dim, -1)) if x.ndim else x.reshape(1) for x in inputs]

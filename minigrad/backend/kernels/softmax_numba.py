@@ -1,4 +1,4 @@
-"""Softmax and its logarithm a row at a time, and their gradients from the result."""
+"""Softmax and log-softmax, a row at a time, and their gradients from the result."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ F = np.float32
 
 @loop
 def rows(start: int, stop: int, x: Rows, out: Rows) -> None:
-    """y = e^(x - max) / Σ e^(x - max); zeros for a row that is all -inf. The sum has a loop of its own: one that also
-    writes adds in another order where x and y lie close together."""
+    """y = e^(x - max) / Σ e^(x - max); zeros for a row that is all -inf. The sum has a separate loop: one that also
+    writes adds in another order if x and y are close together in memory."""
     width = x.shape[1]
     for i in range(start, stop):
         level, total = top(x[i]), F(0.0)
@@ -35,8 +35,8 @@ def rows(start: int, stop: int, x: Rows, out: Rows) -> None:
 
 @loop
 def slope(start: int, stop: int, g: Rows, y: Rows, out: Rows) -> None:
-    """dx = y (d - Σ d y), d = g - Σ g y. It is kept in ``out``, as the compiler may add in any order; an infinite
-    Σ d y counts as 0, as in the op's rule."""
+    """dx = y (d - Σ d y), d = g - Σ g y. d is stored in ``out``, as the compiler may add in any order; an infinite Σ d
+    y counts as 0, as in the op's rule."""
     width = y.shape[1]
     for i in range(start, stop):
         total = F(0.0)
@@ -54,13 +54,13 @@ def slope(start: int, stop: int, g: Rows, y: Rows, out: Rows) -> None:
 
 @loop
 def log_rows(start: int, stop: int, x: Rows, out: Rows) -> None:
-    """y = x - max - ln Σ e^(x - max). x - max is kept in ``out``, as the compiler may add in any order."""
+    """y = x - max - ln Σ e^(x - max). x - max is stored in ``out``, as the compiler may add in any order."""
     width = x.shape[1]
     for i in range(start, stop):
         most, total, others = top(x[i]), F(0.0), F(0.0)
         for j in range(width):
             out[i, j] = x[i, j] - most
-        for j in range(width):  # apart, as in softmax
+        for j in range(width):  # a separate loop, as in softmax
             total += exp(out[i, j])
         if is_one(total):
             for j in range(width):
@@ -72,13 +72,13 @@ def log_rows(start: int, stop: int, x: Rows, out: Rows) -> None:
 
 @inline
 def is_one(total: np.float32) -> Any:
-    """Whether a sum of powers is so near 1, which is the largest of them, that the others' digits are lost."""
+    """Whether a sum of powers is so close to its largest term, 1, that the digits of the others are lost."""
     return F(0.9) < total < F(1.4)
 
 
 @inline
 def element_slope(g: np.float32, y: np.float32, total: np.float32) -> np.float32:
-    """g - e^y Σ g, by 1 - e^y where e^y is more than a half, as the op's rule is."""
+    """g - e^y Σ g, by 1 - e^y if e^y is more than ½, as in the op's rule."""
     large = y > F(-0.6931)
     half = F(0.5) * y if large else F(0.0)
     p = fma(half, F(1 / 5040), F(1 / 720))
@@ -92,7 +92,7 @@ def element_slope(g: np.float32, y: np.float32, total: np.float32) -> np.float32
 
 @inline
 def infinite_slope(g: np.float32, y: np.float32, total: np.float32) -> np.float32:
-    """The same where Σ g is infinite or NaN, which parts of e^y must not meet: (e^y - 1) Σ g + Σ g is NaN."""
+    """The same if Σ g is infinite or NaN, when e^y must not be split: (e^y - 1) Σ g + Σ g is NaN."""
     return g - (exp(y) if y > F(-104.0) else F(0.0)) * total
 
 
@@ -112,8 +112,8 @@ def log_slope(start: int, stop: int, g: Rows, y: Rows, out: Rows) -> None:
 
 
 def along(by_rows: Loop, slope: Loop) -> SimpleNamespace:
-    """A kernel along any axis, whose place other axes take meanwhile. ``by_rows`` is called with the input's rows and
-    the result's, ``slope`` with those of the result's gradient, of the result and of the input's gradient."""
+    """A kernel along any axis, which is moved to the end. ``by_rows`` gets the rows of the input and the result,
+    ``slope`` the rows of the result's gradient, the result, and the input's gradient."""
 
     def run(loop: Loop, dim: int, *inputs: Array) -> Any:
         if not inputs[0].ndim or not fits(*inputs):
