@@ -144,8 +144,8 @@ def table(works: Iterable[str], rounds: int, seconds: float) -> Table:
     result = Table("A training step, against PyTorch eager", columns, digits)
     for work in works:
         compare(work)
-        subjects = (*BOTH, PLAIN, "products")
-        answers = alternate(subjects, rounds, partial(measure, work=work, seconds=seconds), f"step {work}")
+        variants = (*BOTH, PLAIN, "products")
+        answers = alternate(variants, rounds, partial(measure, work=work, seconds=seconds), f"step {work}")
         result.add(*_row(work, answers))
     memory = {name: ask("benchmarks.process:imported", name).get("memory") for name in BOTH}
     result.notes += _notes(memory)

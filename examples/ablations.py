@@ -31,7 +31,7 @@ VARIANTS = Path(__file__).with_suffix(".toml")
 def parser() -> Parser:
     """The command line; unknown options belong to train."""
     about = (
-        "Train variants of a preset, one after another, and print a table. All others go to each training run: "
+        "Train variants of a preset, one after another, and print a table. Other options go to each training run: "
         "--data DIR --source en --target de --steps 2000 --minutes 30 ..."
     )
     file = "a TOML file with a section per variant: its quoted name, and settings as in a preset, without sections"

@@ -103,15 +103,15 @@ def entries(page: str) -> tuple[Entry, ...]:
     if page == TENSOR:
         return tuple(_methods())
     below = [f"{page}.{name}" for name in BELOW.get(page, ())]
-    entries_: dict[str, Entry] = {}
-    values: set[int] = set()
+    by_anchor: dict[str, Entry] = {}
+    ids: set[int] = set()
     for module in [page, *below]:
         for name, value in public.names(module).items():
-            if module == page or id(value) not in values:
+            if module == page or id(value) not in ids:
                 entry = Entry(page, module, name, value, _group(page, module, name, value))
-                entries_[entry.anchor] = entry
-                values.add(id(value))
-    return tuple(entries_.values())
+                by_anchor[entry.anchor] = entry
+                ids.add(id(value))
+    return tuple(by_anchor.values())
 
 
 def _methods() -> Iterator[Entry]:
@@ -288,13 +288,13 @@ def _call(name: str, value: Any, bound: bool) -> str:
     except (TypeError, ValueError):
         return f"{name}(...)"
     parameters = list(signature.parameters.values())[bound:]
-    sources_ = list(_written().written_parameters(parameters))
+    arguments = list(_written().written_parameters(parameters))
     result = signature.return_annotation
     end = "" if inspect.isclass(value) or result is signature.empty else f" -> {_written().annotation(result)}"
-    line = f"{name}({', '.join(sources_)}){end}"
+    line = f"{name}({', '.join(arguments)}){end}"
     if len(line) <= WIDTH:
         return line
-    return "\n".join([f"{name}(", *(f"    {parameter}," for parameter in sources_), f"){end}"])
+    return "\n".join([f"{name}(", *(f"    {parameter}," for parameter in arguments), f"){end}"])
 
 
 @cache

@@ -252,7 +252,7 @@ def _inference(trained: Trained) -> Fields:
     # the mean over the heads of each step (T, S)
     weights = attention(trained.model, mg.tensor([source]), mg.tensor([steps[-1].tokens])).weights("cross")[-1].mean(0)
     return {
-        "steps": Steps(("step", "the decoder reads", "likeliest, output", "second", "third"), rows, numbers=(0,)),
+        "steps": Steps(("step", "the decoder reads", "likeliest, written", "second", "third"), rows, numbers=(0,)),
         "cross_attention": Matrix("cross-attention", weights, output, read, 2, "weights", note=note),
     }
 

@@ -31,7 +31,7 @@ class Cell {
     this.runButton = button("Run", "Run this block (Shift-Enter in the editor)", () => this.run());
     this.editButton = button("Edit", "Change the program", () => this.edit().then((editor) => editor.focus()));
     this.stopButton = button("Stop", "Stop the program", () => runner.stop());
-    this.resetButton = button("Reset", "The program as it was, and no names left from earlier runs", () => this.reset());
+    this.resetButton = button("Reset", "Restore the program, and forget the names of earlier runs", () => this.reset());
     this.stopButton.disabled = true;
     this.state = document.createElement("span");
     this.state.className = "run-state";

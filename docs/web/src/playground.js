@@ -199,7 +199,7 @@ class Playground {
       const linked = await programOf(location.hash), program = linked ?? keptProgram();
       this.show(program === null ? examples[0] : { program });
       if (program !== null) this.menu.value = OWN;
-      if (linked !== null) this.outputs.output.note("This program came with the link. Nothing of it has run: read it, then press Run.");
+      if (linked !== null) this.outputs.output.note("This program came with the link. It has not run yet: read it, then press Run.");
     } catch (error) {
       this.show(examples[0]);
       this.outputs.output.note(`The link's program cannot be read: ${error.message}`);

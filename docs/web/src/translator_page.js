@@ -83,7 +83,7 @@ function training() {
     try {
       const { losses } = await window.minigradAnswers("/train", { steps: STEPS });
       const seconds = ((performance.now() - begun) / 1000).toFixed(1);
-      told.textContent = `${STEPS} steps in ${seconds} s; loss ${Number(losses[0]).toFixed(3)} at first, ${Number(losses.at(-1)).toFixed(3)} at last`;
+      told.textContent = `${STEPS} steps in ${seconds} s; loss ${Number(losses[0]).toFixed(3)} at the start, ${Number(losses.at(-1)).toFixed(3)} at the end`;
     } catch (error) {
       told.textContent = error.message;
     } finally {

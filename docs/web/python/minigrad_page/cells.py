@@ -197,8 +197,8 @@ def _shown(value: Any) -> dict[str, Any]:
         return {**message, "graph": _kept(value)} if getattr(value, "replay", None) else message
     title = type(value).__name__
     for method, stream in (("_repr_svg_", "svg"), ("_repr_html_", "html")):
-        method_ = None if isinstance(value, type) else getattr(value, method, None)
-        if callable(method_) and isinstance(content := method_(), str):
+        render = None if isinstance(value, type) else getattr(value, method, None)
+        if callable(render) and isinstance(content := render(), str):
             return {"type": "out", "stream": stream, "text": content, "height": None, "title": title}
     return {"type": "out", "stream": "result", "text": repr(value)[:MOST_TEXT] + "\n"}
 
