@@ -37,14 +37,14 @@ def translator() -> tuple[str, Callable[[], Any]]:
     from minigrad_models.translation import architectures, translation_data as data, translation_settings as settings
     from minigrad_models.translation.encoder_decoder import pad
 
-    settings = settings.preset("toy")
-    words = data.tokenizers_for(data.read(settings.data)["train"], settings.data)
-    model = architectures.build(settings.model, words)
+    toy = settings.preset("toy")
+    words = data.tokenizers_for(data.read(toy.data)["train"], toy.data)
+    model = architectures.build(toy.model, words)
     sides = zip((words.source, words.target), SENTENCES, strict=True)
     source, target = (side.encode(side.prepare(text)) for side, text in sides)
     pair = pad([[*source, EOS]]), pad([[BOS, *target, EOS]])
-    record = partial(viz.graph, model.train().loss, *pair, settings.training.label_smoothing)
-    return f"translator of width {settings.model.d_model}", record
+    record = partial(viz.graph, model.train().loss, *pair, toy.training.label_smoothing)
+    return f"translator of width {toy.model.d_model}", record
 
 
 def decoder() -> tuple[str, Callable[[], Any]]:
