@@ -1,1 +1,1 @@
-"""Measurements. Programs and not tests: what they print depends on the machine, which they name."""
+"""Measurements. They are programs, not tests: their figures depend on the machine, which each program prints."""

@@ -1,10 +1,9 @@
-"""All measurements, as one table for each part.
+"""All measurements, one table per part (--only lists the parts).
 
     python -m benchmarks [--only steps,layers] [--work small] [--quick]
     python -m benchmarks --readme
 
-Parts: steps, neighbour, layers, overhead, decoding, generation, sentences, first, import, size, pages.
-What compares with PyTorch or another library that is not installed leaves that column empty and says so.
+If PyTorch or another library is not installed, the columns that compare with it stay empty, and the table says so.
 """
 
 from __future__ import annotations
@@ -22,26 +21,26 @@ from .workloads import WORK
 
 Options = argparse.Namespace
 PARTS: dict[str, Callable[[Options], Table]] = {
-    "steps": lambda asked: steps.table(asked.work, asked.rounds, asked.seconds),
-    "neighbour": lambda asked: neighbour.table(asked.work, asked.rounds, asked.seconds),
-    "layers": lambda asked: layers.table(asked.rounds, asked.seconds / 4),
-    "overhead": lambda asked: overhead.table(asked.rounds, asked.seconds / 20),
-    "decoding": lambda asked: decoding.table(asked.rounds, asked.seconds / 2),
-    "generation": lambda asked: generation.table(asked.rounds, asked.seconds / 2),
-    "sentences": lambda asked: sentences.table(asked.rounds, asked.seconds),
-    "first": lambda asked: start.kernels(asked.rounds),
-    "import": lambda asked: start.imports(5 * asked.rounds),
-    "size": lambda asked: size.table(),
-    "pages": lambda asked: pages.table(),
+    "steps": lambda options: steps.table(options.work, options.rounds, options.seconds),
+    "neighbour": lambda options: neighbour.table(options.work, options.rounds, options.seconds),
+    "layers": lambda options: layers.table(options.rounds, options.seconds / 4),
+    "overhead": lambda options: overhead.table(options.rounds, options.seconds / 20),
+    "decoding": lambda options: decoding.table(options.rounds, options.seconds / 2),
+    "generation": lambda options: generation.table(options.rounds, options.seconds / 2),
+    "sentences": lambda options: sentences.table(options.rounds, options.seconds),
+    "first": lambda options: start.kernels(options.rounds),
+    "import": lambda options: start.imports(5 * options.rounds),
+    "size": lambda options: size.table(),
+    "pages": lambda options: pages.table(),
 }
 
 
 def parse(arguments: list[str]) -> Options:
     """The command line."""
     p = parser("benchmarks", __doc__, WORK, rounds=3, seconds=4.0)
-    p.add_argument("--only", type=parts_of(PARTS), default=list(PARTS), help=f"parts, by comma: {','.join(PARTS)}")
-    p.add_argument("--readme", action="store_true", help="measure the figures of README.md's table, and write it")
-    p.add_argument("--quick", action="store_true", help="one round, little time: rough figures")
+    p.add_argument("--only", type=parts_of(PARTS), default=list(PARTS), help=f"comma-separated: {','.join(PARTS)}")
+    p.add_argument("--readme", action="store_true", help="measure the figures in README.md, and write their table")
+    p.add_argument("--quick", action="store_true", help="one short round: rough figures")
     options = p.parse_args(arguments)
     options.work = options.work or list(WORK)
     if options.quick:
@@ -50,7 +49,7 @@ def parse(arguments: list[str]) -> Options:
 
 
 def main(arguments: list[str]) -> int:
-    """Measure, and print each table as soon as it is there; 1 if any could not be made."""
+    """Measure, and print each table once it is complete; 1 if a part failed."""
     options = parse(arguments)
     print(describe("torch") + "\n", flush=True)
     if options.readme:

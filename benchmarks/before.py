@@ -1,4 +1,4 @@
-"""Training steps of this checkout and of another one, such as the commit before a change, in turns.
+"""Compares training steps of this checkout and of another one, such as the previous commit, in alternating rounds.
 
 git worktree add ../before HEAD~1
 python -m benchmarks.before ../before [--work small] [--rounds 3] [--seconds 4]
@@ -21,7 +21,7 @@ NOW, BEFORE = "this checkout", "before"
 
 
 def table(before: Path, works: Iterable[str], rounds: int, seconds: float) -> Table:
-    """The table of training steps, a row for each work: times in ms, peak memory in MiB."""
+    """The table of training steps, one row per workload: times in ms, peak memory in MiB."""
 
     def measure(which: str, work: str) -> Answer:
         root = ROOT if which == NOW else before
@@ -44,7 +44,7 @@ def main() -> None:
     p.add_argument("before", type=Path, help="the other checkout")
     options = p.parse_args()
     if not (options.before / "benchmarks" / "child.py").is_file():
-        p.error(f"{options.before} is no checkout of minigrad: it has no benchmarks/child.py")
+        p.error(f"{options.before} is not a checkout of minigrad: it lacks benchmarks/child.py")
     print(describe("torch") + "\n")
     show(table(options.before.resolve(), options.work or list(WORK), options.rounds, options.seconds))
 

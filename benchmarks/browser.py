@@ -1,4 +1,4 @@
-"""Chromium, for what measures how soon pages can be used."""
+"""Chromium, for benchmarks of pages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .process import Missing, library_module
 
 @contextmanager
 def chromium(**options: Any) -> Iterator[Any]:
-    """Playwright's Chromium. Raises Missing: there is no Playwright, or no Chromium."""
+    """Playwright's Chromium. Raises Missing if Playwright or Chromium is not installed."""
     library_module("playwright")
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if path is None:

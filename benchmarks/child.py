@@ -13,7 +13,7 @@ from .process import Missing
 
 
 def main(function: str, library: str, arguments: str) -> None:
-    """Call the function and print its answer as the last line."""
+    """Call the function and print its answer on the last line."""
     module, name = function.split(":")
     try:
         answer = getattr(importlib.import_module(module), name)(library, **json.loads(arguments))

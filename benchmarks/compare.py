@@ -1,6 +1,6 @@
-"""Jobs that several libraries do: first their results are compared, then their times.
+"""Compares jobs in several libraries: first their results, then their times.
 
-A module names its jobs in ``jobs(library, **work)``: functions without arguments, by name. It raises ``Missing`` where
+A module defines its jobs in ``jobs(library, **work)``, a dict of functions without arguments. It raises ``Missing`` if
 the library is not installed.
 """
 
@@ -21,7 +21,7 @@ Jobs = dict[str, Callable[[], Any]]
 
 
 def results(library: str, module: str, **work: Any) -> Answer:
-    """The result of each job, an array, as lists."""
+    """The result of each job, an array, as nested lists."""
     return {name: np.asarray(job()).tolist() for name, job in _jobs(library, module, work).items()}
 
 
@@ -44,10 +44,10 @@ def compared(
     random: Iterable[str] = (),
     **work: Any,
 ) -> dict[str, list[Answer]]:
-    """The times of a module's jobs by library. Raises Differ: the libraries do not compute the same.
+    """The times of a module's jobs by library. Raises Differ if the libraries' results differ.
 
     Args:
-        tolerance: of results. random: jobs that draw numbers; the shapes of their results must be equal.
+        tolerance: of results. random: jobs that draw random numbers; only the shapes of their results must be equal.
     """
     what = ", ".join([module, *map(str, work.values())])
     progress(f"{what}: results")
@@ -58,17 +58,17 @@ def compared(
 
 
 def agree(what: str, answers: dict[str, Answer], tolerance: float = 0.0, random: Iterable[str] = ()) -> None:
-    """Raise Differ if a library's results are not those of the first library."""
-    known = [library for library, answer in answers.items() if "missing" not in answer]
-    for library in known[1:]:
-        for job, result in answers[known[0]].items():
+    """Raise Differ if a library's results differ from those of the first library."""
+    libraries = [library for library, answer in answers.items() if "missing" not in answer]
+    for library in libraries[1:]:
+        for job, result in answers[libraries[0]].items():
             ours, theirs = np.array(result), np.array(answers[library][job])
             same = ours.shape == theirs.shape and (job in random or np.abs(ours - theirs).max() <= tolerance)
             if not same:
-                raise Differ(f"{what}, {job}: {known[0]} and {library} have computed different results")
+                raise Differ(f"{what}, {job}: {libraries[0]} and {library} have computed different results")
 
 
 def speed(answers: Iterable[Answer], job: str, tokens: int) -> float | None:
-    """Tokens a second of a job that computes so many; None where the library is missing."""
+    """Tokens per second of a job that computes this many; None if the library is missing."""
     time = middle(answers, job)
     return None if time is None else 1000 * tokens / time

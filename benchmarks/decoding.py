@@ -1,7 +1,7 @@
-"""Greedy decoding of the first workload's model: with the cache, without, and on PyTorch.
+"""Greedy decoding with the first workload's model: with the cache, without it, and on PyTorch.
 
-minigrad decodes as minigrad_models.translation.transformer does. PyTorch has no cache: its ``nn.Transformer`` of the
-same weights is fed with all tokens so far at each step, the source being encoded once. The tokens must be equal.
+minigrad decodes as minigrad_models.translation.transformer does. PyTorch has no cache: its ``nn.Transformer``, with the
+same weights, encodes the source once and then reads all tokens so far at each step. The tokens must be equal.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ BATCHES = (1, 32)
 LIBRARIES = ("minigrad", "without cache", "torch")
 GOAL = 1.5
 ATTENTIONS = {
-    "encoder": {"attention": "self_attn"},  # our names of attentions, and PyTorch's
+    "encoder": {"attention": "self_attn"},  # our names of the attention modules, and PyTorch's
     "decoder": {"self_attention": "self_attn", "cross_attention": "multihead_attn"},
 }
 
 
 def model_of(work: Work, positions: int) -> Transformer:
-    """minigrad's model. Its weights are so large that sentences differ, and all logits of the end symbol are 0, far
-    below the largest of the others: no sentence ends before its time."""
+    """minigrad's model. Its weights are large enough for sentences to differ, and the logit of the end symbol is always
+    0, far below the largest of the others, so that no sentence ends early."""
     config = Config(work.vocabulary, work.width, work.heads, work.layers, work.hidden, positions=positions)
     model, draw = Transformer(config).eval(), np.random.default_rng(0)
     with minigrad.no_grad():
@@ -45,7 +45,7 @@ def model_of(work: Work, positions: int) -> Transformer:
 
 
 class Theirs:
-    """The model on PyTorch, and how it decodes."""
+    """The model on PyTorch, with greedy decoding."""
 
     def __init__(self, torch: Any, work: Work, positions: int) -> None:
         nn, sizes = torch.nn, (work.width, work.heads, work.hidden)
@@ -54,7 +54,7 @@ class Theirs:
         values = {name: torch.from_numpy(value.numpy()) for name, value in own.items()}
         encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(*sizes, batch_first=True), work.layers)
         decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(*sizes, batch_first=True), work.layers)
-        self.model = nn.Transformer(  # no norm at the end of either, as in the paper
+        self.model = nn.Transformer(  # neither has a final norm, as in the paper
             work.width, work.heads, custom_encoder=encoder, custom_decoder=decoder, batch_first=True
         )
         self.model.load_state_dict(renamed(torch, work, values))
@@ -78,13 +78,13 @@ class Theirs:
         memory = self.model.encoder(self.embed(sentences))
         tokens = self.torch.full((sentences.size(0), 1), BOS)
         for _ in range(limit):
-            chosen = self.next_logits(tokens, memory).argmax(-1, keepdim=True)
-            tokens = self.torch.cat((tokens, chosen), 1)
+            best = self.next_logits(tokens, memory).argmax(-1, keepdim=True)
+            tokens = self.torch.cat((tokens, best), 1)
         return tokens[:, 1:]
 
 
 def renamed(torch: Any, work: Work, values: dict[str, Any]) -> dict[str, Any]:
-    """The weights by ``nn.Transformer``'s names; it keeps queries, keys and values in one matrix."""
+    """The weights under ``nn.Transformer``'s names, which keeps queries, keys and values in one matrix."""
     theirs_of = {}
     sides = [(side, i, kind) for side in ATTENTIONS for i in range(work.layers) for kind in ("weight", "bias")]
     for side, i, kind in sides:
@@ -102,7 +102,7 @@ def renamed(torch: Any, work: Work, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def jobs(library: str, work: str, batch: int, tokens: int) -> Jobs:
-    """Decoding of sentences without padding (B, length): (B, tokens)."""
+    """The job that decodes sentences without padding, (B, length) -> (B, tokens)."""
     size = SIZES[work]
     positions = size.length + tokens
     source = np.random.default_rng(1).integers(EOS + 1, size.vocabulary, (batch, size.length))
@@ -115,7 +115,7 @@ def jobs(library: str, work: str, batch: int, tokens: int) -> Jobs:
 
 
 def table(rounds: int, seconds: float, work: str = "multi30k", tokens: int = 32) -> Table:
-    """The table, a row for each size of the batch."""
+    """The table, one row per batch size."""
     columns = ("decoding", "sentences", "tokens/s", "without cache", "PyTorch", "times PyTorch's", "goal")
     title = f"Decoding {tokens} tokens a sentence, {SIZES[work].title}"
     result = Table(title, columns, ("", ".0f", ",.0f", ",.0f", ",.0f", ".2f", ".1f"))
@@ -123,5 +123,5 @@ def table(rounds: int, seconds: float, work: str = "multi30k", tokens: int = 32)
         answers = compared("decoding", LIBRARIES, rounds, seconds, work=work, batch=batch, tokens=tokens)
         speeds = [speed(answers[name], "greedy", batch * tokens) for name in LIBRARIES]
         result.add("greedy", float(batch), *speeds, ratio(speeds[0], speeds[2]), GOAL)
-    result.notes.append("PyTorch is fed with all tokens so far at each step; all decode the same tokens")
+    result.notes.append("PyTorch reads all tokens so far at each step; all decode the same tokens")
     return result

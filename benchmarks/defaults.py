@@ -1,4 +1,4 @@
-"""How long each program takes without options and data sets, in an empty folder, and its last lines:
+"""How long each program takes without options and data sets, in an empty folder, and the last lines that it prints:
 ``python -m benchmarks.defaults [--only gpt,music]``."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LIMIT = 120  # seconds
 
 
 def main() -> int:
-    """Run all, and print a row for each; 1 if one fails or takes longer than the limit."""
+    """Run all programs and print a row for each; 1 if one fails or takes longer than the limit."""
     p = parser("benchmarks.defaults", __doc__)
     p.add_argument("--only", type=parts_of(PROGRAMS), default=[*PROGRAMS], metavar="NAMES", help=", ".join(PROGRAMS))
     table, worst = Table(describe(), ("command", "seconds", "at its end"), ("", ".0f", "")), 0.0
@@ -29,10 +29,10 @@ def main() -> int:
         environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT}/models", "MINIGRAD_DATA": f"{folder}/none"}
         for name in p.parse_args().only:
             progress(PROGRAMS[name])
-            begun = time.perf_counter()
+            start = time.perf_counter()
             command = [sys.executable, "-m", *PROGRAMS[name].split()]
             ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-            seconds = time.perf_counter() - begun
+            seconds = time.perf_counter() - start
             worst = max(worst, seconds if ran.returncode == 0 else float("inf"))
             lines = (ran.stdout if ran.returncode == 0 else ran.stderr).strip().splitlines()
             table.add(PROGRAMS[name].replace("examples", "python -m examples"), seconds, "; ".join(lines[-2:]))

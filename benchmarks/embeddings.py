@@ -1,6 +1,6 @@
-"""Vectors of words beside gensim's: the same text, the same settings, one thread each; speed, and analogies answered.
+"""Word vectors, compared with gensim's on the same text, settings and one thread each: speed and solved analogies.
 
-``python -m benchmarks.embeddings``; gensim is needed. Both read the shipped corpus, whose words they get as lists.
+``python -m benchmarks.embeddings`` needs gensim. Both read the shipped corpus as lists of words.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def sentences(corpus: Corpus) -> list[list[str]]:
 
 
 def gensims(corpus: Corpus, settings: Settings, rate: float) -> tuple[Vectors, float]:
-    """gensim's vectors, and its words a second. Raises ImportError: it is not installed."""
+    """gensim's vectors, and the words it reads per second. Raises ImportError if it is not installed."""
     from gensim.models import Word2Vec
 
     texts = sentences(corpus)
@@ -44,7 +44,7 @@ def gensims(corpus: Corpus, settings: Settings, rate: float) -> tuple[Vectors, f
 def main(argv: list[str] | None = None) -> int:
     """Measure, and print a table. Returns the exit status."""
     p = parser("benchmarks.embeddings", __doc__, epochs=Settings.epochs, rate=0.025)
-    p.add_argument("--language", choices=("english", "italian"), default="english", help="of the corpus")
+    p.add_argument("--language", choices=("english", "italian"), default="english", help="language of the corpus")
     options = p.parse_args(argv)
     language: Language = options.language
     corpus, settings = shipped(language), Settings(epochs=options.epochs)
@@ -55,11 +55,11 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     trained = train(corpus, settings)
     print(describe("gensim"))
-    asked = relations(language)
-    columns = ["vectors", "words a second", *(relation.name.split(":")[0] for relation in asked)]
-    table = Table("Vectors of words", columns, ("", ",.0f", *(".0%" for _ in asked)))
+    questions = relations(language)
+    columns = ["vectors", "words a second", *(relation.name.split(":")[0] for relation in questions)]
+    table = Table("Vectors of words", columns, ("", ",.0f", *(".0%" for _ in questions)))
     for name, vectors, speed in (("minigrad", trained.vectors, trained.speed), ("gensim", *theirs)):
-        scores = [score(vectors, relation) for relation in asked]
+        scores = [score(vectors, relation) for relation in questions]
         table.add(name, speed, *(one.exact if one else None for one in scores))
     show(table)
     return 0

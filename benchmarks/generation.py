@@ -1,6 +1,6 @@
-"""A small GPT-2 that continues prompts: with minigrad's cache, and by transformers' own ``generate``, on the CPU.
+"""A small GPT-2 continues prompts on the CPU: with minigrad's cache, and with transformers' ``generate``.
 
-Both have the same weights, and the greedy texts must be equal. A sampled text has its length; what is drawn differs.
+Both have the same weights, and the greedy texts must be equal. Sampled texts differ, but have the same length.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ GOAL = 1.5
 
 
 class Size(NamedTuple):
-    """A model's size, and that of what it writes: tokens of a prompt, and tokens that follow."""
+    """The size of a model, and of the texts: tokens in a prompt, and tokens that follow."""
 
     vocabulary: int
     width: int = 384
@@ -36,7 +36,7 @@ class Size(NamedTuple):
 
     @property
     def positions(self) -> int:
-        """The context: all that is written."""
+        """The context: the prompt and its continuation."""
         return self.prompt + self.tokens
 
 
@@ -44,7 +44,7 @@ TINY = Size(40, 8, 2, 2, 3, 6)  # to test the program
 
 
 def model_of(size: Size) -> Any:
-    """minigrad's model, with random weights that are large enough for different texts."""
+    """minigrad's model, with random weights that are large enough for texts to differ."""
     import minigrad as mg
     from minigrad_models.gpt.gpt2 import GPT2, Config
 
@@ -57,7 +57,7 @@ def model_of(size: Size) -> Any:
 
 
 def jobs(library: str, sizes: list[int], batch: int) -> Jobs:
-    """For each way a function that writes, with a cache (B, T)."""
+    """For each way of sampling, a function that generates with a cache: (B, T)."""
     size = Size(*sizes)
     own, rows = model_of(size), np.random.default_rng(1).integers(0, size.vocabulary, (batch, size.prompt))
     if library == "minigrad":
@@ -79,7 +79,7 @@ def jobs(library: str, sizes: list[int], batch: int) -> Jobs:
 
 
 def table(rounds: int, seconds: float, sizes: tuple[Size, ...] = tuple(map(Size, VOCABULARIES))) -> Table:
-    """The table, a row for each vocabulary, number of texts and way."""
+    """The table, one row per vocabulary, number of texts and way of sampling."""
     columns = ("writing", "V", "texts", "tokens/s", "transformers", "times transformers'", "goal")
     title = f"Writing {sizes[0].tokens} tokens after {sizes[0].prompt}, GPT-2 of {sizes[0].layers} × {sizes[0].width}"
     result = Table(title, columns, ("", ",.0f", ".0f", ",.0f", ",.0f", ".2f", ".1f"))

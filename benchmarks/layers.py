@@ -1,6 +1,6 @@
-"""Layers of other models than those of the training steps, forward and backward.
+"""Layers that the training steps do not cover, forward and backward.
 
-One source for both libraries. Results and all gradients, in float64 and of the same numbers, must be equal.
+One source for both libraries. Results and all gradients, in float64 and from the same numbers, must be equal.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ IMAGES, SENTENCES, SEQUENCES = (32, 64, 28, 28), (32, 64, 384), (64, 32, 256)
 
 @dataclass(frozen=True)
 class Layer:
-    """A module or a function of a tensor."""
+    """A module, or a function of a tensor."""
 
     name: str
-    make: Callable[[Any], Callable[..., Any]]  # is given the library, and returns what is called
-    shape: tuple[int, ...]  # of the input, which gets a gradient, as a module's weights do
-    goal: float = 1.0  # the ratio of times that it should have
-    trains: bool = True  # whether the backward pass is part of it; else it runs in ``eval()`` and ``no_grad``
+    make: Callable[[Any], Callable[..., Any]]  # from the library to the module or function
+    shape: tuple[int, ...]  # of the input, which gets a gradient, like a module's weights
+    goal: float = 1.0  # the ratio of times to reach
+    trains: bool = True  # whether the backward pass is included; else ``eval()`` and ``no_grad``
 
 
 def interpolate(mode: str) -> Callable[[Any], Callable[..., Any]]:
@@ -37,7 +37,7 @@ def interpolate(mode: str) -> Callable[[Any], Callable[..., Any]]:
 
 
 def encoder(torch: Any, layers: int = 6) -> Any:
-    """As large as all-MiniLM-L6-v2's."""
+    """An encoder of all-MiniLM-L6-v2's size."""
     width = SENTENCES[-1]
     layer = torch.nn.TransformerEncoderLayer(width, 12, 4 * width, activation="gelu", batch_first=True)
     return torch.nn.TransformerEncoder(layer, layers)
@@ -55,40 +55,40 @@ LAYERS = [
 
 
 def prepared(torch: Any, layer: Layer, dtype: str) -> tuple[Callable[[], Any], list[Any]]:
-    """A function that runs the layer once, with its gradients along one direction, and returns its result; and the
-    tensors that have gradients then. Weights and inputs are drawn by NumPy: the same for all libraries."""
+    """A function that runs the layer once, with the gradients for a fixed output gradient, and returns its result; and
+    the tensors that then have gradients. NumPy draws weights and inputs: they are the same for all libraries."""
     draw, kind = np.random.default_rng(0), getattr(torch, dtype)
-    called = layer.make(torch)
+    module = layer.make(torch)
     leaves: list[Any] = []
-    if isinstance(called, torch.nn.Module):
-        called = called.to(kind).train(layer.trains)
-        leaves = list(called.parameters())
+    if isinstance(module, torch.nn.Module):
+        module = module.to(kind).train(layer.trains)
+        leaves = list(module.parameters())
         with torch.no_grad():
             for weight in leaves:
                 weight.copy_(torch.tensor(0.1 * draw.standard_normal(tuple(weight.shape))))
     x = torch.tensor(draw.standard_normal(layer.shape), dtype=kind, requires_grad=layer.trains)
 
     def forward() -> Any:
-        out = called(x)
+        out = module(x)
         return out[0] if isinstance(out, tuple) else out
 
     if not layer.trains:
         return torch.no_grad()(forward), []
-    slopes = torch.tensor(np.random.default_rng(1).standard_normal(tuple(forward().shape)), dtype=kind)
+    output_grad = torch.tensor(np.random.default_rng(1).standard_normal(tuple(forward().shape)), dtype=kind)
     leaves.append(x)
 
     def both() -> Any:
         for leaf in leaves:
             leaf.grad = None
         out = forward()
-        out.backward(slopes)
+        out.backward(output_grad)
         return out
 
     return both, leaves
 
 
 def check(library: str) -> Answer:
-    """For each layer some numbers of its result and of each gradient, in float64."""
+    """For each layer, some numbers of its result and of each gradient, in float64."""
     torch = library_module(library)
     numbers = []
     for layer in LAYERS:
@@ -99,14 +99,14 @@ def check(library: str) -> Answer:
 
 
 def fingerprint(values: Any) -> tuple[float, float, float]:
-    """An array's norm, and two sums over it with weights that differ from place to place."""
+    """An array's norm, and two weighted sums over it, whose weights depend on the position."""
     flat = np.asarray(values, np.float64).reshape(-1)
     place = np.arange(flat.size)
     return float(np.sqrt(flat @ flat)), float(flat @ np.cos(place)), float(flat @ np.sin(0.1 * place))
 
 
 def agree(answers: dict[str, Answer]) -> None:
-    """See to it that fingerprints are equal, up to EXACT of the norm. Raises Differ: they are not."""
+    """Raise Differ if fingerprints differ by more than EXACT of the norm."""
     first, *others = (answer["numbers"] for answer in answers.values())
     for other in others:
         for layer, ours, theirs in zip(LAYERS, first, other, strict=True):
@@ -123,7 +123,7 @@ def measure(library: str, seconds: float) -> Answer:
 
 
 def table(rounds: int, seconds: float) -> Table:
-    """The table, a row for each layer."""
+    """The table, one row per layer."""
     checked = {library: ask("benchmarks.layers:check", library) for library in BOTH}
     agree({library: answer for library, answer in checked.items() if "missing" not in answer})
     answers = alternate(BOTH, rounds, partial(ask, "benchmarks.layers:measure", seconds=seconds), "layers")
@@ -132,5 +132,5 @@ def table(rounds: int, seconds: float) -> Table:
     for i, layer in enumerate(LAYERS):
         times = [middle(answers[name], "times", i) for name in BOTH]
         result.add(layer.name, " × ".join(map(str, layer.shape)), *times, ratio(*times), layer.goal)
-    result.notes.append("in training, forward and backward, except the encoder")
+    result.notes.append("forward and backward in training mode, except the encoder")
     return result

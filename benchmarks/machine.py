@@ -1,4 +1,4 @@
-"""What a measurement was made on: figures without it mean little."""
+"""Describes the machine of a measurement: figures mean little without it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def describe(*packages: str) -> str:
-    """The processor, the cores that may be used, the system, Python, NumPy and other packages, in a line."""
+    """The processor, the available cores, the system, Python, NumPy and other packages, in one line."""
     versions = [f"{name} {version(name)}" for name in ("numpy", *packages)]
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     system = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
@@ -17,7 +17,7 @@ def describe(*packages: str) -> str:
 
 
 def _processor() -> str:
-    """The processor's name, where the system tells."""
+    """The processor's name, if the system reports it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))

@@ -1,7 +1,7 @@
-"""Training steps while another process keeps one core busy, against the same steps in quiet.
+"""Training steps while another process keeps one core busy, compared with the same steps on an idle machine.
 
-In one process the steps go on, and the neighbour is let run and stopped in turns: what a machine does otherwise is
-then the same for both.
+The steps run in one process, and the busy process is started and stopped in turns, so that other load on the machine
+affects both alike.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from .process import Answer, alternate, ask, library_module
 from .table import Table, ratio
 from .workloads import SIZES
 
-BAR = 2.2  # a step's time with a neighbour over that in quiet
-TURNS = 3  # of each, in a process
+BAR = 2.2  # a step's time next to a busy process, over its time on an idle machine
+TURNS = 3  # of each kind, in a process
 BUSY = "print(flush=True)\nwhile True: pass"
 
 
 @contextmanager
 def neighbour() -> Iterator[None]:
-    """Another process, which computes all the time."""
+    """Another process that computes all the time."""
     with subprocess.Popen([sys.executable, "-c", BUSY], stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None
-            process.stdout.readline()  # it has begun
+            process.stdout.readline()  # it has started
             yield
         finally:
             process.kill()
 
 
 def train(library: str, work: str, seconds: float) -> Answer:
-    """Times of training steps in ms, in quiet and with a neighbour: {"quiet": [...], "busy": [...]}."""
+    """Times of training steps in ms, on an idle machine and next to a busy process: {"quiet": [...], "busy": [...]}."""
     step = steps.stepper(library_module(library), work)
     times: dict[str, list[float]] = {"quiet": [], "busy": []}
     for _ in range(TURNS):
@@ -47,10 +47,10 @@ def train(library: str, work: str, seconds: float) -> Answer:
 
 
 def table(works: Iterable[str], rounds: int, seconds: float) -> Table:
-    """A row for each work: medians over all steps."""
+    """One row per workload: medians over all steps."""
     columns = ("step", "quiet ms", "busy ms", "busy to quiet", "goal", "PyTorch quiet ms", "busy ms", "busy to quiet")
     digits = ("", ".1f", ".1f", ".2f", ".1f", ".1f", ".1f", ".2f")
-    result = Table("A training step beside a busy process", columns, digits)
+    result = Table("A training step next to a busy process", columns, digits)
     for work in works:
         measure = partial(ask, "benchmarks.neighbour:train", work=work, seconds=seconds)
         answers = alternate(steps.BOTH, rounds, measure, f"neighbour {work}")
@@ -61,7 +61,7 @@ def table(works: Iterable[str], rounds: int, seconds: float) -> Table:
 
 
 def _medians(answers: list[Answer]) -> tuple[float | None, float | None, float | None]:
-    """In quiet, with a neighbour, and their ratio."""
+    """The idle and busy times, and their ratio."""
     if "missing" in answers[0]:
         return None, None, None
     quiet, busy = (median([time for a in answers for time in a[which]]) for which in ("quiet", "busy"))

@@ -1,4 +1,4 @@
-"""What one op costs on tiny tensors, where only Python and the walk back count: 8 float32 elements.
+"""The cost of one op on tensors of 8 float32 elements, where only Python and the backward pass matter.
 
 timeit runs each op once, and several ops in a chain.
 """
@@ -19,8 +19,8 @@ from .steps import BOTH, same
 from .table import Cell, Table, ratio
 
 CHAIN = 100  # ops
-CALLS = 100  # of one op between two looks at the clock
-WITH_COLLECTOR = "import gc; gc.enable()"  # timeit stops it otherwise
+CALLS = 100  # of one op between two readings of the clock
+WITH_COLLECTOR = "import gc; gc.enable()"  # timeit disables it
 Names = dict[str, Any]
 
 
@@ -29,14 +29,14 @@ class Op:
     """An op on x, and a chain of such ops."""
 
     name: str
-    once: str  # an expression of x, of ``shape``, and c, of ``other``; both get gradients
-    chained: str  # the same of y, the last result, which must not grow out of bounds
-    ops: int = 1  # how many ops ``chained`` is, 2 where one is needed to come back to where it began
+    once: str  # an expression of x (``shape``) and c (``other``), which both get gradients
+    chained: str  # the same for y, the previous result, which must stay bounded
+    ops: int = 1  # ops in ``chained``: 2 if a second one restores the shape or the range
     shape: tuple[int, ...] = (8,)
     other: tuple[int, ...] = (8,)
 
     def programs(self) -> tuple[str, str, str, str]:
-        """Forward, the same with backward, a chain, and the same with backward, walked back at once."""
+        """Four programs: forward, forward and backward, a chain, and a chain with a single backward pass."""
         start, once = "x.grad = c.grad = None\n", f"y = {self.once}\n"
         chain = "y = x\n" + f"y = {self.chained}\n" * (CHAIN // self.ops)
         return once, f"{start}{once}y.backward(ones)", chain, f"{start}{chain}y.backward(ends)"
@@ -56,10 +56,10 @@ OPS = [
 
 
 def of_op(torch: Any, op: Op, dtype: Any = np.float32) -> Names:
-    """The names of an op's programs, on one library."""
+    """The namespace of an op's programs, for one library."""
     draw = np.random.default_rng(0)
     x = torch.from_numpy(0.3 * draw.standard_normal(op.shape).astype(dtype))
-    near = np.eye(*op.other) if len(op.other) == 2 else np.ones(op.other)  # a chain must not die out
+    near = np.eye(*op.other) if len(op.other) == 2 else np.ones(op.other)  # a chain must not vanish
     c = torch.from_numpy((near + 0.01 * draw.standard_normal(op.other)).astype(dtype))
     names = {"torch": torch, "x": x.requires_grad_(), "c": c.requires_grad_()}
     for name, program in zip(("ones", "ends"), op.programs()[::2], strict=True):
@@ -69,7 +69,7 @@ def of_op(torch: Any, op: Op, dtype: Any = np.float32) -> Names:
 
 
 def check(library: str) -> Answer:
-    """Of each op the sum of its result and of a chain's, and of the squares of their gradients, in float64."""
+    """For each op and its chain, the sum of the result, and of each gradient's squares, in float64."""
     torch = library_module(library)
     results: dict[str, list[float]] = {}
     for op in OPS:
@@ -83,7 +83,7 @@ def check(library: str) -> Answer:
 
 
 def per_op(timer: Timer, seconds: float, calls: int) -> list[float]:
-    """Microseconds of one call, in each of many loops of so many calls; the first, which warms up, does not count."""
+    """Microseconds per call, for each of many loops of ``calls`` calls; the first loop warms up and does not count."""
     times: list[float] = []
     end = time.perf_counter() + seconds
     while len(times) < 6 or time.perf_counter() < end:
@@ -92,7 +92,7 @@ def per_op(timer: Timer, seconds: float, calls: int) -> list[float]:
 
 
 def measure(library: str, seconds: float) -> Answer:
-    """For each op the median µs forward, with backward, and with backward in a chain."""
+    """The median µs of each op: forward, with backward, and with backward in a chain."""
     torch = library_module(library)
     results = {}
     for op in OPS:
@@ -104,7 +104,7 @@ def measure(library: str, seconds: float) -> Answer:
 
 
 def table(rounds: int, seconds: float) -> Table:
-    """The table, a row for each op. Raises Differ: the libraries do not compute the same."""
+    """The table, one row per op. Raises Differ if the libraries' results differ."""
     ours, theirs = (ask("benchmarks.overhead:check", name).get("results", {}) for name in BOTH)
     for name in theirs:
         for mine, other in zip(ours[name], theirs[name], strict=True):

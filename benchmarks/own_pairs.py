@@ -1,9 +1,9 @@
-"""What ``minigrad train --data pairs.tsv`` makes of a person's own pairs, without any other option.
+"""How well ``minigrad train --data pairs.tsv``, without any other option, learns a user's own pairs.
 
     python -m benchmarks.own_pairs [--only numbers,dates] [--pairs 500] [--seed 0]
 
-For each task a table of pairs is written, a model trained with that one command in a process of its own, and two sets
-are translated: the part of the table that the training held out, and other pairs of the task, which the table lacks.
+For each task it writes a table of pairs, trains a model with that one command in a separate process, and translates two
+sets: the part of the table that training held out, and other pairs of the task, which are not in the table.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .program import parser, parts_of, show
 from .table import Table
 
 Pair = tuple[str, str]
-OTHERS = 500  # pairs that the table lacks
+OTHERS = 500  # pairs that are not in the table
 _ONES = "zero one two three four five six seven eight nine ten eleven twelve"
 _TEENS = "thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
@@ -46,17 +46,17 @@ def in_words(number: int) -> str:
 
 
 def numbers() -> list[Pair]:
-    """The thousand numbers below a thousand, and their words."""
+    """The numbers below a thousand, and their words."""
     return [(str(n), in_words(n)) for n in range(1000)]
 
 
 def words() -> list[Pair]:
-    """The other way round."""
+    """Words to numbers."""
     return [(b, a) for a, b in numbers()]
 
 
 def dates() -> list[Pair]:
-    """The days of a century: "9 February 1974", "1974-02-09"."""
+    """Days of a century: "9 February 1974", "1974-02-09"."""
     days = (date(1950, 1, 1) + timedelta(i) for i in range(36_500))
     return [(f"{day.day} {MONTHS[day.month - 1]} {day.year}", day.isoformat()) for day in days]
 
@@ -73,22 +73,22 @@ TASKS: dict[str, Task] = {"numbers": numbers, "words": words, "dates": dates, "e
 
 
 def measure(task: str, pairs: int, seed: int, folder: Path, options: Sequence[str] = ()) -> list[float]:
-    """Train on some pairs of a task, drawn at random, and translate the others.
+    """Train on random pairs of a task, and translate others.
 
     Args:
-        options: more than --data and --run, of the training.
+        options: more options of ``minigrad train``, besides --data and --run.
 
     Returns:
-        Per cent translated exactly, of the pairs that the training held out (NaN: none) and of pairs that the table
-        lacks; minutes from the command to its end, and those of all its processes on all cores.
+        Percent translated exactly, of the held-out pairs (NaN: none were held out) and of pairs that are not in the
+        table; minutes from start to end, and CPU minutes of all processes.
 
     Raises:
-        Failed: a command ends with an error.
+        Failed: a command fails.
     """
-    drawn = TASKS[task]()
-    random.Random(seed).shuffle(drawn)
+    rows = TASKS[task]()
+    random.Random(seed).shuffle(rows)
     table, others, run = folder / f"{task}.tsv", folder / f"{task}-others.tsv", folder / task
-    for path, part in ((table, drawn[:pairs]), (others, drawn[pairs : pairs + OTHERS])):
+    for path, part in ((table, rows[:pairs]), (others, rows[pairs : pairs + OTHERS])):
         path.write_text("".join(f"{a}\t{b}\n" for a, b in part), encoding="utf-8")
     start, before = time.monotonic(), os.times()
     _minigrad("train", "--data", str(table), "--run", str(run), *options)
@@ -112,8 +112,8 @@ def _minigrad(*arguments: str) -> None:
 def main() -> None:
     """Measure, and print the table."""
     p = parser("benchmarks.own_pairs", __doc__, pairs=500)
-    p.add_argument("--only", type=parts_of(TASKS), default=list(TASKS), help=f"tasks, by comma: {','.join(TASKS)}")
-    p.add_argument("--seed", type=int, default=0, help="which pairs are drawn (default: 0)")
+    p.add_argument("--only", type=parts_of(TASKS), default=list(TASKS), help=f"comma-separated: {','.join(TASKS)}")
+    p.add_argument("--seed", type=int, default=0, help="seed that selects the pairs (default: 0)")
     options = p.parse_args()
     print(describe(), flush=True)
     columns = ("task", "of the pairs held out, %", "of others, %", "minutes", "minutes of a core")

@@ -1,10 +1,10 @@
-"""Large pages of minigrad.viz: the time to record and to write each, its size, and when it is drawn.
+"""Large pages of minigrad.viz: the time to record and write each, its size, and when it is drawn.
 
     python -m benchmarks.pages [--only translator,decoder,lens] [--browser]
 
 translator: the compute graph of the loss of the translator that `minigrad train` trains, forward and backward. decoder:
-that of a decoder of GPT-2's size, 12 layers of width 768, 12 heads, a vocabulary of 50,257. lens: the logit lens of a
-GPT-2 of that size over 1,000 random tokens. Weights are random. With --browser Chromium opens each page, offline.
+the graph of a decoder of GPT-2's size, 12 layers of width 768, 12 heads, a vocabulary of 50,257. lens: the logit lens
+of a GPT-2 of this size over 1,000 random tokens. Weights are random. With --browser, Chromium opens each page, offline.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ def translator() -> tuple[str, Callable[[], Any]]:
     from minigrad_models.translation import architectures, translation_data as data, translation_settings as settings
     from minigrad_models.translation.encoder_decoder import pad
 
-    chosen = settings.preset("toy")
-    words = data.tokenizers_for(data.read(chosen.data)["train"], chosen.data)
-    model = architectures.build(chosen.model, words)
+    toy = settings.preset("toy")
+    words = data.tokenizers_for(data.read(toy.data)["train"], toy.data)
+    model = architectures.build(toy.model, words)
     sides = zip((words.source, words.target), SENTENCES, strict=True)
     source, target = (side.encode(side.prepare(text)) for side, text in sides)
     pair = pad([[*source, EOS]]), pad([[BOS, *target, EOS]])
-    record = partial(viz.graph, model.train().loss, *pair, chosen.training.label_smoothing)
-    return f"translator of width {chosen.model.d_model}", record
+    record = partial(viz.graph, model.train().loss, *pair, toy.training.label_smoothing)
+    return f"translator of width {toy.model.d_model}", record
 
 
 def decoder() -> tuple[str, Callable[[], Any]]:
-    """The graph of a short sequence's loss; the embedding serves as the last layer, as in GPT-2."""
+    """The graph of a short sequence's loss; embedding and output layer share weights, as in GPT-2."""
     import minigrad as mg
     from minigrad import viz
 
@@ -69,7 +69,7 @@ def lens() -> tuple[str, Callable[[], Any]]:
     return f"logit lens of {TOKENS:,} tokens", partial(logit_lens, model, tokens, lambda i: f" token {i}")
 
 
-# By name: its title and what computes it, and the element that shows that it is drawn.
+# By name: the function that returns a title and the computation, and an element that exists once the page is drawn.
 Builder = Callable[[], tuple[str, Callable[[], Any]]]
 PAGES: dict[str, tuple[Builder, str]] = {
     "translator": (translator, "[data-state=done]"),
@@ -97,8 +97,8 @@ def measure(library: str, page: str, file: str) -> Answer:
 
 
 def browse(library: str, page: str, file: str) -> Answer:
-    """Open a page in Chromium, offline. Raises Missing: there is no Playwright, or no Chromium. RuntimeError: a script
-    failed."""
+    """Open a page in Chromium, offline. Raises Missing without Playwright or Chromium, RuntimeError if a script
+    fails."""
     wrong: list[str] = []
     with chromium() as browser:
         opened = browser.new_page(viewport={"width": 1280, "height": 800}, offline=True)
@@ -113,7 +113,7 @@ def browse(library: str, page: str, file: str) -> Answer:
 
 
 def table(pages: Iterable[str] = ("translator", "decoder"), browser: bool = False) -> Table:
-    """A row for each page."""
+    """One row per page."""
     numbers = ("nodes", "boxes at first", "recorded s", "written s", "MB", "in Chromium s", "clicks", "most MiB")
     columns = ("page", *numbers)
     result = Table("Large pages", columns, ("", ",d", "d", ".2f", ".2f", ".2f", ".2f", "d", ",.0f"))
@@ -133,8 +133,8 @@ def table(pages: Iterable[str] = ("translator", "decoder"), browser: bool = Fals
 def main() -> None:
     """Measure and print."""
     p = parser("benchmarks.pages", __doc__)
-    p.add_argument("--only", type=parts_of(PAGES), default=list(PAGES), help=f"pages, by comma: {','.join(PAGES)}")
-    p.add_argument("--browser", action="store_true", help="open the pages in Chromium, too")
+    p.add_argument("--only", type=parts_of(PAGES), default=list(PAGES), help=f"comma-separated: {','.join(PAGES)}")
+    p.add_argument("--browser", action="store_true", help="also open the pages in Chromium")
     options = p.parse_args()
     print(describe("playwright") if options.browser else describe(), flush=True)
     show(table(options.only, options.browser))

@@ -1,9 +1,9 @@
-"""What a training step passes through: the files of minigrad, and the lines of the functions that run.
+"""The files of minigrad, and the lines of its functions, that run in one training step.
 
     python -m benchmarks.path
 
-The step is that of a small network: linear, tanh, linear, cross-entropy, ``backward`` and ``Adam.step``, without
-compiled kernels; the second one, as the first makes what stays. Whoever has read these functions has read a step.
+A small network is trained: linear, tanh, linear, cross-entropy, ``backward`` and ``Adam.step``, without compiled
+kernels. The second step counts, since the first fills caches. These functions are the whole step.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ def measure(library: str) -> Answer:
 
 
 def of_a_step() -> Answer:
-    """``measure`` in a process of its own."""
+    """``measure`` in a separate process."""
     return ask("benchmarks.path:measure", "minigrad", environment={"MINIGRAD_FAST": "0"})
 
 
 def main() -> None:
     """Measure and print."""
     files = of_a_step()
-    table = Table("What a training step passes through", ("file", "lines", "functions"), ("", ".0f", ""))
+    table = Table("The code of a training step", ("file", "lines", "functions"), ("", ".0f", ""))
     sums = {file: sum(functions.values()) for file, functions in files.items()}
     for file in sorted(sums, key=lambda file: -sums[file]):
         table.add(file, sums[file], ", ".join(f"{name} {n}" for name, n in files[file].items()))

@@ -1,10 +1,10 @@
-"""Each measurement in a Python process of its own: libraries do not share threads, caches or memory.
+"""Runs each measurement in a separate Python process: libraries do not share threads, caches or memory.
 
-A function anywhere in this package is called by name, with arguments and a result that JSON can hold:
+It calls any function of this package by name, with arguments and a result that JSON can represent:
 
     ask("benchmarks.steps:train", "minigrad", work="small")
 
-Such a function raises ``Missing`` where the library is not installed or cannot do the work.
+Such a function raises ``Missing`` if the library is not installed or cannot do the work.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 Answer = dict[str, Any]
-_shown = [-1e9]  # when the last line of progress was written
+_last_line = [-1e9]  # time of the last progress line
 
 
 class Missing(Exception):
@@ -32,15 +32,15 @@ class Missing(Exception):
 
 
 class Failed(Exception):
-    """A measurement's process ended in an error; the message holds what it wrote."""
+    """A measurement's process failed; the message has its output."""
 
 
 class Differ(Exception):
-    """Libraries have not computed the same, and so times would mean nothing."""
+    """Libraries computed different results, so their times cannot be compared."""
 
 
 def library_module(name: str) -> Any:
-    """Import a library. Raises Missing: it is not installed."""
+    """Import a library. Raises Missing if it is not installed."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -54,32 +54,29 @@ def ask(
 ) -> Answer:
     """The answer of ``package.module:function`` for a library, in a new process of the checkout at ``root``.
 
-    It is {"missing": why} if the function raised ``Missing``. ``environment`` is added to that of this process. Raises
-    Failed: the process ended in any other error."""
+    It is {"missing": why} if the function raised ``Missing``. ``environment`` adds variables. Raises Failed if the
+    process fails."""
     return answers_of([sys.executable], function, library, root, environment, **arguments)[-1]
 
 
 def answers_of(
     start: list[str], function: str, library: str, root: Path, environment: Mapping[str, str] | None, **arguments: Any
 ) -> list[Answer]:
-    """The answers of all processes that a command starts, as ``ask``."""
+    """The answers of all processes that a command starts, as in ``ask``."""
     command = [*start, "-m", "benchmarks.child", function, library, json.dumps(arguments)]
-    known = {**os.environ, **(environment or {})}
-    done = subprocess.run(command, cwd=root, env=known, capture_output=True, text=True, check=False)
-    answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode or not answers:
+    variables = {**os.environ, **(environment or {})}
+    process = subprocess.run(command, cwd=root, env=variables, capture_output=True, text=True, check=False)
+    answers = [json.loads(line) for line in process.stdout.splitlines() if line.startswith("{")]
+    if process.returncode or not answers:
         what = f"{function} of {library} with {arguments}"
-        raise Failed(f"{what} ended with code {done.returncode}:\n{done.stderr[-3000:]}")
+        raise Failed(f"{what} ended with code {process.returncode}:\n{process.stderr[-3000:]}")
     return answers
 
 
 def alternate(
     libraries: Iterable[str], rounds: int, measure: Callable[[str], Answer], what: str
 ) -> dict[str, list[Answer]]:
-    """Answers of ``rounds`` turns of each library; every other round goes backwards.
-
-    A library that is missing is asked once.
-    """
+    """Run ``rounds`` rounds of all libraries, every other one in reverse order. A missing library is asked once."""
     answers: dict[str, list[Answer]] = {library: [] for library in libraries}
     for turn in range(rounds):
         for library in list(answers)[:: 1 if turn % 2 == 0 else -1]:
@@ -91,16 +88,16 @@ def alternate(
 
 
 def middle(answers: Iterable[Answer], *path: Any) -> float | None:
-    """The median of a figure of answers, to which ``path`` leads; None where the library is missing."""
+    """The median of the figure at ``path`` in each answer; None if the library is missing."""
     figures: list[Any] = [reduce(getitem, path, answer) for answer in answers if "missing" not in answer]
     return float(median(figures)) if figures else None
 
 
 def progress(line: str) -> None:
-    """A line on the standard error stream, at most one in two seconds."""
+    """Print a line to stderr, at most one every two seconds."""
     now = time.monotonic()
-    if now - _shown[0] >= 2:
-        _shown[0] = now
+    if now - _last_line[0] >= 2:
+        _last_line[0] = now
         print(line, file=sys.stderr, flush=True)
 
 
@@ -120,6 +117,6 @@ def peak_mebibytes() -> float:
 
 
 def imported(library: str) -> Answer:
-    """What a process holds that has imported a library, and done nothing: {"memory": MiB}."""
+    """The memory of a process that has only imported a library: {"memory": MiB}."""
     library_module(library)
     return {"memory": peak_mebibytes()}

@@ -1,4 +1,4 @@
-"""What the programs share: a command line whose numbers are checked, and how a table is printed."""
+"""Shared by the programs: a command line with checked numbers, and printing of tables."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ def parser(name: str, doc: str | None, works: Iterable[str] = (), **numbers: flo
     """The command line of ``python -m NAME``.
 
     Args:
-        doc: what the program does, its docstring.
-        works: if there are any, ``--work`` chooses of them, and may be repeated.
-        numbers: an option each, by its default; whole numbers are asked for where that is one.
+        doc: the program's docstring.
+        works: if given, ``--work`` chooses from these, and may be repeated.
+        numbers: options by name with their defaults; an option is an integer if its default is one.
     """
     raw = argparse.RawDescriptionHelpFormatter
     p = argparse.ArgumentParser(prog=f"python -m {name}", description=doc, formatter_class=raw)
@@ -26,30 +26,30 @@ def parser(name: str, doc: str | None, works: Iterable[str] = (), **numbers: flo
 
 
 def above_zero(kind: type[float]) -> Callable[[str], float]:
-    """Reads a number of a kind that is more than 0, for argparse."""
+    """A type for argparse: a number greater than 0."""
 
     def number(text: str) -> float:
         value = kind(text)
         if not 0 < value < float("inf"):
-            raise argparse.ArgumentTypeError(f"more than 0 is needed, not {text}")
+            raise argparse.ArgumentTypeError(f"must be greater than 0, not {text}")
         return value
 
     return number
 
 
-def parts_of(known: Iterable[str]) -> Callable[[str], list[str]]:
-    """Reads names by comma, for argparse; they come in the order of those that are known."""
+def parts_of(choices: Iterable[str]) -> Callable[[str], list[str]]:
+    """A type for argparse: comma-separated names, returned in the order of ``choices``."""
 
     def names(text: str) -> list[str]:
-        asked = [name.strip() for name in text.split(",")]
-        for name in asked:
-            if name not in known:
-                raise argparse.ArgumentTypeError(f"no part {name!r}; there are {', '.join(known)}")
-        return [name for name in known if name in asked]
+        selected = [name.strip() for name in text.split(",")]
+        for name in selected:
+            if name not in choices:
+                raise argparse.ArgumentTypeError(f"no part {name!r}; there are {', '.join(choices)}")
+        return [name for name in choices if name in selected]
 
     return names
 
 
 def show(table: Table) -> None:
-    """Print a table, and an empty line."""
+    """Print a table and an empty line."""
     print(table.text() + "\n", flush=True)

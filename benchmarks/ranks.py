@@ -1,11 +1,11 @@
-"""Ranks of one thread each that share a training step, against one process; and the all-reduce beneath it.
+"""Single-threaded ranks that share a training step, compared with one process; and the underlying all-reduce.
 
     python -m benchmarks.ranks [--work multi30k] [--work gpt-384] [--ranks 2] [--rounds 3] [--seconds 4]
 
-Efficiency is weak scaling: each rank has a batch of its own, as large as that of the one process, and
-DistributedDataParallel averages the gradients. Beside it are the ceiling, which is the same processes without any
-communication, and strong scaling, where the ranks share the batch. All-reduce is minigrad's against that of the MPI
-beneath it, on the same buffer.
+Efficiency is weak scaling: each rank has its own batch, as large as the batch of the one process, and
+DistributedDataParallel averages the gradients. The table also has the ceiling (the same processes without
+communication) and strong scaling (the ranks share one batch). minigrad's all-reduce is compared with the MPI library's
+on the same buffer.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from .workloads import SIZES, build, loss_function, optimizer
 MODES = ("alone", "together", "apart", "shared")  # one process; ranks with DDP, without, and with DDP and one batch
 KIB, MIB = 2**10, 2**20
 REDUCED = {"4 B": 4, "64 KiB": 64 * KIB, "1 MiB": MIB, "10 MiB": 10 * MIB, "100 MiB": 100 * MIB}  # bytes of float32
-TURNS = 3  # of each library in a process
-BYTES_TIMED = 512 * MIB  # of each size, library and process, if that is not too many or too few calls
-LEAST_CALLS, MOST_CALLS = 4, 300  # in a turn
+TURNS = 3  # per library and process
+BYTES_TIMED = 512 * MIB  # per size, library and process, within the limits below
+LEAST_CALLS, MOST_CALLS = 4, 300  # per turn
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MINIGRAD")}
 
 
@@ -39,7 +39,7 @@ def train(library: str, work: str, mode: str, seconds: float) -> Answer:
     """Training steps of this rank: the median in milliseconds, and the sum of the weights' absolute values at the end.
 
     Args:
-        mode: one of ``MODES``. seconds: of steps; all ranks make equally many.
+        mode: one of ``MODES``. seconds: duration; all ranks run equally many steps.
     """
     torch = library_module(library)
     dist = torch.distributed
@@ -60,7 +60,7 @@ def train(library: str, work: str, mode: str, seconds: float) -> Answer:
         loss.backward()
         adam.step()
 
-    slowest = torch.tensor([repeat(step, 0, WARM_UP - 1, 1)[0]])  # by it all ranks make as many steps
+    slowest = torch.tensor([repeat(step, 0, WARM_UP - 1, 1)[0]])  # so that all ranks run the same number of steps
     dist.all_reduce(slowest, dist.ReduceOp.MAX)
     count = min(MOST, max(LEAST, round(1000 * seconds / slowest.item())))
     dist.barrier()
@@ -72,8 +72,8 @@ def train(library: str, work: str, mode: str, seconds: float) -> Answer:
 
 
 def reduce(library: str, sizes: Sequence[int]) -> Answer:
-    """Median microseconds of an all-reduce in place by bytes: MPI's own, by mpi4py, and minigrad's, in turns. Raises
-    Differ: it is not the sum of the ranks."""
+    """Median microseconds of an in-place all-reduce, by bytes: MPI's own through mpi4py, and minigrad's, in turns.
+    Raises Differ if the result is not the sum of the ranks."""
     mg, MPI = library_module(library), library_module("mpi4py.MPI")
     mg.distributed.init_process_group()
     world = MPI.COMM_WORLD
@@ -108,8 +108,8 @@ def _in_turns(calls: dict[str, Callable[[], Any]], barrier: Callable[[], Any], s
 
 
 def ask_ranks(ranks: int, function: str, **arguments: Any) -> list[Answer]:
-    """The answers of all ranks, each of one thread, to a function of this module that also says its "rank". Raises
-    Failed: a rank ended in an error. Missing: a library is not installed."""
+    """The answers of all ranks, one thread each, to a function of this module that also returns its "rank". Raises
+    Failed if a rank fails, Missing if a library is not installed."""
     start = [sys.executable, "-m", "minigrad.run", "-n", str(ranks)]
     answers = answers_of(start, f"benchmarks.ranks:{function}", "minigrad", ROOT, ONE_THREAD, **arguments)
     for answer in answers:
@@ -121,8 +121,8 @@ def ask_ranks(ranks: int, function: str, **arguments: Any) -> list[Answer]:
 
 
 def measure(mode: str, work: str, ranks: int, seconds: float) -> Answer:
-    """{"ms": a step of the slowest rank}, of so many ranks in a mode. Raises Differ: ranks that average their gradients
-    end with weights that differ."""
+    """{"ms": a step of the slowest rank} in a mode. Raises Differ if ranks that average their gradients end with
+    different weights."""
     count = 1 if mode == "alone" else ranks
     answers = ask_ranks(count, "train", work=work, mode=mode, seconds=seconds)
     weights = {answer["weights"] for answer in answers}
@@ -132,7 +132,7 @@ def measure(mode: str, work: str, ranks: int, seconds: float) -> Answer:
 
 
 def steps_table(measured: dict[str, dict[str, list[Answer]]], ranks: int) -> Table:
-    """A row for each work: by mode the answers of ``measure``."""
+    """One row per workload, from ``measure``'s answers by mode."""
     columns = ["step", "1 process ms", f"{ranks} ranks ms", "efficiency", "of rounds", "without communication ms"]
     columns += ["ceiling", "of the ceiling", "batch shared ms", "its efficiency"]
     digits = ("", ".1f", ".1f", ".3f", ">", ".1f", ".3f", ".3f", ".1f", ".3f")
@@ -154,7 +154,7 @@ def steps_table(measured: dict[str, dict[str, list[Answer]]], ranks: int) -> Tab
 
 
 def reductions_table(answers: list[Answer], ranks: int) -> Table:
-    """A row for each size, of answers of ``reduce``."""
+    """One row per size, from answers of ``reduce``."""
     beneath = " ".join(answers[0]["version"].split(",")[0].replace("Version:", "").split()[:2])
     columns = ("float32", "minigrad µs", f"{beneath} µs", "ratio", "minigrad GB/s")
     result = Table(f"All-reduce in place on {ranks} ranks", columns, ("", ",.1f", ",.1f", ".2f", ".2f"))

@@ -1,4 +1,4 @@
-// What benchmarks/site.py asks of a page of the site: an object of functions.
+// The functions that benchmarks/site.py calls in a page of the site.
 ({
   run: async (program) => {
     while (!window.playground?.editor) await new Promise((done) => setTimeout(done, 2));

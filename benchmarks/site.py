@@ -1,12 +1,11 @@
-"""How soon the site's playground can be used, how soon a program stops there, and how fast the translator's page is.
+"""How soon the site's playground is usable, how soon it stops a program, and how fast the translator's page is.
 
     python -m benchmarks.site [FOLDER] [--rounds 5] [--sentences 200]
 
-FOLDER is the built site (``python tasks.py site``). Chromium opens it from a server on this machine and reaches no
-other. The program is the README's first, the ten lines that train a network; its time counts from the moment the page
-is asked for to the moment the program's result is shown. First visit: a browser that has never been there. The
-translator's page translates test sentences, one by one; how many of them come out otherwise than by the command line,
-whose weights are not rounded to half precision, is counted.
+FOLDER is the built site (``python tasks.py site``). Chromium opens it from a local server and reaches no other. The
+program is the README's first, the ten lines that train a network; its time runs from the request of the page until the
+program's result is shown. First visit: a new browser profile. The translator's page translates test sentences one by
+one; the table counts how many differ from the command line's, whose weights are not rounded to half precision.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from .program import parser, show
 from .table import Table
 
 LOOP = "while True:\n    loss = 1.0\n"
-BEAMS = (1, 5)  # the command line's, and the page's at first
+BEAMS = (1, 5)  # the defaults of the command line and of the page
 
 
 def ten_lines() -> str:
@@ -42,29 +41,29 @@ def ten_lines() -> str:
 
 
 def evaluate(page: Any, function: str, argument: Any = None) -> Any:
-    """What a function of site.js answers in a page."""
+    """The result of one of site.js's functions, called in a page."""
     script = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
     return page.evaluate(f"(argument) => (\n{script}).{function}(argument)", argument)
 
 
 def first_result(context: Any, address: str) -> tuple[Any, float]:
-    """The playground, opened and used; and seconds from opening it to the program's result."""
+    """The playground's page, after it has run the program; and the seconds from opening it to the result."""
     page = context.new_page()
     page.goto(f"{address}playground.html", wait_until="commit")
     answer = evaluate(page, "run", ten_lines() + "print('loss', loss.item())\n")
     if "loss 0.000" not in answer["text"]:
-        raise RuntimeError(f"the program did not say its loss: {answer['text'][:500]}")
+        raise RuntimeError(f"the program did not print its loss: {answer['text'][:500]}")
     return page, answer["seconds"]
 
 
 def download(folder: Path) -> float:
-    """MB that a first visit of the playground's Python takes."""
+    """MB that the first visit downloads for the playground's Python."""
     manifest = json.loads((folder / "python" / "manifest.json").read_text(encoding="utf-8"))
     return sum(file["bytes"] for file in manifest["files"]) / 1e6
 
 
 def translated(folder: Path, sentences: int) -> Iterator[tuple[int, list[float], int]]:
-    """For each beam, the seconds of each sentence in the page, and how many differ from the command line's."""
+    """For each beam size, the seconds of each sentence in the page, and how many differ from the command line's."""
     texts = list(read_shipped(1)["test"].source)[:sentences]
     exact = Translator.load(trained())
     with shown(folder) as address, chromium() as browser:
@@ -79,7 +78,7 @@ def translated(folder: Path, sentences: int) -> Iterator[tuple[int, list[float],
 
 
 def table(folder: Path, rounds: int, sentences: int) -> Table:
-    """The medians, with the worst of them."""
+    """Medians and maxima."""
     cold, warm, stops = [], [], []
     with shown(folder) as address, chromium() as browser:
         for _ in range(rounds):
@@ -96,22 +95,20 @@ def table(folder: Path, rounds: int, sentences: int) -> Table:
         result.add(f"{name}, seconds", statistics.median(times), max(times))
     for beam, times, otherwise in translated(folder, sentences):
         result.add(f"a sentence, beam {beam}, seconds", statistics.median(times), max(times))
-        result.notes.append(
-            f"beam {beam}: {otherwise} of {len(times)} sentences come out otherwise than by the command line"
-        )
+        result.notes.append(f"beam {beam}: {otherwise} of {len(times)} sentences differ from the command line's")
     result.notes.append(f"Python is a download of {download(folder):.1f} MB. {describe('playwright')}")
     return result
 
 
 def main() -> int:
-    """Measure, and print the table; 2: there is no browser or no site."""
+    """Measure, and print the table; 2 if the browser or the site is missing."""
     p = parser("benchmarks.site", __doc__, rounds=5, sentences=200)
     p.add_argument("folder", nargs="?", type=Path, default=ROOT / "site")
-    asked = p.parse_args()
+    options = p.parse_args()
     try:
-        if not (asked.folder / "playground.html").exists():
-            raise Missing(f"no site in {asked.folder}: python tasks.py site")
-        result = table(asked.folder, asked.rounds, asked.sentences)
+        if not (options.folder / "playground.html").exists():
+            raise Missing(f"no site in {options.folder}: python tasks.py site")
+        result = table(options.folder, options.rounds, options.sentences)
     except Missing as error:
         print(error, file=sys.stderr)
         return 2

@@ -1,4 +1,4 @@
-"""What an installation takes on disk: the files of a package and of all that it needs."""
+"""The size of an installation on disk: the files of a package and of all its dependencies."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 from .process import ROOT, progress
 from .table import Table, ratio
 
-COMPILED = {".pyc", ".pyo"}  # Python makes them as it goes
+COMPILED = {".pyc", ".pyo"}  # Python writes these when it runs
 OWN, OWN_FILES = "minigrad", list((ROOT / "minigrad").rglob("*"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 def installed(package: str) -> int | None:
-    """Bytes of a package's files, of minigrad those of the checkout; None if it is not installed."""
+    """Bytes of a package's files (for minigrad, of the checkout); None if it is not installed."""
     try:
         paths = [Path(str(file.locate())) for file in metadata.files(package) or []] if package != OWN else OWN_FILES
     except metadata.PackageNotFoundError:
@@ -25,14 +25,14 @@ def installed(package: str) -> int | None:
 
 
 def needed(package: str) -> list[str]:
-    """Names of the packages that this one needs, without extras."""
+    """Names of the packages that this one requires, without extras."""
     lines = PROJECT["dependencies"] if package == OWN else metadata.requires(package) or []
     names = [re.split(r"[^A-Za-z0-9._-]", line, maxsplit=1)[0] for line in lines if "extra ==" not in line]
     return [name.lower().replace("_", "-") for name in names]
 
 
 def everything(package: str) -> dict[str, int]:
-    """Bytes of the package and of all that it needs, by name; empty if it is not installed."""
+    """Bytes of the package and of all its dependencies, by name; empty if it is not installed."""
     sizes: dict[str, int] = {}
     left = [package]
     while left:
@@ -45,7 +45,7 @@ def everything(package: str) -> dict[str, int]:
 
 
 def table() -> Table:
-    """The table, a row for each library."""
+    """The table, one row per library."""
     columns = ("installed", "own MiB", "with all it needs MiB", "to minigrad's", "it needs")
     result = Table("Size on disk", columns, ("", ".2f", ".1f", ".1f", ""))
     ours = sum(everything(OWN).values()) / 2**20
@@ -58,5 +58,5 @@ def table() -> Table:
         else:
             whole = sum(sizes.values()) / 2**20
             result.add(package, sizes[package] / 2**20, whole, ratio(whole, ours), others or "nothing")
-    result.notes.append("files as wheels hold them, without what Python compiles")
+    result.notes.append("files as in the wheels, without Python's bytecode")
     return result

@@ -1,8 +1,8 @@
-"""How long a program waits before it begins: for imports, and for the compiled kernels.
+"""How long a program waits before it starts: for imports, and for the compiled kernels.
 
-A Python process imports NumPy, then a library, and tells both times: the ratio of a process compares times of one
-moment, whatever else the machine does. The libraries take turns. A first run of each, which compiles, is thrown away;
-what it compiled is kept until the end. PyTorch is timed too, where it is installed.
+A Python process imports NumPy, then a library, and prints both times: their ratio is independent of other load on the
+machine. The libraries take turns. The first run of each compiles bytecode and is discarded; the bytecode is kept until
+the end. PyTorch is also timed if it is installed.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ import {module}
 print(middle - start, time.perf_counter() - start)
 """
 BARS = {"first": 20.0, "later": 0.3}  # seconds
-RARE = ("recurrent_numba", "convolve_numba")  # kernels that are compiled when they are first asked for
+RARE = ("recurrent_numba", "convolve_numba")  # kernels that are compiled on first use
 
 
 def milliseconds(module: str, compiled: str) -> tuple[float, float]:
-    """How long a fresh process takes to import NumPy, and until it has imported the module as well.
+    """How long a fresh process takes to import NumPy, and then the module as well.
 
     Args:
-        compiled: the folder that keeps compiled files.
+        compiled: the folder for compiled files.
     """
     command = [sys.executable, "-c", PROGRAM.format(module=module)]
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": compiled, "PYTHONDONTWRITEBYTECODE": ""}
@@ -45,7 +45,7 @@ def milliseconds(module: str, compiled: str) -> tuple[float, float]:
 
 
 def imports(runs: int) -> Table:
-    """The table of imports, a row for each library."""
+    """The table of imports, one row per library."""
     times: dict[str, list[tuple[float, float]]] = {"minigrad": []}
     if importlib.util.find_spec("torch") is not None:
         times["torch"] = []
@@ -60,27 +60,27 @@ def imports(runs: int) -> Table:
         ratios = [both / first for first, both in measured[1:]]
         goal = GOAL if module == "minigrad" else None
         result.add(module, median(both for _, both in measured[1:]), median(ratios), goal)
-    result.notes.append(f"each in a process of its own, after NumPy and with its time; medians of {runs}")
+    result.notes.append(f"each in a separate process, after NumPy and including its time; medians of {runs}")
     return result
 
 
 def load(library: str, cache: str, unit: str = "crew") -> Answer:
-    """{"seconds": ...}: from asking for the compiled kernels to having them, with ``cache`` for their files."""
+    """{"seconds": ...}: how long it takes to load the compiled kernels, with ``cache`` for their files."""
     os.environ["MINIGRAD_CACHE"] = cache
     library_module(library)
     from minigrad.backend.compiled import store
 
     start = time.perf_counter()
     store.library()
-    begun = time.perf_counter()
+    loaded = time.perf_counter()
     if store.library(unit) is None:
         raise Missing("no Numba")
-    return {"seconds": time.perf_counter() - (start if unit == "crew" else begun)}
+    return {"seconds": time.perf_counter() - (start if unit == "crew" else loaded)}
 
 
 def kernels(rounds: int) -> Table:
-    """A row for the compiled kernels of transformers, and for each that is rarely needed: how long the first process
-    after installation waits, and later ones."""
+    """One row for the compiled kernels of transformers, and one for each rarely used kernel: how long the first process
+    after installation waits, and how long later ones wait."""
     columns = ("kernels", "first s", "later s", "goal, first", "goal, later")
     result = Table("Waiting for the compiled kernels", columns, ("", ".1f", ".2f", ".0f", ".1f"))
     with tempfile.TemporaryDirectory() as cache:
@@ -88,7 +88,7 @@ def kernels(rounds: int) -> Table:
             progress(f"first run: {what}")
             answers = [ask("benchmarks.start:load", "minigrad", cache=cache, unit=unit) for _ in range(1 + rounds)]
             if "missing" in answers[0]:
-                result.notes.append("Numba is not installed: there is nothing to wait for")
+                result.notes.append("Numba is not installed: nothing to compile")
                 break
             first, *later = (answer["seconds"] for answer in answers)
             result.add(what, first, median(later), *BARS.values())

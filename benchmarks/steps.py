@@ -20,13 +20,13 @@ from .workloads import SIZES, Product, build, loss_function, optimizer, products
 BOTH = ("minigrad", "torch")
 PLAIN = "minigrad on NumPy"  # without its compiled kernels
 BARS = {"multi30k": 0.42, "small": 0.60, "wide": 0.72, "gpt-128": 0.80, "gpt-384": 0.66}  # of PyTorch's time
-MOST_PRODUCTS, OF_PRODUCTS = 0.8, 1.25  # where products take more than that of a bar, the goal is so many times theirs
-WARM_UP, LEAST, MOST = 2, 4, 60  # steps in a process: not timed, and timed
+MOST_PRODUCTS, OF_PRODUCTS = 0.8, 1.25  # if products take more than 0.8 of the bar, the goal is 1.25 times their time
+WARM_UP, LEAST, MOST = 2, 4, 60  # steps per process: untimed, and timed at least and at most
 EXACT = 1e-9  # relative, in float64
 
 
 def check(library: str, work: str) -> Answer:
-    """Loss and norm of all gradients at the first weights, in float64 and without dropout."""
+    """Loss and norm of all gradients with the initial weights, in float64 and without dropout."""
     torch = library_module(library)
     model = build(torch, SIZES[work], 0.0).double()
     loss = loss_function(torch, SIZES[work])(model)
@@ -37,14 +37,14 @@ def check(library: str, work: str) -> Answer:
 def train(library: str, work: str, seconds: float) -> Answer:
     """Times of training steps in ms, the loss of the first, and peak memory in MiB.
 
-    Steps are repeated for ``seconds``, at least ``LEAST`` and at most ``MOST`` of them.
+    Steps are repeated for ``seconds``, at least ``LEAST`` and at most ``MOST`` times.
     """
     step = stepper(library_module(library), work)
     return {"loss": step(), "times": repeat(step, seconds), "memory": peak_mebibytes()}
 
 
 def stepper(torch: Any, work: str) -> Callable[[], float]:
-    """A training step of a work, which returns the loss before it."""
+    """A function that runs a training step and returns its loss."""
     size = SIZES[work]
     torch.manual_seed(0)
     model = build(torch, size, size.dropout)
@@ -76,7 +76,7 @@ def repeat(
 
 
 def same(what: str, values: dict[str, float], tolerance: float = EXACT) -> None:
-    """See to it that libraries have computed the same. Raises Differ: they have not; it says what each has."""
+    """Raise Differ, with all values, if the libraries' values differ."""
     ours = values["minigrad"]
     for library, theirs in values.items():
         if not math.isclose(ours, theirs, rel_tol=tolerance):
@@ -84,7 +84,7 @@ def same(what: str, values: dict[str, float], tolerance: float = EXACT) -> None:
 
 
 def compare(work: str) -> None:
-    """Compare losses and gradients of minigrad and PyTorch, where that is installed. Raises Differ: they differ."""
+    """Compare losses and gradients with PyTorch's, if it is installed. Raises Differ if they differ."""
     progress(f"step {work}: losses and gradients in float64")
     answers = {name: ask("benchmarks.steps:check", name, work=work) for name in BOTH}
     for what in ("loss", "norm"):
@@ -92,7 +92,7 @@ def compare(work: str) -> None:
 
 
 def measure(library: str, work: str, seconds: float) -> Answer:
-    """``train``, or the matrix products only, in a process of its own."""
+    """``train``, or the matrix products only, in a separate process."""
     if library == "products":
         return ask("benchmarks.steps:floor", "numpy", work=work)
     if library == PLAIN:
@@ -101,14 +101,14 @@ def measure(library: str, work: str, seconds: float) -> Answer:
 
 
 def floor(library: str, work: str) -> Answer:
-    """{"time": ms}: the step's matrix products only on float32 arrays, of each shape the best of several runs. No step
+    """{"time": ms}: the matrix products of the step on float32 arrays, the best of several runs for each shape. No step
     can be faster without fewer products."""
     counts = Counter(products(SIZES[work]))
     return {"time": sum(count * best(product) for product, count in counts.items())}
 
 
 def best(product: Product, seconds: float = 0.1) -> float:
-    """The best time of a batch of products in milliseconds; operands and result are there beforehand."""
+    """The best time of a batch of products in milliseconds; operands and result are allocated beforehand."""
     batch, rows, inner, columns = product
     left, right = np.ones((batch, rows, inner), np.float32), np.ones((batch, inner, columns), np.float32)
     if batch == 1:
@@ -129,7 +129,7 @@ def memory_of(answers: list[Answer]) -> float | None:
 
 
 def spread(ours: list[Answer], theirs: list[Answer]) -> str | None:
-    """The least and the most ratio of any round."""
+    """The smallest and the largest ratio of all rounds."""
     if "missing" in theirs[0]:
         return None
     rounds = [ratio(time_of([a]), time_of([b])) or 0.0 for a, b in zip(ours, theirs, strict=True)]
@@ -137,18 +137,18 @@ def spread(ours: list[Answer], theirs: list[Answer]) -> str | None:
 
 
 def table(works: Iterable[str], rounds: int, seconds: float) -> Table:
-    """The table of training steps, a row for each work."""
+    """The table of training steps, one row per workload."""
     columns = ["step", "minigrad ms", "PyTorch ms", "ratio", "of rounds", "goal", "on NumPy ms", "ratio on NumPy"]
     columns += ["products ms", "to products", "minigrad MiB", "PyTorch MiB", "memory ratio"]
     digits = ("", ".1f", ".1f", ".2f", ">", ">", ".1f", ".2f", ".1f", ".2f", ".0f", ".0f", ".2f")
     result = Table("A training step, against PyTorch eager", columns, digits)
     for work in works:
         compare(work)
-        asked = (*BOTH, PLAIN, "products")
-        answers = alternate(asked, rounds, partial(measure, work=work, seconds=seconds), f"step {work}")
+        variants = (*BOTH, PLAIN, "products")
+        answers = alternate(variants, rounds, partial(measure, work=work, seconds=seconds), f"step {work}")
         result.add(*_row(work, answers))
-    held = {name: ask("benchmarks.process:imported", name).get("memory") for name in BOTH}
-    result.notes += _notes(held)
+    memory = {name: ask("benchmarks.process:imported", name).get("memory") for name in BOTH}
+    result.notes += _notes(memory)
     return result
 
 
@@ -158,13 +158,13 @@ def _row(work: str, answers: dict[str, list[Answer]]) -> tuple[Any, ...]:
     memory = [memory_of(answers[name]) for name in BOTH]
     between = spread(*(answers[name] for name in BOTH))
     times = (ours, theirs, ratio(ours, theirs), between, goal(work, ratio(products, theirs)), plain)
-    least = min(t for a in answers["minigrad"] for t in a["times"])  # a step that nothing else disturbed
+    least = min(t for a in answers["minigrad"] for t in a["times"])  # a step without interference
     over = ratio(plain, theirs), products, ratio(least, products)
     return f"{work}: {SIZES[work].title}", *times, *over, *memory, ratio(*memory)
 
 
 def goal(work: str, products: float | None) -> str | None:
-    """What a step may take at most: of PyTorch's time, or of the products', if they are too large a part of that."""
+    """The most that a step may take: a share of PyTorch's time, or a multiple of the products' if those dominate."""
     bar = BARS.get(work)
     if bar is None or products is None or products <= MOST_PRODUCTS * bar:
         return None if bar is None else f"{bar:.2f}"
@@ -172,19 +172,19 @@ def goal(work: str, products: float | None) -> str | None:
 
 
 def plausible(work: str, answers: dict[str, list[Answer]]) -> None:
-    """The timed runs' first losses, in float32 and each with its own dropout, differ little."""
+    """Raise Differ if the timed runs' first losses, in float32 with different dropout, differ by more than a little."""
     losses = {name: answers[name][0]["loss"] for name in BOTH if "loss" in answers[name][0]}
     same(f"{work}, the timed run's first loss", losses, 0.02 if SIZES[work].dropout else 1e-4)
 
 
-def _notes(held: dict[str, float | None]) -> list[str]:
-    ours, theirs = held["minigrad"], held["torch"]
+def _notes(memory: dict[str, float | None]) -> list[str]:
+    ours, theirs = memory["minigrad"], memory["torch"]
     also = "; PyTorch is not installed" if theirs is None else f", importing PyTorch {theirs:.0f}"
     return [
         "ratio: minigrad's time over PyTorch's, medians both",
         "products: the step's matrix products only, on NumPy, each the best of many",
         "to products: the best step over them",
         "on NumPy: minigrad with MINIGRAD_FAST=0, as without the extra fast",
-        f"goal: where products take more than {MOST_PRODUCTS} of it, {OF_PRODUCTS} times their time in place of it",
+        f"goal: where products take more than {MOST_PRODUCTS} of it, {OF_PRODUCTS} times their time",
         f"memory: the process's peak, of which importing minigrad takes {ours:.0f} MiB{also}",
     ]

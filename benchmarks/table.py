@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-Cell = float | str | None  # None: there is no such figure
+Cell = float | str | None  # None: no figure
 
 
 @dataclass
@@ -15,12 +15,12 @@ class Table:
 
     title: str
     columns: Sequence[str]  # their headings
-    digits: Sequence[str]  # for each column how a number is written, as in ``format``; empty for words
+    digits: Sequence[str]  # the format of each column's numbers; empty for strings
     rows: list[Sequence[Cell]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)  # lines below the table
 
     def add(self, *cells: Cell) -> None:
-        """A row. Raises ValueError: it has not one cell for each column."""
+        """Add a row. Raises ValueError unless it has one cell per column."""
         if len(cells) != len(self.columns):
             raise ValueError(f"a row of {len(cells)} cells in a table of {len(self.columns)} columns")
         self.rows.append(cells)
@@ -30,7 +30,7 @@ class Table:
         return [[write(cell, how) for cell, how in zip(row, self.digits, strict=True)] for row in self.rows]
 
     def text(self) -> str:
-        """Markdown for a page, in columns of equal width for a terminal."""
+        """Markdown for a page, with aligned columns for a terminal."""
         rule = ["--:" if digits else "---" for digits in self.digits]
         lines = [list(self.columns), rule, *self.written()]
         widths = [max(len(line[i]) for line in lines) for i in range(len(self.columns))]
@@ -40,12 +40,12 @@ class Table:
 
 
 def write(cell: Cell, digits: str) -> str:
-    """A cell: a number in the column's format, words as they are, nothing as a dash."""
+    """A cell: a number in the column's format, a string unchanged, None as a dash."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return "–"
     return cell if isinstance(cell, str) else format(cell, digits)
 
 
 def ratio(ours: float | None, theirs: float | None) -> float | None:
-    """The quotient of two figures, if both are there."""
+    """The quotient of two figures, or None if one is missing."""
     return ours / theirs if ours is not None and theirs else None

@@ -1,7 +1,7 @@
-"""The training steps that are measured: one source text for minigrad and PyTorch, against PyTorch's names.
+"""The measured training steps: one source for minigrad and PyTorch, written with PyTorch's names.
 
 Two kinds of model: an encoder-decoder on ``nn.Transformer``, whose last layer shares the embedding's weights,
-and a decoder-only model written out of linear layers, ``F.scaled_dot_product_attention`` and layer norms.
+and a decoder-only model built from linear layers, ``F.scaled_dot_product_attention`` and layer norms.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ Product = tuple[int, int, int, int]  # a batch of products (rows, inner) x (inne
 
 @dataclass(frozen=True)
 class Work:
-    """A model's size, and that of a batch."""
+    """The size of a model and of a batch."""
 
     title: str
-    decoder_only: bool  # there is no encoder
+    decoder_only: bool  # no encoder
     layers: int  # in the encoder, and as many in the decoder
     width: int
     heads: int
@@ -49,7 +49,7 @@ SIZES = {**WORK, **TINY}
 
 
 def build(torch: Any, work: Work, dropout: float) -> Any:
-    """The model on either library (``torch`` is one of them), its weights from one stream of numbers."""
+    """The model on either library (passed as ``torch``), with weights from one random stream."""
     model = (_decoder_only if work.decoder_only else _encoder_decoder)(torch, work, dropout)
     draw = np.random.default_rng(0)
     with torch.no_grad():
@@ -129,7 +129,7 @@ def _decoder_only(torch: Any, work: Work, dropout: float) -> Any:
 
 
 def loss_function(torch: Any, work: Work, rank: int = 0, device: Any = "cpu") -> Any:
-    """A function of the model, which is on ``device``: its loss on the work's batch, or on that of another rank."""
+    """A function of the model, which is on ``device``: its loss on the workload's batch, or on another rank's."""
     draw = np.random.default_rng((1, rank) if rank else 1)
     shape = (work.batch, work.length)
     source = torch.from_numpy(draw.integers(0, work.vocabulary, shape)).to(device)
@@ -152,7 +152,7 @@ def optimizer(torch: Any, work: Work, model: Any) -> Any:
 
 
 def products(work: Work) -> Iterator[Product]:
-    """All matrix products of a training step: for each of the forward pass two more of its size go back."""
+    """All matrix products of a training step: each of the forward pass needs two more in the backward."""
     tokens, d = work.batch * work.length, work.width
     head, rows = d // work.heads, work.batch * work.heads
     attention = [(rows, work.length, head, work.length), (rows, work.length, work.length, head)]

@@ -1,10 +1,10 @@
-"""Makes the pictures of docs/gallery, all of live models with fixed seeds; docs/viz.md shows them.
+"""Makes the pictures of docs/gallery from live models with fixed seeds; docs/viz.md shows them.
 
     python docs/gallery.py [NAME ...] [--check] [--folder DIR] [--run DIR]
 
-Most are of a small translator of noun phrases, which is trained first, in seconds, and kept in the run's
-folder; the piano rolls are of a round that stands here. Those that end in .png are pages, as Chromium shows
-them: they need playwright and Pillow (the extra "dev").
+Most show a small translator of noun phrases, which is first trained, in seconds, and kept in the run's folder; the
+piano rolls show the round below. The .png files are pages as displayed by Chromium: they need playwright and Pillow
+(the extra "dev").
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from minigrad_models.viz.piano_roll import PianoRoll  # noqa: E402
 
 FOLDER = ROOT / "docs" / "gallery"
 MOST = {".svg": 60_000, ".png": 120_000}  # bytes of a picture,
-MOST_IN_ALL = 1_000_000  # and of the gallery
-COLOURS = 128  # of a page's picture: a third of the bytes, and nobody sees it
+MOST_IN_ALL = 1_000_000  # bytes of the gallery
+COLOURS = 128  # of a page's picture: a third of the bytes, without visible loss
 STEPS = 240
 SHOWN = "the red house and the white dog", "la casa rossa e il cane bianco"
 
-# A round of our own: each bar has the chords C, G, A minor and G, so that voices which enter a bar apart fit. A line is
-# a bar, of MIDI pitches and lengths in quarter notes.
+# Our round: each bar has the chords C, G, A minor and G, so that voices that enter a bar apart harmonize. A line is
+# a bar, as MIDI pitches and lengths in quarter notes.
 ROUND = [
     *[(72, 1.0), (71, 1.0), (69, 0.5), (72, 0.5), (71, 1.0)],
     *[(76, 1.0), (74, 1.0), (72, 0.5), (76, 0.5), (74, 1.0)],
@@ -56,8 +56,8 @@ ROUND = [
 ]
 TEMPO = 100.0
 
-# Italian puts the adjective after the noun, and gives both it and the article the noun's gender: so a written
-# "rossa" has to look at two words, one for what it means and one for how it ends.
+# In Italian the adjective follows the noun, and both it and the article have the noun's gender: to write "rossa", the
+# model has to look at two words, one for the meaning and one for the ending.
 NOUNS = {
     "book": "libro",
     "cat": "gatto",
@@ -73,7 +73,7 @@ ADJECTIVES = {"red": "ross", "white": "bianc", "black": "ner", "small": "piccol"
 
 
 def phrases() -> list[tuple[str, str]]:
-    """All pairs of two noun phrases with "and" between them: English and Italian."""
+    """All pairs of two noun phrases joined by "and": English and Italian."""
     single = []
     for noun, adjective in itertools.product(NOUNS, (None, *ADJECTIVES)):
         article, ending = ("la", "a") if noun in FEMININE else ("il", "o")
@@ -85,10 +85,10 @@ def phrases() -> list[tuple[str, str]]:
 
 
 class Translator:
-    """The live model: a transformer that learns to translate noun phrases, one in ten of which it never sees.
+    """The live model: a transformer that learns to translate noun phrases; it never sees one in ten of them.
 
     Args:
-        run: the folder of its training, which is not made again if it is there.
+        run: the folder of its training run, which is reused if it exists.
     """
 
     def __init__(self, run: Path, steps: int = STEPS) -> None:
@@ -100,7 +100,7 @@ class Translator:
 
     @cached_property
     def model(self) -> Transformer:
-        """It, trained; its accuracy on phrases it never saw is printed."""
+        """The trained model; its accuracy on unseen phrases is printed."""
         mg.manual_seed(0)
         config = Config(len(self.words), d_model=32, heads=4, layers=2, d_ff=64, positions=16)
         model = Transformer(config)
@@ -122,7 +122,7 @@ class Translator:
 
     @cached_property
     def language_model(self) -> GPT2:
-        """A GPT-2 that learns to continue each phrase by its translation, as one text."""
+        """A GPT-2 that learns to continue each phrase with its translation, as one text."""
         mg.manual_seed(0)
         sizes: dict[str, Any] = {"positions": 24, "d_model": 48, "heads": 4, "layers": 4}
         model = GPT2(GPT2Config(len(self.words), **sizes, dropout=0.0, embedding_dropout=0.0, attention_dropout=0.0))
@@ -138,7 +138,7 @@ class Translator:
         return model.eval()
 
     def texts(self, pairs: Sequence[tuple[str, str]]) -> mg.Tensor:
-        """Phrases, each with its translation behind it (B, T), padded."""
+        """Phrases, each followed by its translation (B, T), padded."""
         encode = self.words.encode
         return pad([[*encode(s), EOS, *encode(t), EOS] for s, t in pairs])
 
@@ -148,7 +148,7 @@ class Translator:
         return pad([[*encode(s), EOS] for s, _ in pairs]), pad([[BOS, *encode(t), EOS] for _, t in pairs])
 
     def accuracy(self, model: Any) -> dict[str, float]:
-        """The loss on phrases that were not trained on, and what part of them is translated exactly."""
+        """The loss on unseen phrases, and the share of them that is translated exactly."""
         source, target = self.batch(self.unseen)
         outputs = [[t for t in row if t not in (PAD, EOS)] for row in model.greedy(source, 12).tolist()]
         right = sum(row == self.words.encode(t) for row, (_, t) in zip(outputs, self.unseen, strict=True))
@@ -157,31 +157,31 @@ class Translator:
 
     @property
     def example(self) -> tuple[mg.Tensor, mg.Tensor]:
-        """One unseen phrase and what the decoder reads of its translation: (1, S) and (1, T)."""
+        """An unseen phrase and the decoder's input for its translation: (1, S) and (1, T)."""
         source, target = self.batch([SHOWN])
         return source, target[:, :-1]
 
     @property
     def named(self) -> dict[str, Any]:
-        """How pictures of the example call it, and its tokens."""
+        """Tokens and title of the example for pictures."""
         return {"tokens": (self.words.token, self.words.token), "title": "The red house"}
 
     def attention(self) -> AttentionView:
-        """Of the example."""
+        """The view of the example's attention."""
         return viz.attention(self.model, *self.example, **self.named)
 
     def logit_lens(self) -> LogitLens:
-        """Of the language model, on the example."""
+        """The language model's logit lens on the example."""
         return model_viz.logit_lens(self.language_model, self.texts([SHOWN]), self.words, title="The red house")
 
     def embedding(self) -> Embedding:
-        """Of all words, without the special tokens."""
+        """The embeddings of all words except the special tokens."""
         first = UNKNOWN + 1
         return model_viz.embedding(self.model.embedding.weight[first:], self.words.words[first:], title="Words")
 
 
 def canon(voices: int = 3, rounds: int = 2) -> list[Note]:
-    """The round, each voice an octave lower and a bar later than the one before."""
+    """The round, each voice an octave lower and a bar later than the previous one."""
     notes, quarter = [], 60 / TEMPO
     for voice in range(voices):
         at = 4.0 * voice
@@ -193,7 +193,7 @@ def canon(voices: int = 3, rounds: int = 2) -> list[Note]:
 
 
 def piano_roll_of_canon() -> PianoRoll:
-    """With two heads of attention by hand: one looks for what a note imitates, the other at what sounded last."""
+    """A roll with two handmade attention heads: one finds the imitated note, the other the last one."""
     notes = canon()
     start, pitch, voice = (mg.tensor([float(note[i]) for note in notes]) for i in (2, 0, 4))
     bars = start / (240 / TEMPO)
@@ -207,7 +207,7 @@ def piano_roll_of_canon() -> PianoRoll:
 
 
 def photograph(view: Any, size: tuple[int, int], act: Callable[[Any], None], dark: bool = False) -> bytes:
-    """A view's page in Chromium, offline, after ``act`` has pointed and clicked: a PNG of few colours."""
+    """A view's page in offline Chromium, after ``act`` has pointed and clicked: a PNG with few colours."""
     from PIL import Image
     from playwright.sync_api import sync_playwright
 
@@ -227,19 +227,19 @@ def photograph(view: Any, size: tuple[int, int], act: Callable[[Any], None], dar
         page.set_default_timeout(120_000)
         page.goto(file.as_uri())
         act(page)
-        taken = page.screenshot()
+        screenshot = page.screenshot()
         browser.close()
-    written = io.BytesIO()
-    few = Image.open(io.BytesIO(taken)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
-    few.save(written, "PNG", optimize=True)
-    return written.getvalue()
+    file = io.BytesIO()
+    few = Image.open(io.BytesIO(screenshot)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    few.save(file, "PNG", optimize=True)
+    return file.getvalue()
 
 
 # The pictures ---------------------------------------------------------------------------------------------
 
 
 def attention(translator: Translator) -> str:
-    """What each written word took from the source, in the layer that writes."""
+    """The attention of each written word to the source, in the last layer."""
     return translator.attention().svg("matrix", kind="cross")
 
 
@@ -261,7 +261,7 @@ def attention_page(translator: Translator) -> bytes:
 
 
 def linked(translator: Translator) -> bytes:
-    """Attention and graph, after the way from the last cross-attention to the op that made it."""
+    """Attention and graph, after the step from the last cross-attention to the op that computed it."""
 
     def follow(page: Any) -> None:
         page.wait_for_selector("iframe.graph")
@@ -288,12 +288,12 @@ def embedding(translator: Translator) -> str:
 
 
 def logit_lens(translator: Translator) -> str:
-    """What a language model would say after each of its layers."""
+    """A language model's prediction after each of its layers."""
     return translator.logit_lens().svg()
 
 
 def logit_lens_page(translator: Translator) -> bytes:
-    """The page, with the pointer where the second of four layers knows what comes next, after "casa"."""
+    """The page, with the pointer on the second of four layers, which already knows the word after "casa"."""
 
     def point(page: Any) -> None:
         page.wait_for_selector("#lens .cell")
@@ -308,7 +308,7 @@ def logit_lens_page(translator: Translator) -> bytes:
 
 
 def piano_roll_page(_: Translator) -> bytes:
-    """Three voices, and what a note of the third looked at."""
+    """Three voices, and the attention of a note of the third."""
     view = piano_roll_of_canon()
 
     def look(page: Any) -> None:
@@ -322,12 +322,12 @@ def piano_roll_page(_: Translator) -> bytes:
 
 
 def imitating(view: PianoRoll) -> int:
-    """The note of the lowest voice with which it begins the third bar of the round."""
+    """The note with which the lowest voice starts the third bar of the round."""
     return int(((view.score.tracks == 2) & (view.score.bars[4] <= view.score.starts)).argmax())
 
 
 def training_page(translator: Translator) -> bytes:
-    """Curves, and beside them the weights at a step."""
+    """Curves, and next to them the weights at a step."""
     translator.model  # noqa: B018
 
     def look(page: Any) -> None:
@@ -346,7 +346,7 @@ def graph(_: Translator) -> str:
 
 
 def graph_page(translator: Translator) -> bytes:
-    """The page of the translator's whole graph, with what is around one op opened, and that op clicked."""
+    """The page of the translator's whole graph, opened around one op, which is selected."""
 
     def look(page: Any) -> None:
         page.wait_for_selector("[data-state=done]")
@@ -358,7 +358,7 @@ def graph_page(translator: Translator) -> bytes:
 
 
 def playback(_: Translator) -> bytes:
-    """At the tanh in the backward pass of two layers."""
+    """A playback at the tanh in the backward pass of two layers."""
     mg.manual_seed(0)
     model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
     x, y = mg.randn(2, 3), mg.randn(2, 2)
@@ -407,17 +407,17 @@ PICTURES: dict[str, Callable[[Translator], str | bytes]] = {
 
 
 def check(folder: Path) -> list[str]:
-    """What is wrong with a gallery: pictures that are missing, left over, too large, or no pictures."""
+    """The problems of a gallery: pictures that are missing, unexpected, oversized, or invalid."""
     there = {path.name: path.read_bytes() for path in sorted(folder.iterdir())} if folder.is_dir() else {}
     wrong = [f"{name} is missing" for name in PICTURES if name not in there]
-    wrong += [f"{name} is made by nothing here" for name in there if name not in PICTURES]
+    wrong += [f"{name} is not made by this program" for name in there if name not in PICTURES]
     for name, content in there.items():
         if len(content) > (most := MOST.get(Path(name).suffix, 0)):
             wrong.append(f"{name} has {len(content):,} bytes, more than {most:,}")
         if name.endswith(".svg") and ElementTree.fromstring(content).tag != "{http://www.w3.org/2000/svg}svg":
-            wrong.append(f"{name} is no SVG")
+            wrong.append(f"{name} is not an SVG")
         if name.endswith(".png") and not content.startswith(b"\x89PNG"):
-            wrong.append(f"{name} is no PNG")
+            wrong.append(f"{name} is not a PNG")
     if (total := sum(map(len, there.values()))) > MOST_IN_ALL:
         wrong.append(f"all pictures together have {total:,} bytes, more than {MOST_IN_ALL:,}")
     return wrong
@@ -426,26 +426,26 @@ def check(folder: Path) -> list[str]:
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     p = argparse.ArgumentParser(description="Make the pictures of docs/gallery.")
-    p.add_argument("names", nargs="*", metavar="NAME", help=f"which (default: all of {', '.join(PICTURES)})")
-    p.add_argument("--check", action="store_true", help="make none: say what is missing or too large")
-    p.add_argument("--folder", type=Path, default=FOLDER, help="where the pictures go")
-    p.add_argument("--run", type=Path, default=ROOT / "runs" / "gallery", help="where the live model is kept")
+    p.add_argument("names", nargs="*", metavar="NAME", help=f"pictures (default: all of {', '.join(PICTURES)})")
+    p.add_argument("--check", action="store_true", help="make none; report missing and too large pictures")
+    p.add_argument("--folder", type=Path, default=FOLDER, help="folder for the pictures")
+    p.add_argument("--run", type=Path, default=ROOT / "runs" / "gallery", help="folder of the live model")
     return p
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Make pictures and say where they are, or check them; returns the exit status."""
+    """Make pictures and print their paths, or check them; returns the exit status."""
     p = parser()
     arguments = p.parse_args(argv)
     if unknown := [name for name in arguments.names if name not in PICTURES]:
-        p.error(f"there is no picture {', '.join(unknown)}; there are {', '.join(PICTURES)}")
+        p.error(f"unknown picture {', '.join(unknown)}; choose from {', '.join(PICTURES)}")
     if arguments.check:
         wrong = check(arguments.folder)
-        print("\n".join(wrong) or f"{len(PICTURES)} pictures, all well")
+        print("\n".join(wrong) or f"{len(PICTURES)} pictures, all valid")
         return bool(wrong)
     translator, folder = Translator(arguments.run.resolve()), arguments.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    with chdir(ROOT):  # places in source are told from here on: not where this clone lies
+    with chdir(ROOT):  # makes source locations relative to the clone
         for name in arguments.names or PICTURES:
             picture = PICTURES[name](translator)
             content = picture.encode() if isinstance(picture, str) else picture

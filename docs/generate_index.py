@@ -1,10 +1,10 @@
-"""Writes docs/ops.md: every op with its formula, its gradient rules with theirs, its test and its kernels.
+"""Writes docs/ops.md: every op with its formula, its gradient rules and their formulas, its test and its kernels.
 
     python docs/generate_index.py            write it
-    python docs/generate_index.py --check    fail if it is not up to date
+    python docs/generate_index.py --check    fail if it is out of date
 
-The ops come from the registry of the running library, the text and place of a rule from its source, and the
-tests from the table of cases.
+The ops come from the registry of the running library, the text and line of a rule from its source, and the tests from
+the table of cases.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ INTRODUCTION = """\
 
 Written by `python tasks.py index`; a test fails when it is out of date.
 
-An op is a forward on arrays and, beside it, one gradient rule for each input
-([ops/op.py](../minigrad/ops/op.py) says how to read them). Each rule stands here as a formula, which leads to its place
-in the code, and as its text. In a formula g is the gradient of the result y, and dx that of the input x; in a rule `g`
-is the same, `out` the result and `shape` the input's shape; its other names are arguments of the op. A *fused* op has a
-kernel in the backend, which computes the same faster.
+An op is a forward on arrays and one gradient rule for each input ([ops/op.py](../minigrad/ops/op.py) explains how to
+read them). This page shows each rule as a formula, which links to its code, and as its text. In a formula g is the
+gradient of the result y, and dx the gradient of the input x; in a rule `g` is the same, `out` the result and `shape`
+the input's shape; its other names are arguments of the op. A *fused* op has a kernel in the backend, which computes the
+same result faster.
 """
 HEADER = """\
 | op | computes | gradient rules | tested by | kernels |
@@ -43,8 +43,8 @@ HEADER = """\
 
 
 def registry() -> dict[str, Any]:
-    """All ops by name: those of the modules in which the decorator stands."""
-    sys.path.insert(0, str(ROOT))  # this checkout, whatever else is installed
+    """All ops by name, from the modules that use the decorator."""
+    sys.path.insert(0, str(ROOT))  # this checkout, even if another one is installed
     for path in sorted((ROOT / "minigrad").rglob("*.py")):
         if re.search(r"^@op\b", path.read_text(encoding="utf-8"), re.MULTILINE):
             importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
@@ -79,7 +79,7 @@ def _parameters(op: Any) -> list[str]:
 
 
 def _formula(op: Any) -> str:
-    """The first line of the docstring, as it would stand in the middle of a sentence."""
+    """The first line of the docstring, without the final period."""
     lines = (op.__doc__ or "").strip().splitlines()
     return lines[0].rstrip(".").replace("*", "\\*").replace("<", "&lt;") if lines else ""
 
@@ -88,7 +88,7 @@ def _formula(op: Any) -> str:
 
 
 def _rules(op: Any) -> Iterator[str]:
-    """Of each differentiable input the formula of its rule, which leads to the rule, and the rule's text."""
+    """For each differentiable input, the formula of its rule, linked to the code, and the rule's text."""
     for name, (rule, _) in op.rules.items():
         source = importlib.import_module("minigrad.viz.graph.graph_names").source_of(rule)
         assert source is not None
@@ -96,7 +96,7 @@ def _rules(op: Any) -> Iterator[str]:
 
 
 def _expression(rule: str) -> str:
-    """What a rule returns, in one line: a lambda's expression, or a function's call."""
+    """The result of a rule in one line: a lambda's expression, or a function's call."""
     if rule.startswith("def "):
         function = ast.parse(rule).body[0]
         assert isinstance(function, ast.FunctionDef)
@@ -110,7 +110,7 @@ def _expression(rule: str) -> str:
 
 
 def _test(name: str) -> str:
-    """A link to the op's first case, and how many it has; "" where it has none."""
+    """A link to the op's first case, and the number of cases; "" if it has none."""
     lines = _case_lines().get(name, [])
     count = f"{len(lines)} case{'s' if len(lines) > 1 else ''}"
     return _link(count, _relative(CASES), lines[0]) if lines else ""
@@ -118,11 +118,11 @@ def _test(name: str) -> str:
 
 @cache
 def _case_lines() -> dict[str, list[int]]:
-    """For each op the lines of its cases."""
-    found: dict[str, list[int]] = {}
+    """The lines of each op's cases."""
+    lines: dict[str, list[int]] = {}
     for case in importlib.import_module("tests.ops.cases").CASES if CASES.exists() else ():
-        found.setdefault(case.op, []).append(case.ours.__code__.co_firstlineno)
-    return found
+        lines.setdefault(case.op, []).append(case.ours.__code__.co_firstlineno)
+    return lines
 
 
 def _kernels(op: Any) -> Iterator[str]:
@@ -138,7 +138,7 @@ def _kernels(op: Any) -> Iterator[str]:
 
 
 def _cuda_sources(file: str) -> list[Path]:
-    """The CUDA sources that a launcher names."""
+    """The CUDA sources that a launcher uses."""
     launcher = KERNELS / f"{file}.py"
     words = re.findall(r'"(\w+)"', launcher.read_text(encoding="utf-8")) if launcher.exists() else []
     paths = [KERNELS / f"{word}.cu" for word in dict.fromkeys(words)]
@@ -179,7 +179,7 @@ def _link(label: str, file: str, line: int | None = None) -> str:
 def main() -> int:
     """Write the page, or check it."""
     parser = argparse.ArgumentParser(description="Write docs/ops.md, the index of all ops.")
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if the page is out of date")
+    parser.add_argument("--check", action="store_true", help="only check whether the page is up to date")
     check = parser.parse_args().check
     text = write_index(registry())
     if check:

@@ -1,7 +1,7 @@
 """Writes the table of lines by place in docs/architecture.md.
 
 python docs/generate_lines.py            write it
-python docs/generate_lines.py --check    fail if it is not up to date
+python docs/generate_lines.py --check    fail if it is out of date
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "architecture.md"
 BEGIN, END = "<!-- lines by place: python tasks.py index -->\n", "<!-- end of lines by place -->\n"
 ENGINE = ("minigrad/ops/op.py", "minigrad/autograd/tape.py", "minigrad/autograd/walk.py")
-PLACES = [  # what to call it, the places, what it is; what a row counts the rows after it leave out
-    ("`examples/engine.py`", ["examples/engine.py"], "a tape and a walk that run the library's own ops"),
+PLACES = [  # label, places, description; a file counts only in the first row that has it
+    ("`examples/engine.py`", ["examples/engine.py"], "a tape and a backward pass on the library's own ops"),
     ("the engine", ENGINE, "`ops/op.py`, `autograd/tape.py`, `autograd/walk.py`"),
     ("`ops/`", ["minigrad/ops"], "every primitive: forward, rule, formula"),
-    ("`autograd/`", ["minigrad/autograd"], "promotion, views, changes in place, observers"),
+    ("`autograd/`", ["minigrad/autograd"], "promotion, views, in-place changes, observers"),
     ("`backend/`", ["minigrad/backend"], "arrays, random numbers, threads, kernels for NumPy and CuPy"),
     ("`tensor.py`, `functions/`", ["minigrad/functions", "minigrad/*.py"], "PyTorch's names and arguments"),
     ("`nn/`", ["minigrad/nn"], "layers, losses, initialisation"),
     ("`optim/`", ["minigrad/optim"], "optimisers, schedules"),
     ("`utils/`, `serialization/`", ["minigrad/utils", "minigrad/serialization"], "data loaders, files"),
-    ("`profiler/`, `viz/`", ["minigrad/profiler", "minigrad/viz"], "what watches: times, pictures, pages"),
+    ("`profiler/`, `viz/`", ["minigrad/profiler", "minigrad/viz"], "observation: times, pictures, pages"),
     ("`distributed/`", ["minigrad/distributed"], "several processes, by MPI and NCCL"),
-    ("`compat/`", ["minigrad/compat"], "what only programs for PyTorch need"),
-    ("`minigrad/`", ["minigrad"], "the framework, in all"),
-    ("`models/`", ["models"], "translation, GPT, BERT, music, and what they share"),
+    ("`compat/`", ["minigrad/compat"], "parts that only PyTorch programs need"),
+    ("`minigrad/`", ["minigrad"], "the whole framework"),
+    ("`models/`", ["models"], "translation, GPT, BERT, music, and shared parts"),
     ("`examples/`", ["examples"], "lectures, digits, gradients, comparisons, notebooks"),
 ]
 WHOLE = "`minigrad/`"
 
 
 def files(places: Iterable[str]) -> set[Path]:
-    """The Python files at some places: a file, all of a folder, or a pattern."""
-    found: set[Path] = set()
+    """The Python files at some places: a file, a folder, or a pattern."""
+    paths: set[Path] = set()
     for place in places:
         path = ROOT / place
-        found |= set(path.rglob("*.py")) if path.is_dir() else set(ROOT.glob(place))
-    return found
+        paths |= set(path.rglob("*.py")) if path.is_dir() else set(ROOT.glob(place))
+    return paths
 
 
 def table() -> str:

@@ -1,9 +1,9 @@
-"""Writes docs/mistakes.md: mistakes that people make, with what PyTorch and minigrad say about each.
+"""Writes docs/mistakes.md: common mistakes, and the error messages of PyTorch and minigrad for each.
 
     python docs/generate_mistakes.py            write it
-    python docs/generate_mistakes.py --check    fail if it is not up to date
+    python docs/generate_mistakes.py --check    fail if it is out of date
 
-The messages are those of tests/mistakes.toml, which a test compares with what both libraries say.
+The messages come from tests/mistakes.toml, and a test compares them with the messages of both libraries.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PAGE, TABLE = ROOT / "docs" / "mistakes.md", ROOT / "tests" / "mistakes.toml"
 INTRODUCTION = """\
-# What mistakes say
+# Error messages
 
-Written by `python tasks.py index` from [tests/mistakes.toml](../tests/mistakes.toml); a test runs each mistake, with
-PyTorch 2.13 beside it. In the programs `torch` stands for either library. None of our messages is worse: the type of
-the error is PyTorch's, the op is named, and every number that PyTorch tells.
+Written by `python tasks.py index` from [tests/mistakes.toml](../tests/mistakes.toml); a test runs each mistake on
+minigrad and on PyTorch 2.13. In the programs `torch` is either library. None of our messages is worse: the error has
+PyTorch's type, and the message names the op and contains every number that PyTorch's does.
 
-Tracebacks end at your line: frames within minigrad are left out, those of your own `forward` and hooks stay. To see
+Tracebacks end at your line: minigrad's frames are hidden, but your `forward` and hooks stay. To see
 all, call `minigrad.set_traceback_filtering(False)`, or set `MINIGRAD_TRACEBACK_FILTERING=off` in the environment.
 """
 
@@ -32,15 +32,15 @@ def page() -> str:
     parts = [INTRODUCTION]
     for row in tomllib.loads(TABLE.read_text(encoding="utf-8"))["mistake"]:
         name = row["name"]
-        said = f"PyTorch:  {row['theirs']}\nminigrad: {row['ours']}"
-        parts.append(f"## {name[0].upper()}{name[1:]}\n\n```text\n{row['code']}\n```\n\n```text\n{said}\n```\n")
+        messages = f"PyTorch:  {row['theirs']}\nminigrad: {row['ours']}"
+        parts.append(f"## {name[0].upper()}{name[1:]}\n\n```text\n{row['code']}\n```\n\n```text\n{messages}\n```\n")
     return "\n".join(parts)
 
 
 def main() -> None:
     """Write the page, or check it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="fail if the page is not up to date")
+    parser.add_argument("--check", action="store_true", help="fail if the page is out of date")
     if not parser.parse_args().check:
         PAGE.write_text(page(), encoding="utf-8")
     elif not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page():

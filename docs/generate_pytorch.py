@@ -1,9 +1,9 @@
-"""Writes docs/pytorch.md: PyTorch's names in minigrad, and what differs.
+"""Writes docs/pytorch.md: PyTorch's names in minigrad, and the differences.
 
     python docs/generate_pytorch.py            write it
-    python docs/generate_pytorch.py --check    fail if it is not up to date
+    python docs/generate_pytorch.py --check    fail if it is out of date
 
-The names are in docs/pytorch_names.txt; the running library shows whether they are provided.
+The names are in docs/pytorch_names.txt; the running library determines whether they are provided.
 """
 
 from __future__ import annotations
@@ -33,73 +33,73 @@ A program for PyTorch runs on minigrad in one of these ways:
 
 - `import minigrad as torch`, and `from minigrad import nn` for its other imports;
 - `minigrad compat program.py arguments`, with the program unchanged;
-- `minigrad.compat.as_torch()` before anything imports torch: as a call it lasts, as `with as_torch() as
-  torch:` it ends with the block, but for what the block imported; `as_torch(replace=True)` puts a PyTorch that is
-  imported already aside.
+- `minigrad.compat.as_torch()` before anything imports torch: as a call it is permanent, as `with as_torch() as
+  torch:` it ends with the block, except for modules that the block imported; `as_torch(replace=True)` replaces a
+  PyTorch that is already imported.
 
 Libraries that import torch run in the same ways: [huggingface.md](huggingface.md) shows it with transformers.
 
-Paths such as `torch.nn.modules.transformer` and `torch.cuda.amp` can be imported. Other spellings of names stand in
-[compat/names.py](../minigrad/compat/names.py), with those of functions without effect, which are in
-[compat/no_ops.py](../minigrad/compat/no_ops.py). What is absent stands in
-[compat/absent.py](../minigrad/compat/absent.py), with what to use instead: it can be imported, named in annotations
-and derived from, and says so when it is called.
+You can import paths such as `torch.nn.modules.transformer` and `torch.cuda.amp`. Other spellings of names are in
+[compat/names.py](../minigrad/compat/names.py), together with the names of functions without effect, which are in
+[compat/no_ops.py](../minigrad/compat/no_ops.py). Absent names are in
+[compat/absent.py](../minigrad/compat/absent.py), with alternatives: you can import them, use them in annotations
+and derive from them; a call raises an error that explains this.
 
-## What differs in general
+## General differences
 
-- A process computes on one device, the CPU or (with CuPy) a GPU: `DataParallel` calls the module itself. Several
-  processes work together as with PyTorch, `torch.distributed` and `DistributedDataParallel` included: by MPI, which
-  "gloo" stands for, too, or NCCL. `torchrun -n 2 program.py` is
+- A process computes on one device, the CPU or (with CuPy) a GPU: `DataParallel` calls the module directly. Several
+  processes work together as in PyTorch, including `torch.distributed` and `DistributedDataParallel`, through MPI, which
+  "gloo" also selects, or NCCL. `torchrun -n 2 program.py` is
   `python -m minigrad.run -n 2 -m minigrad compat program.py`; `mpiexec` and a program's own
-  `torch.multiprocessing.spawn` start ranks, too; nothing else does. No model is cut into parts: there is no FSDP.
+  `torch.multiprocessing.spawn` also start ranks; nothing else does. Models are not sharded: there is no FSDP.
 - Nothing is compiled or recorded: `compile`, `jit.script` and `jit.trace` return their argument.
-- `autocast` converts by PyTorch's two tables. On the CPU, `LSTMCell` gives a result of 16 bits, too, and
-  `linear_cross_entropy` becomes a product of 16 bits and a loss in float32, which holds all logits.
-- bfloat16 needs the package ml_dtypes (`pip install -e ".[bfloat16]"`); on a GPU it needs CuPy 14, too. In files it
-  stays bfloat16; where the package is missing, it is loaded as float32, which holds all its numbers. `.array` is of
-  ml_dtypes' dtype.
-- Nodes have PyTorch's names where one op of minigrad is one of PyTorch's, or a function of several is. Where a function
-  is several in PyTorch, the names within differ, as do the edges.
+- `autocast` converts by PyTorch's two tables. On the CPU, `LSTMCell` also gives a 16-bit result, and
+  `linear_cross_entropy` becomes a 16-bit product and a float32 loss, which holds all logits.
+- bfloat16 needs the package ml_dtypes (`pip install -e ".[bfloat16]"`), and on a GPU also CuPy 14. In files it
+  stays bfloat16; without the package it is loaded as float32, which holds all its numbers. `.array` has ml_dtypes'
+  dtype.
+- Nodes have PyTorch's names if an op or a function of minigrad corresponds to one op of PyTorch. If a function
+  consists of several ops in PyTorch, the names within differ, as do the edges.
 - An op on float16 or bfloat16 is computed in float32, and its result rounded, as in PyTorch; `grad_fn` then names the
   rounding. Some functions of several ops round after each.
-- The ending of a path says which form `save` writes. `.safetensors` is for weights, and any library's safetensors
+- The suffix of a path selects the format of `save`. `.safetensors` is for weights, and any library's safetensors
   reads them; the file's metadata describes the structure around them, and tensors that are views of others. Any other
   path, such as `.pt` or `.pth`, and a file object get PyTorch's archive, which `torch.load(weights_only=True)` reads:
-  state dicts, states of optimisers and schedulers, and tensors in plain containers, with views and ties as they were.
+  state dicts, states of optimizers and schedulers, and tensors in plain containers, with views and ties preserved.
   NumPy's arrays, namespaces and the like need `weights_only=False` there, as in PyTorch's own files; here they are
-  data. NumPy's times, which that form lacks, get the form of `.safetensors` under any name. An object that holds a
+  data. NumPy's times, which this format lacks, get the format of `.safetensors` under any name. An object that holds a
   module or an instance of a program's class is pickled. `load` looks at the content, not at the name, and so reads
   older files.
-- Where a file object holds several objects, each `load` reads one and leaves the file object behind it; PyTorch does
-  this only with files of its form before 1.6.
+- If a file object holds several objects, each `load` reads one and leaves the file position after it; PyTorch does
+  this only with its file format before 1.6.
 - Switches in `torch.backends` can be set and read, and have no effect, with one exception: `allow_tf32`,
-  `fp32_precision` and `set_float32_matmul_precision` let a GPU multiply float32 in TF32. They also rule convolutions,
-  which are made of products; PyTorch has `cudnn.allow_tf32` for these.
-- `__version__` is that of the PyTorch whose names minigrad has, as programs compare it; minigrad's version
-  stands behind the plus sign, and in `minigrad.version.project`.
-- `torch.cuda` without a GPU counts no devices and no bytes, as PyTorch without CUDA.
+  fp32_precision` and `set_float32_matmul_precision` let a GPU multiply float32 in TF32. They also control convolutions,
+    which use matrix products; PyTorch has `cudnn.allow_tf32` for these.
+- `__version__` is the version of the PyTorch whose names minigrad has, so that programs can compare it; minigrad's
+  version follows the plus sign, and is in `minigrad.version.project`.
+- `torch.cuda` without a GPU reports no devices and no bytes, like PyTorch without CUDA.
 - From the same seed, random numbers on the CPU are PyTorch's; normal ones in float32 to 4 units in the last place. The
-  gamma, Poisson and binomial distributions, and those that are made of them (Beta, Dirichlet, Chi2, StudentT,
+  gamma, Poisson and binomial distributions, and distributions based on them (Beta, Dirichlet, Chi2, StudentT,
   FisherSnedecor, Wishart, LKJCholesky, NegativeBinomial, InverseGamma), draw other numbers, and so do the calls after
-  them. `gradgradcheck` draws its directions from a stream of its own.
-- Dropout on the CPU draws from PyTorch's stream in a program that runs by `minigrad compat` or `as_torch`, and in
+  them. `gradgradcheck` draws its directions from a separate stream.
+- Dropout on the CPU draws from PyTorch's stream in programs that run with `minigrad compat` or `as_torch`, and in
   packages that were imported under `as_torch`. After `import minigrad as torch` it draws from a faster stream, as it
-  does on a GPU, where PyTorch has a generator of its own. `set_dropout_stream("pytorch")` or `("fast")`, or the
-  environment variable `MINIGRAD_DROPOUT_STREAM`, chooses for any program and device. The price of PyTorch's stream:
-  an update of a default `nn.TransformerEncoderLayer` takes 1.07 to 1.09 times as long (one core of an AMD EPYC,
-  2026-11-27). A million elements take 4.5 ms in place of 0.13 ms; PyTorch itself takes 14 ms.
+  does on a GPU, where PyTorch has a separate generator. `set_dropout_stream("pytorch")` or `("fast")`, or the
+  environment variable `MINIGRAD_DROPOUT_STREAM`, selects the stream for any program and device. The cost of PyTorch's
+  stream: an update of a default `nn.TransformerEncoderLayer` takes 1.07 to 1.09 times as long (one core of an AMD EPYC,
+  2026-11-27). A million elements take 4.5 ms instead of 0.13 ms; PyTorch itself takes 14 ms.
 - `channels_last` is an order in memory, as in PyTorch. Layers compute in the order of indices, so it saves no time. In
-  a program that runs as PyTorch's, their results lie in memory as PyTorch's do, because dropout draws in that order.
-  Those of `scaled_dot_product_attention` with dropout do not. Nor do those of some operations on transposed tensors
+  a program that runs as PyTorch's, their results have PyTorch's memory layout, because dropout draws in that order.
+  Results of `scaled_dot_product_attention` with dropout do not, and of some operations on transposed tensors
   (indexing, `flip`, `sort`, `repeat`, sums of two tensors in different orders): call `contiguous()` before dropout.
 - Among equal elements, `topk`, `kthvalue` and an unstable `sort` may return other indices.
-- `softmax` of a row that is all -inf gives zeros, as attention without a key to look at; PyTorch's gives NaN
+- `softmax` of a row that is all -inf gives zeros, like attention without a key; PyTorch's gives NaN
   outside of `scaled_dot_product_attention`.
-- integers are compared with numbers outside of their dtype's range as they are: a uint8 is never less than -2. PyTorch
+- Integers are compared with numbers outside of their dtype's range by value: a uint8 is never less than -2. PyTorch
   takes -2 modulo 256 first.
-- minigrad accepts what has a natural meaning and PyTorch refuses: `softmax` and `norm` of integers, class
+- minigrad accepts some arguments with a natural meaning that PyTorch rejects: `softmax` and `norm` of integers, class
   indices of any integer dtype, dtypes by name, NumPy arrays with negative strides.
-- The error about a missing name has PyTorch's full name, and the nearest name or what to use instead.
+- The error for a missing name has PyTorch's full name, and the nearest name or an alternative.
 """
 
 
@@ -110,8 +110,8 @@ class Name(NamedTuple):
         section: the heading above it.
         path: the name without "torch.".
         programs: how many of the scanned programs use it.
-        keywords: which they pass.
-        difference: what differs from PyTorch; "" for nothing.
+        keywords: the keywords that they pass.
+        difference: the difference from PyTorch, or "".
     """
 
     section: str
@@ -135,11 +135,11 @@ def read_names() -> list[Name]:
 
 
 def lookup(path: str) -> Any:
-    """What a name means here.
+    """The object that a name refers to.
 
     Raises:
-        AttributeError: nothing.
-        ImportError: nothing.
+        AttributeError: it does not exist.
+        ImportError: its module does not exist.
     """
     value: Any = importlib.import_module("minigrad")
     for part in path.split("."):
@@ -152,7 +152,7 @@ def lookup(path: str) -> Any:
 
 @cache
 def _objects() -> dict[Any, Any]:
-    """Objects of classes, for what only they have: ``Optimizer.param_groups``, ``Module.training``."""
+    """Instances, for attributes that classes do not have: ``Optimizer.param_groups``, ``Module.training``."""
     library: Any = importlib.import_module("minigrad")
     layer = library.nn.Linear(1, 1)
     return {
@@ -163,7 +163,7 @@ def _objects() -> dict[Any, Any]:
 
 
 def is_provided(path: str) -> bool:
-    """Whether a name means something here."""
+    """Whether a name is available."""
     try:
         return not importlib.import_module("minigrad.compat.absent").is_absent(lookup(path))
     except (AttributeError, ImportError):
@@ -171,7 +171,7 @@ def is_provided(path: str) -> bool:
 
 
 def unknown_keywords(name: Name) -> list[str]:
-    """Keywords that its signature has no place for."""
+    """Keywords that the signature does not accept."""
     try:
         parameters = inspect.signature(lookup(name.path)).parameters
     except (TypeError, ValueError):
@@ -190,8 +190,8 @@ def write_page(names: list[Name]) -> str:
         INTRODUCTION,
         "## Name by name\n",
         (
-            f"{provided} of the {len(names)} names that 29 public programs use are provided. The number is how "
-            "many of these use\na name; the keywords are those that they pass.\n"
+            f"{provided} of the {len(names)} names that 29 public programs use are provided. The number says how "
+            "many of these use\na name; the keywords are the ones that they pass.\n"
         ),
     ]
     for section, group in groupby(names, lambda name: name.section):
@@ -199,7 +199,7 @@ def write_page(names: list[Name]) -> str:
         parts += [_row(name) for name in group]
         parts.append("")
     absent = importlib.import_module("minigrad.compat.absent")
-    parts.append("## Absent, and what to use instead\n\n| name | instead |\n|---|---|")
+    parts.append("## Absent, with alternatives\n\n| name | instead |\n|---|---|")
     parts += [f"| `torch.{path}` | {reason} |" for path, reason in sorted(absent.ABSENT.items(), key=_by_name)]
     parts.append("")
     parts.append(write_suites())
@@ -212,8 +212,8 @@ def write_suites() -> str:
     parts = [
         "## PyTorch's test files\n",
         (
-            "The files under `test/` of PyTorch's sources (release 2.6) ran on both libraries, with stand-ins for "
-            "`torch.testing._internal`;\nno line of them is part of minigrad. A test counts if it passes with PyTorch "
+            "The files under `test/` of PyTorch's sources (release 2.6) ran on both libraries, with substitutes for "
+            "`torch.testing._internal`;\nminigrad contains no line of them. A test counts if it passes with PyTorch "
             "2.13 on the CPU.\n"
         ),
     ]
@@ -231,21 +231,21 @@ def write_suites() -> str:
 
 
 def write_databases() -> str:
-    """The section on PyTorch's own databases: counts, and what is left."""
+    """The section on PyTorch's own databases: counts and differences."""
     counts = tomllib.loads(COUNTS.read_text(encoding="utf-8"))
     left = tomllib.loads(LEFT.read_text(encoding="utf-8"))
     errors = counts["errors"]
     parts = [
         "## PyTorch's own tests\n",
         (
-            "PyTorch's tests draw on three databases (`torch.testing._internal`): of operators, of modules and of "
-            "optimizers,\neach with samples of inputs, and with inputs that must be refused. The samples run on both "
-            "libraries; results,\ndtypes, shapes and gradients are compared, of operators also those of methods and of "
-            "methods in place. Second-order are\ngradients of gradients, in float64, with respect to every argument "
-            "that PyTorch differentiates, where its own pass\n`gradgradcheck`. Measured with "
+            "PyTorch's tests use three databases (`torch.testing._internal`): operators, modules and "
+            "optimizers,\neach with sample inputs, and with inputs that must be rejected. The samples run on both "
+            "libraries; results,\ndtypes, shapes and gradients are compared, for operators also with their methods and "
+            "in-place methods. Second-order means\ngradients of gradients, in float64, with respect to every argument "
+            "that PyTorch differentiates and whose\n`gradgradcheck` passes in PyTorch. Measured with "
             f"PyTorch {counts['pytorch']} by `python -m tests.peers`, which writes these counts; "
-            "`tests/peers`\nfails on whatever differs or is missing and is not in a table below, and on what is in a "
-            "table and agrees.\n"
+            "`tests/peers`\nfails on any difference or missing name that is not in a table below, and on any entry "
+            "there that agrees.\n"
         ),
         "| database | names | provided | agree in all samples | samples | differ | PyTorch itself refuses | missing |",
         "|---|---|---|---|---|---|---|---|",
@@ -256,8 +256,8 @@ def write_databases() -> str:
         columns = ("names", "provided", "agree", "samples", "different", "skipped", "missing")
         parts.append(f"| {title} | {' | '.join(f'{counts[run][column]:,}' for column in columns)} |")
     parts.append(
-        f"\nOf {sum(errors.values())} inputs of operators that PyTorch refuses, {errors['clear']} are refused in "
-        f"minigrad's words, {errors['others']} in those of NumPy or\nPython, and {errors['accepted']} are accepted."
+        f"\nPyTorch rejects {sum(errors.values())} inputs of operators: minigrad rejects {errors['clear']} in its own "
+        f"words and {errors['others']} in NumPy's or\nPython's, and accepts {errors['accepted']}."
     )
     for table, heading, title in (
         ("missing", "Missing", "name"),
@@ -267,8 +267,8 @@ def write_databases() -> str:
         parts.append(f"\n### {heading}\n\n| {title} | dtypes | reason |\n|---|---|---|")
         for row in left[table]:
             names = dict.fromkeys(name.split()[0] if table == "accepted" else name for name in row["names"])
-            shown = ", ".join(f"`{name}`" for name in names)
-            parts.append(f"| {shown} | {', '.join(row.get('dtypes', ['all']))} | {row['reason']} |")
+            code = ", ".join(f"`{name}`" for name in names)
+            parts.append(f"| {code} | {', '.join(row.get('dtypes', ['all']))} | {row['reason']} |")
     return "\n".join(parts)
 
 
@@ -285,9 +285,9 @@ def _by_name(row: tuple[str, str]) -> str:
 def main() -> int:
     """Write the page, or check it."""
     parser = argparse.ArgumentParser(description="Write docs/pytorch.md, the table of PyTorch's names.")
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if the page is out of date")
+    parser.add_argument("--check", action="store_true", help="only check whether the page is up to date")
     check = parser.parse_args().check
-    sys.path.insert(0, str(ROOT))  # this checkout, whatever else is installed
+    sys.path.insert(0, str(ROOT))  # this checkout, even if another one is installed
     text = write_page(read_names())
     if check:
         current = PAGE.exists() and PAGE.read_text(encoding="utf-8") == text

@@ -1,8 +1,8 @@
-"""Makes docs/attention.svg: what a trained translator looks at in the source for each word it writes.
+"""Makes docs/attention.svg: the attention of a trained translator to the source for each word it writes.
 
     python docs/pictures.py [--run DIR] [--sentence TEXT] [--output FILE]
 
-It needs a trained model (minigrad train), and for a PDF or PNG the extra "viz".
+It needs a trained model (minigrad train), and for PDF or PNG the extra "viz".
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ SENTENCE = "My friends like tomatoes because they are tasty."
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     p = argparse.ArgumentParser(description="Draw a trained translator's attention over the source words.")
-    p.add_argument("--run", type=Path, default=ROOT / "runs" / "toy", help="a training's folder, or a model")
+    p.add_argument("--run", type=Path, default=ROOT / "runs" / "toy", help="a run folder, or a model")
     p.add_argument("--sentence", default=SENTENCE)
     p.add_argument("--output", type=Path, default=ROOT / "docs" / "attention.svg")
     return p
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Draw the last decoder layer's cross-attention, the mean over its heads, and say where."""
-    given = parser().parse_args(argv)
-    translator = Translator.load(given.run)
-    (found,) = translator.translate([given.sentence])
-    translator.look(found).save(given.output, "matrix", kind="cross", layer=-1)
-    print(f"wrote {given.output}")
+    """Draw the last decoder layer's cross-attention, averaged over its heads, and print the path."""
+    options = parser().parse_args(argv)
+    translator = Translator.load(options.run)
+    (translation,) = translator.translate([options.sentence])
+    translator.look(translation).save(options.output, "matrix", kind="cross", layer=-1)
+    print(f"wrote {options.output}")
 
 
 if __name__ == "__main__":

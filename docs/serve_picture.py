@@ -1,4 +1,4 @@
-"""Makes docs/serve.png: the page of ``minigrad serve``, as a browser shows it.
+"""Makes docs/serve.png: the page of ``minigrad serve`` in a browser.
 
     python docs/serve_picture.py [--run DIR] [--sentence TEXT] [--word N] [--output FILE]
 
@@ -21,15 +21,15 @@ from minigrad_models.translation.serve.server import Server  # noqa: E402
 from minigrad_models.translation.translator import Translator  # noqa: E402
 
 SENTENCE = "My friends like tomatoes because they are tasty."
-COLOURS = 160  # as many as the shades of attention need
+COLOURS = 160  # enough for the shades of attention
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     p = argparse.ArgumentParser(description="Take a picture of the translator's page.")
-    p.add_argument("--run", type=Path, default=ROOT / "runs" / "toy", help="a training's folder, or a model")
+    p.add_argument("--run", type=Path, default=ROOT / "runs" / "toy", help="a run folder, or a model")
     p.add_argument("--sentence", default=SENTENCE)
-    p.add_argument("--word", type=int, default=4, help="the target word that the pointer is on, from 1")
+    p.add_argument("--word", type=int, default=4, help="number of the target word under the pointer, from 1")
     p.add_argument("--output", type=Path, default=ROOT / "docs" / "serve.png")
     return p
 
@@ -50,16 +50,16 @@ def photograph(translator: Translator, sentence: str, word: int) -> bytes:
         page.select_option("#beam", "5")
         page.fill("#text", sentence)
         page.press("#text", "Enter")
-        page.wait_for_selector("[data-state=done] #map tr")  # not that of the sentence that the page opens with
+        page.wait_for_selector("[data-state=done] #map tr")  # not the map of the page's initial sentence
         page.hover(f"#target .word >> nth={word - 1}")
-        taken = bytes(page.screenshot(full_page=True))
+        screenshot = bytes(page.screenshot(full_page=True))
         browser.close()
         server.shutdown()
-    return taken
+    return screenshot
 
 
 def save(picture: bytes, path: Path) -> None:
-    """Write a PNG with few colours: a third of the bytes, and nobody sees it."""
+    """Write a PNG with few colours: a third of the bytes, without visible loss."""
     from PIL import Image
 
     palette = Image.open(io.BytesIO(picture)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
@@ -67,10 +67,10 @@ def save(picture: bytes, path: Path) -> None:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Take the picture, and say where it is."""
-    given = parser().parse_args(argv)
-    save(photograph(Translator.load(given.run), given.sentence, given.word), given.output)
-    print(f"wrote {given.output}")
+    """Take the picture, and print its path."""
+    options = parser().parse_args(argv)
+    save(photograph(Translator.load(options.run), options.sentence, options.word), options.output)
+    print(f"wrote {options.output}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Makes docs/site.png: the site's playground after a run, with a number of the graph changed by hand.
+"""Makes docs/site.png: the site's playground after a run, with one number of the graph changed by hand.
 
     python docs/site_picture.py [--site DIR] [--output FILE]
 
@@ -51,15 +51,15 @@ def photograph(site: Path) -> bytes:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Take the picture, and say where it is."""
+    """Take the picture, and print its path."""
     p = argparse.ArgumentParser(description="Take a picture of the site's playground.")
     p.add_argument("--site", type=Path, default=ROOT / "site", help="the built site")
     p.add_argument("--output", type=Path, default=ROOT / "docs" / "site.png")
-    given = p.parse_args(argv)
-    if not (given.site / "playground.html").exists():
-        p.error(f"there is no site in {given.site}: python tasks.py site")
-    save(photograph(given.site), given.output)
-    print(f"wrote {given.output}")
+    options = p.parse_args(argv)
+    if not (options.site / "playground.html").exists():
+        p.error(f"no site in {options.site}: python tasks.py site")
+    save(photograph(options.site), options.output)
+    print(f"wrote {options.output}")
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""Programs a person runs."""
+"""Programs for users to run."""

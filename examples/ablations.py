@@ -2,9 +2,9 @@
 
     python -m examples.ablations --data DIR --steps 2000 --folder runs/ablations
 
-A variant is a name, and settings that differ from those of the preset; unknown options go to each training. Each
-variant has its run folder; the folder above them also has the table, in ablations.md. The program may be stopped
-at any moment: the same command resumes it.
+A variant is a name, and settings that differ from the preset's; unknown options are passed to each training run. Each
+variant has its run folder; the folder above them also has the table, in ablations.md. You can stop the program at any
+moment: the same command resumes it.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ VARIANTS = Path(__file__).with_suffix(".toml")
 
 
 def parser() -> Parser:
-    """The command line; unknown options are those of train."""
+    """The command line; unknown options belong to train."""
     about = (
-        "Train variants of a preset, one after another, and print a table. All other options go to each training: "
+        "Train variants of a preset, one after another, and print a table. Other options go to each training run: "
         "--data DIR --source en --target de --steps 2000 --minutes 30 ..."
     )
-    file = "a TOML file of variants: a section for each, its name in quotes, with settings as in a preset, no sections"
+    file = "a TOML file with a section per variant: its quoted name, and settings as in a preset, without sections"
     p = Parser(prog="python -m examples.ablations", description=about, allow_abbrev=False)
     p.add_argument("--preset", default="multi30k", choices=preset_names(), help="(default: multi30k)")
     folder = Path("runs") / "ablations"
-    p.add_argument("--folder", type=Path, default=folder, metavar="DIR", help=f"of the runs (default: {folder})")
+    p.add_argument("--folder", type=Path, default=folder, metavar="DIR", help=f"folder of the runs (default: {folder})")
     p.add_argument("--variants", type=Path, default=VARIANTS, metavar="FILE", help=file)
     p.add_argument("--only", nargs="+", metavar="NAME", help="only these variants")
     return p
@@ -59,16 +59,16 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def settings_of(options: list[str]) -> Settings:
-    """The settings that all variants share. Raises SystemExit: train has no such options. ValueError: options that this
-    program sets itself."""
+    """The settings that all variants share. Raises SystemExit for options that train does not have, ValueError for
+    options that this program sets."""
     namespace = command.parser().parse_args(["train", *options])
     if namespace.run is not None or namespace.fresh:
-        raise ValueError("each variant has a folder of its own in --folder: leave --run and --fresh out")
+        raise ValueError("each variant has its own folder in --folder: omit --run and --fresh")
     return cli.settings_of(namespace)
 
 
 def read_variants(path: Path = VARIANTS) -> dict[str, dict[str, Any]]:
-    """The variants of a TOML file. Raises FileNotFoundError, ValueError: no such file, or not variants."""
+    """The variants in a TOML file. Raises FileNotFoundError, or ValueError if it does not contain variants."""
     try:
         variants = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -82,18 +82,18 @@ def read_variants(path: Path = VARIANTS) -> dict[str, dict[str, Any]]:
 def chosen(
     variants: dict[str, dict[str, Any]], start: Settings, only: Sequence[str] | None = None
 ) -> dict[str, dict[str, Any]]:
-    """The chosen variants, without those that change nothing (except those without any setting). Raises ValueError: an
-    unknown variant or setting, a value out of range, or two variants with one folder."""
+    """The selected variants. Variants whose settings change nothing are dropped (unless they have no settings). Raises
+    ValueError for an unknown variant or setting, a value out of range, or two variants with the same folder."""
     if only:
         if unknown := [name for name in only if name not in variants]:
-            raise ValueError(f"there is no variant {unknown[0]!r}; there are: {', '.join(map(repr, variants))}")
+            raise ValueError(f"unknown variant {unknown[0]!r}; choose from: {', '.join(map(repr, variants))}")
         variants = {name: variants[name] for name in only}
     selected: dict[str, dict[str, Any]] = {}
     folders: dict[str, str] = {}
     for name, settings in variants.items():
         for setting in settings:
             if setting not in FIELDS:
-                raise ValueError(f"variant {name!r}: there is no setting {setting!r}")
+                raise ValueError(f"variant {name!r}: unknown setting {setting!r}")
         if settings and start.changed(settings) == start:
             continue
         if slug(name) in folders:
@@ -104,8 +104,8 @@ def chosen(
 
 
 def row(name: str, where: Path) -> tuple[list[str], str]:
-    """The cells of a variant, from its folder, and the signature of its BLEU. The loss is that of the last validation,
-    in nats per token: more precise than BLEU, but comparable only between equal vocabularies."""
+    """A variant's table cells, read from its folder, and the signature of its BLEU. The loss is from the last
+    validation, in nats per token: more precise than BLEU, but comparable only between equal vocabularies."""
     log = read_log(where) if begun(where) else []
     bleu, measure = dict.fromkeys(SPLITS, ""), ""
     for split in SPLITS:
@@ -122,7 +122,7 @@ def row(name: str, where: Path) -> tuple[list[str], str]:
 
 
 def write_table(variants: dict[str, dict[str, Any]], folder: Path) -> str:
-    """The table of all variants in Markdown, with the signatures of BLEU below; it is also written to the folder."""
+    """The table of all variants in Markdown, with the BLEU signatures below; it is also written to the folder."""
     rows, measures = zip(*(row(name, folder / slug(name)) for name in variants), strict=True)
     heads = ("variant", "updates", "minutes", "validation loss", "validation BLEU", "test BLEU")
     lines = [f"| {' | '.join(cells)} |" for cells in (heads, *rows)]

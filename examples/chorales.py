@@ -1,6 +1,6 @@
-"""A composer of short chorales: ``python -m examples.chorales`` writes those that ``minigrad music train`` learns from.
+"""A composer of short chorales: ``python -m examples.chorales`` writes the pieces that ``minigrad music train`` learns.
 It draws chords by the rules of harmony, searches for the best voices that the rules of counterpoint allow, and adds
-passing notes. Pitches are MIDI's; their classes count semitones from the tonic."""
+passing notes. Pitches are MIDI numbers; pitch classes count semitones from the tonic."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ FOLLOWING = {"I": "I6 IV IV ii ii6 V V6 vi vii6", "I6": "I IV ii6 V vii6", "vi":
 FOLLOWING |= {"IV": "ii6 V V7 vii6 I64", "ii": "V V7 vii6 I64", "ii6": "V V7 I64", "I64": "V V7"}  # subdominant
 FOLLOWING |= {"V": "I I6 vi V7", "V6": "I", "V7": "I I vi", "vii6": "I I6"}  # dominant
 BARS = ((1, 1, 1, 1), (1, 1, 1, 1), (2, 1, 1), (1, 1, 2))  # beats of each chord
-MELODY = np.array([1.4, 0, 0, 0.7, 0.9, 1.6, 9, 2.4])  # what the soprano's steps and leaps cost, by semitones
+MELODY = np.array([1.4, 0, 0, 0.7, 0.9, 1.6, 9, 2.4])  # the cost of the soprano's steps and leaps, by semitones
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def compose(seed: int) -> Grid:
-    """A piece of four phrases, a b a c, as a grid (T, 4). The seed decides all; ``seed % 24`` is the key."""
+    """A piece of four phrases, a b a c, as a grid (T, 4). The seed determines the piece; ``seed % 24`` is the key."""
     random, tonic, minor = Random(seed), seed % 12, seed // 12 % 2
     while True:
         a = phrase(random, "I", random.choice("IV"))
@@ -43,8 +43,8 @@ def compose(seed: int) -> Grid:
 
 
 def phrase(random: Random, starts: str, end: str) -> tuple[list[Any], ...]:
-    """Two to four bars, from one of ``starts`` to a cadence on I or V: L chords, their beats, and what each pitch costs
-    the soprano (20,), which is to sing an arch."""
+    """Two to four bars, from one of ``starts`` to a cadence on I or V: L chords, their beats, and the cost of each
+    pitch for the soprano (20,), which should sing an arch."""
     chords, beats = [""], [0]
     while chords[-1] != end or (end == "I" and chords[-2] not in ("V", "V7")):
         beats = list(chain(*random.choices(BARS, k=random.choice((1, 1, 1, 2, 3))), (1, 1, 2)))
@@ -61,19 +61,19 @@ def phrase(random: Random, starts: str, end: str) -> tuple[list[Any], ...]:
 
 @cache
 def voicings(chord: str, tonic: int, minor: int) -> tuple[Array, Array]:
-    """The ways to sing a chord (N, 4), and what each costs (N,). In minor, ii is a diminished triad: it is inverted."""
+    """All voicings of a chord (N, 4), and their costs (N,). In minor, ii is a diminished triad, so it is inverted."""
     root, inversion = CHORDS["ii6" if minor and chord == "ii" else chord]
     tones = np.array([SCALES[minor][(root + i) % 7] for i in ((0, 2, 4, 6) if chord == "V7" else (0, 2, 4))])
     rows = np.array([*product(*([p for p in range(a, b + 1) if (p - tonic) % 12 in tones] for a, b in RANGES))])
     counts = ((rows[..., None] - tonic) % 12 == tones).sum(1)  # of each tone
     good = (counts[:, :2] > 0).all(1) & (counts[:, 2] >= inversion) & ((rows[:, 3] - tonic) % 12 == tones[inversion])
-    good &= (counts[:, 3:] == 1).all(1) & (counts[:, tones == 11] == 1).all(1)  # what must resolve is not doubled
+    good &= (counts[:, 3:] == 1).all(1) & (counts[:, tones == 11] == 1).all(1)  # the leading tone is not doubled
     costs = np.maximum(counts[:, 1] - 1, 0) * (chord != "vii6") + (counts[:, 2] == 0.0)
     return rows[good & allowed(rows, rows)], costs[good & allowed(rows, rows)]
 
 
 def allowed(one: Array, other: Array) -> Array:
-    """Whether voices (..., 4) may go to others (...): close ones that do not cross, without parallels."""
+    """Whether voices (..., 4) may move to others (...): close, without crossings and parallels."""
     gaps = other[..., :-1] - other[..., 1:]
     good = ((gaps > 0) & (gaps <= (12, 12, 24))).all(-1)
     for i, j in combinations(range(4), 2):
@@ -84,7 +84,7 @@ def allowed(one: Array, other: Array) -> Array:
 
 @cache
 def steps(chord: str, following: str, tonic: int, minor: int) -> Array:
-    """What it costs to go from each voicing of a chord to each of the next (N, M); inf where a rule forbids it."""
+    """The cost of moving from each voicing of a chord to each of the next (N, M); inf if a rule forbids it."""
     one, other = voicings(chord, tonic, minor)[0][:, None], voicings(following, tonic, minor)[0][None]
     move, before, after = other - one, (one - tonic) % 12, (other - tonic) % 12
     size = abs(move)
@@ -111,7 +111,7 @@ def search(chords: list[str], wishes: list[Array], tonic: int, minor: int) -> Ar
 
 
 def with_eighths(voices: Array, beats: list[int], tonic: int, minor: int, random: Random) -> Grid:
-    """The grid of chords (L, 4), with passing notes and neighbours in the eighth before the next chord."""
+    """The grid of chords (L, 4), with passing and auxiliary notes in the eighth before the next chord."""
     rows: list[Array] = []
     for row, following, length in zip(voices, [*voices[1:], voices[-1]], beats, strict=True):
         last = row
@@ -131,7 +131,7 @@ def with_eighths(voices: Array, beats: list[int], tonic: int, minor: int, random
 
 
 def main() -> None:
-    """Write the file of pieces that minigrad ships, as Coconet's: split -> piece -> row -> four pitches."""
+    """Write the file of pieces that minigrad ships, in Coconet's format: split -> piece -> row -> four pitches."""
     seeds = iter(range(sum(SIZES.values())))
     splits = {split: [compose(next(seeds)).tolist() for _ in range(size)] for split, size in SIZES.items()}
     size = chorales.COMPOSED.write_bytes(gzip.compress(json.dumps(splits, separators=(",", ":")).encode(), mtime=0))

@@ -1,11 +1,11 @@
-"""The engine in a hundred lines: a tape and the walk back over it, on minigrad's own ops and gradient rules.
+"""The engine in a hundred lines: a tape and a backward pass on minigrad's own ops and gradient rules.
 
     python -m examples.engine
 
-``minigrad/ops`` knows neither Tensor nor autograd: an op called on arrays computes, and called on a ``Traced`` hands
-itself over to it. So any tape can run it. This one keeps everything and differentiates once. The library's own
-(``minigrad/ops/op.py``, ``autograd/tape.py``, ``autograd/walk.py``) keeps only what the rules name, frees it as it
-goes, notices changes in place, lets kernels do the work, and can differentiate the gradients again.
+``minigrad/ops`` does not know Tensor or autograd: an op called on arrays computes, and called on a ``Traced`` passes
+itself to it. So any tape can run it. This tape keeps everything and differentiates once. The library's tape
+(``minigrad/ops/op.py``, ``autograd/tape.py``, ``autograd/walk.py``) keeps only what the rules need, frees it during the
+backward pass, detects in-place changes, uses compiled kernels, and supports higher derivatives.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from minigrad.ops.normalization import layer_norm
 from minigrad.ops.op import Arguments, Op, Traced, bare
 from minigrad.ops.reduction import sum_to
 
-clock = count()  # a node is younger than all that it was computed from
+clock = count()  # a node is younger than its inputs
 
 
 class Node:
-    """One application of an op: what went in, what came out, and when."""
+    """One application of an op: its arguments, its result, and its age."""
 
     def __init__(self, op: Op, args: tuple[Any, ...], out: Any) -> None:
         self.op, self.args, self.out, self.age = op, args, out, next(clock)
 
 
 class Value(Traced):
-    """An array, its gradient, and the node that made it (None for a leaf) with the number of its result."""
+    """An array, its gradient, and the node that computed it (None for a leaf) with the index of its result."""
 
     def __init__(self, array: Any, node: Node | None = None, slot: int = 0) -> None:
         self.array, self.node, self.slot, self.shape = array, node, slot, array.shape
@@ -42,17 +42,17 @@ class Value(Traced):
 
     @staticmethod
     def apply(op: Op, args: tuple[Any, ...]) -> Any:
-        """Run an op, and remember that it ran."""
+        """Run an op, and record it."""
         out = op.forward(*map(bare, args))
         node = Node(op, args, out)
         return tuple(Value(o, node, i) for i, o in enumerate(out)) if isinstance(out, tuple) else Value(out, node)
 
 
 def backward(root: Value) -> None:
-    """Set ``grad`` of every leaf that the scalar ``root`` was computed from."""
+    """Set ``grad`` of every leaf from which the scalar ``root`` was computed."""
     arrived: dict[Any, Any] = {(root.node, root.slot): np.ones_like(root.array)}  # by node and result
     nodes: set[Any] = {root.node}
-    while nodes:  # the youngest node first: all that used its results has been passed by then
+    while nodes:  # the youngest node first: all users of its results are done by then
         node = max(nodes, key=lambda n: n.age)
         nodes.remove(node)
         for value, gradient in gradients(node, arrived):
@@ -65,23 +65,23 @@ def backward(root: Value) -> None:
 
 
 def gradients(node: Node, arrived: dict[Any, Any]) -> Any:
-    """Each input of a node that is a Value, with the gradient that its rule gives it."""
+    """Each input of a node that is a Value, with the gradient from its rule."""
     op, several = node.op, isinstance(node.out, tuple)
     results = node.out if several else (node.out,)
     g = tuple(arrived.pop((node, i), np.zeros_like(out)) for i, out in enumerate(results))
     arrays = [bare(a) for a in node.args]
-    known = dict(zip(op.params, arrays, strict=False), g=g if several else g[0], out=node.out)
-    known["arguments"] = Arguments(arrays)
-    known["shapes"] = [np.shape(a) for a in arrays[op.arity :]]
+    values = dict(zip(op.params, arrays, strict=False), g=g if several else g[0], out=node.out)
+    values["arguments"] = Arguments(arrays)
+    values["shapes"] = [np.shape(a) for a in arrays[op.arity :]]
     for i, value in enumerate(node.args):
         if isinstance(value, Value) and op.param(i) in op.rules:
             rule, names = op.rules[op.param(i)]
-            known.update(shape=value.shape, which=i - op.arity)
-            yield value, sum_to(rule(*[known[name] for name in names]), value.shape)  # broadcasting undone, once
+            values.update(shape=value.shape, which=i - op.arity)
+            yield value, sum_to(rule(*[values[name] for name in names]), value.shape)  # broadcasting undone, once
 
 
 def main() -> None:
-    """One step of a language model's head, its gradients by this engine, and the rules that they came from."""
+    """One step of a language model's head, its gradients from this engine, and the rules behind them."""
     draw = np.random.default_rng(0)
     x, weight, bias, head = (Value(draw.standard_normal(shape)) for shape in ((6, 8), (8, 8), (8,), (10, 8)))
     scale, shift = Value(np.ones(8)), Value(np.zeros(8))

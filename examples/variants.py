@@ -1,4 +1,4 @@
-"""Variants of a training, one after another: a folder for each, and a stop at any moment loses nothing."""
+"""Trains variants one after another, each in its folder; you can stop at any moment without losing anything."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ OPTIONS = "options.txt"
 def train_all(
     variants: dict[str, dict[str, Any]], common: list[str], folder: Path, after_each: Callable[[], Any]
 ) -> int:
-    """Train the unfinished variants, which are settings by name, with ``common`` options of train, each in a folder of
-    its own; a failure does not stop the others. ``after_each`` is called when one has ended. Returns the exit status.
-    Raises ValueError: a folder holds a training with other options, finished or not; nothing is trained; RuntimeError:
-    a failure that the others would have, too: no training has begun, or the data has nothing to measure with."""
+    """Train the unfinished variants (settings by name), with ``common`` options of train, each in its own folder; a
+    failure does not stop the others. ``after_each`` is called when one has ended. Returns the exit status. Raises
+    ValueError, before any training, if a folder contains a run with other options; RuntimeError if the failure would
+    also hit the others: no run has started, or the data lacks an evaluation set."""
     status = 0
     options = {name: [*common, *as_options(settings)] for name, settings in variants.items()}
     for name, words in options.items():
         file = folder / slug(name) / OPTIONS
         if begun(file.parent) and file.exists() and (before := file.read_text(encoding="utf-8")) != shlex.join(words):
-            there = f"{file.parent} holds a training with other options: {before}"
+            there = f"{file.parent} contains a run with other options: {before}"
             raise ValueError(f"{there}. Delete it, or choose another --folder")
     for number, (name, words) in enumerate(options.items(), 1):
         where = folder / slug(name)
@@ -42,9 +42,9 @@ def train_all(
         if code in (130, -2):  # Ctrl-C
             return 130
         if code or not finished(where):
-            why = f"exit status {code}" if code else "the data has no validation set or no test set to measure with"
+            why = f"exit status {code}" if code else "the data has no validation set or no test set"
             if not code or not any(begun(folder / slug(other)) for other in options):
-                raise RuntimeError(f"a training failed: {name} ({why}). The others would fail, too, so none begins")
+                raise RuntimeError(f"a run failed: {name} ({why}). The others would also fail, so none starts")
             print(f"{name} failed ({why})", file=sys.stderr)
             status = 1
         after_each()
@@ -52,7 +52,7 @@ def train_all(
 
 
 def call(arguments: list[str]) -> int:
-    """Run ``minigrad``, and wait for it after Ctrl-C, too, which it handles by saving."""
+    """Run ``minigrad``, also waiting for it after Ctrl-C, which it handles by saving."""
     paths = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), AGAIN: shlex.join(sys.orig_argv)}
     command = [sys.executable, "-m", "minigrad", *arguments]
@@ -65,7 +65,7 @@ def call(arguments: list[str]) -> int:
 
 
 def begun(where: Path) -> bool:
-    """Whether a variant's training has begun."""
+    """Whether a variant's training has started."""
     return (where / "log.jsonl").exists()
 
 
@@ -80,7 +80,7 @@ def slug(name: str) -> str:
 
 
 def as_options(settings: dict[str, Any]) -> list[str]:
-    """Settings as options of train."""
+    """Settings as command-line options of train."""
     options = []
     for name, value in settings.items():
         option = name.replace("_", "-")

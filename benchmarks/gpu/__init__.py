@@ -1,1 +1,1 @@
-"""First contact with a GPU: one command that measures and checks everything, in stages. See docs/gpu.md."""
+"""A first run on a GPU: one command that measures and checks everything, in stages. See docs/gpu.md."""

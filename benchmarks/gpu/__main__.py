@@ -1,4 +1,4 @@
-"""Measure and check minigrad on a GPU, all by one command; docs/gpu.md explains the results.
+"""Measure and check minigrad on a GPU with one command; docs/gpu.md explains the results.
 
 python -m benchmarks.gpu --out FOLDER [--seconds 410] [--only machine,probes]
 python -m benchmarks.gpu --rehearse               all of it, tiny, without a GPU
@@ -25,9 +25,9 @@ from . import results
 from .runner import ROOT, Result, Run, run
 from .stages import BY_NAME, STAGES, Stage
 
-RESERVE = 2.0  # seconds in which the tables are written
-REHEARSAL = 600.0  # seconds: other programs may run beside a rehearsal
-ENDS = ("SIGINT", "SIGTERM", "SIGHUP")  # by the keyboard, by another program, by a connection that is lost
+RESERVE = 2.0  # seconds for writing the tables
+REHEARSAL = 600.0  # seconds: other programs may run at the same time
+ENDS = ("SIGINT", "SIGTERM", "SIGHUP")  # the keyboard, another program, a lost connection
 WHY_NOT = "from minigrad.backend import cuda; print(cuda.why_not())"
 
 
@@ -40,10 +40,10 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         type=parts_of(BY_NAME),
         default=list(BY_NAME),
         metavar="STAGE,...",
-        help="some of the stages (see --list)",
+        help="run only these stages (see --list)",
     )
-    p.add_argument("--list", action="store_true", help="print the stages, and do nothing")
-    p.add_argument("--rehearse", action="store_true", help="all stages, with tiny sizes, on the tests' stand-in")
+    p.add_argument("--list", action="store_true", help="print the stages and exit")
+    p.add_argument("--rehearse", action="store_true", help="run all stages, tiny, on the tests' fake GPU")
     options = p.parse_args(arguments)
     if not (options.out or options.rehearse or options.list):
         p.error("--out FOLDER is needed, or --rehearse, or --list")
@@ -51,7 +51,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def measure(stages: list[Stage], shared: Run, out: Path, seconds: float, about: dict[str, Any]) -> list[Result]:
-    """Run the stages that the time allows, and write the results after each."""
+    """Run the stages for which there is time, and write the results after each."""
     end = time.monotonic() + seconds - RESERVE
     outcomes: list[Result] = []
     for stage in stages:
@@ -66,14 +66,14 @@ def measure(stages: list[Stage], shared: Run, out: Path, seconds: float, about: 
 
 
 def environment() -> dict[str, str]:
-    """Variables of all stages. The machine need not have minigrad installed, and the CPU, which only checks, waits for
-    no compiled kernels."""
+    """Environment variables of all stages. minigrad need not be installed, and the CPU, which only checks results, does
+    not wait for compiled kernels."""
     paths = [str(ROOT), str(ROOT / "models"), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {"MINIGRAD_FAST": "0", "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command. Returns 1 if it cannot begin, or if a stage of a rehearsal failed."""
+    """Run the command. Returns 1 if it cannot start, or if a stage of a rehearsal failed."""
     options = parse(arguments)
     if options.list:
         print("\n".join(f"{s.name:18} at most {s.seconds:3.0f} s  {s.title}" for s in STAGES))
@@ -85,7 +85,7 @@ def main(arguments: list[str]) -> int:
         out = options.out or Path(folder)
         shared = Run("strict" if options.rehearse else "cuda", Path(folder), environment())
         if not options.rehearse and (why := why_not(shared)):
-            print(f"error: there is no GPU to measure: {why}\n--rehearse runs all of it without one", file=sys.stderr)
+            print(f"error: no GPU: {why}\n--rehearse runs everything without one", file=sys.stderr)
             return 1
         now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
         about = {"date": now, "machine": describe("torch"), "rehearsal": options.rehearse, "seconds": options.seconds}
@@ -104,7 +104,7 @@ def main(arguments: list[str]) -> int:
 
 
 def why_not(shared: Run) -> str:
-    """Why there is no GPU; "" where there is one. A process of its own asks: this one stays free of CUDA."""
+    """Why there is no GPU; "" if there is one. It asks in a separate process, so that this one stays free of CUDA."""
     variables = {**os.environ, **shared.environment}
     answer = subprocess.run(
         [sys.executable, "-c", WHY_NOT], cwd=ROOT, env=variables, capture_output=True, text=True, check=False
@@ -113,7 +113,7 @@ def why_not(shared: Run) -> str:
 
 
 def _stop(number: int, frame: object) -> NoReturn:
-    sys.exit(128 + number)  # the stage's processes end with this one, and earlier results are in the files
+    sys.exit(128 + number)  # the stage's processes end too; the files have the earlier results
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""The process of a stage: it does the items that no process has begun, and writes their rows.
+"""The process of a stage: it runs the items that no earlier process has started, and writes their rows.
 
     python -m benchmarks.gpu.child STAGE MODULE ROWS OPTIONS
 
-``items(place)`` of the module returns functions by name. A function returns a row, which is a dict of words and
-numbers, or a list of rows. It raises ``Missing`` where a library is not installed, and ``NeedsGpu`` in a rehearsal,
-where nothing can stand in for a GPU.
+The module's ``items(place)`` returns functions by name. A function returns a row, which is a dict of strings and
+numbers, or a list of rows. It raises ``Missing`` if a library is not installed, and ``NeedsGpu`` in a rehearsal if it
+needs a real GPU.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from .place import NeedsGpu, Place
 from .runner import append, read
 
 LONGEST = 6000  # characters of a reason
-LOST = 70  # the exit code of a process whose GPU does not answer any more
+LOST = 70  # the exit code of a process whose GPU has stopped responding
 
 
 def main(stage: str, module: str, file: str, options: str) -> None:
-    """Do the rest of the stage."""
+    """Run the rest of the stage."""
     rows, option = Path(file), json.loads(options)
     place = Place(stage, rows, option["device"], Path(option["work"]), option["seconds"])
     place.begin()
-    begun, _ = read(rows)
+    started, _ = read(rows)
     for name, function in importlib.import_module(module).items(place).items():
-        if name in begun:
+        if name in started:
             continue
         append(rows, {"begin": name})
         start = time.perf_counter()
@@ -46,12 +46,12 @@ def main(stage: str, module: str, file: str, options: str) -> None:
             try:
                 place.synchronize()
             except Exception:
-                print("the GPU does not answer any more: another process goes on", file=sys.stderr)
+                print("the GPU has stopped responding: another process continues", file=sys.stderr)
                 os._exit(LOST)  # CUDA's own clean-up may hang
 
 
 def _answer(function: Callable[[], Any]) -> list[dict[str, Any]]:
-    """The rows of an item, or why there are none."""
+    """The rows of an item, or the reason why it has none."""
     try:
         values = function()
         return [{"values": plain(row)} for row in (values if isinstance(values, list) else [values or {}])]
@@ -65,7 +65,7 @@ def _answer(function: Callable[[], Any]) -> list[dict[str, Any]]:
 
 
 def plain(row: dict[str, Any]) -> dict[str, Any]:
-    """A row in JSON's types: NumPy's numbers become Python's, and NaN and infinities become words."""
+    """A row in JSON's types: NumPy scalars become Python numbers; NaN and infinities become strings."""
     values = {k: v.item() if hasattr(v, "item") else v for k, v in row.items()}
     return {k: str(v) if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()}
 

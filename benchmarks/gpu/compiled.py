@@ -1,4 +1,4 @@
-"""All that CUDA compiles, by several processes, before anything is timed: later stages find it in CuPy's cache."""
+"""Compiles all CUDA code in several processes before anything is timed; later stages load it from CuPy's cache."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .place import Place
 
 PROCESSES = 14
 BITS = {"float32": 32, "float16": 16, "bfloat16": 16, "float64": 64}
-HEADS = (32, 64)  # widths of attention's heads in the workloads
-SMALL = 4  # and in a rehearsal, which compiles less of all
+HEADS = (32, 64)  # head sizes of the workloads' attention
+SMALL = 4  # in a rehearsal, which compiles fewer variants
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
-    """Of the stage ``sources`` each CUDA source in each dtype; of ``warm`` CuPy's array functions, in parts."""
+    """Stage ``sources`` compiles each CUDA source for each dtype; stage ``warm`` CuPy's array functions, in parts."""
     workers = place.choose(min(PROCESSES, os.cpu_count() or 1), 2)
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
     if place.stage == "warm":
@@ -45,7 +45,7 @@ def _place(device: str) -> Place:
 
 
 def compiled(device: str, source: str, dtype: str, head: int) -> None:
-    """Compile a source; ``head``: attention's width, else 0."""
+    """Compile a source; ``head``: attention's head size, else 0."""
     place = _place(device)
     from minigrad.backend.kernels import _launch
     from minigrad.backend.kernels.scaled_dot_product_attention_cuda import plan
@@ -59,7 +59,7 @@ def compiled(device: str, source: str, dtype: str, head: int) -> None:
 
 
 def used(device: str, number: int, parts: int) -> None:
-    """Use a part of the array functions, as the probes and training steps do. The probes report errors."""
+    """Run a part of the array functions, as the probes and training steps do. The probes report errors."""
     place = _place(device)
     from . import probes
     from .steps import Step

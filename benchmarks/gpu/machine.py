@@ -1,4 +1,4 @@
-"""The card, its versions and its ceilings: copies, products, launches; and the host's speed."""
+"""The GPU, its versions and limits (copies, matrix products, launches), and the speed of the host."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PRECISIONS = ("float32", "float64", "float16", "bfloat16", "TF32")
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
-    """The card, its ceilings, and the host's speed."""
+    """The GPU, its limits, and the speed of the host."""
     precisions = place.choose(PRECISIONS, PRECISIONS[:2])
     rates = {f"products {name}": partial(rate, place, name) for name in precisions}
     return {
@@ -34,7 +34,7 @@ def items(place: Place) -> dict[str, Callable[[], Any]]:
 
 
 def card(place: Place) -> dict[str, Any]:
-    """Name, driver and versions. Raises NeedsGpu: there is none."""
+    """Name, driver and versions. Raises NeedsGpu without a GPU."""
     if place.rehearsal:
         raise NeedsGpu("its name, driver and CUDA")
     cupy = place.xp()
@@ -66,7 +66,7 @@ def _number(version: int) -> str:
 
 
 def copy(place: Place) -> dict[str, Any]:
-    """Bytes read and written by a copy within the device, in a second."""
+    """Bytes per second that a copy within the device reads and writes."""
     source = place.xp().zeros(place.choose(2**30, 2**16), "uint8")
     target = source.copy()
 
@@ -78,7 +78,7 @@ def copy(place: Place) -> dict[str, Any]:
 
 
 def rate(place: Place, precision: str) -> dict[str, Any]:
-    """Floating-point operations of a product, in a second. Raises Missing: bfloat16 has no package."""
+    """Floating-point operations per second of a matrix product. Raises Missing: no package provides bfloat16."""
     if precision == "bfloat16":
         library_module("ml_dtypes")
     n = place.choose(2048 if precision == "float64" else 8192, 16)
@@ -89,7 +89,7 @@ def rate(place: Place, precision: str) -> dict[str, Any]:
 
 
 def launch(place: Place) -> dict[str, Any]:
-    """Milliseconds of one small operation after another, by the device's clock and the host's."""
+    """Time of one small operation in a long series, by the device's clock and the host's."""
     x = place.xp().zeros(32, "float32")
 
     def step() -> None:
@@ -102,7 +102,7 @@ def launch(place: Place) -> dict[str, Any]:
 
 
 def host() -> dict[str, Any]:
-    """Milliseconds of a loop in Python: the host decides how fast launches are."""
+    """Milliseconds of a loop in Python: the host limits how fast kernels are launched."""
     start = time.perf_counter()
     for _ in range(LOOP):
         pass

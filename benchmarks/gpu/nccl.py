@@ -1,4 +1,4 @@
-"""NCCL with one rank, under PyTorch's names: as much as one GPU can show."""
+"""NCCL with one rank, under PyTorch's names: all that a single GPU can show."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ KINDS = ("float16", "float32", "float64", "int32", "int64", "uint8", "bool", "co
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
-    """The collectives."""
+    """The collectives, as one item."""
     return {"collectives": lambda: checked(place.device)}
 
 
 def checked(device: str) -> None:
-    """The sum of one rank is its own number, of every dtype; tensors arrive as they were sent; and gradients of a model
-    in parallel are those of the model. Raises AssertionError: they are not."""
+    """Check that all_reduce over one rank returns its input for every dtype, that tensors arrive unchanged, and that
+    DistributedDataParallel gives the same gradients as the model. Raises AssertionError otherwise."""
     dist.init_process_group("nccl", rank=0, world_size=1)
     for dtype in KINDS:
         numbers = (np.arange(6).reshape(2, 3) % 3).astype(dtype)
@@ -42,9 +42,9 @@ def checked(device: str) -> None:
     assert mg.equal(parts[0].cpu(), mg.arange(6.0).reshape(2, 3))
     model: Any = nn.Linear(3, 2).to(device)
     gradients = []
-    for called in (model, DistributedDataParallel(model)):
+    for module in (model, DistributedDataParallel(model)):
         model.zero_grad()
-        called(x).square().sum().backward()
+        module(x).square().sum().backward()
         gradients.append([p.grad.cpu() for p in model.parameters()])
     assert all(mg.allclose(a, b, rtol=1e-6) for a, b in zip(*gradients, strict=True))
     dist.destroy_process_group()

@@ -1,7 +1,6 @@
-"""Losses, gradients and three steps of Adam, on minigrad and on PyTorch, on one GPU.
+"""Losses, gradients and three steps of Adam on minigrad and on PyTorch, on one GPU.
 
-The stage ``parity-torch`` writes PyTorch's numbers; ``parity`` compares with them. Without dropout both compute the
-same.
+The stage ``parity-torch`` writes PyTorch's numbers; ``parity`` compares with them. Without dropout they are equal.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from ..workloads import TINY, WORK, build, loss_function, optimizer
 from .place import Place
 
 STEPS = 3
-EXACT = {"float64": 1e-9, "float32": 1e-4}  # relative; of gradients: to the norm of all
+EXACT = {"float64": 1e-9, "float32": 1e-4}  # relative; gradients: relative to the norm of all gradients
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
@@ -27,7 +26,7 @@ def items(place: Place) -> dict[str, Callable[[], Any]]:
 
 
 def numbers(place: Place, name: str, dtype: str) -> dict[str, Any]:
-    """The losses before each step and after the last, and the norm of the first gradient of each parameter."""
+    """The losses before each step and after the last, and the norm of each parameter's first gradient."""
     torch, work, device = place.module(), place.choose(WORK, TINY)[name], place.named()
     torch.set_float32_matmul_precision("highest")
     model = build(torch, work, 0.0).to(device)
@@ -46,8 +45,8 @@ def numbers(place: Place, name: str, dtype: str) -> dict[str, Any]:
 
 
 def compared(place: Place, name: str, dtype: str) -> dict[str, Any]:
-    """How much minigrad's numbers differ from PyTorch's. Raises Differ: by more than EXACT. Missing: PyTorch has
-    none."""
+    """How much minigrad's numbers differ from PyTorch's. Raises Differ if by more than EXACT, Missing without
+    PyTorch's."""
     theirs = place.earlier("parity-torch").get(f"{name} {dtype}")
     if theirs is None:
         raise Missing("PyTorch's numbers, which the stage parity-torch writes")

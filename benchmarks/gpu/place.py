@@ -1,4 +1,4 @@
-"""Where a stage computes: on a GPU, or, in a rehearsal, on the tests' stand-in for one."""
+"""The device of a stage: a GPU, or the tests' fake GPU in a rehearsal."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 
 
 class NeedsGpu(Exception):
-    """In a rehearsal: nothing stands in for this."""
+    """Something that a rehearsal cannot do without a GPU."""
 
 
 @dataclass
 class Place:
-    """Where a stage computes."""
+    """The device of a stage, and its files."""
 
     stage: str  # its name
     rows: Path  # the file of its rows
-    device: str  # "cuda", or "strict", the stand-in
+    device: str  # "cuda", or "strict" for the fake GPU
     work: Path  # the folder of the run's files
-    seconds: float  # until the limit
+    seconds: float  # time limit
 
     def __post_init__(self) -> None:
         self.end = time.monotonic() + self.seconds
         self.rehearsal = self.device != "cuda"  # there is no GPU
-        self.library = "torch" if self.stage.endswith("-torch") else "minigrad"  # that the stage measures
+        self.library = "torch" if self.stage.endswith("-torch") else "minigrad"  # measured by the stage
 
     def choose(self, real: T, tiny: T) -> T:
         """The first on a GPU, the other in a rehearsal."""
@@ -51,20 +51,20 @@ class Place:
         return self.end - time.monotonic()
 
     def begin(self) -> None:
-        """Make the device known."""
+        """Register the fake GPU, if the stage runs on it."""
         if self.rehearsal:
             importlib.import_module("tests.support.strict").install()
 
     def module(self) -> Any:
-        """The library that the stage measures. Raises ``Missing``: it is not installed."""
+        """The library that the stage measures. Raises ``Missing`` if it is not installed."""
         return library_module(self.library)
 
     def named(self) -> str:
-        """The device by the library's name: without a GPU, PyTorch computes on the CPU."""
+        """The device's name in the library: without a GPU, PyTorch computes on the CPU."""
         return "cpu" if self.rehearsal and self.library == "torch" else self.device
 
     def xp(self) -> Any:
-        """CuPy, or its stand-in."""
+        """CuPy or its fake."""
         from minigrad import backend
         from minigrad.backend.device import Device
 
@@ -76,19 +76,19 @@ class Place:
             self.module().cuda.synchronize()
 
     def command(self, module: str, *words: str) -> list[str]:
-        """The command line of ``python -m module``, which knows the device."""
+        """The command line of ``python -m module`` that also registers the fake GPU."""
         start = ["-c", AS_IN_A_PROGRAM, module] if self.rehearsal else ["-m", module]
         return [sys.executable, *start, *words]
 
     def earlier(self, stage: str) -> dict[str, dict[str, Any]]:
-        """The rows of an earlier stage by item; {} if it has none."""
+        """The rows of an earlier stage by item; {} if it wrote none."""
         file = self.rows.with_name(f"{stage}.jsonl")
         rows = read(file)[1] if file.exists() else []
         return {row["item"]: row["values"] for row in rows if "values" in row}
 
     def time(self, step: Callable[[], Any], seconds: float, warm_up: int = 2, most: int = 100) -> dict[str, float]:
-        """Milliseconds of a step that does not wait for the device: "ms" by the device's clock, and "host ms", in
-        which the host has launched everything."""
+        """Milliseconds of a step that does not wait for the device: "ms" by the device's clock, "host ms" until the
+        host has launched everything."""
         for _ in range(warm_up):
             step()
         self.synchronize()

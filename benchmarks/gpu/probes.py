@@ -1,6 +1,6 @@
-"""Each op on a device, with its gradients (tests/ops/cases.py), compared with the CPU.
+"""Compares each op and its gradients (tests/ops/cases.py) on a device with the CPU.
 
-The stage of tests covers what no single op does: views, indices, optimisers.
+The stage ``tests`` covers the rest: views, indexing, optimizers.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from minigrad.backend.kernels import CUDA_FILES
 
 from .place import Place
 
-TOLERANCE = {"float32": 2e-5, "float16": 8e-3, "bfloat16": 5e-2, "float64": 1e-10}  # to the largest number
+TOLERANCE = {"float32": 2e-5, "float16": 8e-3, "bfloat16": 5e-2, "float64": 1e-10}  # relative to the largest number
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
-    """Ops with a CUDA kernel in each dtype, and others in float64."""
+    """Ops with a CUDA kernel in each dtype, and all others in float64."""
     cases = import_module("tests.ops.cases")
     jobs: dict[str, Callable[[], Any]] = {}
     for op in dict.fromkeys(case.op for case in cases.CASES):
         dtypes = TOLERANCE if op in CUDA_FILES and has_bfloat16(place) else ("float64",)
         for dtype in dtypes:
-            some = cases.find(op)[: 3 if "16" in dtype else None]  # those of complex numbers come later
+            some = cases.find(op)[: 3 if "16" in dtype else None]  # complex cases are last
             jobs[f"op {op} in {dtype}"] = partial(checked, place, some, dtype)
     return jobs
 
 
 def has_bfloat16(place: Place) -> bool:
-    """Whether the device takes bfloat16."""
+    """Whether the device supports bfloat16."""
     try:
         mg.zeros(1).to(mg.bfloat16).to(place.device)
     except (ImportError, RuntimeError, TypeError):
@@ -42,21 +42,21 @@ def has_bfloat16(place: Place) -> bool:
 
 
 def checked(place: Place, cases: list[Any], dtype: str) -> None:
-    """Compare an op's results and gradients with those of the CPU in float64. Raises AssertionError: they differ."""
+    """Compare an op's results and gradients with the CPU's in float64. Raises AssertionError if they differ."""
     for case in cases:
         inputs = [
             mg.tensor(values) if isinstance(kind, np.ndarray) else mg.tensor(values).to(getattr(mg, dtype))
             for kind, values in zip(case.inputs, case.arrays(), strict=True)
         ]
         expected, actual = (results(case, inputs, device) for device in ("cpu", place.device))
-        for want, got in zip(expected, actual, strict=True):
-            assert want.shape == got.shape, (want.shape, got.shape)
-            atol = TOLERANCE[dtype] * np.abs(want[np.isfinite(want)]).max(initial=1.0)
-            np.testing.assert_allclose(got, want, rtol=0, atol=atol)
+        for reference, result in zip(expected, actual, strict=True):
+            assert reference.shape == result.shape, (reference.shape, result.shape)
+            atol = TOLERANCE[dtype] * np.abs(reference[np.isfinite(reference)]).max(initial=1.0)
+            np.testing.assert_allclose(result, reference, rtol=0, atol=atol)
 
 
 def results(case: Any, inputs: list[Any], device: str) -> list[Any]:
-    """The results of a case, and the gradients of its inputs along a direction. The CPU computes in float64."""
+    """The results of a case, and its inputs' gradients for a fixed output gradient. The CPU computes in float64."""
     leaves = []
     for x, kind in zip(inputs, case.inputs, strict=True):
         wide = x.double() if device == "cpu" and x.is_floating_point() else x
@@ -64,9 +64,9 @@ def results(case: Any, inputs: list[Any], device: str) -> list[Any]:
     with mg.device(device):
         outputs = case.ours(mg, *leaves)
         outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
-        if sloping := [out for out in outputs if out.requires_grad]:
+        if roots := [out for out in outputs if out.requires_grad]:
             draw = np.random.default_rng(1)
-            slopes = [draw.standard_normal(tuple(out.shape)) for out in sloping]
-            mg.autograd.backward(sloping, [mg.tensor(g).to(out.dtype) for g, out in zip(slopes, sloping, strict=True)])
+            grads = [draw.standard_normal(tuple(out.shape)) for out in roots]
+            mg.autograd.backward(roots, [mg.tensor(g).to(out.dtype) for g, out in zip(grads, roots, strict=True)])
     values = [*outputs, *(x.grad for x in leaves if x.grad is not None)]
     return [(x.detach().double() if x.is_floating_point() else x).cpu().numpy() for x in values]

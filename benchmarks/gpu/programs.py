@@ -1,7 +1,7 @@
-"""The programs: updates of their presets, in the loop that trains (batches, loss, clipping, optimiser, schedule), and
-the toy translator, trained and scored by the command that a person types.
+"""Times updates of the programs' presets in the real training loop (batches, loss, clipping, optimizer, schedule), and
+trains and scores the toy translator with the command that a user types.
 
-Texts are those in ``MINIGRAD_DATA``, or else the corpus that ships with minigrad.
+The texts are those in ``MINIGRAD_DATA``, or else the corpus that ships with minigrad.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from minigrad_models.translation.translation_settings import preset
 from .place import Place
 
 DATA = Path(os.environ.get("MINIGRAD_DATA", "data"))
-PAIRS = 100  # of a rehearsal: the fewest of which some are held out
+PAIRS = 100  # in a rehearsal: the fewest for which some are held out
 _TINY = "--preset toy --held-out 1 --steps 3 --warm-up 1 --layers 1 --d-model 8 --heads 2 --d-ff 8 --batch-tokens 32"
 TINY_MODEL = {"layers": 1, "d_model": 16, "heads": 2}
 
 
 class Timed:
-    """Batches of a training. It times the updates between two numbers of them, without a wait in between."""
+    """Batches of a training run. It times the updates from ``first`` to ``last``, without synchronizing in between."""
 
     def __init__(self, place: Place, batches: Any, each: int, first: int, last: int) -> None:
         self.place, self.batches, self.first, self.last = place, batches, each * first, each * last
@@ -55,7 +55,7 @@ class Timed:
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
-    """The presets that are trained on a GPU; of the stage ``toy`` one whole training."""
+    """The presets that are trained on a GPU; in the stage ``toy`` one complete training run."""
     if place.stage == "toy":
         return {"minigrad train": partial(trained, place)}
     kinds = {"toy": translator, "multi30k": translator, "shakespeare": language_model}
@@ -63,7 +63,7 @@ def items(place: Place) -> dict[str, Callable[[], Any]]:
 
 
 def timed(place: Place, name: str, kind: Callable[..., tuple[Trainer, str]]) -> dict[str, Any]:
-    """Milliseconds of an update of a preset."""
+    """Milliseconds per update of a preset."""
     first, count = place.choose((10, 40), (1, 1))
     steps = first + count + 1
     changes = {"device": place.device, "steps": steps, "ranks": 1, "warm_up": 1, "save_seconds": 0.0, "average": 0}
@@ -77,7 +77,7 @@ def timed(place: Place, name: str, kind: Callable[..., tuple[Trainer, str]]) -> 
 
 
 def translator(place: Place, name: str, folder: Path, changes: dict[str, Any]) -> tuple[Trainer, str]:
-    """The training of a translator, without evaluations."""
+    """The trainer of a translator, without evaluations."""
     pairs, of = translations(place, name)
     more = place.choose({}, {**TINY_MODEL, "d_ff": 32, "batch_tokens": 48, "vocabulary": 100})
     settings = preset(name).changed({**changes, **more})
@@ -89,7 +89,7 @@ def translator(place: Place, name: str, folder: Path, changes: dict[str, Any]) -
 
 
 def language_model(place: Place, name: str, folder: Path, changes: dict[str, Any]) -> tuple[Trainer, str]:
-    """The training of a causal model, whose evaluation does nothing."""
+    """The trainer of a causal language model, whose evaluation does nothing."""
     text, of = plays(place)
     more = place.choose({}, {**TINY_MODEL, "context": 8, "batch": 2})
     settings = gpt_settings.Settings.preset(name).changed({**changes, **more})
@@ -101,7 +101,7 @@ def language_model(place: Place, name: str, folder: Path, changes: dict[str, Any
 
 
 def plays(place: Place) -> tuple[str, str]:
-    """Shakespeare's plays, or the English of the shipped corpus, and which of them it is."""
+    """Shakespeare's plays, or the English half of the shipped corpus; and the name of the text."""
     file = DATA / "tinyshakespeare" / "input.txt"
     if file.exists() and not place.rehearsal:
         return file.read_text(encoding="utf-8"), "Shakespeare"
@@ -109,7 +109,7 @@ def plays(place: Place) -> tuple[str, str]:
 
 
 def translations(place: Place, name: str) -> tuple[Pairs, str]:
-    """The pairs of a preset, and their name; without Multi30k, those of the shipped corpus."""
+    """The pairs of a preset, and their name; without Multi30k, the shipped corpus."""
     folder = DATA / "multi30k"
     if name == "multi30k" and folder.is_dir() and not place.rehearsal:
         return data.read(preset(name).changed({"data": (str(folder),)}).data)["train"], "Multi30k"
@@ -117,7 +117,7 @@ def translations(place: Place, name: str) -> tuple[Pairs, str]:
 
 
 def trained(place: Place) -> dict[str, Any]:
-    """Seconds and scores of a training. Raises RuntimeError: the command failed; its output is in the log."""
+    """Seconds and scores of a training run. Raises RuntimeError if the command fails; its output is in the log."""
     folder, tiny = place.work / "toy", []
     if place.rehearsal:
         pairs, table = translations(place, "toy")[0], place.work / "pairs.tsv"
@@ -126,10 +126,10 @@ def trained(place: Place) -> dict[str, Any]:
         tiny = [*_TINY.split(), "--positions", "16", "--data", str(table)]
     command = place.command("minigrad", "train", "--device", place.device, "--run", str(folder), *tiny)
     start = time.perf_counter()
-    done = subprocess.run(command, check=False)
+    process = subprocess.run(command, check=False)
     seconds = time.perf_counter() - start
-    if done.returncode:
-        raise RuntimeError(f"minigrad train ended with code {done.returncode}")
+    if process.returncode:
+        raise RuntimeError(f"minigrad train ended with code {process.returncode}")
     scores = json.loads((folder / "test.json").read_text(encoding="utf-8"))
     lines = (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()
     exact = scores["exact"] / scores["sentences"]

@@ -1,4 +1,4 @@
-"""The results of all stages: one file of JSON, and tables for docs/gpu.md."""
+"""Writes the results of all stages: one JSON file, and tables for docs/gpu.md."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from .runner import Result, Row
 from .stages import BY_NAME
 
 LONGEST = 160  # characters of a reason in the table
-ENDS = ("failed", "needs", "missing")  # of an item that has no values
-MOST = 12  # reasons of one table; the file has them all
+ENDS = ("failed", "needs", "missing")  # how an item without values ended
+MOST = 12  # reasons in one table; the file has them all
 
 
 def write(folder: Path, about: dict[str, Any], results: list[Result]) -> None:
-    """Write results.json and table.md; each is there whole, or as it was before."""
+    """Write results.json and table.md, each atomically."""
     everything = {**about, "stages": {r.name: {k: v for k, v in vars(r).items() if k != "name"} for r in results}}
-    written = json.dumps(everything, indent=1, ensure_ascii=False)
-    for name, text in (("results.json", written), ("table.md", markdown(about, results))):
+    report = json.dumps(everything, indent=1, ensure_ascii=False)
+    for name, text in (("results.json", report), ("table.md", markdown(about, results))):
         temporary = folder / f".{name}.tmp"
         temporary.write_text(text, encoding="utf-8")
         os.replace(temporary, folder / name)
 
 
 def markdown(about: dict[str, Any], results: list[Result]) -> str:
-    """All tables, and above them the machine, the date, and how each stage ended."""
+    """All tables, after the machine, the date and how each stage ended."""
     values = (row.get("values", {}) for r in results for row in r.rows)
     card: Row = next((v for v in values if "card" in v), {})
     unknown = "a rehearsal, without a GPU" if about["rehearsal"] else "the card is not known"
     where = ", ".join(f"{k} {v}" for k, v in card.items()) or unknown
     parts = [f"{about['date']}: {where}; {about['machine']}"]
-    shown = [r for r in results if r.status != "left out"]
-    for title in dict.fromkeys(BY_NAME[r.name].title for r in shown):
-        grid = table(title, [r for r in shown if BY_NAME[r.name].title == title])
+    stages = [r for r in results if r.status != "left out"]
+    for title in dict.fromkeys(BY_NAME[r.name].title for r in stages):
+        grid = table(title, [r for r in stages if BY_NAME[r.name].title == title])
         parts.append(grid.text() if grid.rows else "\n\n".join([f"### {title}", *grid.notes]))
     ends = Table("Stages", ("stage", "end", "seconds", "items", "failed"), ("", "", ".0f", "d", "d"))
     for r in results:
@@ -50,7 +50,7 @@ def _items(result: Result, key: str) -> set[str]:
 
 
 def table(title: str, results: list[Result]) -> Table:
-    """The table of the stages that share a title: rows with the same words are one, with the numbers of all."""
+    """The table of the stages that share a title: rows with the same strings are merged."""
     are_brief = all(BY_NAME[r.name].brief for r in results)
     by_words: dict[tuple[tuple[str, str], ...], Row] = {}
     for row in map(_count, results) if are_brief else (row for r in results for row in _rows(r)):
@@ -69,15 +69,15 @@ def _count(result: Result) -> Row:
 
 
 def _rows(result: Result) -> Iterable[Row]:
-    """The words and numbers of a stage, without lists and the card; of a brief one none."""
+    """The strings and numbers of a stage's rows, without lists and the card; a brief stage has none."""
     for row in (row["values"] for row in result.rows if "values" in row and not BY_NAME[result.name].brief):
-        shown = {k: v for k, v in row.items() if isinstance(v, (str, int, float))}
-        if shown and "card" not in row:
-            yield shown
+        cells = {k: v for k, v in row.items() if isinstance(v, (str, int, float))}
+        if cells and "card" not in row:
+            yield cells
 
 
 def reasons(results: list[Result]) -> list[str]:
-    """A line for each reason why an item, or a stage, has nothing to show."""
+    """A line for each reason why an item or a stage has no results."""
     by_reason: dict[str, list[str]] = {}
     for r in results:
         if r.status not in ("ok", "failed"):
@@ -97,7 +97,7 @@ def reasons(results: list[Result]) -> list[str]:
 
 
 def written(value: Any) -> Cell:
-    """A cell: three digits of a number, and words as they are."""
+    """A cell: numbers with three digits, strings unchanged."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, int) and not isinstance(value, bool):

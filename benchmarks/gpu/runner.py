@@ -1,8 +1,8 @@
-"""Stages as processes of their own, each with its own limit of time, killed as a group.
+"""Runs stages as separate processes, each with its own time limit; a stage is killed as a process group.
 
-A stage's process appends a line of JSON to its file of rows when an item begins and when it ends (see ``child``). So
-its rows survive any end of it: an error, a lost CUDA context, the limit. An item whose process dies,
-or is silent for too long, has failed, and another process goes on with the next item.
+A stage's process appends a line of JSON to its file of rows when an item starts and when it ends (see ``child``). So
+its rows survive every kind of failure: an error, a lost CUDA context, the time limit. If an item's process dies or is
+silent for too long, the item has failed, and another process continues with the next item.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import Any
 from .stages import Stage
 
 ROOT = Path(__file__).parents[2]
-TAIL = 400  # lines that are kept of a stage that fails
-POLL = 0.05  # seconds between looks at a process
+TAIL = 400  # log lines kept of a stage that fails
+POLL = 0.05  # seconds between polls of a process
 DYING = 5.0  # seconds to wait for a process that was killed
 Row = dict[str, Any]
 
@@ -33,7 +33,7 @@ class Run:
 
     device: str  # "cuda"; "strict" in a rehearsal
     work: Path  # a folder for files of this run
-    environment: dict[str, str] = field(default_factory=dict)  # added to that of this process
+    environment: dict[str, str] = field(default_factory=dict)  # added to this process's environment
 
 
 @dataclass
@@ -48,20 +48,20 @@ class Result:
 
 
 def run(stage: Stage, shared: Run, seconds: float) -> Result:
-    """Run a stage for at most so many seconds, or its own limit."""
+    """Run a stage for at most this many seconds, or its own limit."""
     rows, log = shared.work / f"{stage.name}.jsonl", shared.work / f"{stage.name}.log"
     rows.touch()
     start = time.monotonic()
     end = start + min(seconds, stage.seconds)
     code: int | str = "begins"
-    goes_on = True
-    while goes_on:
+    proceed = True
+    while proceed:
         before = len(read(rows)[0])
         code = _process(stage, shared, rows, log, end)
         tail = log.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL:]
-        begun, _ = read(rows)
+        started, _ = read(rows)
         _give_up(rows, code, stage.patience, tail)
-        goes_on = code not in (0, "limit") and len(begun) > before  # else another process would not begin, either
+        proceed = code not in (0, "limit") and len(started) > before  # else another process could not start either
     results = read(rows)[1]
     is_ok = code == 0 and not any("failed" in row for row in results)
     status = "ok" if is_ok else "out of time" if code == "limit" else "failed"
@@ -69,14 +69,14 @@ def run(stage: Stage, shared: Run, seconds: float) -> Result:
 
 
 def _process(stage: Stage, shared: Run, rows: Path, log: Path, end: float) -> int | str:
-    """One process of a stage. Returns its exit code, or why it was killed: "limit" or "silence"."""
+    """Run one process of a stage. Returns its exit code, or why it was killed: "limit" or "silence"."""
     options = {"device": shared.device, "work": str(shared.work), "seconds": max(1.0, end - time.monotonic())}
     module = stage.module if "." in stage.module else f"benchmarks.gpu.{stage.module}"
     command = [sys.executable, "-m", "benchmarks.gpu.child", stage.name, module, str(rows), json.dumps(options)]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", **shared.environment}
     start = time.time()
-    with log.open("ab") as written:
-        streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": written, "stderr": subprocess.STDOUT}
+    with log.open("ab") as output:
+        streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT}
         process = subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True, **streams)
         try:
             while (code := process.poll()) is None:
@@ -91,7 +91,7 @@ def _process(stage: Stage, shared: Run, rows: Path, log: Path, end: float) -> in
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process, and all that it has started."""
+    """Kill a process and all that it has started."""
     if sys.platform == "win32":
         process.kill()
     else:
@@ -102,7 +102,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def read(file: Path) -> tuple[list[str], list[Row]]:
-    """The items that have begun, and the rows of those that have ended."""
+    """The items that have started, and the rows of the finished ones."""
     names, results = [], []
     for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
@@ -112,22 +112,22 @@ def read(file: Path) -> tuple[list[str], list[Row]]:
             else:
                 results.append({"item": row["item"], **row})
         except (ValueError, KeyError, TypeError):
-            results.append({"item": "a row", "failed": f"no row of a stage: {line[:200]}"})
+            results.append({"item": "a row", "failed": f"not a row of a stage: {line[:200]}"})
     return names, results
 
 
 def _give_up(file: Path, code: int | str, patience: float, tail: list[str]) -> None:
-    """If an item has begun and not ended, write that it has failed."""
+    """If an item has started but not ended, record that it failed."""
     names, results = read(file)
     if not names or names[-1] in [row["item"] for row in results]:
         return
     last = next((line for line in reversed(tail) if line.strip()), "")
-    why = {"limit": "the stage's time was over", "silence": f"nothing was heard of it for {patience:g} s"}
+    why = {"limit": "the stage ran out of time", "silence": f"no output for {patience:g} s"}
     reason = why.get(str(code), f"its process ended with code {code}: {last[:300]}")
     append(file, {"item": names[-1], "failed": reason})
 
 
 def append(file: Path, row: Row) -> None:
-    """Write a row in one piece."""
+    """Append a row with a single write."""
     with file.open("ab", buffering=0) as opened:
         opened.write((json.dumps(row) + "\n").encode())

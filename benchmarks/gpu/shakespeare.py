@@ -1,7 +1,7 @@
-"""nanoGPT's setting by time: how long a training takes to a validation loss, on minigrad and on PyTorch.
+"""nanoGPT's setup by time: how long training takes to reach a validation loss, on minigrad and on PyTorch.
 
-Both learn the same text by characters with the same model, of ``workloads.build``, the same batches in the same order
-and the same optimiser.
+Both train the same character model (``workloads.build``) on the same text, with the same batches in the same order and
+the same optimizer.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from ..workloads import TINY, WORK, build
 from .place import Place
 from .programs import plays
 
-BARS = (2.0, 1.8, 1.6, 1.5)  # nats per character: each is reached later
+BARS = (2.0, 1.8, 1.6, 1.5)  # nats per character, in the order in which they are reached
 WARM_UP, RATE = 100, 1e-3
 HELD_OUT = 0.1
 RESERVE = 5.0  # seconds that the stage keeps
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
-    """One training."""
+    """One training run."""
     return {"by characters": lambda: trained(place)}
 
 
 class Text:
-    """A text by characters, in windows."""
+    """A text as characters, in windows."""
 
     def __init__(self, place: Place, batch: int, length: int) -> None:
         text, self.name = plays(place)
@@ -41,7 +41,7 @@ class Text:
         self.shape, self.length = (batch, 1), length
 
     def batch(self, torch: Any, device: str, part: str, number: int) -> tuple[Any, Any]:
-        """The tokens of a batch (B, T), and those that follow them."""
+        """The tokens of a batch (B, T), and the next tokens (B * T)."""
         ids, places = self.parts[part], np.arange(self.length + 1)
         starts = np.random.default_rng((number, part == "train")).integers(0, len(ids) - self.length, self.shape)
         both = torch.from_numpy(ids[starts + places]).to(device)
@@ -49,7 +49,7 @@ class Text:
 
 
 def trained(place: Place) -> list[dict[str, Any]]:
-    """Seconds and updates until each of BARS, in the time that there is."""
+    """Seconds and updates until each of BARS, within the stage's time."""
     torch, device = place.module(), place.named()
     work = place.choose(replace(WORK["gpt-384"], batch=64), replace(TINY["tiny-gpt"], length=8))
     text = Text(place, work.batch, work.length)

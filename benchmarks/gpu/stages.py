@@ -1,4 +1,4 @@
-"""The stages, in the order of their worth. Nothing here imports a library that they measure."""
+"""The stages, most important first. Nothing here imports a library that they measure."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ TESTS = "Tests on the GPU"
 
 @dataclass(frozen=True)
 class Stage:
-    """One question, answered by a process of its own."""
+    """One question, answered by a separate process."""
 
     name: str  # on the command line
-    title: str  # of its table; stages of one title share it
+    title: str  # title of its table; stages with the same title share the table
     seconds: float  # the most that the stage may take
-    least: float  # with less time left it does not begin
-    patience: float  # seconds without a word after which an item is given up, and the next one begins
-    module: str  # has ``items(place)``, a dict of functions by name, which return rows (see ``child``)
+    least: float  # with less time left it does not start
+    patience: float  # after so many seconds without output the next item starts
+    module: str  # defines ``items(place)``: functions by name that return rows (see ``child``)
     brief: bool = False  # the table counts the items that succeed, and lists only the others
 
 

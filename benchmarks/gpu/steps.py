@@ -1,5 +1,5 @@
-"""Training steps of the workloads, and of nanoGPT's size, on minigrad and on PyTorch: how long they are, and what they
-launch."""
+"""Training steps of the workloads and of a model of nanoGPT's size, on minigrad and on PyTorch: their times, and their
+kernel launches."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from ..workloads import TINY, WORK, Work, build, loss_function, optimizer
 from .place import NeedsGpu, Place
 
 GPT = replace(WORK["gpt-384"], title="decoder-only 12 × 768, T 1024, V 50,304", layers=12, width=768, heads=12)
-# GPT-2's vocabulary, rounded up as nanoGPT does
+# GPT-2's vocabulary, rounded up as in nanoGPT
 GPT = replace(GPT, hidden=3072, vocabulary=50_304, batch=4, length=1024, dropout=0.0)
 WARM_UP = 3  # steps before launches are counted
-LARGEST = 8  # kernels that are named, by their time
+LARGEST = 8  # slowest kernels that are named
 
 
 class Step:
     """A training step that does not wait for the device.
 
     Args:
-        precision: "float32"; "TF32", of products; "bfloat16", by autocast.
+        precision: "float32"; "TF32" for matrix products; "bfloat16" by autocast.
 
     Raises:
-        Missing: the library lacks a package for bfloat16.
+        Missing: a package for bfloat16 is not installed.
     """
 
     def __init__(self, place: Place, work: Work, precision: str) -> None:
@@ -55,7 +55,7 @@ class Step:
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
-    """Each step in each precision; of the stage ``launches`` not in TF32."""
+    """Each step in each precision; the stage ``launches`` skips TF32."""
     counts = place.stage.startswith("launches")
     precisions = ("float32", "bfloat16") if counts else ("float32", "bfloat16", "TF32")
     function = counted if counts else timed
@@ -65,33 +65,33 @@ def items(place: Place) -> dict[str, Callable[[], Any]]:
 
 
 def timed(place: Place, row: dict[str, Any], work: Work) -> dict[str, Any]:
-    """Times of a step, and the most memory that the library's pool holds."""
+    """Times of a step, and the peak size of the library's memory pool."""
     cuda = None if place.rehearsal else _memory(place)
     step = Step(place, work, row["in"])
     times = place.time(step, place.choose(0.8, 0.01), most=place.choose(50, 2))
     peak = cuda.max_memory_reserved() / 2**20 if cuda else peak_mebibytes()
-    named = {f"{place.library} {key}": value for key, value in times.items()}
-    return {**row, **named, f"{place.library} MiB": peak}
+    figures = {f"{place.library} {key}": value for key, value in times.items()}
+    return {**row, **figures, f"{place.library} MiB": peak}
 
 
 def _memory(place: Place) -> Any:
-    """The library's functions of memory, after it has freed the memory of earlier items."""
+    """The library's ``cuda`` module, after it has freed the memory of earlier items."""
     gc.collect()
     if place.library == "torch":
         cuda = place.module().cuda
         cuda.empty_cache()
         cuda.reset_peak_memory_stats()
-    else:  # whose count of the peak would make all later steps slower; its pool keeps its largest size
+    else:  # counting the peak would slow all later steps; the pool never shrinks
         cuda = importlib.import_module("minigrad.cuda")
         cuda.empty_cache()
     return cuda
 
 
 def counted(place: Place, row: dict[str, Any], work: Work) -> dict[str, Any]:
-    """How many kernels a step launches, and for how long they keep the GPU busy.
+    """How many kernels a step launches, and how long they keep the GPU busy.
 
-    On a GPU PyTorch's profiler counts, for minigrad too: CUPTI sees all kernels of the process. On the stand-in the
-    tests' counter does.
+    On a GPU, PyTorch's profiler counts, also for minigrad: CUPTI sees all kernels of the process. On the fake GPU, the
+    tests' counter counts.
     """
     if place.rehearsal and place.library == "torch":
         raise NeedsGpu("to count PyTorch's kernels")
@@ -107,7 +107,7 @@ def counted(place: Place, row: dict[str, Any], work: Work) -> dict[str, Any]:
 
 
 def profiled(place: Place, step: Callable[[], Any]) -> dict[str, Any]:
-    """The kernels of a step as CUPTI sees them."""
+    """The kernels of a step, as recorded by CUPTI."""
     torch = library_module("torch")
     torch.cuda.init()
     activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]

@@ -1,4 +1,4 @@
-"""Tests on the GPU, in a box of time: the kernels' own, or a sample of all."""
+"""Tests on the GPU within a time limit: the kernels' own, or a sample of all."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from typing import Any
 from .place import Place
 from .runner import ROOT
 
-RESERVE = 6.0  # seconds in which pytest ends
-PROCESSES = 12  # that share the GPU
+RESERVE = 6.0  # seconds for pytest to end
+PROCESSES = 12  # processes that share the GPU
 SHOWN = 15  # failures whose reasons are kept
 _CUDA = ("test_cuda_kernels.py", "test_cuda_attention.py", "test_cuda_backend.py", "kernels")
 KERNELS = [f"tests/backend/{name}" for name in _CUDA]
 TINY = {"kernels": "tests/backend/test_cuda_backend.py", "tests": "tests/backend/test_device.py"}
-# A line of ``pytest -v``, which has another order with several processes.
+# A line of ``pytest -v``, which is in another order with several processes.
 ALONE = re.compile(r"^(\S+::.*) (PASSED|FAILED|ERROR|SKIPPED).* \[ *\d+%\]$", re.MULTILINE)
 OF_SEVERAL = re.compile(r"^\[gw\d+\] \[ *\d+%\] (PASSED|FAILED|ERROR|SKIPPED) (.*\S)", re.MULTILINE)
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
-    """The suite of the stage's name."""
+    """The test suite that the stage is named after."""
     return {place.stage: partial(tested, place)}
 
 
 def tested(place: Place) -> dict[str, Any]:
-    """How many tests passed and failed. Raises AssertionError: any failed, or none ran; it names them."""
+    """How many tests passed and failed. Raises AssertionError with the failures, or if no test ran."""
     log = place.work / f"{place.stage}.tests"
     streams: dict[str, Any] = {"stderr": subprocess.STDOUT, "env": {**os.environ, "COLUMNS": "300"}}
-    with log.open("w") as written, subprocess.Popen(command(place), stdout=written, **streams) as process:
+    with log.open("w") as output, subprocess.Popen(command(place), stdout=output, **streams) as process:
         try:
             process.wait(max(1.0, place.left() - RESERVE))
         except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGINT)  # it still says why tests have failed
+            process.send_signal(signal.SIGINT)  # pytest still prints why tests failed
             with suppress(subprocess.TimeoutExpired):
                 process.wait(RESERVE / 2)
             process.kill()
@@ -53,7 +53,7 @@ def tested(place: Place) -> dict[str, Any]:
 
 
 def command(place: Place) -> list[str]:
-    """pytest's command line; of all tests the files are in random order, so that any part of them is a sample."""
+    """pytest's command line; for all tests the files are in random order, so that the first ones are a sample."""
     which = KERNELS
     if place.rehearsal:
         which = [TINY[place.stage]]
@@ -62,13 +62,13 @@ def command(place: Place) -> list[str]:
         random.Random(0).shuffle(which)
     select = place.choose(["-m", "cuda and not nightly"], ["-m", "not nightly"])
     split = importlib.util.find_spec("xdist") and not place.rehearsal
-    beside = ["-n", str(min(PROCESSES, os.cpu_count() or 1))] if split else []
+    parallel = ["-n", str(min(PROCESSES, os.cpu_count() or 1))] if split else []
     select += ["-p", "no:cacheprovider", "--continue-on-collection-errors"]  # the machine may lack packages
-    return [sys.executable, "-m", "pytest", "-v", "-rfE", "--tb=short", *select, *beside, *which]
+    return [sys.executable, "-m", "pytest", "-v", "-rfE", "--tb=short", *select, *parallel, *which]
 
 
 def counted(stage: str, text: str) -> dict[str, Any]:
-    """The row of a suite, from what pytest has written. Raises as ``tested``."""
+    """The row of a suite, from pytest's output. Raises as ``tested``."""
     ends = dict(ALONE.findall(text)) | {name: end for end, name in OF_SEVERAL.findall(text)}
     count = Counter(ends.values())
     reasons = dict(re.findall(r"^(?:FAILED|ERROR) (\S.*?)(?: - (.*))?$", text, re.MULTILINE))

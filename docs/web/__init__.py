@@ -3,7 +3,7 @@
     python tasks.py site              build it, in site/
     python tasks.py site --serve      build it, and show it
 
-``build`` calls the others in order: ``node`` (what comes from npm), ``packs`` (the Python files that the browser
-gets), ``pages`` (the documents, as MkDocs wants them). ``server`` shows the result here. src/ has the page's own
-scripts, python/ what runs below them in the browser.
+``build`` calls the others in order: ``node`` (npm packages), ``packs`` (the Python files for the browser), ``pages``
+(the documents, in MkDocs's form). ``server`` shows the result locally. src/ has the page's own scripts, python/ the
+programs that run below them in the browser.
 """

@@ -1,4 +1,4 @@
-"""Build what has changed of the site, and show it:  python -m docs.web [--serve] [--port N] [--out FOLDER]"""
+"""Build the changed parts of the site, and show it:  python -m docs.web [--serve] [--port N] [--out FOLDER]"""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .server import serve
 
 
 def main() -> int:
-    """Do what the command line says."""
-    p = argparse.ArgumentParser(prog="python tasks.py site", description="Build the site, in a folder.")
-    p.add_argument("--out", type=Path, default=SITE, metavar="FOLDER", help="where (default: site/)")
-    p.add_argument("--serve", action="store_true", help="show it on this machine")
-    port = "to show it at (default: 8000; 0: any that is free)"
+    """Run the command line."""
+    p = argparse.ArgumentParser(prog="python tasks.py site", description="Build the site.")
+    p.add_argument("--out", type=Path, default=SITE, metavar="FOLDER", help="output folder (default: site/)")
+    p.add_argument("--serve", action="store_true", help="serve it on this machine")
+    port = "port of the server (default: 8000; 0: any free port)"
     p.add_argument("--port", type=int, metavar="N", default=8000, help=port)
     options = p.parse_args()
     build(options.out)
@@ -23,7 +23,7 @@ def main() -> int:
         try:
             serve(options.out, options.port)
         except (OSError, OverflowError) as error:
-            print(f"Port {options.port} cannot be used ({error}): give another with --port.", file=sys.stderr)
+            print(f"Port {options.port} cannot be used ({error}): choose another with --port.", file=sys.stderr)
             return 1
     return 0
 

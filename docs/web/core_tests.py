@@ -1,8 +1,8 @@
-"""The core of the test suite in the browser's Python: Pyodide in Node, without a browser.
+"""Runs the core of the test suite in the browser's Python: Pyodide in Node, without a browser.
 
     python -m docs.web.core_tests tests/ops tests/functions tests/autograd tests/nn tests/optim tests/serialization
 
-What follows goes to pytest, which goes along from this environment: it is plain Python.
+The arguments are passed to pytest, which is copied from this environment, since it is pure Python.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ PYTEST = ("pytest", "pluggy", "iniconfig", "packaging", "pygments")
 
 
 def pytest_files() -> Iterator[tuple[str, bytes]]:
-    """pytest and what it imports, as they lie in site-packages; of their metadata what pytest reads of itself."""
+    """pytest and its dependencies, with their paths in site-packages; only the metadata that pytest reads itself."""
     for name in PYTEST:
-        found = distribution(name)
-        for file in sorted(found.files or [], key=str):
+        package = distribution(name)
+        for file in sorted(package.files or [], key=str):
             if file.suffix == ".py" or file.name in ("METADATA", "entry_points.txt"):
-                yield file.as_posix(), Path(str(found.locate_file(file))).read_bytes()
+                yield file.as_posix(), Path(str(package.locate_file(file))).read_bytes()
 
 
 def main(arguments: list[str]) -> None:
-    """Build the packs, and run pytest on them. Raises SystemExit: a test has failed, or what is needed is missing."""
+    """Build the packs, and run pytest on them. Raises SystemExit if a test fails or a requirement is missing."""
     if find_spec("pytest") is None:
         raise SystemExit('The tests need pytest: pip install -e ".[test]".')
     node.install()

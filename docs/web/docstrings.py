@@ -14,23 +14,23 @@ CODE = re.compile(r"(``.+?``|`[^`\n]+`)", re.DOTALL)
 
 
 def markdown(doc: str) -> str:
-    """A docstring, without indentation of its own, as Markdown."""
+    """A dedented docstring as Markdown."""
     return "\n\n".join(part for block in _blocks(doc) for part in _block(block))
 
 
 def _blocks(doc: str) -> Iterator[str]:
-    """The parts between empty lines. An example goes on to its end, a section to the next line without indentation."""
-    held = ""
+    """The parts between empty lines. An example extends to its end, a section to the next line without indentation."""
+    block = ""
     for part in re.split(r"\n\s*\n", doc.strip("\n")):
-        goes_on = held.startswith(">>>") and part.startswith(">>>")
-        if held and (goes_on or (part.startswith(" ") and HEADING.match(held))):
-            held += f"\n\n{part}"
+        is_example = block.startswith(">>>") and part.startswith(">>>")
+        if block and (is_example or (part.startswith(" ") and HEADING.match(block))):
+            block += f"\n\n{part}"
         else:
-            if held:
-                yield held
-            held = part
-    if held:
-        yield held
+            if block:
+                yield block
+            block = part
+    if block:
+        yield block
 
 
 def _block(block: str) -> Iterator[str]:
@@ -38,9 +38,9 @@ def _block(block: str) -> Iterator[str]:
         yield f"```pycon\n{block}\n```"
     elif block.startswith("    "):
         yield f"```text\n{dedent(block)}\n```"
-    elif found := HEADING.match(block):
-        yield f"**{found[1]}**"
-        yield _section(found[1], found[2] if "\n" not in block else block.split("\n", 1)[1], block)
+    elif match := HEADING.match(block):
+        yield f"**{match[1]}**"
+        yield _section(match[1], match[2] if "\n" not in block else block.split("\n", 1)[1], block)
     elif all(line.startswith(("- ", "  ")) for line in block.split("\n")):
         yield "\n".join(f"- {prose(item)}" for item in re.split(r"^- ", block, flags=re.MULTILINE)[1:])
     else:
@@ -64,12 +64,12 @@ def _section(heading: str, body: str, block: str) -> str:
 
 def _entry(entry: str) -> str:
     """``name: text`` with the name as code."""
-    found = ENTRY.match(entry)
-    return f"`{found[1]}`: {prose(found[2])}" if found else prose(entry)
+    match = ENTRY.match(entry)
+    return f"`{match[1]}`: {prose(match[2])}" if match else prose(entry)
 
 
 def prose(text: str) -> str:
-    """A paragraph, whose signs mean themselves, but for code in back quotes."""
+    """A paragraph with Markdown's special characters escaped, except in code in back quotes."""
     parts = CODE.split(" ".join(text.split()))
     joined = "".join(part if i % 2 else _escaped(part) for i, part in enumerate(parts))
     return re.sub(r"^(\d*)([-+#.])", r"\1\\\2", joined)  # no list, no heading

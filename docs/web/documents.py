@@ -1,7 +1,7 @@
-"""The repository's Markdown, written for GitHub, as Python-Markdown reads it, with links that lead on in the site.
+"""Converts the repository's Markdown, written for GitHub, to Python-Markdown, with links that work in the site.
 
-The site keeps the places of the repository: docs/viz.md stays docs/viz.md. README.md is its first page, notebooks
-become pages, and what else a document links to (a file, a line, a folder) becomes a page below source/.
+The site keeps the repository's paths: docs/viz.md stays docs/viz.md. README.md is its first page, notebooks become
+pages, and other link targets (a file, a line, a folder) become pages below source/.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ ITEM = re.compile(r"( *)([-*+]|\d+\.)( +)(?=\S)")
 
 
 def documents() -> list[str]:
-    """The paths of all that is a page by itself, in the repository."""
+    """The repository's paths of all documents that are separate pages."""
     notebooks = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
-    found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")), *notebooks]
-    return [path.relative_to(ROOT).as_posix() for path in found]
+    paths = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")), *notebooks]
+    return [path.relative_to(ROOT).as_posix() for path in paths]
 
 
 def pictures() -> list[str]:
-    """The paths of the pictures beside the documents."""
-    found = sorted(path for path in (ROOT / "docs").rglob("*") if path.suffix in PICTURES)
-    return [path.relative_to(ROOT).as_posix() for path in found]
+    """The paths of the documents' pictures."""
+    paths = sorted(path for path in (ROOT / "docs").rglob("*") if path.suffix in PICTURES)
+    return [path.relative_to(ROOT).as_posix() for path in paths]
 
 
 def page_of(path: str) -> str:
-    """Where in the site a file or folder of the repository is shown."""
+    """The path in the site that shows a file or folder of the repository."""
     if path == "README.md":
         return "index.md"
     if path in documents():
@@ -43,43 +43,43 @@ def page_of(path: str) -> str:
 
 
 def relink(text: str, place: str, page: str, linked: set[str]) -> str:
-    """A document, which stands at ``place`` in the repository and at ``page`` in the site, whose links lead to pages of
-    the site. ``linked`` gets the files and folders that need a page below source/. A link that leads nowhere stays, and
+    """A document from ``place`` in the repository, for ``page`` in the site, with its links changed to pages of the
+    site. ``linked`` gets the files and folders that need a page below source/. A broken link stays unchanged, and
     MkDocs reports it."""
 
     def led(match: re.Match[str]) -> str:
         target = PurePosixPath(os.path.normpath(PurePosixPath(place).parent / match[1])).as_posix()
         if target.startswith("..") or not (ROOT / target).exists():
             return match[0]
-        shown = page_of(target)
-        if shown.startswith("source/"):
+        path = page_of(target)
+        if path.startswith("source/"):
             linked.add(target)
-        return f"]({os.path.relpath(shown, PurePosixPath(page).parent).replace(os.sep, '/')}{match[2] or ''})"
+        return f"]({os.path.relpath(path, PurePosixPath(page).parent).replace(os.sep, '/')}{match[2] or ''})"
 
     return "\n".join(line if fenced else LINK.sub(led, line) for line, fenced in _lines(text))
 
 
 def _lines(text: str) -> Iterator[tuple[str, bool]]:
-    """Each line, and whether it stands in a fenced block."""
+    """Each line, and whether it is in a fenced block."""
     fence = ""
     for line in text.split("\n"):
-        found = FENCE.match(line)
+        match = FENCE.match(line)
         if fence:
             yield line, True
-            if found and line.strip() == fence:
+            if match and line.strip() == fence:
                 fence = ""
         else:
-            yield line, bool(found)
-            fence = found[1] if found else ""
+            yield line, bool(match)
+            fence = match[1] if match else ""
 
 
 def relaid(text: str) -> str:
-    """Markdown as Python-Markdown takes it: what belongs to an item of a list is indented by 4, a list stands apart
-    from the paragraph before it, and a bar in the code of a table has no backslash."""
+    """Markdown in Python-Markdown's dialect: the content of list items is indented by 4, a list is separated from the
+    paragraph before it, and a bar in the code of a table has no backslash."""
     text = re.sub(r"^<!--.*?-->\n", "\n", text, flags=re.MULTILINE | re.DOTALL)
     text = text.replace("<details>", '<details markdown="1">')
     result: list[str] = []
-    columns: list[int] = []  # where the content of each open item begins
+    columns: list[int] = []  # the column of each open item's content
     for line, fenced in _lines(text):
         if not line.strip():
             result.append("")
@@ -88,7 +88,7 @@ def relaid(text: str) -> str:
         inside = fenced and not FENCE.match(line)
         continued = bool(columns)
         item = None if fenced else ITEM.match(line)
-        ends_item = bool(ITEM.match(line)) or not result or not result[-1]  # or else it goes on with less indentation
+        ends_item = bool(ITEM.match(line)) or not result or not result[-1]  # else it continues with less indentation
         while not inside and ends_item and columns and indent < columns[-1]:
             columns.pop()
         if item and len(item[1]) <= (columns[-1] if columns else 0) + 3:
@@ -102,7 +102,7 @@ def relaid(text: str) -> str:
 
 
 def _table_row(line: str) -> str:
-    """A row of a table: bars within code are told by the back quotes alone."""
+    """A row of a table: only back quotes protect bars within code."""
     if not line.startswith("|"):
         return line
     return re.sub(r"(`+)(.+?)\1", lambda code: code[0].replace("\\|", "|"), line)
@@ -115,7 +115,7 @@ def sections(text: str) -> Iterator[str]:
 
 
 def paragraph(text: str, start: str) -> str:
-    """The paragraph that begins with these words. Raises LookupError if the document has none."""
+    """The paragraph that starts with these words. Raises LookupError if the document has none."""
     for part in sections(text):
         if part.startswith(start):
             return part

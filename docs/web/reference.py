@@ -1,7 +1,7 @@
-"""The reference: of every public name its signature, its docstring, its gradient rules and its place.
+"""The reference: the signature, docstring, gradient rules and location of every public name.
 
-The names come from the running library, since many are made there: a page for each module, an anchor for each name
-(#minigrad.relu). What two modules share stands on the first one's page.
+The names come from the running library, since many are created there: a page for each module, an anchor for each name
+(#minigrad.relu). Names that two modules share are on the first one's page.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from . import docstrings, public, sources
 
 TENSOR = "minigrad.Tensor"
-MODULES = {  # section: pages, each a module and those below it that belong there
+MODULES = {  # section: pages; each page covers a module and some of its submodules
     "Tensors": ["minigrad", TENSOR, "minigrad.linalg", "minigrad.fft", "minigrad.special", "minigrad.masked"],
     "Gradients": ["minigrad.autograd", "minigrad.func", "minigrad.ops"],
     "Layers": ["minigrad.nn", "minigrad.nn.functional", "minigrad.nn.init", "minigrad.nn.utils"],
@@ -59,14 +59,14 @@ title: Reference
 
 # Reference
 
-Every public name: how it is called, what it computes, its gradient rules, and where it is defined. Names and
-arguments are PyTorch's wherever PyTorch has the thing: [PyTorch's names](pytorch.md) tells what differs.
+Every public name: its signature, its meaning, its gradient rules, and the place of its definition. Names and
+arguments are PyTorch's wherever PyTorch has an equivalent: [PyTorch's names](pytorch.md) lists the differences.
 [All ops](ops.md) has the primitives, with their rules, on one page.
 """
 SPELLINGS = """\
 ## Other spellings
 
-For programs that are written for PyTorch, [`minigrad.compat`](../reference/minigrad.compat.md) supplies these as well:
+For PyTorch programs, [`minigrad.compat`](../reference/minigrad.compat.md) supplies these as well:
 
 {names}
 {{: .spellings }}
@@ -77,10 +77,10 @@ class Entry(NamedTuple):
     """A public name."""
 
     page: str  # the module whose page it is on
-    module: str  # where it is public
-    name: str  # its name there
-    value: Any  # what it means
-    group: str  # the module of its family, under whose heading it stands
+    module: str  # the module in which it is public
+    name: str  # its name in that module
+    value: Any  # its value
+    group: str  # the module of its family, whose heading it is under
 
     @property
     def anchor(self) -> str:
@@ -88,12 +88,12 @@ class Entry(NamedTuple):
 
     @property
     def is_defined(self) -> bool:
-        """Whether it is a function or a class, which has one place where it is explained."""
+        """Whether it is a function or a class, which is documented in one place."""
         return callable(self.value) or isinstance(self.value, property)
 
 
 def modules() -> list[str]:
-    """The modules that have a page."""
+    """The modules with a page."""
     return [module for section in MODULES.values() for module in section]
 
 
@@ -103,15 +103,15 @@ def entries(page: str) -> tuple[Entry, ...]:
     if page == TENSOR:
         return tuple(_methods())
     below = [f"{page}.{name}" for name in BELOW.get(page, ())]
-    found: dict[str, Entry] = {}
-    seen: set[int] = set()
+    by_anchor: dict[str, Entry] = {}
+    ids: set[int] = set()
     for module in [page, *below]:
         for name, value in public.names(module).items():
-            if module == page or id(value) not in seen:
+            if module == page or id(value) not in ids:
                 entry = Entry(page, module, name, value, _group(page, module, name, value))
-                found[entry.anchor] = entry
-                seen.add(id(value))
-    return tuple(found.values())
+                by_anchor[entry.anchor] = entry
+                ids.add(id(value))
+    return tuple(by_anchor.values())
 
 
 def _methods() -> Iterator[Entry]:
@@ -142,27 +142,27 @@ def _group(page: str, module: str, name: str, value: Any) -> str:
 
 @cache
 def canonical() -> dict[int, Entry]:
-    """Where the functions and classes are explained, by identity: under their own names, if there are several."""
-    found: dict[int, Entry] = {}
+    """The entries that document functions and classes, by identity; an alias gives way to the original name."""
+    entries_by_id: dict[int, Entry] = {}
     for entry in (entry for page in modules() for entry in entries(page) if entry.is_defined):
-        held = found.setdefault(id(entry.value), entry)
+        first = entries_by_id.setdefault(id(entry.value), entry)
         own = getattr(entry.value, "__name__", "")
-        if held.page == entry.page and held.name != own == entry.name:
-            found[id(entry.value)] = entry
-    return found
+        if first.page == entry.page and first.name != own == entry.name:
+            entries_by_id[id(entry.value)] = entry
+    return entries_by_id
 
 
 def navigation() -> list[Any]:
-    """The pages by section, as MkDocs takes them."""
+    """The pages by section, in MkDocs's format."""
     sections = [{section: [{page: f"reference/{page}.md"} for page in pages]} for section, pages in MODULES.items()]
     return ["reference/index.md", *sections]
 
 
 def overview() -> str:
-    """The first page: what each module is for. Its links lead from the folder docs of the repository."""
+    """The first page: the purpose of each module. Its links are relative to the folder docs of the repository."""
     parts = [OVERVIEW]
     for section, pages in MODULES.items():
-        parts.append(f'## {section}\n\n<div class="modules" markdown="1">\n\n| module | what it has |\n|---|---|')
+        parts.append(f'## {section}\n\n<div class="modules" markdown="1">\n\n| module | contents |\n|---|---|')
         for page in pages:
             link = f"[`{page}`](../reference/{page}.md)"
             parts.append(f"| {link} | {len(entries(page))} names. {_summary(page)} |")
@@ -177,7 +177,7 @@ def _summary(module: str) -> str:
 
 
 def write(page: str) -> str:
-    """The page of a module, whose links lead from the folder docs of the repository."""
+    """The page of a module, whose links are relative to the folder docs of the repository."""
     doc = inspect.getdoc(import_module("minigrad").Tensor if page == TENSOR else import_module(page)) or ""
     parts = [f"---\ntitle: {page}\n---\n\n# `{page}`", docstrings.markdown(doc)]
     ordered = sorted(entries(page), key=lambda entry: (entry.group != page, entry.group, entry.name.lower()))
@@ -190,7 +190,7 @@ def write(page: str) -> str:
 
 
 def _entry(entry: Entry) -> Iterator[str]:
-    """A name: heading, signature, docstring, rules, places."""
+    """A name: heading, signature, docstring, rules, locations."""
     yield f"### `{entry.name}` {{ #{entry.anchor} }}"
     home = canonical().get(id(entry.value), entry)
     if entry.page != TENSOR and home.anchor != entry.anchor:
@@ -207,17 +207,17 @@ def _entry(entry: Entry) -> Iterator[str]:
     if inspect.isclass(entry.value) and entry.anchor != TENSOR:
         yield from _members(entry)
     elif entry.anchor == TENSOR:
-        yield f"Its methods have [a page of their own](../reference/{TENSOR}.md)."
+        yield f"Its methods are on [a separate page](../reference/{TENSOR}.md)."
     yield _source(entry)
 
 
 def _doc(value: Any) -> str:
-    """A docstring; nothing where it is that of the value's class, as of a number."""
+    """A docstring; "" for a value with only its class's docstring, such as a number."""
     return (inspect.getdoc(value) or "") if callable(value) or isinstance(value, property) else ""
 
 
 def _free(entry: Entry) -> Entry | None:
-    """The function of which an entry is the method."""
+    """The function behind a method's entry."""
     if entry.page != TENSOR:
         return None
     functions = {other.name: other for other in entries("minigrad")}
@@ -229,7 +229,7 @@ def _reference(entry: Entry) -> str:
 
 
 def _rules(name: str) -> Iterator[str]:
-    """The gradient rules of the op of a function's name, with its cases and kernels; nothing where there is none."""
+    """The gradient rules, cases and kernels of the op with a function's name, if it exists."""
     index, ops = _ops()
     if name not in ops:
         return
@@ -243,13 +243,13 @@ def _rules(name: str) -> Iterator[str]:
 
 def _source(entry: Entry) -> str:
     """A link to the definition."""
-    home = entry.group if entry.page in ("minigrad", TENSOR) else entry.module  # in whose file it may be bound
+    home = entry.group if entry.page in ("minigrad", TENSOR) else entry.module  # the file may bind it
     file, line = public.place(entry.name, entry.value, home)
     return f"Source: [{file}:{line}](../{file}#L{line})\n{{: .places }}"
 
 
 def _members(entry: Entry) -> Iterator[str]:
-    """The methods and properties that a class defines itself; those without a docstring by name alone."""
+    """The methods and properties that a class defines; if they have no docstring, only their names."""
     bare = []
     for name, member in vars(entry.value).items():
         value = getattr(member, "__func__", member)
@@ -268,18 +268,18 @@ def _members(entry: Entry) -> Iterator[str]:
 def _spellings(page: str) -> Iterator[str]:
     """Names that ``minigrad.compat`` supplies in a module."""
     names = [name for name in import_module("minigrad.extension").layer().others(page) if not name.startswith("_")]
-    known = {entry.name for entry in entries(page)}
-    if rest := sorted(set(names) - known):
+    own_names = {entry.name for entry in entries(page)}
+    if rest := sorted(set(names) - own_names):
         yield SPELLINGS.format(names=" ".join(f"`{name}`" for name in rest))
 
 
 def _signature(name: str, value: Any, bound: bool = False) -> str:
-    """How a name is called, coloured; of a constant its value. A bound method's object stands before its name."""
+    """A name's highlighted signature, or a constant's value. The object of a bound method precedes its name."""
     text = _call(name, getattr(value, "fget", value), bound) if callable(value) or isinstance(value, property) else ""
     if isinstance(value, property):
         text = f"{name}{text[text.rfind(' -> ') :].replace(' -> ', ': ')}" if " -> " in text else name
-    shown = sources.coloured(text or f"{name} = {_value(value)}", import_module("pygments.lexers").PythonLexer())
-    return f'<div class="highlight signature"><pre><code>{shown}</code></pre></div>'
+    code = sources.coloured(text or f"{name} = {_value(value)}", import_module("pygments.lexers").PythonLexer())
+    return f'<div class="highlight signature"><pre><code>{code}</code></pre></div>'
 
 
 def _call(name: str, value: Any, bound: bool) -> str:
@@ -288,24 +288,24 @@ def _call(name: str, value: Any, bound: bool) -> str:
     except (TypeError, ValueError):
         return f"{name}(...)"
     parameters = list(signature.parameters.values())[bound:]
-    written = list(_written().written_parameters(parameters))
+    arguments = list(_written().written_parameters(parameters))
     result = signature.return_annotation
     end = "" if inspect.isclass(value) or result is signature.empty else f" -> {_written().annotation(result)}"
-    line = f"{name}({', '.join(written)}){end}"
+    line = f"{name}({', '.join(arguments)}){end}"
     if len(line) <= WIDTH:
         return line
-    return "\n".join([f"{name}(", *(f"    {parameter}," for parameter in written), f"){end}"])
+    return "\n".join([f"{name}(", *(f"    {parameter}," for parameter in arguments), f"){end}"])
 
 
 @cache
 def _written() -> Any:
-    """docs/generate_names.py, which writes signatures as they stand in source."""
+    """docs/generate_names.py, which writes signatures as source text."""
     return import_module("docs.generate_names")
 
 
 @cache
 def _ops() -> tuple[Any, dict[str, Any]]:
-    """docs/generate_index.py, which writes of every op its rules, cases and kernels; and all ops by name."""
+    """docs/generate_index.py, which writes each op's rules, cases and kernels; and all ops by name."""
     index: Any = import_module("docs.generate_index")
     return index, index.registry()
 

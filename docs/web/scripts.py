@@ -1,4 +1,4 @@
-"""The page's own scripts, put together by esbuild: of CodeMirror only what is used."""
+"""The page's own scripts, bundled by esbuild, with only the used parts of CodeMirror."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SOURCES = Path(__file__).parent / "src"
 EXAMPLES = Path(__file__).parent / "examples"
 ENTRIES = ("cells.js", "first.js", "playground.js", "translator.js")
 OPTIONS = ("--bundle", "--minify", "--format=esm", "--target=es2022", "--log-level=warning")
-INSIDE = ("frame", "worker")  # of the frame in which programs run, whose origin fetches nothing
+INSIDE = ("frame", "worker")  # for the frame in which programs run, whose origin cannot fetch anything
 
 
 def examples() -> list[dict[str, str]]:
@@ -24,7 +24,7 @@ def examples() -> list[dict[str, str]]:
 
 
 def bundle(entries: Sequence[str], *options: str) -> None:
-    """Put scripts of src/ together with all that they import, for today's browsers. ``options`` are esbuild's."""
+    """Bundle scripts of src/ with all their imports, for current browsers. ``options`` are esbuild's."""
     inside = {name: (SOURCES / f"{name}.js").read_text(encoding="utf-8") for name in INSIDE}
     with tempfile.TemporaryDirectory() as folder:
         aliases = []
@@ -37,7 +37,7 @@ def bundle(entries: Sequence[str], *options: str) -> None:
 
 
 def build(site: Path) -> None:
-    """Write scripts/ and styles/ of the site."""
+    """Write the site's scripts/ and styles/."""
     bundle(ENTRIES, "--splitting", f"--outdir={site / 'scripts'}")
     styles = site / "styles"
     styles.mkdir(parents=True, exist_ok=True)

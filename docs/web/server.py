@@ -1,7 +1,7 @@
-"""Shows the built site on this machine, with the headers that a host should send as well.
+"""Serves the built site on this machine, with the headers that a web host should also send.
 
-``Cross-Origin-Opener-Policy`` and ``Cross-Origin-Embedder-Policy`` let a program be stopped with its names kept:
-without them its interpreter is started anew.
+``Cross-Origin-Opener-Policy`` and ``Cross-Origin-Embedder-Policy`` make it possible to stop a program and keep its
+names: without them its interpreter is restarted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ HEADERS = {
 
 
 class Handler(SimpleHTTPRequestHandler):
-    """Files of a folder, with the headers above."""
+    """Serves the files of a folder with the headers above."""
 
     extensions_map = {**SimpleHTTPRequestHandler.extensions_map, ".js": "text/javascript", ".gz": "application/gzip"}
 
@@ -34,7 +34,7 @@ class Handler(SimpleHTTPRequestHandler):
         super().end_headers()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing of requests."""
+        """Do not log requests."""
 
 
 def write_headers(site: Path) -> None:
@@ -44,13 +44,13 @@ def write_headers(site: Path) -> None:
 
 
 def server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
-    """A server of the folder on localhost; port 0 is any that is free. Raises OSError: the port is taken."""
+    """A server of the folder on localhost; port 0 is any free port. Raises OSError if the port is taken."""
     return ThreadingHTTPServer(("127.0.0.1", port), functools.partial(Handler, directory=str(folder)))
 
 
 @contextmanager
 def shown(folder: Path) -> Iterator[str]:
-    """The folder's address while a server shows it."""
+    """The folder's address while a server runs."""
     with server(folder) as running:
         threading.Thread(target=running.serve_forever, daemon=True).start()
         try:
@@ -60,9 +60,9 @@ def shown(folder: Path) -> Iterator[str]:
 
 
 def serve(folder: Path, port: int) -> None:
-    """Show the folder until Ctrl-C."""
+    """Serve the folder until Ctrl-C."""
     with server(folder, port) as running:
-        print(f"The site is at http://127.0.0.1:{running.server_address[1]}/ (Ctrl-C ends this)", flush=True)
+        print(f"The site is at http://127.0.0.1:{running.server_address[1]}/ (press Ctrl-C to stop)", flush=True)
         try:
             running.serve_forever()
         except KeyboardInterrupt:

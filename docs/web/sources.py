@@ -1,6 +1,6 @@
-"""Pages of source: a file of the repository, highlighted, each line with an anchor (#L12), or a folder's list.
+"""Source pages: a file of the repository, highlighted, each line with an anchor (#L12), or a folder's list of files.
 
-A page's Markdown has a placeholder alone, which ``filled`` replaces after Markdown is done with the page.
+A page's Markdown has only a placeholder, which ``filled`` replaces after Markdown has processed the page.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import Any
 from .documents import ROOT
 
 PLACEHOLDER = re.compile(r'<div data-source="([^"]+)" data-prefix="([^"]*)"></div>')
-MOST = 400_000  # characters that are shown of a file
+MOST = 400_000  # characters of a file that are shown
 FRONT = "---\ntitle: {title}\nhide: [navigation, toc]\nsearch: {{exclude: true}}\n---\n\n# `{title}`\n\n"
 
 
 def placeholder(path: str, prefix: str = "") -> str:
-    """Where a file is to be shown; its anchors begin with the prefix."""
+    """A placeholder for a file; the anchors of its lines start with the prefix."""
     return f'<div data-source="{path}" data-prefix="{prefix}"></div>'
 
 
 def page(path: str) -> str:
-    """The Markdown of the page of a file or a folder, whose links lead from the top of the repository."""
+    """The Markdown of a file's or folder's page, whose links are relative to the top of the repository."""
     front = FRONT.format(title=path)
     if (ROOT / path).is_dir():
         return front + "\n".join(f"- [{file.name}]({file.relative_to(ROOT).as_posix()})" for file in listed(path))
@@ -32,13 +32,13 @@ def page(path: str) -> str:
 
 
 def listed(folder: str) -> list[Path]:
-    """The files of a folder that are worth a page."""
-    found = (ROOT / folder).iterdir()
-    return sorted(path for path in found if path.is_file() and path.name[0] != "." and _text(path) is not None)
+    """The files of a folder that get a page."""
+    paths = (ROOT / folder).iterdir()
+    return sorted(path for path in paths if path.is_file() and path.name[0] != "." and _text(path) is not None)
 
 
 def filled(content: str, anchors: set[str]) -> str:
-    """A page's HTML with files in the places of placeholders. Gets the anchors that it has then."""
+    """A page's HTML with the files instead of placeholders. ``anchors`` gets the anchors of their lines."""
 
     def shown(match: re.Match[str]) -> str:
         text = _text(ROOT / html.unescape(match[1])) or ""
@@ -49,20 +49,20 @@ def filled(content: str, anchors: set[str]) -> str:
 
 
 def highlighted(text: str, name: str, prefix: str = "") -> str:
-    """The text of a file as HTML, a span for each line, whose id is its number."""
+    """The text of a file as HTML with a span per line, whose id is its number."""
     lines = coloured(text[:MOST], lexer(name)).split("\n")
     spans = (f'<span class="line" id="{prefix}L{n}">{line}</span>' for n, line in enumerate(lines, 1))
     return f'<div class="highlight listing"><pre tabindex="0"><code>{chr(10).join(spans)}\n</code></pre></div>'
 
 
 def coloured(text: str, lexer: Any) -> str:
-    """A text as a lexer of pygments colours it, in HTML."""
+    """A text as HTML, highlighted by a lexer of pygments."""
     formatter: Any = import_module("pygments.formatters").HtmlFormatter(nowrap=True)
     return str(import_module("pygments").highlight(text, lexer, formatter)).rstrip("\n")
 
 
 def lexer(name: str) -> Any:
-    """What colours a file of this name; blank lines at its begin and end count."""
+    """The lexer for a file name; it keeps blank lines at the start and end."""
     lexers: Any = import_module("pygments.lexers")
     try:
         return lexers.get_lexer_for_filename(name, stripnl=False)
@@ -71,7 +71,7 @@ def lexer(name: str) -> Any:
 
 
 def _text(path: Path) -> str | None:
-    """A file's text; None if it is not one."""
+    """A file's text; None if it is not a text file."""
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:

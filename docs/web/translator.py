@@ -1,6 +1,6 @@
-"""The translator in the page: the toy translator's weights in half precision, and the page that `serve` shows.
+"""The translator in the page: the toy translator's weights in half precision, and the page of `serve`.
 
-That page is the package's own (minigrad_models/translation/serve/page); translator.js answers its requests in the
+The page is the package's own (minigrad_models/translation/serve/page); translator.js answers its requests in the
 browser.
 """
 
@@ -26,32 +26,32 @@ MORE = '  <link rel="stylesheet" href="more.css">\n</head>'
 
 
 def trained() -> Path:
-    """The toy translator's file, which is trained if it is not there: a minute or two. Raises SystemExit: the training
-    has failed."""
+    """The toy translator's file, trained first if it is missing, which takes a minute or two. Raises SystemExit if
+    training fails."""
     if not (RUN / MODEL).exists():
-        print("training the toy translator, for the page ...", flush=True)
+        print("training the toy translator for the page ...", flush=True)
         if subprocess.run([sys.executable, "-m", "minigrad", "train", "--run", str(RUN)], check=False).returncode:
             raise SystemExit("The toy translator could not be trained: see above.")
     return RUN / MODEL
 
 
 def halved(model: Path, to: Path) -> None:
-    """Write a model's file with its weights in half precision: half as large, each number right to 3 digits."""
+    """Write a model's file with its weights in half precision: half the size, about 3 correct digits."""
     checkpoint = minigrad.load(model)
     weights = {name: weight.half() for name, weight in checkpoint["model"].items()}
     write_checkpoint(to, {**checkpoint, "model": weights})
 
 
 def build(site: Path, policy: str) -> None:
-    """Write translator_page/ of the site, under the site's policy: the page, its scripts and styles, and the model."""
+    """Write the site's translator_page/ under the site's policy: the page, its scripts and styles, and the model."""
     folder = site / "translator_page"
     folder.mkdir(parents=True, exist_ok=True)
     text = (PAGE / "page.html").read_text(encoding="utf-8")
-    text = re.sub(r'(href|src)="/', r'\1="', text)  # the site may lie in a folder of its host
+    text = re.sub(r'(href|src)="/', r'\1="', text)  # the site may be in a subfolder of its host
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     for place, more in (('<meta charset="utf-8">', f'<meta charset="utf-8">\n  {meta}'), ("</head>", MORE)):
         if place not in text:
-            raise SystemExit(f"{PAGE / 'page.html'} has no {place}: the site's page would have no policy or no style.")
+            raise SystemExit(f"{PAGE / 'page.html'} has no {place}: the site's page would lack its policy or style.")
         text = text.replace(place, more, 1)
     (folder / "index.html").write_text(text, encoding="utf-8")
     for name in ("base.css", "dark.css"):

@@ -14,10 +14,10 @@ from .lesson import DEFAULT, PARTS, Sizes, lesson
 
 def parser() -> argparse.ArgumentParser:
     """The options."""
-    about = "Autoencoders of handwritten digits and of sentences: some minutes of training, and what came of it."
+    about = "Autoencoders of handwritten digits and of sentences: a few minutes of training, and the results."
     p = program.parser("examples.autoencoder", about)
     names = ", ".join(PARTS)
-    p.add_argument("parts", nargs="*", type=_part, metavar="part", help=f"which to run, of {names} (default: all)")
+    p.add_argument("parts", nargs="*", type=_part, metavar="part", help=f"parts to run: {names} (default: all)")
     for option, updates, of in (
         ("--updates", DEFAULT.updates, "digits"),
         ("--sentence-updates", DEFAULT.sentence_updates, "sentences"),
@@ -28,18 +28,18 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line; returns the exit status: 1 as well where a claim of the lesson does not hold."""
+    """Run the command line; returns the exit status: also 1 if a claim of the lesson does not hold."""
 
-    def made(options: program.Options) -> Lesson:
+    def build(options: program.Options) -> Lesson:
         return lesson(options.parts or list(PARTS), Sizes(options.updates, options.sentence_updates), options.seed)
 
-    return program.main(parser(), made, argv)
+    return program.main(parser(), build, argv)
 
 
 def _part(text: str) -> str:
     """The name of a part."""
     if text not in PARTS:
-        raise argparse.ArgumentTypeError(f"there is no {text!r}; there are {', '.join(PARTS)}")
+        raise argparse.ArgumentTypeError(f"unknown part {text!r}; choose from {', '.join(PARTS)}")
     return text
 
 

@@ -1,4 +1,4 @@
-"""What an autoencoder is compared with: linear methods, each the best of its kind on the digits learned from."""
+"""Linear baselines for the autoencoders, each optimal of its kind on the training digits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Principal(NamedTuple):
     """Principal components (Pearson 1901): the linear code of K numbers with the least squared error."""
 
     mean: Array  # (P,)
-    axes: Array  # (K, P), of length 1, at right angles to each other
+    axes: Array  # (K, P), orthonormal
 
     def encode(self, x: Array) -> Array:
         """Pictures (N, P) -> codes (N, K)."""
@@ -22,32 +22,32 @@ class Principal(NamedTuple):
         return codes
 
     def back(self, x: Array) -> Array:
-        """Pictures -> what comes back of them (N, P)."""
+        """Pictures -> reconstructions (N, P)."""
         back: Array = self.encode(x) @ self.axes + self.mean
         return back
 
 
 def principal(x: Array, count: int) -> Principal:
-    """The first components of pictures (N, P), by singular values."""
+    """The first principal components of pictures (N, P), by singular value decomposition."""
     mean = x.mean(0)
     return Principal(mean, np.linalg.svd(x - mean, full_matrices=False)[2][:count])
 
 
 def least_squares(noisy: Array, clean: Array) -> Callable[[Array], Array]:
-    """The linear map y = W x + b from noisy pictures (N, P) that comes closest to the clean ones."""
+    """The linear map y = W x + b from noisy pictures (N, P) that fits the clean ones best, by least squares."""
     ones = np.ones((len(noisy), 1), noisy.dtype)
     solution = np.linalg.lstsq(np.concatenate([noisy, ones], 1), clean, rcond=None)[0]  # (P + 1, P)
     return lambda x: x @ solution[:-1] + solution[-1]
 
 
 def squared_error(y: Array, x: Array) -> float:
-    """The mean over pictures (N, P) of ∑ (y − x)² over the pixels."""
+    """The mean over pictures (N, P) of the sum of (y − x)² over the pixels."""
     return float(((y - x) ** 2).sum(1).mean())
 
 
-def agreement(codes: Array, labels: Array, known: Array, known_labels: Array, count: int = 5) -> float:
-    """How often the commonest label of the nearest known codes (M, K), five of them, is that of a code (N, K)."""
-    distances = ((codes[:, None] - known) ** 2).sum(-1)  # (N, M)
-    near = known_labels[np.argsort(distances, 1, kind="stable")[:, :count]]  # (N, 5)
+def agreement(codes: Array, labels: Array, train_codes: Array, train_labels: Array, count: int = 5) -> float:
+    """How often the majority label of the 5 nearest training codes (M, K) equals a code's own label (N, K)."""
+    distances = ((codes[:, None] - train_codes) ** 2).sum(-1)  # (N, M)
+    near = train_labels[np.argsort(distances, 1, kind="stable")[:, :count]]  # (N, 5)
     votes = [int(np.bincount(row).argmax()) for row in near]
     return float((np.array(votes) == labels).mean())

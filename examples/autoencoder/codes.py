@@ -1,4 +1,4 @@
-"""Digits through two numbers (Hinton and Salakhutdinov 2006): what comes back, and where they lie in the plane."""
+"""Digits through two numbers (Hinton and Salakhutdinov 2006): the reconstructions, and the plane of codes."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from .network import Autoencoder
 
 SIZES = (SIDE * SIDE, 128, 64, 32, 2)  # from the pixels to the code
 RATE = 3e-3
-SHOWN = (0, 2, 4, 6, 8)  # of each of these the first held-out digit is shown
+SHOWN = (0, 2, 4, 6, 8)  # the first held-out example of each of these is shown
 
 
 class Codes(NamedTuple):
-    """The trained autoencoder, and its baseline of the same two numbers."""
+    """The trained autoencoder, and its baseline with the same two numbers."""
 
     model: Autoencoder
     principal: Principal
-    known: Digits  # the digits learned from
-    unseen: Digits  # those held out
+    known: Digits  # the training digits
+    unseen: Digits  # the held-out digits
 
     @mg.no_grad()
     def encode(self, digits: Digits) -> Array:
@@ -37,7 +37,7 @@ class Codes(NamedTuple):
 
     @mg.no_grad()
     def back(self, digits: Digits) -> Array:
-        """What comes back (N, P)."""
+        """Reconstructions (N, P)."""
         pictures: Array = self.model(mg.tensor(flat(digits))).numpy()
         return pictures
 
@@ -49,22 +49,22 @@ def flat(digits: Digits) -> Array:
 
 def trained(updates: int, seed: int) -> Codes:
     """Train the autoencoder. Raises as ``learning.train``."""
-    known, unseen = split(seed)
+    train_set, unseen = split(seed)
     mg.manual_seed(seed)
     model = Autoencoder(*SIZES)
-    batches = PictureBatches(mg.tensor(flat(known)), seed)
+    batches = PictureBatches(mg.tensor(flat(train_set)), seed)
     train(model, batches, picture_loss, updates, RATE, seed, "digits through two numbers")
-    return Codes(model, principal(flat(known), SIZES[-1]), known, unseen)
+    return Codes(model, principal(flat(train_set), SIZES[-1]), train_set, unseen)
 
 
 def sections(computed: Codes) -> list[Section]:
-    """What came of it."""
-    known, unseen, linear = computed.known, computed.unseen, computed.principal
-    errors = [squared_error(computed.back(digits), flat(digits)) for digits in (known, unseen)]
-    baseline = [squared_error(linear.back(flat(digits)), flat(digits)) for digits in (known, unseen)]
+    """The sections of the lesson."""
+    train_set, unseen, linear = computed.known, computed.unseen, computed.principal
+    errors = [squared_error(computed.back(digits), flat(digits)) for digits in (train_set, unseen)]
+    baseline = [squared_error(linear.back(flat(digits)), flat(digits)) for digits in (train_set, unseen)]
     codes = computed.encode(unseen)
-    agree = agreement(codes, unseen.labels, computed.encode(known), known.labels)
-    base = agreement(linear.encode(flat(unseen)), unseen.labels, linear.encode(flat(known)), known.labels)
+    agree = agreement(codes, unseen.labels, computed.encode(train_set), train_set.labels)
+    base = agreement(linear.encode(flat(unseen)), unseen.labels, linear.encode(flat(train_set)), train_set.labels)
     linears = [layer for layer in computed.model.decoder if isinstance(layer, nn.Linear)]
     weights = [(layer.weight.detach().numpy(), layer.bias.detach().numpy()) for layer in linears]
     layers = [*(Dense(*pair, "tanh") for pair in weights[:-1]), Dense(*weights[-1], "sigmoid")]
@@ -72,7 +72,7 @@ def sections(computed: Codes) -> list[Section]:
     return markdown.sections(
         globals(),
         widths=" → ".join(map(str, SIZES)),
-        known=len(known.labels),
+        known=len(train_set.labels),
         unseen=len(unseen.labels),
         errors=errors,
         baseline=baseline,
@@ -86,22 +86,22 @@ def sections(computed: Codes) -> list[Section]:
 
 
 def some(digits: Digits) -> Digits:
-    """The first of each kind that is shown. Raises IndexError: there is none."""
+    """The first example of each kind that is shown. Raises IndexError if one is missing."""
     places = [int(np.flatnonzero(digits.labels == kind)[0]) for kind in SHOWN]
     return Digits(digits.images[places], digits.labels[places])
 
 
 def picture(pixels: Array, caption: str = "") -> Picture:
-    """Pixels (P,) as a square; what is no ink at all, or more than there is, is cut off."""
+    """Pixels (P,) as a square, clipped to the range from paper to ink."""
     return Picture(np.clip(pixels, 0, 1).reshape(SIDE, SIDE), caption)
 
 
 def _returned(computed: Codes) -> Block:
-    """Some held-out digits, what came back of their codes, and of their components."""
-    shown = some(computed.unseen)
-    original = flat(shown)
-    pictures = [picture(x, str(label)) for x, label in zip(original, shown.labels, strict=True)]
-    for row in (computed.back(shown), computed.principal.back(original)):
+    """Some held-out digits, and their reconstructions from codes and from components."""
+    digits = some(computed.unseen)
+    original = flat(digits)
+    pictures = [picture(x, str(label)) for x, label in zip(original, digits.labels, strict=True)]
+    for row in (computed.back(digits), computed.principal.back(original)):
         pictures += [picture(y, f"{((y - x) ** 2).sum():.2f}") for y, x in zip(row, original, strict=True)]
-    title = "Held-out digits; what comes back through two numbers, and its error; the same by two components"
+    title = "Held-out digits; reconstructions from two numbers, with errors; the same from two components"
     return Pictures(title, pictures, across=len(SHOWN))

@@ -1,4 +1,4 @@
-"""Denoising (Vincent et al. 2008): the network reads a damaged digit, and learns to give back the one it was."""
+"""Denoising (Vincent et al. 2008): the network reads a damaged digit, and learns to reconstruct the original."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .network import Autoencoder, mask
 
 SIZES = (SIDE * SIDE, 256, 32)  # from the pixels to the code
 RATE = 2e-3
-SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # of the pixels, that are erased
+SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # shares of the pixels that are erased
 MOST = SHARES[-1]
-FIRST = 0.4  # that is shown
-COPIES = 40  # of each digit, with noise, that the linear map is fitted to
+FIRST = 0.4  # the share shown first
+COPIES = 40  # noisy copies of each digit for fitting the linear map
 NETWORK, NOTHING, LINEAR = "the network", "nothing done", "linear map"
 EQUAL, FEW = f"{SIZES[-1]} components", "2 components"
 Method = Callable[[Array], Array]  # noisy pictures (N, P) -> cleaned ones
@@ -42,9 +42,9 @@ class Denoised(NamedTuple):
 
 def trained(updates: int, seed: int) -> Denoised:
     """Train the network, fit the baselines, and clean the held-out digits. Raises as ``learning.train``."""
-    known, unseen = split(seed)
+    train_set, unseen = split(seed)
     mg.manual_seed(seed)
-    model, clean = Autoencoder(*SIZES), flat(known)
+    model, clean = Autoencoder(*SIZES), flat(train_set)
     batches = PictureBatches(mg.tensor(clean), seed, MOST)
     train(model, batches, picture_loss, updates, RATE, seed, "digits with noise")
     generator = mg.Generator().manual_seed(seed)
@@ -71,7 +71,7 @@ def _baselines(clean: Array, generator: mg.Generator) -> dict[str, Method]:
 
 
 def sections(computed: Denoised) -> list[Section]:
-    """What came of it."""
+    """The sections of the lesson."""
     errors = {name: computed.errors(name) for name in computed.cleaned}
     others = [name for name in errors if name != NETWORK]
     best = all(errors[NETWORK][i] < min(errors[name][i] for name in others) for i in range(1, len(SHARES)))
@@ -91,7 +91,7 @@ def sections(computed: Denoised) -> list[Section]:
 
 
 def _pictures(computed: Denoised, share: float) -> Block:
-    """The first digits: as they were, noisy, and cleaned in each way."""
+    """The first digits: original, noisy, and cleaned in each way."""
     methods = (NETWORK, LINEAR, EQUAL, FEW)
     rows = [flat(computed.unseen), computed.noisy[share], *(computed.cleaned[name][share] for name in methods)]
     pictures = [picture(x) for row in rows for x in some(Digits(row, computed.unseen.labels)).images]

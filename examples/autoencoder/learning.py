@@ -1,4 +1,4 @@
-"""A training of some minutes at most, of which nothing stays on disk."""
+"""Short training runs that leave nothing on disk."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def train(
     name: str,
     unit: str = "pictures",
 ) -> None:
-    """Train by Adam, while the learning rate falls along a cosine. The model is in eval mode then.
+    """Train with Adam and a cosine learning-rate schedule, then set the model to eval mode.
 
     Args:
         loss: (model, batch) -> the mean loss, and its weight.
-        name: for the line on stderr above the progress bar. unit: what the weights of losses count.
+        name: shown on stderr above the progress bar. unit: the unit of the losses' weights.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C. RuntimeError: a loss is not finite.
+        KeyboardInterrupt: after Ctrl-C. RuntimeError: a loss is not finite.
     """
     size = sum(p.numel() for p in model.parameters())
     print(f"training {name}: {size:,} parameters, {updates:,} updates", file=sys.stderr, flush=True)
@@ -51,7 +51,7 @@ def train(
 
 
 class Pair(NamedTuple):
-    """Pictures (B, P) as they are, and as the network reads them."""
+    """Pictures (B, P): the originals, and the input of the network."""
 
     clean: Tensor
     read: Tensor
@@ -61,7 +61,7 @@ class PictureBatches:
     """Batches of pictures (N, P), in a new order in each epoch.
 
     Args:
-        most: the largest share of pixels that masking noise erases; each picture has a share of its own, from 0 on.
+        most: the largest share of pixels that masking noise erases; each picture has its own share, from 0 to this.
     """
 
     def __init__(self, pictures: Tensor, seed: int, most: float = 0.0) -> None:
@@ -69,7 +69,7 @@ class PictureBatches:
         self.order = ShuffledOrder(len(pictures), BATCH, seed=seed)
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Pair]:
-        """The batches of an epoch, from number ``start`` on."""
+        """The batches of an epoch, starting at number ``start``."""
         for place, rows in enumerate(self.order.epoch(number, start), start):
             clean = self.pictures[mg.tensor(rows)]
             if not self.most:

@@ -1,4 +1,4 @@
-"""The lesson: its parts, how long each trains, and what they have in common."""
+"""The lesson: its parts, and how long each trains."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from . import codes, denoising, sentences
 
 
 class Sizes(NamedTuple):
-    """How many updates each network for digits has, and each for sentences."""
+    """Updates of each network for digits and for sentences."""
 
     updates: int = 2500
     sentence_updates: int = 1000
@@ -26,12 +26,12 @@ PARTS: dict[str, Callable[[Sizes, int], list[Section]]] = {
 
 
 def lesson(parts: Sequence[str] = tuple(PARTS), sizes: Sizes = DEFAULT, seed: int = 0) -> Lesson:
-    """Train the networks of some parts, and tell of them. Raises KeyError: there is no such part. KeyboardInterrupt:
-    Ctrl-C. RuntimeError: a loss is not finite."""
+    """Train the networks of some parts, and build their lesson. Raises KeyError for an unknown part, KeyboardInterrupt
+    after Ctrl-C, RuntimeError if a loss is not finite."""
     about = (
-        "An autoencoder learns to give back what it reads, through a code that is narrower, or from a copy that is "
-        "damaged. No labels are needed. What it learns on the way is a code that says what matters; and where the "
-        "code is too little, one sees it."
+        "An autoencoder learns to reconstruct its input, through a code that is narrower, or from a copy that is "
+        "damaged. It needs no labels. On the way it learns a code that keeps the essentials; and you see where it "
+        "is too small."
     )
     return Lesson(
         "autoencoder",

@@ -1,14 +1,14 @@
-"""Autoencoders: a picture goes through a narrow code, and comes back.
+"""Autoencoders: a picture is encoded as a narrow code, and decoded again.
 
-Read it beside Hinton and Salakhutdinov 2006 ("Reducing the dimensionality of data with neural networks", Science 313,
-doi 10.1126/science.1127647) and Vincent et al. 2008 ("Extracting and composing robust features with denoising
+The model follows Hinton and Salakhutdinov 2006 ("Reducing the dimensionality of data with neural networks", Science
+313, doi 10.1126/science.1127647) and Vincent et al. 2008 ("Extracting and composing robust features with denoising
 autoencoders", ICML, doi 10.1145/1390156.1390294). Differences from both:
 
-- All layers are trained at once, from Xavier's weights and by Adam. Back-propagation from random weights did not get
-  there then: each layer was first trained alone, as a restricted Boltzmann machine (2006) or an autoencoder (2008).
-- Units inside are tanh; theirs are logistic. The code is linear and the pixels are logistic, as in 2006.
-- Encoder and decoder share no weights; those of 2008 may.
-- Masking noise draws for each pixel; that of 2008 erases a fixed number of them.
+- All layers are trained at once, with Xavier initialization and Adam. At the time, this failed: each layer was first
+  trained separately, as a restricted Boltzmann machine (2006) or an autoencoder (2008).
+- Hidden units are tanh; theirs are logistic. The code is linear and the pixels are logistic, as in 2006.
+- Encoder and decoder do not share weights; in 2008 they may.
+- Masking noise draws for each pixel; in 2008 it erases a fixed number of pixels.
 
 Shapes: B batch, P pixels of a picture, K numbers of a code.
 """
@@ -23,8 +23,8 @@ from minigrad import Tensor, nn
 
 
 class Autoencoder(nn.Module):
-    """Encoder and decoder, of fully-connected layers. Sizes are those of the encoder: P pixels, hidden units, the K
-    numbers of the code; the decoder has them backwards."""
+    """Encoder and decoder, made of fully-connected layers. ``sizes`` are the encoder's: P pixels, hidden units, the K
+    numbers of the code; the decoder has them in reverse."""
 
     def __init__(self, *sizes: int) -> None:
         super().__init__()
@@ -39,24 +39,24 @@ class Autoencoder(nn.Module):
         return self.decoder(code)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Pictures -> what comes back of them (B, P)."""
+        """Pictures -> reconstructions (B, P)."""
         return self.decode(self.encode(x))
 
     def loss(self, x: Tensor, read: Tensor | None = None) -> Tensor:
-        """The squared error, summed over the pixels and averaged over the pictures; a scalar. ``x`` (B, P) should come
-        back; the encoder reads ``read`` (B, P), pictures with noise (Vincent et al., section 2.3), or by default x."""
+        """The squared error of the reconstruction of ``x`` (B, P), summed over pixels and averaged over pictures.
+        The encoder reads ``read`` (B, P), pictures with noise (Vincent et al., section 2.3), or by default x."""
         error = self(x if read is None else read) - x
         return (error * error).sum(-1).mean()
 
 
 def mask(x: Tensor, share: float | Tensor, generator: Any = None) -> Tensor:
-    """Masking noise (Vincent et al., section 2.3): each pixel of (B, P) becomes 0 with the probability ``share``, one
-    number, or one for each picture (B, 1)."""
+    """Masking noise (Vincent et al., section 2.3): sets each pixel of (B, P) to 0 with the probability ``share``, a
+    single number or one per picture (B, 1)."""
     return x * (mg.rand(*x.shape, generator=generator, dtype=x.dtype) >= share)
 
 
 def _layers(sizes: tuple[int, ...]) -> nn.Sequential:
-    """Layers from size to size, with Xavier's weights, and biases of 0; tanh between them."""
+    """Layers of these sizes, with Xavier initialization and biases of 0, and tanh between them."""
     layers = [nn.Linear(a, b) for a, b in pairwise(sizes)]
     for layer in layers:
         nn.init.xavier_uniform_(layer.weight)

@@ -1,8 +1,8 @@
-"""A sentence through one vector, and with attention: who can still repeat it when it is long?
+"""A sentence through one vector, and with attention: which model can still repeat a long one?
 
 The autoencoder of a sentence is a translator from English to the same English (models/seq2seq.py). Without attention
-all of the sentence goes through the encoder's last states (Cho et al. 2014, Sutskever et al. 2014); with attention the
-decoder looks back at the state of every word (Luong et al. 2015).
+the whole sentence passes through the encoder's last states (Cho et al. 2014, Sutskever et al. 2014); with attention the
+decoder also reads the state of every word (Luong et al. 2015).
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ RATE = 4e-3
 BATCH_TOKENS = 2048
 ONE, ATTENTION = "through one vector", "with attention"
 KINDS = {ONE: "none", ATTENTION: "multiplicative"}
-LEAST = 20  # sentences of a length, for a point in the chart
+LEAST = 20  # sentences of a length needed for a point in the chart
 EXAMPLES = 3
 
 
 class SentenceBatches:
-    """Batches of sentences of similar length; a pair is the source (B, S) and, the same, the target (B, S + 1)."""
+    """Batches of sentences of similar length; source (B, S) and target (B, S + 1) are the same."""
 
     def __init__(self, sentences: list[list[int]], seed: int) -> None:
         self.sentences = sentences
@@ -46,10 +46,10 @@ class SentenceBatches:
         self.order = TokenBatches(lengths, BATCH_TOKENS, seed=seed)
 
     def epoch(self, number: int, start: int = 0) -> Iterator[tuple[Tensor, Tensor]]:
-        """The batches of an epoch, from number ``start`` on."""
+        """The batches of an epoch, starting at number ``start``."""
         for rows in self.order.epoch(number, start):
-            chosen = [self.sentences[i] for i in rows]
-            yield source_of(chosen), pad([[BOS, *ids, EOS] for ids in chosen])
+            sentences = [self.sentences[i] for i in rows]
+            yield source_of(sentences), pad([[BOS, *ids, EOS] for ids in sentences])
 
 
 def source_of(sentences: list[list[int]]) -> Tensor:
@@ -68,10 +68,10 @@ class Copied(NamedTuple):
 
     words: WordTokenizer  # the tokenizer
     sentences: list[list[int]]  # held out, as token ids
-    written: Mapping[str, list[list[int]]]  # by model, what it wrote for each
+    written: Mapping[str, list[list[int]]]  # the sentences each model wrote, by its name
     models: Mapping[str, Seq2Seq]  # by name
     updates: int  # of each
-    known: int  # the sentences learned from
+    known: int  # training sentences
 
     @property
     def lengths(self) -> Array:
@@ -84,7 +84,7 @@ class Copied(NamedTuple):
         return np.array([one == other for one, other in pairs])
 
     def longest_quarter(self) -> Array:
-        """True at sentences of the longest quarter, or so: all those from one length on (N,)."""
+        """True for sentences of about the longest quarter: all from one length up (N,)."""
         quarter: Array = self.lengths >= np.quantile(self.lengths, 0.75)
         return quarter
 
@@ -92,40 +92,40 @@ class Copied(NamedTuple):
 def trained(updates: int, seed: int, sentences: int = SENTENCES, held_out: int = HELD_OUT) -> Copied:
     """Train both models on the grammar's English, and let them repeat held-out sentences. Raises as
     ``learning.train``."""
-    known = [pair.source for pair in draw("train", sentences, seed)]
+    train_set = [pair.source for pair in draw("train", sentences, seed)]
     unseen = [pair.source for pair in draw("test", held_out, seed)]
-    words = WordTokenizer.train(known, scheme=english_italian.SCHEME)
-    batches = SentenceBatches(words.encode_batch(known), seed)
-    models, written = {}, {}
+    words = WordTokenizer.train(train_set, scheme=english_italian.SCHEME)
+    batches = SentenceBatches(words.encode_batch(train_set), seed)
+    models, outputs = {}, {}
     test = words.encode_batch(unseen)
     for name, attention in KINDS.items():
         mg.manual_seed(seed)
         model = Seq2Seq(Config(len(words), "gru", attention, WIDTH, STATE, dropout=0.0))
         train(model, batches, loss, updates, RATE, seed, f"sentences {name}", "words")
-        models[name], written[name] = model, repeat(model, test)
-    return Copied(words, test, written, models, updates, len(known))
+        models[name], outputs[name] = model, repeat(model, test)
+    return Copied(words, test, outputs, models, updates, len(train_set))
 
 
 def repeat(model: Seq2Seq, sentences: list[list[int]], at_once: int = 200) -> list[list[int]]:
-    """What a model writes for each sentence: the likeliest word at each step, at most twice as many as it read."""
+    """A model's output for each sentence: the likeliest word at each step, at most twice as many as it read."""
     order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
-    written: list[list[int]] = [[] for _ in sentences]
+    outputs: list[list[int]] = [[] for _ in sentences]
     for first in watched(range(0, len(order), at_once), "repeating sentences"):
         rows = order[first : first + at_once]
-        chosen = [sentences[i] for i in rows]
-        tokens = model.greedy(source_of(chosen), [2 * len(ids) + 2 for ids in chosen]).tolist()
+        batch = [sentences[i] for i in rows]
+        tokens = model.greedy(source_of(batch), [2 * len(ids) + 2 for ids in batch]).tolist()
         for i, ids in zip(rows, tokens, strict=True):
-            written[i] = until_end(ids)
-    return written
+            outputs[i] = until_end(ids)
+    return outputs
 
 
 def sections(computed: Copied) -> list[Section]:
-    """What came of it."""
+    """The sections of the lesson."""
     lengths, quarter = computed.lengths, computed.longest_quarter()
-    shown = [n for n in range(1, lengths.max() + 1) if (lengths == n).sum() >= LEAST]
-    shares = {name: [100 * float(computed.exact(name)[lengths == n].mean()) for n in shown] for name in KINDS}
+    points = [n for n in range(1, lengths.max() + 1) if (lengths == n).sum() >= LEAST]
+    shares = {name: [100 * float(computed.exact(name)[lengths == n].mean()) for n in points] for name in KINDS}
     short, long = ({name: float(computed.exact(name)[rows].mean()) for name in KINDS} for rows in (~quarter, quarter))
-    lines = [Series(name, shown, values) for name, values in shares.items()]
+    lines = [Series(name, points, values) for name, values in shares.items()]
     border = int(lengths[quarter].min())
     return markdown.sections(
         globals(),
@@ -155,24 +155,24 @@ def _size(model: Seq2Seq) -> int:
 
 
 def _examples(computed: Copied) -> list[Block]:
-    """The longest sentences that one vector lost, and what became of them."""
-    lost = np.flatnonzero(~computed.exact(ONE))
-    longest = lost[np.argsort(-computed.lengths[lost], kind="stable")][:EXAMPLES].tolist()
+    """The longest sentences that one vector did not repeat exactly, and each model's output."""
+    wrong = np.flatnonzero(~computed.exact(ONE))
+    longest = wrong[np.argsort(-computed.lengths[wrong], kind="stable")][:EXAMPLES].tolist()
     if not longest:
-        return [Text("Nothing: every sentence came back as it was.")]
+        return [Text("None: every sentence was repeated exactly.")]
     rows = []
     for i in longest:
         rows.append(("read", computed.words.decode(computed.sentences[i])))
-        rows += [(name, computed.words.decode(written[i])) for name, written in computed.written.items()]
+        rows += [(name, computed.words.decode(outputs[i])) for name, outputs in computed.written.items()]
     about = (
-        f"The longest sentences that were not repeated exactly {ONE}. Most often the kind of sentence comes back, with "
-        f"its beginning and its end; who did what to which thing does not."
+        f"The longest sentences that were not repeated exactly {ONE}. Usually the kind of sentence survives, with its "
+        f"beginning and its end; who did what to which thing does not."
     )
     return [Text(about), Steps(("", "sentence"), rows)]
 
 
 def _attention(computed: Copied) -> markdown.Fields:
-    """Where the decoder looks as it repeats the longest sentence that it repeats exactly."""
+    """The attention weights of the decoder on the longest sentence that it repeats exactly."""
     exact = np.where(computed.exact(ATTENTION), computed.lengths, -1)
     ids = computed.sentences[int(exact.argmax())]
     target = mg.tensor([[BOS, *ids]])

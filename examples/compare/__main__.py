@@ -1,4 +1,4 @@
-"""The command line of the comparison: train what is not trained yet, measure, and show."""
+"""The command line of the comparison: train the missing models, measure, and show the results."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .measure import result
 from .sizes import KINDS, sized
 
 PRESET = "toy"
-# Attention as in the papers has one layer of a recurrent network on each side.
+# As in the papers on attention, recurrent networks have one layer on each side.
 OPTIONS = {"layers": 1, "dropout": 0.1, "position_encoding": "sinusoidal"}
-UPDATES = {"optimizer": "adamw", "learning_rate": 0.002, "weight_decay": 0.0, "batch_tokens": 2048}  # fair to all
+UPDATES = {"optimizer": "adamw", "learning_rate": 0.002, "weight_decay": 0.0, "batch_tokens": 2048}  # the same for all
 LAYERS = {"convolution": 4, "transformer": 2}
 
 
@@ -29,25 +29,25 @@ def parser() -> argparse.ArgumentParser:
     """The options."""
     p = program.parser(
         "examples.compare",
-        "Train translators of equal size on the corpus that ships with minigrad, and compare them. A stop loses "
-        "nothing: the same command goes on. What is trained is not trained again.",
+        "Train translators of equal size on the corpus that ships with minigrad, and compare them. You can stop "
+        "the program: the same command resumes it, and trains no model twice.",
     )
-    p.add_argument("--models", nargs="+", metavar="NAME", choices=KINDS, help=f"of {', '.join(KINDS)} (default: all)")
-    p.add_argument("--updates", type=whole(), default=3000, help="of each (default: 3,000)")
-    p.add_argument("--weights", type=whole(), default=1_000_000, help="of each, about (default: 1,000,000)")
+    p.add_argument("--models", nargs="+", metavar="NAME", choices=KINDS, help=f"{', '.join(KINDS)} (default: all)")
+    p.add_argument("--updates", type=whole(), default=3000, help="updates of each model (default: 3,000)")
+    p.add_argument("--weights", type=whole(), default=1_000_000, help="per model (default: about 1,000,000)")
     folder = Path("runs") / "compare"
-    p.add_argument("--folder", type=Path, default=folder, metavar="DIR", help="of the runs (default: %(default)s)")
+    p.add_argument("--folder", type=Path, default=folder, metavar="DIR", help="run folder (default: %(default)s)")
     return p
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line. Returns the exit status: 1 as well where a claim does not hold, 130 after Ctrl-C."""
+    """Run the command line. Returns the exit status: also 1 if a claim does not hold, 130 after Ctrl-C."""
     return program.main(parser(), compared, argv)
 
 
 def compared(options: argparse.Namespace) -> Lesson:
-    """Train the models that are not trained, and compare all. Raises ValueError: sizes that cannot be had; a folder
-    that holds other trainings. RuntimeError: a training failed. KeyboardInterrupt: it was stopped."""
+    """Train the models that are not trained yet, and compare all. Raises ValueError for an impossible size or a folder
+    with other training runs, RuntimeError if training fails, KeyboardInterrupt after Ctrl-C."""
     start = preset(PRESET).changed({"seed": options.seed})
     splits = data.read(start.data)
     vocabulary = len(data.tokenizers_for(splits["train"], start.data).target)
@@ -56,13 +56,13 @@ def compared(options: argparse.Namespace) -> Lesson:
     if status == 130:
         raise KeyboardInterrupt
     if status:
-        raise RuntimeError("a training failed; what it printed tells why")
+        raise RuntimeError("a training run failed; see its output")
     test = splits["test"]
     return lesson({name: result(options.folder / slug(name), test) for name in variants}, test)
 
 
 def settings_of(name: str, start: Settings, options: argparse.Namespace, vocabulary: int) -> dict[str, Any]:
-    """The settings of a model's training that differ from the preset's."""
+    """The settings of a model that differ from the preset's."""
     shape = {**OPTIONS, "layers": LAYERS.get(name, OPTIONS["layers"])}
     every = max(1, options.updates // 2)
     lengths = {"steps": options.updates, "warm_up": min(200, options.updates // 5), "evaluate_every": every}

@@ -1,4 +1,4 @@
-"""The comparison as a page: a table, exactness against length, and the two reasons to leave recurrent networks."""
+"""The comparison as a page: a table, accuracy by length, and two reasons to leave recurrent networks."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def _chart(results: Mapping[str, Result], test: Pairs) -> Chart:
 
 
 def _claims(results: Mapping[str, Result]) -> list[Block]:
-    """What attention changes for each cell; tested is the claim of Bahdanau et al. on their own cell, the GRU."""
+    """The effect of attention on each cell; the page checks it for the GRU, the cell of Bahdanau et al."""
     blocks: list[Block] = []
     for cell in ("rnn", "lstm", "gru"):
         without, with_it = results.get(cell), results.get(f"{cell}-attention")
         if without and with_it:
             text = (
-                f"Of the longest sentences the {KINDS[cell].title} translates {without.by_length[-1]:.1%} exactly "
+                f"The {KINDS[cell].title} translates {without.by_length[-1]:.1%} of the longest sentences exactly "
                 f"without attention, and {with_it.by_length[-1]:.1%} with it."
             )
             is_better = with_it.by_length[-1] > without.by_length[-1]

@@ -1,4 +1,4 @@
-"""What the trained models can do: exact translations by length, and the time of a token."""
+"""Measures the trained models: exact translations by length, and the time per token."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from minigrad_models.text import Pairs
 from minigrad_models.translation.translator import Translator
 
-GROUPS = 4  # of sentences by length, of equal size or nearly
+GROUPS = 4  # of sentences by length, of nearly equal size
 TIMED = 50  # sentences, one at a time
 FILE = "compared.json"
 
@@ -27,8 +27,8 @@ class Result:
     updates: int  # of its training
     minutes: float
     exact: float  # the share of the test's sentences that are translated exactly
-    by_length: tuple[float, ...]  # the same of each group of sentences, the shortest first
-    seconds: float  # of a token, when sentences are translated one at a time, greedily
+    by_length: tuple[float, ...]  # the same share for each group of sentences, the shortest first
+    seconds: float  # per token, when sentences are translated greedily, one at a time
 
 
 def lengths(sentences: Sequence[str]) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -37,7 +37,7 @@ def lengths(sentences: Sequence[str]) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 
 def groups(sentences: Sequence[str]) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
-    """The places of the sentences in groups by length, the shortest first; those of one length stay together."""
+    """The indices of the sentences in groups by length, the shortest first; equal lengths stay together."""
     words = lengths(sentences)
     edges = np.quantile(words, np.linspace(0, 1, GROUPS + 1)[1:-1])
     numbers = np.searchsorted(edges, words)
@@ -45,7 +45,7 @@ def groups(sentences: Sequence[str]) -> list[np.ndarray[Any, np.dtype[np.int64]]
 
 
 def result(folder: Path, test: Pairs) -> Result:
-    """The result of a run, which is measured once and then read from its folder."""
+    """The result of a run; it is measured once and then read from the run's folder."""
     file = folder / FILE
     if not file.exists():
         file.write_text(json.dumps(_measured(folder, test)), encoding="utf-8")
@@ -69,9 +69,9 @@ def _measured(folder: Path, test: Pairs) -> dict[str, Any]:
 
 
 def _seconds(translator: Translator, sentences: list[str]) -> float:
-    """Of a written token, when sentences are translated one at a time."""
-    translator.translate(sentences[:3], beam=1, batch=1)  # imports, and allocates what is kept
+    """Seconds per written token, when sentences are translated one at a time."""
+    translator.translate(sentences[:3], beam=1, batch=1)  # warms up imports and buffers
     start = time.perf_counter()
     translations = translator.translate(sentences, beam=1, batch=1)
-    taken = time.perf_counter() - start
-    return taken / sum(len(translator.tokenizers.target.encode(t.text)) + 1 for t in translations)
+    seconds = time.perf_counter() - start
+    return seconds / sum(len(translator.tokenizers.target.encode(t.text)) + 1 for t in translations)

@@ -1,4 +1,4 @@
-"""Models of equal numbers of weights, and what each must compute one step after another."""
+"""Models with equal numbers of weights, and the number of sequential steps of each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from minigrad_models.programs import models
 from minigrad_models.translation.architectures import ARCHITECTURES, configuration
 from minigrad_models.translation.translation_settings import Settings
 
-WIDTHS = range(8, 2049, 2)  # that are tried
+WIDTHS = range(8, 2049, 2)  # candidates
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class Kind:
 
     title: str  # for a person
     width: str  # the setting that makes it larger
-    steps: str  # how many steps must follow one another to encode S tokens with L layers
-    path: str  # between how many of them a signal passes from the first token to the last
+    steps: str  # sequential steps to encode S tokens with L layers
+    path: str  # steps on a signal's path from the first token to the last
 
 
 _RECURRENT = ("L · S", "S")
@@ -37,7 +37,7 @@ KINDS = {
 
 
 def sized(name: str, start: Settings, weights: int, vocabulary: int) -> dict[str, Any]:
-    """The settings with which an architecture has about so many weights. Raises ValueError: none is within 3 %."""
+    """The settings that give an architecture about so many weights. Raises ValueError if none is within 3 %."""
 
     def size(width: int) -> int:
         settings = start.changed({"model": name, KINDS[name].width: width})

@@ -16,13 +16,13 @@ from .train_digits import EPOCHS
 def parser() -> argparse.ArgumentParser:
     """The options."""
     p = program.parser("examples.digits", "Four architectures of one size learn the same handwritten digits.")
-    p.add_argument("--epochs", type=whole(), default=EPOCHS, help=f"of each training (default: {EPOCHS})")
-    p.add_argument("--repeat", type=whole(), default=1, help="seeds to train with, from --seed on (default: 1)")
+    p.add_argument("--epochs", type=whole(), default=EPOCHS, help=f"epochs of each training run (default: {EPOCHS})")
+    p.add_argument("--repeat", type=whole(), default=1, help="number of seeds, from --seed up (default: 1)")
     return p
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line; returns the exit status: 1 as well where a claim of the lesson does not hold."""
+    """Run the command line; returns the exit status: also 1 if a claim of the lesson does not hold."""
     return program.main(parser(), lambda o: lesson(Results(o.seed, o.epochs, o.repeat)), argv)
 
 

@@ -1,4 +1,4 @@
-"""What the lesson claims: how well each network reads, and what its architecture can and cannot see."""
+"""The claims of the lesson: how well each network reads, and the limits of its architecture."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .insight import feature_maps
 from .results import Results
 from .shifts import shifted
 
-BARS = {"fully-connected": 96, "convolutional": 98, "recurrent": 96, "transformer": 97}  # per cent of held-out digits
-NEAR = 1e-3  # logits of some ten units, computed in another order
+BARS = {"fully-connected": 96, "convolutional": 98, "recurrent": 96, "transformer": 97}  # percent of held-out digits
+NEAR = 1e-3  # for logits of about 10, computed in another order
 
 
 def claims(results: Results) -> Fields:
-    """All of them, tested."""
+    """All claims, checked."""
     sizes = [one.parameters for one in results.in_place.values()]
     models = {name: one.model.eval() for name, one in results.in_place.items()}
     images = results.held_out.images[:50]
@@ -49,7 +49,7 @@ def claims(results: Results) -> Fields:
 
 
 def any_order_of_pixels(model: nn.Module, images: Array) -> bool:
-    """Whether a fully-connected network does not care for the order of pixels, if its weights have the same."""
+    """Whether a fully-connected network ignores the order of pixels, if its weights are permuted alike."""
     order = np.random.default_rng(0).permutation(SIDE * SIDE)
     other = cast(FullyConnected, copy.deepcopy(model))
     other.hidden.weight.copy_(other.hidden.weight[:, mg.tensor(order)])
@@ -74,7 +74,7 @@ def reads_downwards(model: nn.Module, images: Array) -> bool:
 
 
 def any_order_of_patches(model: nn.Module, images: Array) -> bool:
-    """Whether the transformer does not care for the order of patches, if its positions have the same."""
+    """Whether the transformer ignores the order of patches, if its positions are permuted alike."""
     network, other = cast(PatchTransformer, model), cast(Any, copy.deepcopy(model))
     order = mg.tensor(np.random.default_rng(0).permutation(network.across**2))
     other.patches = lambda x: network.patches(x)[:, order]

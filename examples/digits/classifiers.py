@@ -1,8 +1,8 @@
-"""Four readers of small images, each of another architecture: fully-connected, convolutional, recurrent, a transformer.
+"""Four readers of small images: a fully-connected, a convolutional and a recurrent network, and a transformer.
 
-Each takes images (B, S, S), of S rows of S pixels, to the logits of C classes (B, C); read it beside the paper that its
-docstring names. The defaults are for digits of 8 × 8 pixels, and make about 10,000 parameters each. Shapes: B batch,
-S side, C classes, H hidden units, P side of a patch, N patches, D width.
+Each maps images (B, S, S), with S rows of S pixels, to the logits of C classes (B, C); its docstring names the paper
+that it follows. The defaults are for digits of 8 × 8 pixels, and make about 10,000 parameters each. Shapes: B batch, S
+side, C classes, H hidden units, P side of a patch, N patches, D width.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from minigrad import Tensor, nn
 
 
 class FullyConnected(nn.Module):
-    """Every one of H hidden units sees every pixel (Rumelhart, Hinton and Williams 1986, "Learning representations by
-    back-propagating errors"): where pixels lie beside each other, it has to learn from the examples."""
+    """Each of H hidden units sees every pixel (Rumelhart, Hinton and Williams 1986, "Learning representations by
+    back-propagating errors"): it has to learn from the examples which pixels are adjacent."""
 
     def __init__(self, side: int = 8, classes: int = 10, hidden: int = 131, dropout: float = 0.5) -> None:
         super().__init__()
@@ -28,16 +28,16 @@ class FullyConnected(nn.Module):
 
 
 class Convolutional(nn.Module):
-    """Small filters that slide over the image, so that all places share them, and a maximum over neighbours (LeCun,
-    Bottou, Bengio and Haffner 1998, "Gradient-based learning applied to document recognition"); ``first`` and
-    ``second`` are the filters of 3 × 3 in the two layers. Raises ValueError: the side is odd."""
+    """Small filters that slide over the image, so that all positions share them, and max pooling (LeCun, Bottou, Bengio
+    and Haffner 1998, "Gradient-based learning applied to document recognition"); ``first`` and ``second`` are the
+    numbers of 3 × 3 filters in the two layers. Raises ValueError if the side is odd."""
 
     def __init__(
         self, side: int = 8, classes: int = 10, first: int = 16, second: int = 32, dropout: float = 0.5
     ) -> None:
         super().__init__()
         if side % 2:
-            raise ValueError(f"images of {side} × {side} pixels cannot be halved: the side has to be even")
+            raise ValueError(f"images of {side} × {side} pixels cannot be halved: the side must be even")
         self.first = nn.Conv2d(1, first, 3, padding=1)
         self.second = nn.Conv2d(first, second, 3, padding=1)
         self.pool = nn.MaxPool2d(2)
@@ -52,8 +52,8 @@ class Convolutional(nn.Module):
 
 
 class Recurrent(nn.Module):
-    """The rows of the image one after another, from the top: a GRU (Cho et al. 2014, arXiv 1406.1078) keeps in its
-    state what it has seen so far, and the last state, of width H, is classified."""
+    """Reads the rows of the image one after another, from the top: a GRU (Cho et al. 2014, arXiv 1406.1078) keeps a
+    summary of the rows so far in its state, and the last state, of width H, is classified."""
 
     def __init__(self, side: int = 8, classes: int = 10, hidden: int = 51, dropout: float = 0.2) -> None:
         super().__init__()
@@ -73,9 +73,9 @@ class Recurrent(nn.Module):
 
 class PatchTransformer(nn.Module):
     """The image as a sentence of patches (Dosovitskiy et al. 2021, arXiv 2010.11929): each is projected to the width of
-    the model and gets a learned position; a class token stands first, and what it has become is classified. Patches
-    may overlap, so that a stroke which one cuts lies whole in another (Yuan et al. 2021, arXiv 2101.11986); ``stride``
-    is the pixels from one to the next. Raises ValueError: patches do not fill the image."""
+    the model and gets a learned position; a class token comes first, and its final state is classified. Patches may
+    overlap, so that a stroke cut by one lies whole in another (Yuan et al. 2021, arXiv 2101.11986); ``stride`` is the
+    distance of patches in pixels. Raises ValueError if patches do not fill the image."""
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 
 FILE = Path(__file__).parent / "digits.csv.gz"
-SIDE, LEVELS, CLASSES = 8, 16, 10  # pixels hold whole numbers from 0, paper, to 16, ink
+SIDE, LEVELS, CLASSES = 8, 16, 10  # pixels are integers from 0 (paper) to 16 (ink)
 
 
 class Digits(NamedTuple):
@@ -24,14 +24,14 @@ class Digits(NamedTuple):
 def load() -> Digits:
     """All 1,797 digits, in the order of the file."""
     lines = gzip.decompress(FILE.read_bytes()).decode("ascii").split()
-    table = np.array([line.split(",") for line in lines], dtype=np.float32)  # 64 pixels and a label a row
+    table = np.array([line.split(",") for line in lines], dtype=np.float32)  # 64 pixels and a label per row
     images = (table[:, :-1] / LEVELS).reshape(-1, SIDE, SIDE)  # (N, 64) -> (N, 8, 8)
     return Digits(images, table[:, -1].astype(np.int64))
 
 
 def split(seed: int = 0) -> tuple[Digits, Digits]:
-    """1,198 digits to learn from and 599, a third, held out; the seed, from 0 on, chooses which."""
+    """1,198 training digits, and 599 (a third) held out; the seed, at least 0, selects which."""
     digits = load()
     order = np.random.default_rng(seed).permutation(len(digits.labels))
-    held_out, kept = np.split(order, [len(order) // 3])
-    return Digits(digits.images[kept], digits.labels[kept]), Digits(digits.images[held_out], digits.labels[held_out])
+    held_out, train = np.split(order, [len(order) // 3])
+    return Digits(digits.images[train], digits.labels[train]), Digits(digits.images[held_out], digits.labels[held_out])

@@ -1,4 +1,4 @@
-"""What a trained network computes inside, as small pictures: weights, feature maps, states, attention."""
+"""The inner workings of trained networks as small pictures: weights, feature maps, states, attention."""
 
 from __future__ import annotations
 
@@ -14,44 +14,44 @@ from .classifiers import Convolutional, FullyConnected, PatchTransformer, Recurr
 from .digits_data import CLASSES, SIDE, Array, Digits
 from .train_digits import read
 
-PATCH_SIDE = 16  # of the square of a patch, in pixels of the page: nine are as large as a digit
-UNITS = 24  # hidden units of the fully-connected network that are shown
+PATCH_SIDE = 16  # side of a patch's square on the page, in pixels: nine squares are as large as a digit
+UNITS = 24  # shown hidden units of the fully-connected network
 
 
-def one_of_each(digits: Digits, wanted: tuple[int, ...] = tuple(range(CLASSES))) -> Digits:
+def one_of_each(digits: Digits, kinds: tuple[int, ...] = tuple(range(CLASSES))) -> Digits:
     """The first example of each digit."""
-    places = [int(np.flatnonzero(digits.labels == digit)[0]) for digit in wanted]
+    places = [int(np.flatnonzero(digits.labels == digit)[0]) for digit in kinds]
     return Digits(digits.images[places], digits.labels[places])
 
 
 def weights(model: nn.Module) -> Pictures:
-    """What the hidden units of the fully-connected network look for: those with the most say in the result."""
+    """The weights of the fully-connected network's hidden units that influence the result most."""
     network = cast(FullyConnected, model)
     hidden, output = network.hidden.weight.detach().numpy(), network.output.weight.detach().numpy()  # (H, S²), (C, H)
     strongest = np.argsort(-np.linalg.norm(output, axis=0) * np.linalg.norm(hidden, axis=1))[:UNITS]
     pictures = []
     for unit in strongest:
-        says = output[:, unit]  # the digit that it speaks for most, and the one that it speaks against most
+        says = output[:, unit]  # the strongest digits for and against which the unit votes
         pictures.append(Picture(hidden[unit].reshape(SIDE, SIDE), f"+{says.argmax()} −{says.argmin()}"))
     title = f"{len(pictures)} of {len(hidden)} hidden units: their weights of the pixels"
     return Pictures(title, pictures, "signs")
 
 
 def filters(model: nn.Module, digit: Array) -> tuple[Pictures, Pictures]:
-    """The filters of the first layer (3 × 3), and what each makes of a digit (S, S)."""
+    """The filters of the first layer (3 × 3), and each one's output for a digit (S, S)."""
     network = cast(Convolutional, model)
     kernels = network.first.weight.detach().numpy()[:, 0]  # (F, 1, 3, 3) -> (F, 3, 3)
     maps = feature_maps(network, digit[None])[0]
-    shown = range(len(kernels))
+    units = range(len(kernels))
     first = Pictures(
-        "The filters of the first layer", [Picture(kernels[i], str(i + 1)) for i in shown], "signs", across=8, side=16
+        "The filters of the first layer", [Picture(kernels[i], str(i + 1)) for i in units], "signs", across=8, side=16
     )
-    answers = [Picture(maps[i], str(i + 1)) for i in shown]
+    answers = [Picture(maps[i], str(i + 1)) for i in units]
     return first, Pictures("Where each of them answers to one digit", answers, across=8, side=6)
 
 
 def feature_maps(model: nn.Module, images: Array) -> Array:
-    """What the first layer of the convolutional network makes of images: (B, S, S) -> (B, F, S, S)."""
+    """The feature maps of the convolutional network's first layer: images (B, S, S) -> (B, F, S, S)."""
     network = cast(Convolutional, model)
     with mg.no_grad():
         maps: Array = network.first(mg.tensor(images)[:, None]).relu().numpy()
@@ -59,24 +59,24 @@ def feature_maps(model: nn.Module, images: Array) -> Array:
 
 
 def states(model: nn.Module, digits: Digits) -> tuple[Pictures, Pictures]:
-    """The recurrent network's state after each row, and what it would answer then, beside each digit."""
+    """The recurrent network's state after each row, and its answer at that point, next to each digit."""
     network = cast(Recurrent, model.eval())
     with mg.no_grad():
         after = network.states(mg.tensor(digits.images))  # (B, S, H)
         answers = network.output(after).softmax(-1).numpy()  # (B, S, C)
-    kept: list[Picture] = []
-    said: list[Picture] = []
+    pictures: list[Picture] = []
+    guesses: list[Picture] = []
     for image, state, answer in zip(digits.images, after.numpy(), answers, strict=True):
-        kept += [Picture(image), Picture(state)]
-        said += [Picture(image), Picture(answer, f"0 to {CLASSES - 1}")]
+        pictures += [Picture(image), Picture(state)]
+        guesses += [Picture(image), Picture(answer, f"0 to {CLASSES - 1}")]
     return (
-        Pictures("The digit, and the state after each of its rows", kept, "signs", across=2, side=10),
-        Pictures("The digit, and the probabilities of 0 to 9 after each of its rows", said, across=6, side=10),
+        Pictures("The digit, and the state after each of its rows", pictures, "signs", across=2, side=10),
+        Pictures("The digit, and the probabilities of 0 to 9 after each of its rows", guesses, across=6, side=10),
     )
 
 
 def attention(model: nn.Module, digits: Digits) -> Pictures:
-    """Where the transformer's class token looks, by layer and head, beside each digit: a square for each patch."""
+    """The attention of the transformer's class token, by layer and head, next to each digit: a square per patch."""
     pictures: list[Picture] = []
     for number, image in enumerate(digits.images):
         pictures.append(Picture(image / image.max(), f"a {digits.labels[number]}"))
@@ -98,7 +98,7 @@ def looked(model: nn.Module, image: Array) -> Array:
 
 
 def misread(model: nn.Module, held_out: Digits) -> list[Picture]:
-    """The held-out digits that a network reads wrong, and as what."""
+    """The held-out digits that a network misreads, with its answers."""
     answers = read(model, held_out.images)
     wrong = np.flatnonzero(answers != held_out.labels)
     return [Picture(held_out.images[i], f"{held_out.labels[i]} as {answers[i]}") for i in wrong]

@@ -1,4 +1,4 @@
-"""The lesson: what four networks of one size make of the same digits."""
+"""The lesson: four networks of one size learn the same digits."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from .checks import claims
 from .results import DISTANCES, Results
 from .shifts import lost
 
-FEW = (0, 3, 7)  # digits whose way through a network is shown
+FEW = (0, 3, 7)  # digits that are followed through a network
 
 
 def lesson(results: Results) -> Lesson:
-    """The page of some results."""
+    """The lesson about some results."""
     held_out = results.held_out
     models = {name: one.model for name, one in results.in_place.items()}
     digit = insight.one_of_each(held_out, (7,)).images[0]
@@ -39,7 +39,7 @@ def lesson(results: Results) -> Lesson:
         guesses=guesses,
         attention=insight.attention(models["transformer"], insight.one_of_each(held_out, FEW)),
         lost=", ".join(f"{_percent(lost(held_out.images, d))} % at {d}" for d in DISTANCES[1:]),
-        in_place=_by_shift(results, "Trained on digits in their place", 0),
+        in_place=_by_shift(results, "Trained on centred digits", 0),
         with_shifts=_by_shift(results, "Trained on shifted digits", 1),
         misread=_misread(results),
         **claims(results),

@@ -1,4 +1,4 @@
-"""All trainings of the lesson, and their results."""
+"""All training runs of the lesson, and their results."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ DISTANCES = (0, 1, 2)  # pixels by which digits are shifted
 
 
 class Results:
-    """The four networks, trained on the digits as they are and once more on shifted ones.
+    """The four networks, trained once on the original digits and once on shifted digits.
 
     Args:
-        seed: chooses the digits that are held out, the first weights, and the order of the digits.
-        epochs: of each training.
-        repeat: seeds, from ``seed`` on, with which each network is trained on the digits as they are.
+        seed: selects the held-out digits, the initial weights, and the order of the digits.
+        epochs: of each training run.
+        repeat: number of seeds, from ``seed`` up, with which each network is trained on the original digits.
 
     Attributes:
-        kept, held_out: the digits to learn from, and the others.
-        in_place, with_shifts: the networks by name, trained without shifts and with them.
-        repeated: by name, what part of the held-out digits it reads, for each seed, the first among them.
+        kept, held_out: the training digits, and the others.
+        in_place, with_shifts: the networks by name, trained without and with shifts.
+        repeated: by name, the accuracy on the held-out digits for each seed.
     """
 
     def __init__(self, seed: int = 0, epochs: int = EPOCHS, repeat: int = 1) -> None:
@@ -39,13 +39,13 @@ class Results:
         self.repeated = {name: [one[name].accuracies[-1] for one in [self.in_place, *others]] for name in ARCHITECTURES}
 
     def _all(self, seed: int, reach: int, bar: Progress) -> dict[str, Trained]:
-        kept, held_out = split(seed)
-        return {name: train(name, kept, held_out, reach, seed, self.epochs, bar, self.began) for name in ARCHITECTURES}
+        rest, held_out = split(seed)
+        return {name: train(name, rest, held_out, reach, seed, self.epochs, bar, self.began) for name in ARCHITECTURES}
 
     @cached_property
     def shifted(self) -> dict[str, list[list[float]]]:
-        """By name, what part of the held-out digits is read after shifts by ``DISTANCES``: by the network that was
-        trained without shifts, and by the one that was trained with them."""
+        """By name, the accuracy on held-out digits after shifts by ``DISTANCES``: of the network trained without
+        shifts, and of the network trained with them."""
         return {
             name: [
                 [accuracy(one.model, self.held_out, d) for d in DISTANCES] for one in (first, self.with_shifts[name])

@@ -1,4 +1,4 @@
-"""How a network learns the digits, and how it is measured: the same for all four."""
+"""Trains and measures a network on the digits, in the same way for all four."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from .classifiers import Convolutional, FullyConnected, PatchTransformer, Recurr
 from .digits_data import Array, Digits
 from .shifts import all_ways, shifted
 
-BATCH, EPOCHS, WARMUP = 64, 60, 0.05  # warmup: the part of all updates during which the learning rate rises
-REACH = 2  # pixels by which training shifts, if it does
-CURVE = 20  # measurements on the way
+BATCH, EPOCHS, WARMUP = 64, 60, 0.05  # warmup: the share of updates with a rising learning rate
+REACH = 2  # pixels by which training may shift
+CURVE = 20  # measurements during training
 
 
 class Architecture(NamedTuple):
-    """How to build a network, and the learning rate and weight decay that suit it."""
+    """How to build a network, and its learning rate and weight decay."""
 
     build: Callable[[], nn.Module]
     rate: float
@@ -45,31 +45,31 @@ ARCHITECTURES = {
 
 @dataclass
 class Trained:
-    """A network, and what was seen of its training."""
+    """A network, and the history of its training."""
 
     name: str  # of its architecture
-    reach: int  # how far training shifted the digits, in pixels; 0: not at all
+    reach: int  # by how many pixels training shifted the digits; 0: not at all
     model: nn.Module  # with its last weights
     seconds: float = 0.0  # of training, without the measurements
     updates: list[int] = field(default_factory=list)  # before each measurement
-    losses: list[float] = field(default_factory=list)  # the mean since the measurement before
-    accuracies: list[float] = field(default_factory=list)  # the part of the held-out digits that it read
+    losses: list[float] = field(default_factory=list)  # the mean since the previous measurement
+    accuracies: list[float] = field(default_factory=list)  # the share of held-out digits read correctly
 
     @property
     def parameters(self) -> int:
-        """Numbers that it learns."""
+        """The number of parameters."""
         return sum(p.numel() for p in self.model.parameters())
 
 
 class Batches:
-    """Digits in a new order in each epoch, and each shifted at random by up to ``reach`` pixels along both axes."""
+    """Digits in a new order in each epoch, each shifted at random by up to ``reach`` pixels along both axes."""
 
     def __init__(self, digits: Digits, reach: int, seed: int) -> None:
         self.digits, self.reach, self.seed = digits, reach, seed
         self.order = ShuffledOrder(len(digits.labels), BATCH, seed=seed, drop_last=True)
 
     def epoch(self, number: int, start: int = 0) -> Iterator[tuple[Tensor, Tensor]]:
-        """Images (B, 8, 8) and labels (B,), from batch ``start`` of an epoch on."""
+        """Images (B, 8, 8) and labels (B,), starting at batch ``start`` of an epoch."""
         images, labels = self.digits
         if self.reach:
             random = np.random.default_rng([self.seed, number, self.reach])
@@ -79,15 +79,15 @@ class Batches:
 
 
 def updates(digits: Digits, epochs: int) -> int:
-    """How many updates a training takes: one for each whole batch."""
+    """The number of updates of a training run: one per full batch."""
     return len(digits.labels) // BATCH * epochs
 
 
 def train(
     name: str, digits: Digits, held_out: Digits, reach: int, seed: int, epochs: int, bar: Progress, began: float
 ) -> Trained:
-    """Train a network of an architecture from its first weights to its last. The bar is of several trainings, of which
-    the first began at that time."""
+    """Train a network from scratch. The progress bar covers several training runs, of which the first started at
+    ``began``."""
     batches, steps = Batches(digits, reach, seed), updates(digits, epochs)
     mg.manual_seed(seed)
     architecture = ARCHITECTURES[name]
@@ -96,12 +96,12 @@ def train(
     schedule = LambdaLR(optimizer, cosine(round(WARMUP * steps), steps))
     stream, every, losses = Stream(batches), -(-steps // CURVE), list[float]()
     for step in range(1, steps + 1):
-        begun = time.perf_counter()
-        done = update(trained.model, optimizer, loss, [stream.take()], clip=1.0, step=step)
+        start = time.perf_counter()
+        result = update(trained.model, optimizer, loss, [stream.take()], clip=1.0, step=step)
         schedule.step()
-        trained.seconds += time.perf_counter() - begun
-        losses.append(done.loss)
-        bar.advance(done.loss, done.weight, time.monotonic() - began)
+        trained.seconds += time.perf_counter() - start
+        losses.append(result.loss)
+        bar.advance(result.loss, result.weight, time.monotonic() - began)
         if step % every == 0 or step == steps:
             trained.updates.append(step)
             trained.losses.append(float(np.mean(losses[-every:])))
@@ -117,7 +117,7 @@ def loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> tuple[Tensor, float]
 
 
 def read(model: nn.Module, images: Array) -> Array:
-    """The digits that a network reads in images (N, 8, 8), (N,); it is left as it was."""
+    """The digits (N,) that a network reads in images (N, 8, 8); the training mode is restored."""
     was_training = model.training
     model.eval()
     with mg.no_grad():
@@ -127,6 +127,6 @@ def read(model: nn.Module, images: Array) -> Array:
 
 
 def accuracy(model: nn.Module, digits: Digits, distance: int = 0) -> float:
-    """The part of digits that it reads after a shift, on the mean over the four directions."""
+    """The share of digits read correctly after a shift, averaged over the four directions."""
     ways = all_ways(digits.images, distance)
     return float(np.mean([read(model, images) == digits.labels for images in ways]))

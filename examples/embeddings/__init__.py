@@ -1,6 +1,6 @@
-"""Vectors of words from a text, by skip-gram with negative sampling: nearest words, analogies, a map.
+"""Word vectors learned from a text, by skip-gram with negative sampling: nearest words, analogies, a map.
 
-``python -m examples.embeddings --help`` tells of it. From text to lesson: ``text`` (words of a corpus or of a file),
-``training`` (batches of pairs, and the run), ``vectors`` (what comes out: nearest words, files), ``analogies``
-(questions that a grammar asks), ``lesson`` (the page).
+``python -m examples.embeddings --help`` lists the options. From text to lesson: ``text`` (words of a corpus or file),
+``train_embeddings`` (batches of pairs, and the training run), ``vectors`` (the result: nearest words, files),
+``analogies`` (questions from the grammar), ``lesson`` (the page).
 """

@@ -1,4 +1,4 @@
-"""The command line: train vectors on the shipped corpus or on a text, and look at them."""
+"""The command line: train vectors on the shipped corpus or on a text, and explore them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from .text import from_file, shipped
 from .train_embeddings import Settings, train
 from .vectors import Vectors
 
-ABOUT = "Vectors of words from a text, by skip-gram with negative sampling: nearest words, analogies, a map."
+ABOUT = "Word vectors learned from a text, by skip-gram with negative sampling: nearest words, analogies, a map."
 HELP = {  # for the fields of Settings
-    "width": "of a vector",
-    "window": "words to each side, at most; each word draws its own",
-    "negatives": "noise words of a pair",
-    "subsample": "t of the rule that leaves out frequent words; inf keeps all",
-    "epochs": "times that the text is read",
-    "rate": "the first of Adam; it falls to zero",
-    "piece": "words of the text in a batch",
-    "shared": "pairs in a row that share a draw of noise; 1 is slower, and the paper's",
+    "width": "dimension of a vector",
+    "window": "at most so many words on each side; each word draws its window",
+    "negatives": "noise words per pair",
+    "subsample": "threshold t for dropping frequent words; inf keeps all",
+    "epochs": "passes over the text",
+    "rate": "Adam's initial learning rate; it decays to zero",
+    "piece": "words of the text per batch",
+    "shared": "consecutive pairs that share noise words; 1 as in the paper, but slower",
 }
 
 
@@ -35,17 +35,17 @@ def parser() -> argparse.ArgumentParser:
     """The options."""
     p = program.parser("examples.embeddings", ABOUT)
     source = p.add_mutually_exclusive_group()
-    source.add_argument("--language", choices=("english", "italian"), default="english", help="of the shipped corpus")
-    source.add_argument("--text", type=Path, metavar="FILE", help="a text in UTF-8 instead")
-    source.add_argument("--load", type=Path, metavar="FILE", help="vectors of an earlier run; nothing is trained")
-    rarer, most = "leave out rarer words of --text (default: 5)", "words of --text at most (default: 50000)"
+    source.add_argument("--language", choices=("english", "italian"), default="english", help="shipped corpus")
+    source.add_argument("--text", type=Path, metavar="FILE", help="a UTF-8 text instead")
+    source.add_argument("--load", type=Path, metavar="FILE", help="load vectors of an earlier run instead of training")
+    rarer, most = "drop rarer words of --text (default: 5)", "largest vocabulary of --text (default: 50000)"
     p.add_argument("--min-count", type=whole(), default=5, metavar="N", help=rarer)
     p.add_argument("--vocabulary", type=whole(), default=50_000, metavar="N", help=most)
-    p.add_argument("--nearest", nargs="+", default=[], metavar="WORD", help="words whose neighbours are shown")
-    asked = "A is to B as C to what?"
-    p.add_argument("--analogy", nargs=3, action="append", default=[], metavar=("A", "B", "C"), help=asked)
+    p.add_argument("--nearest", nargs="+", default=[], metavar="WORD", help="show the nearest words of these")
+    about = "A is to B as C to what?"
+    p.add_argument("--analogy", nargs=3, action="append", default=[], metavar=("A", "B", "C"), help=about)
     p.add_argument("--vectors", type=Path, metavar="FILE", help="save them as a tensor (.safetensors, .pt)")
-    p.add_argument("--run", type=Path, metavar="DIR", help="keep checkpoints there: an interrupted run is resumed")
+    p.add_argument("--run", type=Path, metavar="DIR", help="folder for checkpoints: resumes an interrupted run")
     for field in fields(Settings):
         if field.name in HELP:
             kind = float if field.default in (1e-3, 0.01) else int
@@ -55,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line; returns the exit status: 1 as well where a claim of the lesson does not hold."""
+    """Run the command line; returns the exit status: also 1 if a claim of the lesson does not hold."""
     p = parser()
     options = p.parse_args(argv)
     try:
@@ -63,12 +63,12 @@ def main(argv: list[str] | None = None) -> int:
     except ValueError as error:
         p.error(str(error))
     if options.vectors is not None and not options.vectors.absolute().parent.is_dir():
-        p.error(f"--vectors: there is no folder {options.vectors.parent}")
+        p.error(f"--vectors: folder not found: {options.vectors.parent}")
     return program.main(p, lambda options: _make(options, settings), argv)
 
 
 def _make(options: program.Options, settings: Settings) -> Lesson:
-    """Train or load, save what is to be saved, and make the lesson."""
+    """Train or load vectors, save them if requested, and make the lesson."""
     questions = [(a, b, c) for a, b, c in options.analogy]
     learned, language = None, None
     if options.load is not None:
@@ -76,7 +76,7 @@ def _make(options: program.Options, settings: Settings) -> Lesson:
     else:
         language = None if options.text else options.language
         corpus = shipped(language) if language else from_file(options.text, options.min_count, options.vocabulary)
-        for word in (*options.nearest, *chain.from_iterable(questions)):  # before the training
+        for word in (*options.nearest, *chain.from_iterable(questions)):  # before training
             if word not in corpus.words:
                 raise ValueError(f"{corpus.name} has no word {word!r}{similar(word, corpus.words)}")
         trained = train(corpus, settings, options.run)

@@ -1,8 +1,8 @@
-"""Questions that the grammar of the shipped corpus asks, all of them, and how many the vectors answer.
+"""Questions from the grammar of the shipped corpus, and how many of them the vectors answer.
 
 The pairs of a relation come from the tables of the lexicon and from the rules of the morphology: cat and cats, stanco
-and stanca, il and la. Each two pairs make a question: cat is to cats as dog is to what? Nothing is chosen by what comes
-out.
+and stanca, il and la. Each two pairs make a question: cat is to cats as dog is to what? The set of questions is
+complete: none is selected by its result.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from .text import Language
 from .vectors import Vectors
 
 ACROSS = "with the other gender"
-COUNT = 5  # answers that are looked at
+COUNT = 5  # answers that are considered
 
 
 class Pair(NamedTuple):
-    """Two forms of a word. ``kinds``: by which the grammar chooses it, such as food; words that share one are used
-    alike."""
+    """Two forms of a word. ``kinds`` are the categories by which the grammar selects it, such as food; words with a
+    common kind are used alike."""
 
     one: str
     other: str
@@ -35,8 +35,8 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """Pairs that differ in the same way. ``forms``: the kinds of all words that are second forms, also of those whose
-    two forms are the same word. ``across``: only pairs of different gender ask for each other."""
+    """Pairs that differ in the same way. ``forms``: the kinds of all words that occur as second forms, even if their
+    two forms are equal. ``across``: only pairs of different gender form questions."""
 
     name: str
     pairs: tuple[Pair, ...]
@@ -45,15 +45,15 @@ class Relation:
 
 
 class Score(NamedTuple):
-    """How many questions were answered."""
+    """The share of questions that were answered correctly, by several criteria."""
 
     pairs: int  # whose words all have vectors
     questions: int  # of them
-    exact: float  # parts whose first answer is the word itself
-    kind: float  # or the same form of a word that shares a kind with it, as conigli and gatti do
+    exact: float  # share whose first answer is the word itself
+    kind: float  # or the same form of a word with a common kind, such as conigli for gatti
     form: float  # or of any word: a plural, say
-    among: float  # parts whose word is among the first five answers
-    mean: float  # exact, where the difference is the mean of those of all other pairs
+    among: float  # share whose word is among the first five answers
+    mean: float  # exact, using the mean difference of all other pairs
 
 
 def relations(language: Language) -> tuple[Relation, ...]:
@@ -70,7 +70,7 @@ def _relation(name: str, pairs: tuple[Pair, ...], across: bool) -> Relation:
 
 
 def _whole(pairs: Iterable[Pair]) -> Iterator[Pair]:
-    """Those of two different single words."""
+    """The pairs of two different single words."""
     for pair in pairs:
         if pair.one and pair.other and pair.one != pair.other and not {" "} & {*pair.one, *pair.other}:
             yield pair
@@ -123,7 +123,7 @@ def _use(verb: Verb) -> frozenset[str]:
 
 
 def _determiners(one: str, other: str) -> Iterator[Pair]:
-    """Two articles, what they make of prepositions and of quello (del, della), and what agrees with nouns like them."""
+    """Two articles, their contractions with prepositions and quello (del, della), and the possessives that agree."""
     yield Pair(one, other, frozenset(["article"]))
     for word in ("a", "di", "da", "in", "quello"):
         yield Pair(contract(word, one), contract(word, other), frozenset([word]))
@@ -135,22 +135,22 @@ def _determiners(one: str, other: str) -> Iterator[Pair]:
 
 
 def score(vectors: Vectors, relation: Relation) -> Score | None:
-    """Ask all questions of a relation by 3CosAdd; None if fewer than two pairs have vectors."""
-    known = [pair for pair in relation.pairs if pair.one in vectors.numbers and pair.other in vectors.numbers]
-    places = np.array([[vectors.numbers[pair.one], vectors.numbers[pair.other]] for pair in known]).reshape(-1, 2)
-    asked = [(i, j) for i in range(len(known)) for j in range(len(known)) if _asks(relation, known[i], known[j])]
-    if not asked:
+    """Answer all questions of a relation by 3CosAdd; None if fewer than two pairs have vectors."""
+    pairs = [pair for pair in relation.pairs if pair.one in vectors.numbers and pair.other in vectors.numbers]
+    places = np.array([[vectors.numbers[pair.one], vectors.numbers[pair.other]] for pair in pairs]).reshape(-1, 2)
+    questions = [(i, j) for i in range(len(pairs)) for j in range(len(pairs)) if _asks(relation, pairs[i], pairs[j])]
+    if not questions:
         return None
-    first, second = np.array(asked).T
+    first, second = np.array(questions).T
     answers = vectors.answers(np.stack([places[first, 0], places[first, 1], places[second, 0]], 1), COUNT)
     right = answers == places[second, 1][:, None]  # (Q, COUNT)
     answered_kinds = [relation.forms.get(vectors.words[i]) for i in answers[:, 0].tolist()]
     of_kind = [
-        kinds is not None and bool(kinds & known[j].kinds) for j, kinds in zip(second, answered_kinds, strict=True)
+        kinds is not None and bool(kinds & pairs[j].kinds) for j, kinds in zip(second, answered_kinds, strict=True)
     ]
     return Score(
-        len(known),
-        len(asked),
+        len(pairs),
+        len(questions),
         float(right[:, 0].mean()),
         float((right[:, 0] | np.array(of_kind)).mean()),
         float(np.mean([kinds is not None for kinds in answered_kinds])),
@@ -159,15 +159,15 @@ def score(vectors: Vectors, relation: Relation) -> Score | None:
     )
 
 
-def _asks(relation: Relation, example: Pair, asked: Pair) -> bool:
-    """Whether one pair asks for the other: no word of the question is its answer, or there twice."""
-    if relation.across and example.gender == asked.gender:
+def _asks(relation: Relation, example: Pair, question: Pair) -> bool:
+    """Whether a pair and another one form a question: no word of it is its answer, or occurs twice."""
+    if relation.across and example.gender == question.gender:
         return False
-    return len({example.one, example.other, asked.one}) == 3 and asked.other not in (example.one, example.other)
+    return len({example.one, example.other, question.one}) == 3 and question.other not in (example.one, example.other)
 
 
 def _by_mean(vectors: Vectors, places: np.ndarray) -> float:
-    """The part of pairs whose second word is nearest to the first and the mean difference of the other pairs (3CosAvg:
+    """The share of pairs whose second word is nearest to the first plus the others' mean difference (3CosAvg:
     Drozd et al. 2016, "Word embeddings, analogies, and machine learning: beyond king - man + woman = queen")."""
     one, other = vectors.units[places[:, 0]], vectors.units[places[:, 1]]
     apart = other - one

@@ -1,4 +1,4 @@
-"""The lesson: the words of a text as vectors, which are near, what analogies give, and all of them on a map."""
+"""The lesson: the words of a text as vectors, their nearest words, analogies, and a map."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .vectors import Vectors
 
 MAP = "embeddings-map.html"
 MAP_WORDS = 2000  # on the map: the most frequent
-SHOWN = 8  # words to begin with, and neighbours of each
+SHOWN = 8  # words that are shown by default, and nearest words of each
 Question = tuple[str, str, str]
 WORDS: dict[Language, tuple[str, ...]] = {
     "english": ("cat", "apples", "eats", "tired", "Maria", "yesterday"),
@@ -32,7 +32,7 @@ QUESTIONS: dict[Language | None, tuple[Question, ...]] = {
         ("mangia", "mangiano", "beve"),
     ),
 }
-COMMON = (20, 2000)  # of a text that has no words of its own to show: ranks between which words are taken
+COMMON = (20, 2000)  # for other texts: the range of ranks from which words are taken
 
 
 def lesson(
@@ -43,11 +43,11 @@ def lesson(
     words: Sequence[str] = (),
     questions: Sequence[Question] = (),
 ) -> Lesson:
-    """The lesson of the vectors of a text, which has a name. ``learned`` is what ``learning`` tells of the training, or
-    None: there was none. ``language`` is that of the shipped corpus, whose grammar asks questions, or None for another
-    text. The lesson shows the neighbours of ``words`` and the answers to ``questions``, by default some of the corpus.
-    Raises ValueError: a word has no vector."""
-    asked = questions or [one for one in QUESTIONS.get(language, ()) if vectors.numbers.keys() >= {*one}]
+    """The lesson about the vectors of a text. ``learned`` comes from ``learning``, or is None if nothing was trained.
+    ``language`` is the shipped corpus's, whose grammar provides questions, or None for another text. The lesson shows
+    the nearest words of ``words`` and the answers to ``questions``, by default some of the corpus. Raises ValueError if
+    a word has no vector."""
+    questions = questions or [one for one in QUESTIONS.get(language, ()) if vectors.numbers.keys() >= {*one}]
     return told(
         globals(),
         name="embeddings",
@@ -59,13 +59,13 @@ def lesson(
             ("word", "nearest"),
             [(word, _listed(vectors.nearest(word, SHOWN))) for word in words or _shown(vectors, language)],
         ),
-        asked=_asked(vectors, asked) if asked else None,
+        asked=_asked(vectors, questions) if questions else None,
         grammar=_grammar(vectors, relations(language)) if language else None,
     )
 
 
 def _shown(vectors: Vectors, language: Language | None) -> tuple[str, ...]:
-    """Words to begin with: of another text some over the ranks, long enough to mean something."""
+    """Words that are shown by default: for another text, words from a range of ranks, long enough to mean something."""
     if language:
         return tuple(word for word in WORDS[language] if word in vectors.numbers)
     common = [word for word in vectors.words[COMMON[0] : COMMON[1]] if len(word) > 3] or list(vectors.words)
@@ -74,22 +74,22 @@ def _shown(vectors: Vectors, language: Language | None) -> tuple[str, ...]:
 
 
 def save_map(vectors: Vectors, text: str, folder: Path) -> Path:
-    """Write the map of the most frequent words, beside the lesson's page. Raises OSError."""
-    shown = embedding(vectors.array[:MAP_WORDS], vectors.words[:MAP_WORDS], title=f"Words: {text}")
-    return Path(shown.save(folder / MAP))
+    """Write the map of the most frequent words next to the lesson's page. Raises OSError."""
+    view = embedding(vectors.array[:MAP_WORDS], vectors.words[:MAP_WORDS], title=f"Words: {text}")
+    return Path(view.save(folder / MAP))
 
 
 def learning(corpus: Corpus, trained: Trained, settings: Settings) -> Fields:
-    """What is learned, of what text, how fast, and how the loss falls."""
+    """The lesson's fields about training: settings, text, speed, and the curve of the loss."""
     guess = (1 + settings.negatives) * math.log(2)
-    kept = "all words" if math.isinf(settings.subsample) else f"t = {settings.subsample:g} of equation 5"
+    subsampling = "all words" if math.isinf(settings.subsample) else f"t = {settings.subsample:g} of equation 5"
     steps, losses = zip(*trained.losses, strict=True)
     guesses = Series("if nothing is known", steps, [guess] * len(steps), True)
     return {
         "settings": settings,
         "corpus": corpus,
         "trained": trained,
-        "kept": kept,
+        "kept": subsampling,
         "vocabulary": len(corpus.words),
         "curve": Chart("The loss of a pair", "batches", "loss", (Series("measured", steps, losses), guesses)),
         "guess": guess,
@@ -106,22 +106,22 @@ def _asked(vectors: Vectors, questions: Sequence[Question]) -> Steps:
     return Steps(("question", "answers"), rows)
 
 
-def _grammar(vectors: Vectors, asked: Sequence[Relation]) -> list[Block]:
-    scores = [(relation, s) for relation in asked if (s := score(vectors, relation)) is not None]
+def _grammar(vectors: Vectors, grammar: Sequence[Relation]) -> list[Block]:
+    scores = [(relation, s) for relation in grammar if (s := score(vectors, relation)) is not None]
     head = ("relation", "pairs", "questions", "right", "or of its kind", "or its form", "among five", "by the mean")
     rows = [(r.name, str(s.pairs), f"{s.questions:,}", *(f"{100 * part:.0f} %" for part in s[2:])) for r, s in scores]
     return [Steps(head, rows, numbers=tuple(range(1, len(head)))), *_claims(scores)]
 
 
 def _claims(scores: Sequence[tuple[Relation, Score]]) -> list[Block]:
-    """What must come out on the shipped corpus."""
+    """Claims about the shipped corpus."""
     total = sum(s.questions for _, s in scores)
     right = sum(s.questions * s.exact for _, s in scores) / total
     chance = sum(s.questions / s.pairs for _, s in scores) / total
     claims: list[Block] = [
         Checked(
-            f"of all {total:,} questions {100 * right:.0f} % are answered right: more than ten times the part that a "
-            f"guess among the right forms gives ({100 * chance:.1f} %)",
+            f"of all {total:,} questions {100 * right:.0f} % are answered right: more than ten times the share of a "
+            f"guess among the right forms ({100 * chance:.1f} %)",
             right > 10 * chance,
         )
     ]
@@ -133,13 +133,13 @@ def _claims(scores: Sequence[tuple[Relation, Score]]) -> list[Block]:
 def _one_number_for_each_gender(within: Sequence[float], across: float) -> list[Block]:
     return [
         Text(
-            "In Italian number is not one difference but two: masculine and feminine nouns share neither articles nor "
-            "adjectives, so what leads from gatto to gatti does not lead from mela to mele. Vectors know nothing of "
-            "spelling, and nothing else in the text joins the two."
+            "In Italian, number is two differences, not one: masculine and feminine nouns have different articles and "
+            "adjectives, so the step from gatto to gatti is not the step from mela to mele. Vectors know nothing of "
+            "spelling, and nothing else in the text connects the two."
         ),
         Checked(
             f"number of nouns: {' and '.join(f'{100 * part:.0f} %' for part in within)} right within a gender, "
-            f"{100 * across:.0f} % where the pair that asks is of the other one",
+            f"{100 * across:.0f} % if the example pair has the other gender",
             min(within) > 5 * across,
         ),
     ]

@@ -1,9 +1,8 @@
-"""Skip-gram with negative sampling: vectors of words that tell the words around them.
+"""Skip-gram with negative sampling: word vectors that predict the words around them.
 
-Read it beside Mikolov et al. 2013, "Distributed Representations of Words and Phrases and their Compositionality" (arXiv
-1310.4546). A word has two vectors: v as the word in the middle ("input"), v' as a word of the context ("output"). The
-score of a pair is their dot product, and training tells pairs of the text from pairs with words that were drawn at
-random.
+The model follows Mikolov et al. 2013, "Distributed Representations of Words and Phrases and their Compositionality"
+(arXiv 1310.4546). A word has two vectors: v as the centre word ("input"), v' as a context word ("output"). The score of
+a pair is their dot product, and training learns to distinguish pairs of the text from pairs with randomly drawn words.
 
 Shapes: P pairs, N draws of noise, K noise words in each, D width of a vector, V vocabulary, T words of a text.
 """
@@ -22,7 +21,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 class SkipGram(nn.Module):
     """The vectors of all words, ``word`` v and ``context`` v' (V, D); ``negatives`` is k of equation 4, the noise words
-    of each pair. As in the paper's program, v starts small and v' at 0: all scores start at 0."""
+    per pair. As in the paper's program, v starts small and v' at 0, so all scores start at 0."""
 
     def __init__(self, vocabulary: int, width: int = 100, negatives: int = 5) -> None:
         super().__init__()
@@ -33,13 +32,13 @@ class SkipGram(nn.Module):
         nn.init.zeros_(self.context.weight)
 
     def forward(self, word: Tensor, context: Tensor, noise: Tensor) -> Tensor:
-        """The loss of each pair (P,), equation 4 with its sign turned:
+        """The loss of each pair (P,), equation 4 with the opposite sign:
 
             −log σ(v'_context · v_word) − k E[log σ(−v'_noise · v_word)]
 
         The mean E is taken over the K words of a draw. With a draw for each pair and K = k this is the paper's sum.
-        With fewer draws P / N pairs in a row share one: its mean is the same, and their scores are a matrix product.
-        Words in the middle and one around each are (P,), ``noise`` from ``noise_distribution`` (N, K); N divides P.
+        With fewer draws, P / N consecutive pairs share one: the mean is the same, and the scores are a matrix product.
+        Centre and context words are (P,), ``noise`` from ``noise_distribution`` is (N, K); N divides P.
         """
         v = self.word(word)  # (P, D)
         near = (v * self.context(context)).sum(-1)  # (P,)
@@ -51,23 +50,23 @@ class SkipGram(nn.Module):
 
 
 def noise_distribution(counts: Array, power: float = 0.75) -> Array:
-    """P_n(w) = U(w)^¾ / Z of section 2.2, from the number of times that each word occurs: (V,) float64."""
+    """P_n(w) = U(w)^¾ / Z of section 2.2, from the number of occurrences of each word: (V,) float64."""
     weights = counts.astype(np.float64) ** power
     return weights / weights.sum()
 
 
 def keep_probability(counts: Array, threshold: float) -> Array:
-    """√(t / f(w)), at most 1: 1 less equation 5, by which frequent words are left out, from the number of times that
-    each word occurs and the threshold t (infinity keeps all). (V,) float64."""
+    """√(t / f(w)), at most 1, from the number of occurrences of each word and the threshold t (infinity keeps all): one
+    minus equation 5, by which frequent words are dropped. (V,) float64."""
     frequency = counts / counts.sum()
-    kept: Array = np.minimum(1.0, np.sqrt(threshold / np.maximum(frequency, 1e-300)))
-    return kept
+    probability: Array = np.minimum(1.0, np.sqrt(threshold / np.maximum(frequency, 1e-300)))
+    return probability
 
 
 def pairs(words: Array, texts: Array, reach: Array) -> tuple[Array, Array]:
-    """All (word, context) of words at most ``reach`` apart in the same text, ordered by the word's place: (P,) each.
-    ``texts`` (T,) is the number of the text that each word is in, ``reach`` (T,) how far its window goes to both sides;
-    the paper draws it from 1 to the window."""
+    """All (word, context) pairs at most ``reach`` apart in the same text, ordered by the word's position: (P,) each.
+    ``texts`` (T,) is the number of each word's text, ``reach`` (T,) the size of its window on both sides; the paper
+    draws it from 1 to the window."""
     place, others = np.arange(len(words)), []
     for distance in range(1, int(reach.max(initial=0)) + 1):
         left, right = place[:-distance], place[distance:]
@@ -83,7 +82,7 @@ def pairs(words: Array, texts: Array, reach: Array) -> tuple[Array, Array]:
 
 
 class Noise:
-    """Draws words from a distribution (V,), by its inverse: a table would round it."""
+    """Draws words from a distribution (V,) by its inverse, without the rounding of a table."""
 
     def __init__(self, distribution: Array) -> None:
         self._cumulative = np.cumsum(distribution)

@@ -1,4 +1,4 @@
-"""Words of the corpus that ``examples.english_italian`` writes, or of a file, as numbers."""
+"""The words of the corpus that ``examples.english_italian`` writes, or of a file, as ids."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from ..english_italian.corpus import draw
 Array = np.ndarray[Any, np.dtype[Any]]
 Language = Literal["english", "italian"]
 
-BREAK = -1  # among the numbers: the end of a text
+BREAK = -1  # among the ids: the end of a text
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 PARAGRAPH = re.compile(r"\n\s*\n")
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """A text in numbers."""
+    """A text as word ids."""
 
     name: str
     words: tuple[str, ...]  # the vocabulary, the most frequent word first
     counts: Array  # (V,) int64, how often each occurs
-    ids: Array  # int32, word after word, BREAK after each text; words out of the vocabulary are left out
+    ids: Array  # int32, one per word, BREAK after each text; words outside the vocabulary are dropped
 
     @property
     def size(self) -> int:
-        """The number of words that are left."""
+        """The number of words that remain."""
         return int(self.counts.sum())
 
     @cached_property
@@ -49,9 +49,9 @@ class Corpus:
 
 
 def shipped(language: Language, size: int = 100_000) -> Corpus:
-    """One side of the English-Italian corpus, without punctuation. ``size``: of its sentences, more of the grammar's
-    than minigrad ships."""
-    print("the grammar writes the corpus: that takes some seconds", file=sys.stderr)
+    """One side of the English-Italian corpus, without punctuation; ``size`` sentences, more than the part that minigrad
+    ships."""
+    print("the grammar writes the corpus: this takes some seconds", file=sys.stderr)
     pairs = draw("train", size)
     side = "source" if language == "english" else "target"
     texts = [
@@ -62,10 +62,10 @@ def shipped(language: Language, size: int = 100_000) -> Corpus:
 
 
 def from_file(path: Path, least: int = 5, vocabulary: int | None = 50_000) -> Corpus:
-    """A UTF-8 file, in lower case; texts end at empty lines. ``least`` and ``vocabulary`` are those of ``numbered``.
-    Raises OSError: there is no such file, or it cannot be read. ValueError: it is not text, or has too few words."""
+    """A UTF-8 file, in lower case; texts end at empty lines. ``least`` and ``vocabulary``: see ``numbered``. Raises
+    OSError if the file cannot be read, ValueError if it is not text or has too few words."""
     if not path.exists():
-        raise FileNotFoundError(f"there is no file {path}")
+        raise FileNotFoundError(f"file not found: {path}")
     try:
         text = path.read_text(encoding="utf-8-sig").lower()
     except UnicodeDecodeError as error:
@@ -78,17 +78,17 @@ def from_file(path: Path, least: int = 5, vocabulary: int | None = 50_000) -> Co
 
 
 def numbered(name: str, texts: list[list[str]], least: int, vocabulary: int | None) -> Corpus:
-    """The words of texts as numbers: of those that occur ``least`` times or more, the most frequent, ``vocabulary`` of
-    them at most, or (None) all. Raises ValueError: fewer than two words are left, or no two stand in the same text."""
+    """The texts as word ids, with at most ``vocabulary`` words (None: all), the most frequent of those with at least
+    ``least`` occurrences. Raises ValueError if fewer than two words remain, or no two in the same text."""
     counted = Counter(word for words in texts for word in words)
-    kept = sorted((word for word, n in counted.items() if n >= least), key=lambda word: (-counted[word], word))
-    words = tuple(kept[:vocabulary])
+    ranking = sorted((word for word, n in counted.items() if n >= least), key=lambda word: (-counted[word], word))
+    words = tuple(ranking[:vocabulary])
     if len(words) < 2:
         rule = f" that occur {least} times or more (--min-count)" if counted else ""
         raise ValueError(f"{name} has {len(words) or 'no'} different words{rule}: vectors need two or more")
     ids = np.array(list(_ids(texts, {word: i for i, word in enumerate(words)})), np.int32)
     if not ((ids[:-1] != BREAK) & (ids[1:] != BREAK)).any():
-        raise ValueError(f"{name} has no two words beside each other: each text has one word only")
+        raise ValueError(f"{name} has no pairs of words: each text has only one word")
     return Corpus(name, words, np.array([counted[word] for word in words], np.int64), ids)
 
 

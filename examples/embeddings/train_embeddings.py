@@ -1,4 +1,4 @@
-"""Training: batches of pairs from pieces of the text, and the run."""
+"""Training: batches of pairs from pieces of the text, and the training run."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from .skip_gram import Noise, SkipGram, keep_probability, noise_distribution, pa
 from .text import BREAK, Corpus
 from .vectors import Vectors
 
-POINTS = 25  # of the curve of the loss, about
+POINTS = 25  # of the loss curve, about
 _MOST = {"width": 10_000, "window": 1000, "negatives": 1000, "epochs": 10**9, "piece": 10**6, "shared": 10_000}
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How vectors are learned.
+    """Settings of a training run.
 
     Args:
-        width: D. window: the largest; each word draws its own, from 1 on. negatives: k of equation 4.
+        width: D. window: the largest; each word draws its window, at least 1. negatives: k of equation 4.
         subsample: t of equation 5; infinity keeps all words.
-        epochs: times that the text is read.
-        rate: Adam's first; it falls to zero on a line.
-        piece: words of the text in a batch, before frequent ones are left out.
-        shared: pairs in a row that share a draw of noise; 1 is the paper's sum.
-        seed: of the first vectors, and of all that is drawn.
+        epochs: passes over the text.
+        rate: Adam's initial learning rate; it decays linearly to zero.
+        piece: words of the text per batch, before frequent ones are dropped.
+        shared: consecutive pairs that share noise words; 1 is the paper's sum.
+        seed: of the initial vectors, and of all random draws.
 
     Raises:
-        ValueError: a number out of range.
+        ValueError: a setting is out of range.
     """
 
     width: int = 64
@@ -63,7 +63,7 @@ class Settings:
 
 
 class Batch(NamedTuple):
-    """Pairs of a piece of the text."""
+    """The pairs of a piece of the text."""
 
     word: Tensor  # (P,)
     context: Tensor  # (P,)
@@ -72,10 +72,10 @@ class Batch(NamedTuple):
 
 
 class Pieces:
-    """The batches of a training: of each epoch all pieces of the text, in a new order.
+    """The batches of a training run: each epoch has all pieces of the text, in a new order.
 
-    Which words are left out, the windows and the noise depend on the seed, the epoch and the piece alone, so that a run
-    can be resumed at any batch.
+    The dropped words, the windows and the noise depend only on the seed, the epoch and the piece, so that a run can be
+    resumed at any batch.
     """
 
     def __init__(self, corpus: Corpus, settings: Settings) -> None:
@@ -87,19 +87,19 @@ class Pieces:
         return math.ceil(len(self.corpus.ids) / self.settings.piece)
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
-        """The batches of an epoch, from number ``start`` on."""
+        """The batches of an epoch, starting at number ``start``."""
         order = self._generator(number).permutation(len(self))
         for piece in order[start:].tolist():
             yield self.batch(piece, self._generator(number, piece + 1))
 
     def batch(self, piece: int, generator: np.random.Generator) -> Batch:
-        """The pairs of a piece, and their noise. As a draw is shared by ``shared`` pairs, the last few pairs may occur
+        """The pairs of a piece, and their noise. Since ``shared`` pairs share a draw, the last few pairs may occur
         twice."""
         settings = self.settings
         ids = self.corpus.ids[piece * settings.piece : (piece + 1) * settings.piece].astype(np.int64)
         texts, words = np.cumsum(ids == BREAK), ids != BREAK
         read = int(words.sum())
-        words &= generator.random(len(ids)) < self._kept[ids]  # BREAK is the last word here: it is out already
+        words &= generator.random(len(ids)) < self._kept[ids]  # BREAK indexes the last word; it is excluded already
         reach = generator.integers(1, settings.window + 1, int(words.sum()))
         word, context = pairs(ids[words], texts[words], reach)
         draws = -(-len(word) // settings.shared)
@@ -112,25 +112,25 @@ class Pieces:
 
 
 def loss(model: SkipGram, batch: Batch) -> tuple[Tensor, float]:
-    """The mean over pairs, and the words of the batch: by these a run counts its speed."""
-    if not len(batch.word):  # a piece of rare luck: no two words are left beside each other
+    """The mean over pairs, and the words of the batch, which measure the speed of a run."""
+    if not len(batch.word):  # a rare piece: no pair of words remains
         return model.word.weight[:0].sum(), batch.read
     return model(batch.word, batch.context, batch.noise).mean(), batch.read
 
 
 class Trained(NamedTuple):
-    """What a training gives."""
+    """The result of a training run."""
 
     vectors: Vectors
-    speed: float  # words of the text in a second, those included that equation 5 leaves out
-    seconds: float  # of the training, also of earlier runs in its folder
-    losses: list[tuple[int, float]]  # (step, mean loss of a pair over the last steps) of the log
+    speed: float  # words of the text per second, including words that equation 5 drops
+    seconds: float  # of training, including earlier runs in its folder
+    losses: list[tuple[int, float]]  # (step, mean loss per pair over the last steps), from the log
 
 
 def train(corpus: Corpus, settings: Settings, folder: Path | None = None, progress: bool = True) -> Trained:
-    """Train vectors on a corpus. With a folder, a run that was interrupted there is resumed. Raises KeyboardInterrupt:
-    the run was interrupted. OSError, RuntimeError: the folder cannot be used. ValueError: it has a run of other
-    settings or of another text."""
+    """Train vectors on a corpus. An interrupted run in ``folder`` is resumed. Raises KeyboardInterrupt if the run is
+    interrupted, OSError or RuntimeError if the folder cannot be used, ValueError if it has a run with other settings or
+    another text."""
     mg.manual_seed(settings.seed)
     model = SkipGram(len(corpus.words), settings.width, settings.negatives)
     optimizer = Adam(model.parameters(), lr=settings.rate)

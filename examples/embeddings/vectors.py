@@ -1,4 +1,4 @@
-"""Vectors of words: which are near, what an analogy gives, and files."""
+"""Word vectors: nearest words, analogies, and files."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import minigrad as mg
 from minigrad.viz.numbers import similar
 
 Array = np.ndarray[Any, np.dtype[Any]]
-Near = list[tuple[str, float]]  # words and their cosines, falling
-ROWS = 4096  # questions that are answered at a time
+Near = list[tuple[str, float]]  # words and their cosines, in descending order
+ROWS = 4096  # questions per batch
 
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """Words as vectors: array (V, D), float32; the most frequent word first. Raises ValueError: the two do not fit, a
-    number is not finite, or a word is there twice."""
+    """Words as vectors: array (V, D), float32; the most frequent word first. Raises ValueError if the two do not match,
+    a number is not finite, or a word occurs twice."""
 
     words: tuple[str, ...]
     array: Array
@@ -36,34 +36,34 @@ class Vectors:
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        """The place of each word."""
+        """The index of each word."""
         return {word: i for i, word in enumerate(self.words)}
 
     @cached_property
     def units(self) -> Array:
-        """The vectors at length 1 (V, D); a vector of zeros stays one."""
+        """The vectors scaled to length 1 (V, D); zero vectors stay zero."""
         lengths = np.linalg.norm(self.array, axis=1, keepdims=True)
         return self.array / np.where(lengths == 0, 1, lengths)
 
     def index(self, word: str) -> int:
-        """The place of a word. Raises ValueError: there is none; it names similar ones."""
+        """The index of a word. Raises ValueError, with similar words, if it is unknown."""
         if word not in self.numbers:
-            raise ValueError(f"there is no word {word!r}{similar(word, self.words)}")
+            raise ValueError(f"unknown word {word!r}{similar(word, self.words)}")
         return self.numbers[word]
 
     def nearest(self, word: str, count: int = 10) -> Near:
-        """The other words of the largest cosine with one. Raises ValueError: there is no such word."""
+        """The other words with the largest cosine to a word. Raises ValueError for an unknown word."""
         i = self.index(word)
         return self._near(self.units[i], [i], count)
 
     def analogy(self, a: str, b: str, c: str, count: int = 5) -> Near:
-        """What is to c as b is to a: the words, but these three, of the largest cosine with b − a + c, each at length 1
-        (3CosAdd: Mikolov et al. 2013, arXiv 1301.3781, section 4). Raises ValueError: a word is missing."""
+        """Answers to "a is to b as c to what?": the words, except these three, with the largest cosine to b − a + c
+        (3CosAdd: Mikolov et al. 2013, arXiv 1301.3781, section 4). Raises ValueError for an unknown word."""
         one, two, three = map(self.index, (a, b, c))
         return self._near(self.units[two] - self.units[one] + self.units[three], [one, two, three], count)
 
     def answers(self, questions: Array, count: int = 5) -> Array:
-        """The places of the first ``count`` answers to analogies (Q, 3) of places: (Q, count)."""
+        """The indices of the first ``count`` answers to analogies (Q, 3) of indices: (Q, count)."""
         answered = []
         for start in range(0, len(questions), ROWS):
             part = questions[start : start + ROWS]
@@ -84,9 +84,9 @@ class Vectors:
 
     @classmethod
     def load(cls, path: Path) -> Vectors:
-        """Read a file of ``save``. Raises OSError: it cannot be read. ValueError: it is damaged, or another file."""
+        """Read a file of ``save``. Raises OSError if it cannot be read, ValueError if it is damaged or another file."""
         if not path.is_file():
-            raise FileNotFoundError(f"there is no file {path}")
+            raise FileNotFoundError(f"file not found: {path}")
         try:
             data = mg.load(path)
             return cls(tuple(data["words"]), data["vectors"].float().numpy())

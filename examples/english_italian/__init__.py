@@ -4,6 +4,6 @@
     python -m examples.english_italian 1000 --seed 7   # print other sentences
 
 From words to corpus: `words.toml` and `lexicon` (the words), `morphology` (their forms), `pieces`, `phrases` and
-`clauses` (both languages built side by side), `speaker` (what to speak of), `rules` (one function for each kind of
+`clauses` (both languages in parallel), `speaker` (the choice of topics), `rules` (a function for each kind of
 sentence), `corpus` (splits).
 """

@@ -11,9 +11,9 @@ from .corpus import draw, shipped
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     parser = Parser(prog="python -m examples.english_italian", description=__doc__)
-    parser.add_argument("count", type=int, nargs="?", help="print so many pairs; without it, write the corpus")
+    parser.add_argument("count", type=int, nargs="?", help="number of pairs to print; by default, write the corpus")
     parser.add_argument("--seed", type=int, default=0, help="another seed draws other sentences (default 0)")
     args = parser.parse_args()
     if args.count is not None:

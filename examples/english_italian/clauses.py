@@ -108,8 +108,8 @@ def clause(
     clitic: Clitic | None = None,
     adverb: Adverb | None = None,
 ) -> Piece:
-    """Subject, verb and `tail`, which holds objects, places and times. A yes/no question keeps the order of a statement
-    in Italian. The clause links subject and verb."""
+    """Subject, verb and `tail`, which holds objects, places and times. In Italian a yes/no question has the word order
+    of a statement. The clause links subject and verb."""
     before, after = (adverb.english, adverb.italian) if adverb else ("", "")
     non = negative or (adverb is not None and adverb.negative)
     english = english_verb(subject, verb, mood, negative, question, before)
@@ -123,7 +123,7 @@ def clause(
 
 
 def asked(word: Piece, subject: Phrase, verb: Verb, mood: Mood, tail: Piece = NOTHING) -> Piece:
-    """A question that begins with `word`; the Italian subject stands at the end ("dov'è andata Anna?")."""
+    """A question that starts with `word`; the Italian subject comes last ("dov'è andata Anna?")."""
     italian = italian_verb(subject, verb, mood, False)
     first = "dov'" if word.italian == "dove" and italian.startswith("è") else word.italian
     return Piece(
@@ -135,7 +135,7 @@ def asked(word: Piece, subject: Phrase, verb: Verb, mood: Mood, tail: Piece = NO
 
 
 def subject_links(subject: Phrase, verb: Verb) -> tuple[Link, ...]:
-    """The word pairs that a subject and its verb bring together (they may be held out of training)."""
+    """The word pairs that a subject and its verb form (they may be held out of training)."""
     return (*subject.links, (subject.head, verb.base)) if subject.head else subject.links
 
 
@@ -150,7 +150,7 @@ def be(tense: str, subject: Phrase) -> tuple[str, str]:
 def copula(
     subject: Phrase, predicate: Piece, tense: str = "present", *, negative: bool = False, question: bool = False
 ) -> Piece:
-    """Subject, to be, `predicate`: "is the house big?", "la casa è grande?"."""
+    """Subject, to be, `predicate`: "is the bag big?", "la borsa è grande?"."""
     is_, essere = be(tense, subject)
     first, _, rest = is_.partition(" ")
     if question:
@@ -177,8 +177,8 @@ def piacere(
     question: bool = False,
     much: bool = False,
 ) -> Piece:
-    """To like something: in Italian the thing pleases the person ("Ai gatti piace il latte"). The verb agrees with what
-    is liked, also its participle ("Mi è piaciuta la torta")."""
+    """To like something: in Italian the thing pleases the person ("Ai gatti piace il latte"). The verb and its
+    participle agree with the thing ("Mi è piaciuta la torta")."""
     like = VERBS["like"]
     english = english_verb(who, like, mood, negative, question)
     english = phrase_join(english, liked.english, "very much" if much else "")
@@ -192,7 +192,7 @@ def piacere(
 
 
 def experiencer(who: Phrase, negative: bool) -> str:
-    """The person to whom something is pleasing, with the negation: "non mi", "a Maria non"."""
+    """The person who likes something, with the negation: "non mi", "a Maria non"."""
     non = "non" if negative else ""
     if who.rest:
         return phrase_join(who.after("a"), non)

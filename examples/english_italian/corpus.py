@@ -1,9 +1,9 @@
 """The corpus: sentence pairs drawn from the grammar, in three splits that share no combination.
 
-A sentence puts words together: an adjective with a noun, a verb with its object, a subject with
-its verb. A few of these pairs, chosen once and for all by a checksum, are kept for the test split
-and a few for validation: no training sentence holds them, though it holds their words. So the
-test asks whether a model has learned the grammar, not whether it remembers phrases.
+A sentence combines words: an adjective with a noun, a verb with its object, a subject with its verb. A few of these
+pairs, chosen by a checksum, are reserved for the test split and a few for validation: no training sentence contains
+them, though the training split contains their words. So the test asks whether a model has learned the grammar, not
+whether it remembers phrases.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from .rules import sentence
 from .speaker import Speaker
 
 SIZES = {"train": 14_500, "validation": 1_000, "test": 1_000}  # of the corpus that minigrad ships
-DRAWN, WITH_RARE_WORDS = 60_000, 4_500  # of which its training pairs are a part
+DRAWN, WITH_RARE_WORDS = 60_000, 4_500  # from which its training pairs are selected
 LARGEST = {"train": 400_000, "validation": 20_000, "test": 20_000}
 LONGEST = 14  # words of the longest English sentence
 
 HELD_OUT: frozenset[Link] = frozenset({("tomato", "tasty"), ("like", "cat"), ("I love", "you")})
-"""Pairs kept for the test split by name, so that the sentences we show are new to the model."""
+"""Pairs reserved by name for the test split, so that the sentences we show are new to the model."""
 
 _TEST_PER_MILLE, _VALIDATION_PER_MILLE = 40, 25
-# Chosen among a dozen so that no one pair fills the test split: the commonest has some 6 % of it. Without salt "write a
-# book" had 25 %.
+# Chosen among a dozen salts so that no single pair dominates the test split: the commonest has about 6 % of it. Without
+# salt "write a book" had 25 %.
 _SALT = "l"
 
 
 @cache
 def split_of_link(one: str, other: str) -> str:
-    """The split that a pair of words is kept for; "train" if it is kept for none."""
+    """The split for which a pair of words is reserved; "train" if for none."""
     if (one, other) in HELD_OUT:
         return "test"
     share = zlib.crc32(f"{_SALT}{one}+{other}".encode()) % 1000
@@ -50,10 +50,10 @@ def split_of(sentence: Piece) -> str:
 
 
 def draw(split: str, size: int, seed: int = 0) -> list[Pair]:
-    """Draw ``size`` distinct pairs of a split; the same arguments give the same pairs anywhere. Splits are disjoint
-    whatever the seeds. Raises ValueError: an unknown split, or more pairs than the grammar has."""
+    """Draw ``size`` distinct pairs of a split; equal arguments give equal pairs on any machine. Splits are disjoint for
+    all seeds. Raises ValueError for an unknown split, or if the grammar does not have so many pairs."""
     if split not in LARGEST:
-        raise ValueError(f"draw: no split {split!r}; there are {', '.join(LARGEST)}")
+        raise ValueError(f"draw: unknown split {split!r}; choose from {', '.join(LARGEST)}")
     if not 0 <= size <= LARGEST[split]:
         raise ValueError(f"draw: size {size} of {split!r} is not between 0 and {LARGEST[split]}")
     speaker = Speaker(f"{split} {seed}")
@@ -68,8 +68,8 @@ def draw(split: str, size: int, seed: int = 0) -> list[Pair]:
 
 
 def shipped() -> dict[str, list[Pair]]:
-    """The pairs that minigrad ships, by split. A third of those to train with have the rarest words of all that were
-    drawn, so that a model meets each word several times."""
+    """The pairs that minigrad ships, by split. A third of the training pairs are those with the rarest words, so that a
+    model sees each word several times."""
     splits = {split: draw(split, DRAWN if split == "train" else size) for split, size in SIZES.items()}
     words = [{*tokenize(pair.source), *(f"it {word}" for word in tokenize(pair.target))} for pair in splits["train"]]
     counts = Counter(word for pair in words for word in pair)

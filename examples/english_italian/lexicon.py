@@ -1,8 +1,8 @@
 """The words of the corpus, from words.toml: nouns, adjectives, verbs, places and names in both languages.
 
-Each English word has one Italian word and each Italian word one English, so that a translation
-is never a matter of taste. Kinds (person, food, vehicle, ...) keep sentences sensible: a verb
-says what kinds of object it takes, an adjective what kinds of noun it describes.
+Each English word has one Italian word and each Italian word one English, so that translations are unambiguous. Kinds
+(person, food, vehicle, ...) keep sentences sensible: a verb lists the kinds of its objects, an adjective the kinds of
+nouns that it describes.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from pathlib import Path
 from .morphology import Forms, Gender, definite, five, future, inflect, participle, present, with_preposition
 from .pieces import Piece
 
-# Dataclasses with eq=False hash by identity: a word exists once, and caches keyed by it are fast.
+# Dataclasses with eq=False hash by identity: each word exists once, and caches keyed by words are fast.
 
 
 @dataclass(frozen=True, eq=False)
 class Noun:
-    """A noun; the singular or the plural is "" where the corpus does not use it."""
+    """A noun; the singular or the plural is "" if the corpus does not use it."""
 
     english: str
     english_plural: str
@@ -32,24 +32,24 @@ class Noun:
 
     @property
     def name(self) -> str:
-        """What the noun is called in tables and in held-out pairs."""
+        """The noun's name in tables and in held-out pairs."""
         return self.english or self.english_plural
 
 
 @dataclass(frozen=True, eq=False)
 class Adjective:
-    """An adjective. Its valence decides what reasons people give ("because it is tasty")."""
+    """An adjective. Its valence determines the reasons that people give ("because it is tasty")."""
 
     english: str
     italian: dict[tuple[Gender, bool], str]  # its forms by (gender, plural)
     valence: str  # good, bad, plain (neither) or state (passing, of people)
-    absolute: bool  # it has no very and no too
+    absolute: bool  # no "very" or "too" before it
     kinds: frozenset[str]
 
 
 @dataclass(frozen=True, eq=False)
 class Verb:
-    """A verb in both languages. English may be of two words (look for)."""
+    """A verb in both languages. The English verb may have two words (look for)."""
 
     base: str
     third: str
@@ -59,12 +59,12 @@ class Verb:
     future: Forms
     participle: str
     auxiliary: str  # avere or essere
-    objects: frozenset[str]  # the kinds of noun that it takes; empty if intransitive
+    objects: frozenset[str]  # the kinds of its objects; empty if intransitive
 
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Going somewhere, being there and coming from there: al parco and nel parco, but in cucina and a scuola."""
+    """Motion to a place, location and motion from it: al parco and nel parco, but also in cucina, a scuola."""
 
     name: str
     to: Piece
@@ -73,13 +73,13 @@ class Place:
 
 
 def _rows(table: str) -> Iterator[list[str]]:
-    """The lines of a table, cut into fields; "-" is an empty field, "_" a space."""
+    """The lines of a table, split into fields; "-" is an empty field, "_" a space."""
     for line in table.strip().splitlines():
         yield ["" if f == "-" else f.replace("_", " ") for f in line.split()]
 
 
 def gender(letter: str) -> Gender:
-    """The gender of a letter of the tables."""
+    """The gender for a letter in the tables."""
     return "m" if letter == "m" else "f"
 
 
@@ -135,19 +135,19 @@ PRONOUNS, CLITICS = (tuple(_rows(WORDS[table])) for table in ("pronouns", "cliti
 HABITS: dict[str, tuple[str, ...]] = {
     verb.replace("_", " "): tuple(places.split()) for verb, places in WORDS["habits"].items()
 }
-"""Where people do what."""
+"""Places for each activity."""
 IMPERFECT_OF_ESSERE, CONDITIONAL_OF_VOLERE = map(five, WORDS["tenses"].values())
 MEN, WOMEN = tuple(WORDS["men"].split()), tuple(WORDS["women"].split())
 NUMBERS: dict[str, str] = WORDS["numbers"]
 
 
 def nouns(*kinds: str) -> tuple[Noun, ...]:
-    """All nouns of any of these kinds, in the order of the table."""
+    """All nouns of these kinds, in the order of the table."""
     return tuple(noun for noun in NOUNS.values() if not noun.kinds.isdisjoint(kinds))
 
 
 def adjectives(noun: Noun, valence: str = "") -> tuple[Adjective, ...]:
-    """All adjectives that can describe `noun`; with `valence`, only those of it."""
+    """All adjectives that can describe `noun`; with `valence`, only those with that valence."""
     return tuple(
         adjective
         for adjective in ADJECTIVES.values()

@@ -1,8 +1,8 @@
-"""Spelling and inflection: how one word changes with gender, number, person and its neighbour.
+"""Spelling and inflection: how a word changes with gender, number, person and the adjacent word.
 
-Everything here is a rule of English or Italian; the words themselves, irregular ones included,
-are in `lexicon`. Italian persons are numbered 0 io, 1 tu, 2 lui/lei, 3 noi, 4 loro: the corpus
-has no voi, because English "you" is always taken as tu.
+Everything here is a rule of English or Italian; the words, including irregular ones, are in `lexicon`. Italian persons
+are numbered 0 io, 1 tu, 2 lui/lei, 3 noi, 4 loro: the corpus does not have voi, because English "you" is always
+translated as tu.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Forms = tuple[str, str, str, str, str]  # of a verb for io, tu, lui/lei, noi, lo
 
 VOWELS = "aeiouàèéìòù"
 ARTICLES = {"il": "l", "lo": "llo", "l'": "ll'", "la": "lla", "i": "i", "gli": "gli", "le": "lle"}
-"""Each definite article, and the ending it gives to a word that swallows it (de+ll'acqua)."""
+"""Each definite article, and the ending that it adds to a word that absorbs it (de+ll'acqua)."""
 
 _STEMS = {"a": "a", "di": "de", "da": "da", "in": "ne", "su": "su", "quello": "que", "bello": "be"}
 _PRESENT = {
@@ -33,17 +33,17 @@ def five(text: str) -> Forms:
 
 
 def join(left: str, right: str) -> str:
-    """Put two pieces of Italian side by side: no space after an apostrophe or an empty piece."""
+    """Join two pieces of Italian: without a space after an apostrophe or an empty piece."""
     return left + right if not left or left.endswith("'") else f"{left} {right}"
 
 
 def starts_with_vowel(word: str) -> bool:
-    """Whether a word begins with a vowel, and so elides what stands before it."""
+    """Whether a word starts with a vowel, which elides the word before it."""
     return word[0].lower() in VOWELS
 
 
 def takes_lo(word: str) -> bool:
-    """Whether a masculine `word` wants lo/uno/gli: s + consonant, z, x, y, gn, ps, pn."""
+    """Whether a masculine `word` takes lo/uno/gli: s + consonant, z, x, y, gn, ps, pn."""
     if word[0] == "s":
         return word[1] not in VOWELS
     return word[0] in "zxy" or word[:2] in ("gn", "ps", "pn")
@@ -73,8 +73,8 @@ def contract(word: str, article: str) -> str:
 
 
 def with_preposition(preposition: str, article: str, rest: str) -> str:
-    """`preposition` before the noun phrase `article` + `rest`, contracted where Italian does: `con`, `sotto` and the
-    like never contract; `a` becomes `ad` before another a."""
+    """`preposition` before the noun phrase `article` + `rest`, contracted as in Italian: `con`, `sotto` and the like
+    never contract; `a` becomes `ad` before another a."""
     if article in ARTICLES and preposition in _STEMS:
         return join(contract(preposition, article), rest)
     phrase = join(article, rest)
@@ -84,9 +84,9 @@ def with_preposition(preposition: str, article: str, rest: str) -> str:
 
 
 def inflect(adjective: str, plural_stem: str = "") -> dict[tuple[Gender, bool], str]:
-    """An adjective's forms by (gender, plural), from its masculine singular. Adjectives in -e have two forms, those in
-    -o four, and -co, -go keep their hard sound (stanco, stanchi). `plural_stem` is a masculine plural that breaks this
-    rule (simpatici)."""
+    """An adjective's forms by (gender, plural), from its masculine singular. Adjectives in -e have two forms,
+    adjectives in -o have four, and -co, -go keep their hard sound (stanco, stanchi). `plural_stem` is an irregular
+    masculine plural (simpatici)."""
     stem, ending = adjective[:-1], adjective[-1]
     if ending == "e":
         forms = (adjective, stem + "i", adjective, stem + "i")
@@ -98,7 +98,7 @@ def inflect(adjective: str, plural_stem: str = "") -> dict[tuple[Gender, bool], 
 
 
 def present(infinitive: str, isc: bool = False) -> Forms:
-    """The present indicative of a regular verb; `isc` marks those like preferire, preferisco."""
+    """The present indicative of a regular verb; `isc` marks verbs like preferire, preferisco."""
     stem, ending = infinitive[:-3], infinitive[-3:]
     soft = stem
     if ending == "are" and stem[-1] in "cg":
@@ -110,13 +110,13 @@ def present(infinitive: str, isc: bool = False) -> Forms:
 
 
 def future(infinitive: str, stem: str = "") -> Forms:
-    """The future indicative; `stem` gives an irregular one (andr- for andare)."""
+    """The future indicative; `stem` is an irregular one (andr- for andare)."""
     if not stem and infinitive.endswith("are"):
         root = infinitive[:-3]
         if root[-1] in "cg":
             root += "h"
         elif root.endswith(("ci", "gi")):
-            root = root[:-1]  # mangerò: the i was only a sign of the soft sound
+            root = root[:-1]  # mangerò: the i only marked the soft sound
         stem = root + "er"
     stem = stem or infinitive[:-1]
     return five(" ".join(stem + ending for ending in _FUTURE))

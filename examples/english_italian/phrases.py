@@ -1,12 +1,12 @@
-"""Phrases: a noun with its determiner and adjective, a pronoun, a name, in both languages at once.
+"""Phrases: a noun with its determiner and adjective, a pronoun, or a name, in both languages at once.
 
-Nothing here is random; `speaker` chooses, this module says it correctly.
+Nothing here is random: `speaker` chooses, and this module phrases it correctly.
 
-Conventions where English does not tell what Italian must say:
+Conventions where English leaves open what Italian requires:
 - "you" is tu;
 - I, we, you and they are masculine ("I am tired": Sono stanco), and so are friend, student, teacher, child, doctor,
   waiter and psychologist;
-- a group is feminine only when all of it is (Maria and Anna: stanche).
+- a group is feminine only if all its members are (Maria and Anna: stanche).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .pieces import Link, Piece
 
 
 class Phrase(NamedTuple):
-    """A noun phrase. `article` is apart from `rest` so that a preposition can swallow it."""
+    """A noun phrase. `article` is separate from `rest` so that a preposition can absorb it."""
 
     english: str
     article: str
@@ -35,7 +35,7 @@ class Phrase(NamedTuple):
 
     @property
     def italian(self) -> str:
-        """The phrase as subject or object; "" for a subject pronoun, which Italian leaves out."""
+        """The phrase as subject or object; "" for a subject pronoun, which Italian omits."""
         return join(self.article, self.rest) if self.rest else ""
 
     @property
@@ -56,7 +56,7 @@ class Phrase(NamedTuple):
         return self.piece.link((verb.base, self.head))
 
     def again(self, english: str | None = None) -> Phrase:
-        """The phrase when the sentence comes back to it: in English a pronoun (or `english`), in Italian unsaid."""
+        """A later mention of the phrase: in English a pronoun (or `english`), omitted in Italian."""
         return self._replace(english=self.pronoun if english is None else english, article="", rest="", links=())
 
 
@@ -94,7 +94,7 @@ DATIVES = {me: OBJECT_PRONOUNS[me]._replace(italian=indirect, agrees=False) for 
 
 
 def back_reference(phrase: Phrase) -> Clitic:
-    """The clitic that takes up `phrase` again: "Compro le mele e le mangio"."""
+    """The clitic that refers back to `phrase`: "Compro le mele e le mangio"."""
     italian = {"m": ("lo", "li"), "f": ("la", "le")}[phrase.gender][phrase.plural]
     english = {"he": "him", "she": "her", "it": "it", "they": "them"}[phrase.pronoun]
     return Clitic(english, italian, phrase.gender, phrase.plural, True)
@@ -159,7 +159,7 @@ def noun_phrase(determiner: str, noun: Noun, plural: bool = False, adjective: Ad
 
 
 def _core(noun: Noun, plural: bool, gender: Gender, adjective: Adjective | None) -> tuple[str, str]:
-    """Noun and adjective without determiner. Only bello stands before its noun (un bel gatto)."""
+    """Noun and adjective without determiner. Only bello precedes its noun (un bel gatto)."""
     english = noun.english_plural if plural else noun.english
     italian = noun.italian_plural if plural else noun.italian
     if adjective is None:
@@ -173,7 +173,7 @@ def _core(noun: Noun, plural: bool, gender: Gender, adjective: Adjective | None)
 
 @cache
 def measured(vessel: str, plural: bool, drink: str) -> Phrase:
-    """A glass of water: un bicchiere d'acqua. The plural is of two: "two cups of tea", due tazze di tè."""
+    """A glass of water: un bicchiere d'acqua. The plural means two: "two cups of tea", due tazze di tè."""
     outer = noun_phrase("two" if plural else "a", NOUNS[vessel], plural)
     content = NOUNS[drink].italian
     of = "d'" if content[0] == "a" else "di"

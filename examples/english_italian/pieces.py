@@ -1,17 +1,17 @@
-"""Pieces of sentences, in both languages side by side."""
+"""Pieces of sentences, in both languages in parallel."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-Link = tuple[str, str]  # two words that a sentence puts together (noun + adjective, verb + object, subject + verb)
+Link = tuple[str, str]  # two words that a sentence combines (noun + adjective, verb + object, subject + verb)
 
 
 @dataclass(slots=True)
 class Piece:
-    """A piece of a sentence in both languages, or a whole one without capital and full stop. `links` are the pairs of
-    words that it puts together; `corpus` keeps some pairs for testing. `piece + other` has the words and links of both;
-    it is a question if the first one is."""
+    """A piece of a sentence in both languages, or a whole sentence without capital and full stop. `links` are the pairs
+    of words that it combines; `corpus` reserves some pairs for testing. `piece + other` has the words and links of
+    both; it is a question if the first piece is one."""
 
     english: str = ""
     italian: str = ""
@@ -23,7 +23,7 @@ class Piece:
         return Piece(english, italian, self.links + other.links, self.question)
 
     def link(self, *links: Link) -> Piece:
-        """The same piece, which puts more words together."""
+        """The same piece with more links."""
         return Piece(self.english, self.italian, self.links + links, self.question)
 
     @property
@@ -37,5 +37,5 @@ BUT, AND, WHEN, BECAUSE = Piece("but", "ma"), Piece("and", "e"), Piece("when", "
 
 
 def phrase_join(*parts: str) -> str:
-    """The parts that are not empty, with spaces between."""
+    """The non-empty parts, joined by spaces."""
     return " ".join(filter(None, parts))

@@ -1,4 +1,4 @@
-"""What a sentence speaks of: random choices of people, things, places and times that make sense."""
+"""The topics of sentences: random choices of people, things, places and times that make sense."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ PUBLIC = frozenset(
         *(noun for noun in PEOPLE if "mine" not in noun.kinds),
     )
 )
-"""What is nobody's own: "my wolf" and "Anna's city" would be odd."""
+"""Nouns that nobody owns: "my wolf" and "Anna's city" would be odd."""
 
 _BELLO = ADJECTIVES["beautiful"]
 DESCRIBED = {
-    noun: (*fitting, *(_BELLO,) * (_BELLO in fitting))  # twice: of all adjectives it has most forms
+    noun: (*fitting, *(_BELLO,) * (_BELLO in fitting))  # twice: it has more forms than any other adjective
     for noun in NOUNS.values()
     for fitting in (adjectives(noun),)
 }
 OBJECTS = {verb: nouns(*verb.objects) for verb in VERBS.values()}
 
-# What each verb says of its object: one eats some bread, but closes a particular door.
+# Typical determiners of each verb's object: people eat some bread, but close a particular door.
 _NEW = ("the", "a", "a", "this", "some", "some", "number")
 _OWN = ("the", "the", "the", "this", "that", "own", "own", "genitive")
 _ANY = (*_NEW, *_OWN)
@@ -49,7 +49,7 @@ _DETERMINERS = {
 _QUANTITIES = ("a", "some", "many", "number")
 _POURED = nouns("glass", "cup")
 PLURALS = {"a": "number"}
-"""Determiners that are only singular, and what stands for them in the plural."""
+"""Singular determiners, and their replacements in the plural."""
 
 _DAYS = {f"on {day}": giorno for day, giorno in lexicon.WORDS["days"].items()}
 
@@ -64,10 +64,10 @@ TIMES |= dict.fromkeys(("can", "must", "want", "wish"), _times("modal"))
 
 
 class Speaker(random.Random):
-    """A random generator that chooses words; it remembers nothing but its own state."""
+    """A random generator that chooses words; it has no other state."""
 
     def pick(self, options: Sequence[T]) -> T:
-        """One of `options`, as `choice` but faster."""
+        """One of `options`, like `choice` but faster."""
         return options[int(self.random() * len(options))]
 
     def chance(self, probability: float) -> bool:
@@ -82,14 +82,14 @@ class Speaker(random.Random):
         return name(self.pick(NAMES))
 
     def relative(self) -> Phrase:
-        """Someone of a family: my sister, Maria's uncle, our parents."""
+        """A member of a family: my sister, Maria's uncle, our parents."""
         noun = self.pick(KIN)
         plural = not noun.english or (noun.english_plural != "" and self.chance(0.25))
         owner = f"{self.pick(NAMES)}'s" if self.chance(0.1) else self.pick(tuple(POSSESSIVES))
         return noun_phrase(owner, noun, plural)
 
     def person(self) -> Phrase:
-        """A person who is named neither by name nor as family: this tired man, two students."""
+        """A person without a name or a family relation: this tired man, two students."""
         noun = self.pick(PEOPLE)
         plural = self.chance(0.35)
         determiner = self.pick(("the", "the", "the", "this", "that", "a", "own", "own"))
@@ -102,14 +102,14 @@ class Speaker(random.Random):
         return self.realise(determiner, noun, plural, self.adjective(noun, 0.25))
 
     def known(self) -> Phrase:
-        """Someone that both speaker and hearer know: not "a man"."""
+        """Someone known to both speaker and listener: not "a man"."""
         while True:
             phrase = self.relative() if self.chance(0.5) else self.person()
             if not phrase.english.startswith(("a ", "an ")):
                 return phrase
 
     def someone(self, question: bool = False) -> Phrase:
-        """Any human subject; in a question, hardly ever oneself."""
+        """Any human subject; in a question, hardly ever the speaker."""
         x = self.random()
         if x < 0.63:
             who = self.pronoun()
@@ -122,7 +122,7 @@ class Speaker(random.Random):
         return self.relative() if x < 0.87 else self.person()
 
     def women(self) -> Phrase:
-        """Several women, for the forms that only they have (andate, stanche)."""
+        """Several women, for the forms that are only feminine plural (andate, stanche)."""
         x = self.random()
         if x < 0.4:
             one, other = self.sample(WOMEN, 2)
@@ -134,22 +134,22 @@ class Speaker(random.Random):
         return noun_phrase(self.pick(("the", "the", "this", "that")), noun, True)
 
     def anyone_known(self, question: bool = False) -> Phrase:
-        """A subject that both know, as in "where is my brother?"."""
+        """A subject known to both, as in "where is my brother?"."""
         x = self.random()
         return self.someone(question) if x < 0.5 else self.named() if x < 0.65 else self.known()
 
     # Things
 
     def adjective(self, noun: Noun, probability: float) -> Adjective | None:
-        """An adjective to put beside `noun`, or none. "good" is kept for "is good"."""
+        """An adjective for `noun`, or None. "good" is reserved for "is good"."""
         options = DESCRIBED[noun]
         if not options or not self.chance(probability):
             return None
-        chosen = self.pick(options)
-        return None if chosen is ADJECTIVES["good"] else chosen
+        adjective = self.pick(options)
+        return None if adjective is ADJECTIVES["good"] else adjective
 
     def realise(self, determiner: str, noun: Noun, plural: bool, adjective: Adjective | None) -> Phrase:
-        """The noun phrase, with "own", "genitive" and "number" made particular."""
+        """The noun phrase, with concrete words for "own", "genitive" and "number"."""
         if determiner == "own":
             determiner = self.pick(tuple(POSSESSIVES))
         elif determiner == "genitive":
@@ -161,8 +161,8 @@ class Speaker(random.Random):
     def thing(
         self, options: Sequence[Noun], determiners: Sequence[str], adjective: float = 0.25, plain: bool = False
     ) -> Phrase:
-        """A noun phrase of one of `options`, with a determiner that fits its number. `plain` keeps out some, many and
-        numbers, as English does after not and never."""
+        """A noun phrase of one of `options`, with a determiner that fits its number. `plain` excludes some, many and
+        numbers, as in English after not and never."""
         noun = self.pick(options)
         determiner = self.pick(determiners)
         mass = not noun.english_plural
@@ -180,7 +180,7 @@ class Speaker(random.Random):
         return self.realise(determiner, noun, plural, self.adjective(noun, adjective))
 
     def object_of(self, verb: Verb, plain: bool = False) -> Phrase:
-        """Something or someone that `verb` can be done to; `plain` as in `thing`."""
+        """Something or someone that can be the object of `verb`; `plain` as in `thing`."""
         if verb.base == "drink" and not plain and self.chance(0.25):
             return self.drink()
         noun = self.pick(OBJECTS[verb])
@@ -203,7 +203,7 @@ class Speaker(random.Random):
         return measured(vessel, self.chance(0.3), noun.name)
 
     def specific(self, options: Sequence[Noun], adjective: float = 0.15) -> Phrase:
-        """Something one can point at: the red car, my shoes, Luca's book."""
+        """Something specific: the red car, my shoes, Luca's book."""
         return self.thing(options, _OWN, adjective)
 
     # Places and times

@@ -1,1 +1,1 @@
-"""Gradients that vanish and explode: measured against distance, beside what theory says, and what they cost."""
+"""Vanishing and exploding gradients: measurements by distance, the theory, and their cost in training."""

@@ -1,6 +1,6 @@
-"""A cliff in the loss of a recurrent network, and steps of gradient descent there, clipped and not.
+"""A cliff in the loss of a recurrent network, and gradient descent there, with and without clipping.
 
-The network of one unit is that of Pascanu, Mikolov and Bengio 2013, "On the difficulty of training recurrent neural
+The network with one unit is from Pascanu, Mikolov and Bengio 2013, "On the difficulty of training recurrent neural
 networks", figure 6: h ← w σ(h) + b, 50 times from h = ½, with the loss (σ(h) − 0.7)².
 """
 
@@ -14,12 +14,12 @@ import minigrad as mg
 from minigrad import Tensor, nn
 
 STEPS, START, TARGET = 50, 0.5, 0.7
-BEGIN = (6.0, -3.0)  # w and b of the first update
+BEGIN = (6.0, -3.0)  # initial w and b
 RATE, CLIP, UPDATES = 0.5, 1.0, 200
 
 
 def loss_at(w: Tensor, b: Tensor) -> Tensor:
-    """The loss of weights and biases, element by element."""
+    """The loss for weights and biases, element by element."""
     h = mg.full_like(w, START)
     for _ in range(STEPS):
         h = w * h.sigmoid() + b
@@ -28,7 +28,7 @@ def loss_at(w: Tensor, b: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Descent:
-    """A descent: after 0, 1, … updates w and b, the loss, and the norm of the gradient before and after clipping."""
+    """A descent: w and b after 0, 1, … updates, the loss, and the norm of the gradient before and after clipping."""
 
     places: np.ndarray  # (updates + 1, 2)
     losses: np.ndarray  # (updates + 1,)
@@ -37,12 +37,12 @@ class Descent:
 
     @property
     def cliff(self) -> int:
-        """After how many updates the gradient is largest."""
+        """The number of updates after which the gradient is largest."""
         return int(self.norms.argmax())
 
 
 def descend(clip: float | None, updates: int = UPDATES) -> Descent:
-    """Gradient descent by ``optim.SGD``, with ``nn.utils.clip_grad_norm_`` if there is a clip."""
+    """Gradient descent with ``optim.SGD``, and ``nn.utils.clip_grad_norm_`` if ``clip`` is given."""
     place = mg.tensor(BEGIN, dtype=mg.float64, requires_grad=True)
     sgd = mg.optim.SGD([place], lr=RATE)
     rows = []
@@ -59,5 +59,5 @@ def descend(clip: float | None, updates: int = UPDATES) -> Descent:
 
 
 def profile(b: float, w: np.ndarray) -> np.ndarray:
-    """The loss over weights at one bias."""
+    """The loss as a function of the weight, at one bias."""
     return loss_at(mg.tensor(w), mg.full((len(w),), b, dtype=mg.float64)).numpy()

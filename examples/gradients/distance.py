@@ -1,4 +1,4 @@
-"""How much of a gradient arrives at which distance: norms of Jacobians."""
+"""How much of a gradient arrives at each distance: norms of Jacobians."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Model = Callable[[Tensor], Tensor]  # (B, T, D) -> (B, T, H)
 
 
 def jacobian_norms(model: Model, x: Tensor) -> Floats:
-    """‖∂hₜ / ∂xₜ₋ₖ‖₂ at the last t, for k = 0, 1, …, T−1: how much of a change in a sequence x (T, D) can arrive from a
-    distance of k. The model's outputs must not depend on later inputs.
+    """‖∂hₜ / ∂xₜ₋ₖ‖₂ at the last t, for k = 0, 1, …, T−1: how much a change at distance k in a sequence x (T, D) can
+    affect the last output. The model's outputs must not depend on later inputs.
 
-    The 2-norm is a matrix's largest singular value. As many copies of the sequence as the output has elements go
-    through the model side by side. The gradient of element i of the i-th copy's last output is then row i of the
-    Jacobian by each input, so that one walk back computes all of them.
+    The 2-norm is a matrix's largest singular value. The model processes as many copies of the sequence as the output
+    has elements, as a batch. The gradient of element i of the i-th copy's last output is then row i of the Jacobian for
+    each input, so that a single backward pass computes all of them.
     """
     with mg.no_grad():
         width = model(x[None]).shape[-1]
@@ -31,8 +31,8 @@ def jacobian_norms(model: Model, x: Tensor) -> Floats:
 
 
 def chain_of_products(factor: float, length: int) -> Floats:
-    """|∂g/∂z| at distances 0, 1, …, length before the end of a chain z ← z · y, of which g = z² is taken. The chain
-    starts where it ends with z = 1, so that the chain rule says 2 yᵏ."""
+    """|∂g/∂z| at distances 0, 1, …, length before the end of a chain z ← z · y, where g = z². The start is chosen so
+    that the last z is 1; then the chain rule gives 2 yᵏ."""
     y = mg.tensor(factor, dtype=mg.float64)
     chain = [mg.tensor(factor**-length, dtype=mg.float64, requires_grad=True)]
     for _ in range(length):

@@ -1,4 +1,4 @@
-"""The lesson: what is multiplied along the way back, and what it does to learning."""
+"""The lesson: the factors of gradients over a distance, and their effect on learning."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .train_networks import NETWORKS, Trained, train_all
 LENGTHS = (5, 20, 80)
 UPDATES = 600
 SHOWN = (1, *range(10, DISTANCE + 1, 10))  # distances that charts show
-TOLERANCE = 0.1  # of the slope, as a part of what theory says
-LEVEL = 1e-3  # a slope below it is none: by a fifth over 200 steps
+TOLERANCE = 0.1  # relative tolerance of the slope
+LEVEL = 1e-3  # a smaller slope counts as level: it changes by a fifth over 200 steps
 MOST_ORDERS = 2.0
 
 
 def lesson(seed: int = 0, lengths: Sequence[int] = LENGTHS, updates: int = UPDATES) -> Lesson:
-    """The worked example. ``updates``: of each training at most; 0 leaves them out."""
+    """The worked example. ``updates``: the maximum per training run; 0 skips training."""
     measured = measure(seed)
     trained = train_all(lengths, updates, seed) if updates else []
     several = [*measured.radii, measured.lstm, measured.gru, measured.transformer]
@@ -59,7 +59,7 @@ def _chain(measured: Measurements) -> Chart:
 
 
 def _lines(several: Sequence[Measured]) -> tuple[Series, ...]:
-    """Norms over the distance as dots, and in the same colour the line of theory."""
+    """Norms over the distance as dots, and the theory as a line of the same colour."""
     pairs = [(one, one.network.name) for one in several]
     return (
         *(Series(name, SHOWN, one.norms[list(SHOWN)].tolist(), joined=False) for one, name in pairs),
@@ -86,7 +86,7 @@ def _size(size: float) -> str:
 
 
 def _rates(several: Sequence[Measured]) -> Steps:
-    """Theory's factor of a step, and the one that is measured."""
+    """The theoretical and the measured factor per step."""
     rows = [
         (
             one.network.name,
@@ -134,7 +134,7 @@ def _clipping(free: cliff.Descent, clipped: cliff.Descent) -> Fields:
     wide = np.round(before[0] + np.array(near), 2)
     profile = cliff.profile(float(before[1]), wide)
     updates = [*range(0, at - 4, 10), *range(at - 4, at + 6), *range(at + 11, cliff.UPDATES + 1, 10)]
-    title = "The loss over the updates: after each tenth, and around the cliff"
+    title = "The loss over the updates: every tenth, and around the cliff"
     losses = [
         Series(name, updates, descent.losses[updates].tolist())
         for name, descent in (("not clipped", free), ("clipped", clipped))
@@ -153,7 +153,7 @@ def _clipping(free: cliff.Descent, clipped: cliff.Descent) -> Fields:
 
 
 def _steps_at_the_cliff(*descents: cliff.Descent) -> Steps:
-    """The same gradient, not clipped and clipped, and where it leads."""
+    """The same gradient with and without clipping, and the result of the step."""
     rows = []
     for name, descent in zip(("not clipped", "clipped"), descents, strict=True):
         at = descent.cliff
@@ -190,7 +190,7 @@ def _scores(task: type[sequences.Task], trained: Sequence[Trained]) -> Chart:
 def _result(task: type[sequences.Task], name: str, trained: Sequence[Trained]) -> tuple[str, ...]:
     of_it = [one for one in trained if one.task is task and one.network == name]
     failed = [one.length for one in of_it if not one.solved]
-    cells = [f"{one.updates} updates" if one.solved else f"not done: {number(one.score, 3)}" for one in of_it]
+    cells = [f"{one.updates} updates" if one.solved else f"not solved: {number(one.score, 3)}" for one in of_it]
     return (task.name, name, *cells, str(failed[0]) if failed else "none of these")
 
 

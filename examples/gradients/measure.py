@@ -1,4 +1,4 @@
-"""Everything that the lesson shows of gradients at a distance, measured."""
+"""Measures the gradients at a distance for the lesson."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .networks import REST, WIDTH, Network, gru, lstm, rnn, transformer
 
 DISTANCE = 200
 FACTORS = (0.9, 1.0, 1.1)  # of the chain of products, and radii of the RNN
-SIZES = (REST, 0.01, 0.1, 1.0)  # of the inputs of the RNN that explodes
+SIZES = (REST, 0.01, 0.1, 1.0)  # of the exploding RNN's inputs
 BIASES = (0.0, 1.0, 2.0)  # of the gates that keep the state
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A network's norms at distances 0, 1, …, 200, with inputs of a size (their standard deviation)."""
+    """A network's norms at distances 0, 1, …, 200, for one size (standard deviation) of the inputs."""
 
     network: Network
     size: float
@@ -31,22 +31,22 @@ class Measured:
 
     @property
     def slope(self) -> float:
-        """Of ln ‖·‖ over the distance, from 1 on, by least squares: the logarithm of what a step multiplies by."""
+        """The slope of ln ‖·‖ over the distance from 1 up, by least squares: the log of the factor per step."""
         return float(np.polyfit(np.arange(1, len(self.norms)), np.log(self.norms[1:]), 1)[0])
 
     @property
     def orders(self) -> float:
-        """Powers of ten between the largest norm and the smallest, at distances from 1 on."""
+        """Powers of ten between the largest norm and the smallest, at distances of at least 1."""
         return float(np.log10(self.norms[1:].max() / self.norms[1:].min()))
 
     def theory(self, distances: Iterable[int]) -> list[float]:
-        """The norms from the first on, by theory's rate."""
+        """The norms at distances of at least 1, extrapolated from the first with the theoretical rate."""
         return [float(self.norms[1] * self.network.rate ** (k - 1)) for k in distances]
 
 
 @dataclass(frozen=True)
 class Measurements:
-    """All of them."""
+    """All measurements."""
 
     chains: list[Floats]  # by FACTORS
     radii: list[Measured]  # by FACTORS, at rest
@@ -66,24 +66,24 @@ class Measurements:
 
 
 def measure(seed: int) -> Measurements:
-    """Measure all; a bar on stderr after two seconds."""
+    """Measure everything, with a progress bar on stderr after two seconds."""
     radii = [partial(rnn, radius) for radius in FACTORS]
     gated = [partial(cell, bias) for cell in (lstm, gru) for bias in BIASES]
     attention = partial(transformer, DISTANCE + 1)
     jobs: list[tuple[Callable[[], Network], float]] = [(make, REST) for make in (*radii, *gated)]
     jobs += [(make, 1.0) for make in (*gated, attention)] + [(radii[-1], size) for size in SIZES[1:]]
-    done = {job: _measured(*job, seed) for job in watched(jobs, "measuring gradients")}
+    results = {job: _measured(*job, seed) for job in watched(jobs, "measuring gradients")}
     return Measurements(
         [chain_of_products(factor, DISTANCE) for factor in FACTORS],
-        [done[make, REST] for make in radii],
-        [done[radii[-1], size] for size in SIZES],
-        [(done[make, REST], done[make, 1.0]) for make in gated],
-        done[attention, 1.0],
+        [results[make, REST] for make in radii],
+        [results[radii[-1], size] for size in SIZES],
+        [(results[make, REST], results[make, 1.0]) for make in gated],
+        results[attention, 1.0],
     )
 
 
 def _measured(make: Callable[[], Network], size: float, seed: int) -> Measured:
-    """The same weights and inputs for the same seed, but for their size."""
+    """The same seed gives the same weights and inputs, except for the size of the inputs."""
     mg.manual_seed(seed)
     network = make()
     x = size * mg.randn(DISTANCE + 1, WIDTH, dtype=mg.float64)

@@ -1,6 +1,6 @@
-"""Networks whose gradients are measured, as they are before training, each with the rate that theory gives it.
+"""The networks whose gradients are measured, before training, each with its theoretical rate.
 
-Near the state 0 a recurrent network is linear: h' = J h, and the gradient over k steps is Jᵏ. In the end each step
+Near the state 0 a recurrent network is linear: h' = J h, and the gradient over k steps is Jᵏ. Asymptotically each step
 multiplies its norm by the spectral radius of J (Gelfand's formula); with orthogonal recurrent matrices, whose powers do
 not stretch, from the start.
 """
@@ -17,7 +17,7 @@ from .distance import Model
 
 WIDTH = 64  # of inputs and states
 HEADS, LAYERS = 4, 2  # of the transformer
-REST = 1e-12  # the size of inputs that leave a network in the state 0, even where they grow by 1.1 for 200 steps
+REST = 1e-12  # inputs so small that states stay at 0 even if they grow by 1.1 for 200 steps
 
 
 @dataclass(frozen=True)
@@ -26,21 +26,21 @@ class Network:
 
     name: str
     model: Model
-    rate: float  # what theory multiplies the norm of the gradient by with each step, at rest
-    formula: str  # of the rate, in words and signs
+    rate: float  # the theoretical factor of the gradient's norm per step, at rest
+    formula: str  # the formula of the rate
 
 
 def rnn(radius: float) -> Network:
-    """h' = tanh(W x + U h) with U of a spectral radius: an orthogonal matrix times it. At rest J = U."""
+    """h' = tanh(W x + U h), where U is an orthogonal matrix times the spectral radius. At rest J = U."""
     layer = nn.RNN(WIDTH, WIDTH, batch_first=True, dtype=mg.float64)
     _prepare(layer, radius)
     return Network(f"RNN, radius {radius:g}", lambda x: layer(x)[0], _radius(layer.weight_hh_l0), "ρ(U)")
 
 
 def lstm(bias: float) -> Network:
-    """Hochreiter & Schmidhuber 1997, with forget gates (Gers et al. 2000), by their bias. At rest the input and output
-    gates are ½ and the state moves by c' = σ(b) c + ½ · U_c (½ c), so that J = σ(b) I + ¼ U_c. The other recurrent
-    matrices meet a factor that is 0 there."""
+    """Hochreiter & Schmidhuber 1997, with forget gates (Gers et al. 2000) of a given bias. At rest the input and output
+    gates are ½ and the state changes by c' = σ(b) c + ½ · U_c (½ c), so that J = σ(b) I + ¼ U_c. The factor of the
+    other recurrent matrices is 0 there."""
     layer = nn.LSTM(WIDTH, WIDTH, batch_first=True, dtype=mg.float64)
     _, forget, candidate, _ = _prepare(layer)
     layer.bias_ih_l0.data[forget] = bias
@@ -49,7 +49,7 @@ def lstm(bias: float) -> Network:
 
 
 def gru(bias: float) -> Network:
-    """Cho et al. 2014, with PyTorch's place for the reset gate, by the bias of the update gate. At rest
+    """Cho et al. 2014, with PyTorch's position of the reset gate, by the bias of the update gate. At rest
     h' = z h + (1 − z) · U_n (½ h) with z = σ(b): J = z I + ½ (1 − z) U_n."""
     layer = nn.GRU(WIDTH, WIDTH, batch_first=True, dtype=mg.float64)
     _, keep, candidate = _prepare(layer)
@@ -60,11 +60,11 @@ def gru(bias: float) -> Network:
 
 
 def transformer(length: int) -> Network:
-    """Blocks of causal self-attention (Vaswani et al. 2017): from any position to any other it is as many steps as
-    there are blocks, at any distance."""
+    """Blocks of causal self-attention (Vaswani et al. 2017): between any two positions there are as many steps as
+    blocks, at any distance."""
     layer = nn.TransformerEncoderLayer(WIDTH, HEADS, 4 * WIDTH, dropout=0.0, batch_first=True, dtype=mg.float64)
     blocks = nn.TransformerEncoder(layer, LAYERS)
-    for parameter in blocks.parameters():  # the layers are copies of one: draw each anew
+    for parameter in blocks.parameters():  # the layers are copies of one: initialize each
         if parameter.dim() > 1:
             nn.init.xavier_uniform_(parameter)
     positions = nn.SinusoidalPositionalEncoding(WIDTH, length, dtype=mg.float64)
@@ -77,7 +77,7 @@ def transformer(length: int) -> Network:
 
 
 def _prepare(layer: nn.RNN | nn.LSTM | nn.GRU, gain: float = 1.0) -> list[slice]:
-    """Orthogonal recurrent matrices times ``gain`` and no biases; the rows of each gate's."""
+    """Orthogonal recurrent matrices times ``gain`` and zero biases; returns the rows of each gate."""
     count = layer.weight_hh_l0.shape[0] // WIDTH
     gates = [slice(i * WIDTH, (i + 1) * WIDTH) for i in range(count)]
     with mg.no_grad():

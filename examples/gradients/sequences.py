@@ -1,8 +1,8 @@
-"""Two tasks that ask for memory: the adding problem and the copying task, of any length.
+"""Two tasks that require memory: the adding problem and the copying task, of any length.
 
 Adding is the problem of Hochreiter and Schmidhuber 1997, "Long short-term memory", section 5.4; Arjovsky, Shah and
-Bengio 2016, "Unitary evolution recurrent neural networks", section 4, have both. Sequences are drawn anew for every
-batch: there are as many as a training can use.
+Bengio 2016, "Unitary evolution recurrent neural networks", section 4, have both. Every batch draws new sequences, so
+that training never runs out of them.
 """
 
 from __future__ import annotations
@@ -18,52 +18,52 @@ from minigrad.nn import functional as F
 
 Random = np.random.Generator
 Batch = tuple[Tensor, Tensor]  # inputs (B, T, D), and targets
-SYMBOLS, ALPHABET = 3, 8  # of the copying task: how many are to be copied, and of how many kinds
+SYMBOLS, ALPHABET = 3, 8  # of the copying task: the number of symbols to copy, and of their kinds
 BLANK, SIGN = 0, ALPHABET + 1
 
 
 class Task(ABC):
-    """A task of a length, on which sequences lie far apart."""
+    """A task of some length, with dependencies over long distances."""
 
     name: ClassVar[str]
     inputs: ClassVar[int]  # the width of a network for it
-    outputs: ClassVar[int]  # likewise
+    outputs: ClassVar[int]  # the width of its output
     up: ClassVar[str]  # what ``score`` measures
     guess: ClassVar[float]  # the score of a network that remembers nothing
-    more: ClassVar[int] = 0  # steps than its length says
+    more: ClassVar[int] = 0  # extra steps besides its length
 
     def __init__(self, length: int) -> None:
         self.length = length
 
     @property
     def steps(self) -> int:
-        """T: how long its sequences are."""
+        """T: the length of its sequences."""
         return self.length + self.more
 
     @abstractmethod
     def draw(self, random: Random, count: int) -> Batch:
-        """So many sequences."""
+        """Draw so many sequences."""
 
     @abstractmethod
     def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, float]:
-        """The mean loss, and how many sequences it is of."""
+        """The mean loss, and the number of sequences."""
 
     @abstractmethod
     def score(self, model: nn.Module, batch: Batch) -> float:
-        """How well a network does it."""
+        """The score of a network on a batch."""
 
     @abstractmethod
     def solved(self, score: float) -> bool:
-        """Whether a score is that of a network that does the task."""
+        """Whether a score means that the network has solved the task."""
 
 
 class Adding(Task):
     """The sum of two marked numbers, one in each half of a sequence of numbers in [0, 1]. Inputs (B, T, 2) are a number
-    and its mark, 0 or 1. Whoever says 1 always, which is the mean, is wrong by 1/6: the variance of a sum of two such
+    and its mark, 0 or 1. Always answering 1, the mean, has an error of 1/6: the variance of the sum of two such
     numbers."""
 
     name, inputs, outputs, up, guess = "adding", 2, 1, "mean squared error", 1 / 6
-    least = 0.01  # an error below it is that of a network that adds
+    least = 0.01  # a smaller error means that the network adds
 
     def draw(self, random: Random, count: int) -> Batch:
         numbers, marks = random.random((count, self.length)), np.zeros((count, self.length))
@@ -85,9 +85,9 @@ class Adding(Task):
 
 
 class Copying(Task):
-    """Symbols, blanks for a time, a sign; then the symbols are to be said, in their order. There are 3 symbols to copy,
-    where Arjovsky et al. have 10, so that the task is learned in a minute where it is. Inputs (B, T, A + 2) have a 1 at
-    the symbol's place. What is said before the sign does not count."""
+    """Symbols, some blanks, a signal; then the network must repeat the symbols in order. There are 3 symbols to copy,
+    instead of Arjovsky et al.'s 10, so that networks that can learn the task do so in a minute. Inputs (B, T, A + 2)
+    are one-hot. Outputs before the signal do not count."""
 
     name, inputs, outputs, up, guess = "copying", ALPHABET + 2, ALPHABET, "symbols copied", 1 / ALPHABET
     least, more = 0.99, 2 * SYMBOLS

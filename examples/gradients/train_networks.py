@@ -1,4 +1,4 @@
-"""Trainings of four networks of equal size on tasks that ask for memory, until they do them or time is over."""
+"""Trains four networks of equal size on tasks that require memory, until they solve them or run out of updates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RATE = 0.01
 
 
 class Recurrent(nn.Module):
-    """A recurrent layer and what it says at every step: (B, T, D) -> (B, T, O)."""
+    """A recurrent layer and its output at every step: (B, T, D) -> (B, T, O)."""
 
     def __init__(self, layer: nn.RNN | nn.LSTM | nn.GRU, outputs: int) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Recurrent(nn.Module):
 
 
 class CausalTransformer(nn.Module):
-    """Two blocks of causal self-attention: (B, T, D) -> (B, T, O). It looks back, as recurrent networks do."""
+    """Two blocks of causal self-attention: (B, T, D) -> (B, T, O). They look back, like recurrent networks."""
 
     def __init__(self, inputs: int, outputs: int, steps: int, width: int = 32, heads: int = 4) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class CausalTransformer(nn.Module):
         return self.out(self.blocks(self.positions(self.embed(x)), mask=mask, is_causal=True))
 
 
-RECURRENT = {"RNN": (nn.RNN, 128), "LSTM": (nn.LSTM, 64), "GRU": (nn.GRU, 74)}  # and the width of its state
+RECURRENT = {"RNN": (nn.RNN, 128), "LSTM": (nn.LSTM, 64), "GRU": (nn.GRU, 74)}  # and the width of the state
 NETWORKS = (*RECURRENT, "transformer")
 
 
@@ -66,18 +66,18 @@ def network(name: str, task: Task) -> nn.Module:
 
 @dataclass(frozen=True)
 class Trained:
-    """How far a network came."""
+    """The result of training a network."""
 
     task: type[Task]
     network: str
     length: int  # of the task
-    updates: int  # after which it was solved, or all of them
-    score: float  # on sequences that were not trained on
+    updates: int  # until the task was solved, or all of them
+    score: float  # on held-out sequences
     solved: bool
 
 
 def train_all(lengths: Sequence[int], updates: int, seed: int) -> list[Trained]:
-    """All networks on all tasks at all lengths, with a bar of progress."""
+    """Train all networks on all tasks at all lengths, with a progress bar."""
     jobs = [(task(length), name) for task in TASKS for length in lengths for name in NETWORKS]
     began = time.monotonic()
     with Progress(updates * len(jobs), math.inf) as bar:
@@ -85,7 +85,7 @@ def train_all(lengths: Sequence[int], updates: int, seed: int) -> list[Trained]:
 
 
 def _train(task: Task, name: str, updates: int, seed: int, bar: Progress, began: float) -> Trained:
-    """By Adam, with gradients clipped."""
+    """Train with Adam and clipped gradients."""
     mg.manual_seed(seed)
     model = network(name, task)
     adam = mg.optim.Adam(model.parameters(), lr=RATE)
@@ -93,9 +93,9 @@ def _train(task: Task, name: str, updates: int, seed: int, bar: Progress, began:
     score, step = _score(task, model, held_out), 0
     bar.evaluated(f"{task.name} {task.length}, {name}:", score)
     while step < updates and not task.solved(score):
-        done = update(model, adam, task.loss, [task.draw(random, BATCH)], CLIP, step + 1)
+        result = update(model, adam, task.loss, [task.draw(random, BATCH)], CLIP, step + 1)
         step += 1
-        bar.advance(done.loss, done.weight * task.steps, time.monotonic() - began)
+        bar.advance(result.loss, result.weight * task.steps, time.monotonic() - began)
         if step % EVERY == 0 or step == updates:
             score = _score(task, model, held_out)
             bar.evaluated(f"{task.name} {task.length}, {name}:", score)

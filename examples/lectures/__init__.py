@@ -1,4 +1,4 @@
 """Worked examples of the transformer lectures: each number is computed by minigrad when the program runs.
 
-``python -m examples.lectures --list`` tells which there are.
+``python -m examples.lectures --list`` lists them.
 """

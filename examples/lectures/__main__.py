@@ -12,8 +12,8 @@ from ..lesson import program
 from ..lesson.blocks import Lesson
 
 DEFAULT_RUN = Path("runs") / "toy"
-LESSONS = {  # name: (module, what it is about)
-    "chain-rule": ("chain_rule", "a product of slopes that shrinks or grows: by hand, in deep chains, with shortcuts"),
+LESSONS = {  # name: (module, topic)
+    "chain-rule": ("chain_rule", "a product that vanishes or explodes: by hand, in deep chains, with shortcuts"),
     "dictionary": ("dictionary", "attention as a soft dictionary: d[q] by equality, by argmax, by softmax"),
     "self-attention": ("self_attention", "by hand on I like cats: Q, K, V, scores, softmax, output"),
     "softmax": ("softmax", "step by step; sharper versions, temperature, gradient"),
@@ -23,11 +23,11 @@ LESSONS = {  # name: (module, what it is about)
     "causal-mask": ("causal_mask", "before and after softmax"),
     "positions": ("positions", "sinusoidal positional encoding: a table, a heat map, curves"),
     "counting": ("counting", "positions as 0, 1, 2 …, as fractions, as sines, added to your python code is gorgeous"),
-    "permutation": ("permutation", "without positions the order of the words is lost; with them it is not"),
+    "permutation": ("permutation", "the order of the words is lost without positions, and kept with them"),
     "layer-norm": ("layer_norm", "of a batch of three, step by step"),
     "translation": ("translation", "training and inference of I love you very much → Ti amo molto, step by step"),
     "masking": ("masking", "BERT's masked words and GPT's causal mask, side by side"),
-    "they": ("they", "what a trained translator's they attends to; needs a run of minigrad_models.translation"),
+    "they": ("they", "where a trained translator's they attends; needs a run of minigrad_models.translation"),
 }
 
 
@@ -35,24 +35,24 @@ def parser() -> argparse.ArgumentParser:
     """The options."""
     about = "Worked examples of the transformer lectures; all numbers are computed by minigrad."
     p = program.parser("examples.lectures", about, seeded=False)
-    p.add_argument("names", nargs="*", metavar="name", help="which to print (default: all; see --list)")
-    p.add_argument("--list", action="store_true", help="list them")
+    p.add_argument("names", nargs="*", metavar="name", help="lessons to print (default: all; see --list)")
+    p.add_argument("--list", action="store_true", help="list the lessons")
     run = f"the trained translator of the lesson they (default: {DEFAULT_RUN})"
     p.add_argument("--run", type=Path, metavar="DIR", help=run)
     return p
 
 
 def make(name: str, run: Path = DEFAULT_RUN) -> Lesson:
-    """Compute a lesson. Raises KeyError: there is no such lesson. FileNotFoundError: it needs a run, and there is
-    none."""
+    """Compute a lesson. Raises KeyError for an unknown lesson, FileNotFoundError if the run that it needs is
+    missing."""
     module = import_module(f".{LESSONS[name][0]}", __package__)
     lesson: Callable[..., Lesson] = module.lesson
     return lesson(run) if name == "they" else lesson()
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line; returns the exit status: 1 as well where a claim of a lesson does not hold. It skips the
-    lesson that needs a run where none is trained and nobody asked for it."""
+    """Run the command line; returns the exit status: also 1 if a claim of a lesson does not hold. Without a trained
+    run, it skips the lesson that needs one, unless the user requested it."""
     options = parser().parse_args(argv)
     return program.run(lambda: _shown(options))
 
@@ -64,16 +64,16 @@ def _shown(options: program.Options) -> int:
         return 0
     unknown = [name for name in options.names if name not in LESSONS]
     if unknown:
-        print(f"error: there is no lesson {', '.join(unknown)}; there are {', '.join(LESSONS)}", file=sys.stderr)
+        print(f"error: unknown lesson {', '.join(unknown)}; choose from {', '.join(LESSONS)}", file=sys.stderr)
         return 2
     program.make_folder(options.save)
-    asked = bool(options.names) or options.run is not None
+    requested = bool(options.names) or options.run is not None
     status = 0
     for name in options.names or LESSONS:
         try:
             lesson = make(name, options.run or DEFAULT_RUN)
         except FileNotFoundError as error:
-            if asked:
+            if requested:
                 raise
             print(f"skipped {name}: {error}", file=sys.stderr)
         else:

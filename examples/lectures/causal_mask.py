@@ -1,4 +1,4 @@
-"""The causal mask, before and after softmax: word i may look at the words up to i."""
+"""The causal mask, before and after softmax: word i may look at words up to i."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Masked(NamedTuple):
     allowed: Tensor  # bool
     masked: Tensor
     weights: Tensor
-    late: Tensor  # masked after the softmax: wrong
+    late: Tensor  # masked after the softmax, which is wrong
     causal: Tensor  # (T, Dh), by the fused kernel
     output: Tensor  # (T, Dh), by hand
 
 
 @mg.no_grad()
 def mask(words: tuple[str, ...] = WORDS) -> Masked:
-    """One operation at a time."""
+    """Compute the steps one by one."""
     computed = attend(words)
     scores = computed.scores[0, HEAD]
     allowed = mg.ones(len(words), len(words), dtype=mg.bool).tril()
@@ -53,8 +53,8 @@ def _mask(computed: Masked) -> Fields:
 
     def how(i: int, j: int) -> str:
         if j > i:
-            return f"word {j} comes after word {i}, so that {number(scores[i, j])} becomes −∞"
-        return f"word {j} does not come after word {i}: {number(scores[i, j])} stays"
+            return f"word {j} follows word {i}: {number(scores[i, j])} becomes −∞"
+        return f"word {j} does not follow word {i}: {number(scores[i, j])} stays"
 
     sources = (Mark("scores", "cell"),)
     return {
@@ -72,7 +72,7 @@ def _softmax(computed: Masked) -> Matrix:
     masked, weights = computed.masked.numpy(), computed.weights.numpy()
 
     def how(i: int, j: int) -> str:
-        return softmax_told(masked[:, : i + 1])(i, j) if j <= i else "e^−∞ = 0: nothing is taken from a later word"
+        return softmax_told(masked[:, : i + 1])(i, j) if j <= i else "e^−∞ = 0: a later word gets no weight"
 
     sources = (Mark("masked", "row"),)
     return Matrix("softmax(masked)", weights, NAMES, WORDS, 2, "weights", how, sources, example=(1, 0))

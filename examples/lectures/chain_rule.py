@@ -1,8 +1,8 @@
-"""The chain rule as a product that shrinks or grows: two steps by hand, then chains of ten.
+"""The chain rule as a product that vanishes or explodes: two steps by hand, then chains of ten.
 
-The backward pass multiplies one slope for each step on the way from the result (Rumelhart, Hinton and Williams 1986).
-In a deep chain the product vanishes where the slopes are below 1, and explodes where they are above (Hochreiter 1991;
-Bengio, Simard and Frasconi 1994). All gradients are those of minigrad's walk over the tape.
+The backward pass multiplies one derivative for each step (Rumelhart, Hinton and Williams 1986). In a deep chain the
+product vanishes if the derivatives are below 1, and explodes if they are above (Hochreiter 1991; Bengio, Simard and
+Frasconi 1994). minigrad's engine computes all gradients.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from ..lesson.markdown import Fields, told
 X, Y = 3.0, 2.0
 STEPS = 10  # of a chain
 FACTORS = (0.5, 0.7, 0.9, 1.0, 1.1, 1.3, 1.5)  # of the slider
-START = 1  # the place of 0.7
+START = 1  # the index of 0.7
 DRAWN = (0.5, 0.9, 1.1, 1.5)
-BEGIN = 0.5  # of the chains that bend
+BEGIN = 0.5  # of the nonlinear chains
 BENT: dict[str, Callable[[Tensor], Tensor]] = {
     "σ(h)": lambda h: h.sigmoid(),
     "½ tanh(h)": lambda h: 0.5 * h.tanh(),
@@ -41,12 +41,12 @@ class Chain(NamedTuple):
     """A chain h₀ → h₁ → … → hₙ."""
 
     values: Array  # h (n + 1)
-    gradients: Array  # ∂hₙ/∂hₜ (n + 1), of one walk back; the last is 1
-    slopes: Array  # ∂hₜ₊₁/∂hₜ (n), each of a walk over only its step
+    gradients: Array  # ∂hₙ/∂hₜ (n + 1), from one backward pass; the last is 1
+    slopes: Array  # ∂hₜ₊₁/∂hₜ (n), each from a backward pass of only its step
 
 
 def follow(step: Callable[[Tensor], Tensor], start: float, steps: int = STEPS) -> Chain:
-    """Take so many steps, then one walk back for all gradients."""
+    """Take so many steps, then compute all gradients in one backward pass."""
     values = [mg.tensor(start, dtype=mg.float64, requires_grad=True)]
     slopes = []
     for _ in range(steps):
@@ -58,7 +58,7 @@ def follow(step: Callable[[Tensor], Tensor], start: float, steps: int = STEPS) -
 
 
 def times(factor: float) -> Chain:
-    """The chain whose steps multiply by one factor."""
+    """A chain of one of the BENT steps."""
     return follow(lambda h: factor * h, 1.0)
 
 
@@ -105,19 +105,19 @@ def _two_steps() -> Fields:
 
 
 def _value(value: Value) -> str:
-    """A scalar of a recorded walk."""
+    """A scalar of a recorded backward pass."""
     assert value.table is not None  # a scalar is kept whole
     return f"{value.table[0][0]:g}"
 
 
 def _table(name: str, chain: Chain, step: Callable[[float], str], digits: int = 4) -> Matrix:
-    """The values forward and the gradients backward; ``step`` writes how the next value came about."""
+    """The values forward and the gradients backward; ``step`` formats the computation of the next value."""
     table = np.stack((chain.values, chain.gradients), 1)
 
     def how(t: int, column: int) -> str:
         result = number(table[t, column], digits)
         if column == 0:
-            return f"{step(chain.values[t - 1])} = {result}" if t else f"the beginning: {result}"
+            return f"{step(chain.values[t - 1])} = {result}" if t else f"the start: {result}"
         if t == STEPS:
             return "the gradient of the result by itself: 1"
         return f"{term(chain.slopes[t], digits)} × {number(table[t + 1, 1], digits)} = {result}"
@@ -128,7 +128,7 @@ def _table(name: str, chain: Chain, step: Callable[[float], str], digits: int = 
 
 
 def _chart(title: str, chains: dict[str, Chain], digits: int = 4) -> Chart:
-    """The size of each chain's gradient against the distance from the result."""
+    """The size of each chain's gradient over the distance from the result."""
     lines = [Series(name, range(STEPS + 1), np.abs(chain.gradients[::-1]).tolist()) for name, chain in chains.items()]
     return Chart(title, "steps d", "gradient", lines, log_y=True, digits=digits)
 

@@ -1,7 +1,7 @@
 """Three kinds of positions added to "your python code is gorgeous": counted, as fractions of the length, as sines.
 
-The words' vectors of six are drawn at random, with mean 0 and variance 1, as embeddings are before training, and
-rounded to one digit. The sines are those of Vaswani et al. 2017, section 3.5.
+The words' vectors of six numbers are drawn at random, with mean 0 and variance 1, like embeddings before training, and
+rounded to one digit. The sines are from Vaswani et al. 2017, section 3.5.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ..lesson.markdown import Fields, told
 
 WORDS = ("your", "python", "code", "is", "gorgeous")
 D, SEED = 6, 0
-LONGER = 11  # words of a sentence that begins like ours
+LONGER = 11  # words of a longer sentence with the same beginning
 LENGTHS = (2, 5, 10, 20, 50, 100, 200, 500, 1000)
-PLACES = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 999)  # where one word is put
+PLACES = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 999)  # positions at which one word is shown
 Positions = Callable[[int], Tensor]  # the length T -> (T, D)
 
 
@@ -42,7 +42,7 @@ def fractions(length: int) -> Tensor:
 
 
 def sines(length: int) -> Tensor:
-    """Sines and cosines of three wavelengths, side by side (T, 6)."""
+    """Interleaved sines and cosines of three wavelengths (T, 6)."""
     t, rate = mg.arange(length, dtype=mg.float64)[:, None], 10000 ** (-mg.arange(0, D, 2, dtype=mg.float64) / D)
     return mg.stack(((t * rate).sin(), (t * rate).cos()), -1).reshape(length, D)  # (T, 3, 2) -> (T, 6)
 
@@ -51,13 +51,13 @@ KINDS: dict[str, Positions] = {"counted": counted, "fractions": fractions, "sine
 
 
 def step(positions: Positions, length: int) -> float:
-    """The distance between the vectors of the first two positions in a text of so many words."""
+    """The distance between the vectors of the first two positions in a text of ``length`` words."""
     table = positions(length)
     return float((table[1] - table[0]).norm())
 
 
 def share(positions: Positions, place: int, length: int = 1000) -> float:
-    """How much of the sum is the word: the mean over our words of |x|² / (|x|² + |p|²), at one position."""
+    """How much of the sum is the word: |x|² / (|x|² + |p|²) at one position, averaged over our words."""
     x, p = words().norm(dim=-1) ** 2, positions(length)[place].norm() ** 2
     return float((x / (x + p)).mean())
 
@@ -76,7 +76,7 @@ def lesson() -> Lesson:
 
 
 def _sum(name: str, positions: Tensor, how: Callable[[int, int], str], digits: int) -> Equation:
-    """X + P; ``how`` says what the number of P at (i, j) is."""
+    """X + P; ``how`` explains P's number at (i, j)."""
     x, p = words().numpy(), positions.numpy()
     added = cellwise(f"{{:.1f}} + {{:(.{digits}f}} = {{}}", x, p, x + p)
     sources = (Mark(f"X, {name}", "cell"), Mark(f"P, {name}", "cell"))
@@ -147,7 +147,7 @@ def _compared() -> Fields:
 def _place(t: int) -> Matrix:
     x = words()[-1]
     table = mg.stack([x, *(x + kind(1000)[t] for kind in KINDS.values())])
-    return Matrix(f"gorgeous at {t}", table, ("the word alone", *KINDS), (), 2, "signs", note="of a thousand words")
+    return Matrix(f"gorgeous at {t}", table, ("only the word", *KINDS), (), 2, "signs", note="of a thousand words")
 
 
 def _checks() -> Fields:

@@ -1,6 +1,6 @@
 """Attention as a soft dictionary: d[q] by equality, by the best match, and by a softmax of K q.
 
-The keys are the four points of the compass, the values the temperatures of the winds from there; both are chosen. A
+The keys are the four points of the compass, the values the temperatures of the winds from there; both are invented. A
 query is any direction, so that the three kinds of look-up can be drawn over its angle. Attention is the third kind,
 for many queries at once (Vaswani et al. 2017, section 3.2).
 """
@@ -24,9 +24,9 @@ KEYS = ((0, 1), (1, 0), (0, -1), (-1, 0))  # to the east, to the north
 ANGLE = 30.0  # of the query that is looked up: degrees clockwise from north
 AXES = ("to the east", "to the north")
 SCALES = (64.0, 32.0, 16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.0)  # of the slider
-START = 4  # the place of scale 4
+START = 4  # the index of scale 4
 SCALE = SCALES[START]
-ANGLES = np.arange(0.0, 361.0, 10.0)  # of the curves: two keys fit none of them equally well
+ANGLES = np.arange(0.0, 361.0, 10.0)  # of the curves; at none of them two keys fit equally well
 
 
 def keys() -> Tensor:
@@ -47,12 +47,12 @@ def direction(angles: float | np.ndarray | Tensor) -> Tensor:
 
 
 def by_equality(query: Tensor) -> Tensor:
-    """The weights (N, 4): 1 where the key is the query, else 0."""
+    """The weights (N, 4): 1 where the key equals the query, else 0."""
     return (query[:, None] == keys()).all(-1).to(mg.float64)
 
 
 def by_argmax(query: Tensor) -> Tensor:
-    """The weights (N, 4): 1 at the key with the greatest dot product, the first of them if there are several."""
+    """The weights (N, 4): 1 at the key with the greatest dot product, the first one if there are several."""
     return F.one_hot((query @ keys().T).argmax(-1), len(NAMES)).to(mg.float64)
 
 
@@ -62,7 +62,7 @@ def by_softmax(query: Tensor, scale: float = SCALE) -> Tensor:
 
 
 def slope(angle: float, scale: float) -> float:
-    """How fast the result changes with the direction, in degrees Celsius for each of the angle's, by the engine."""
+    """The derivative of the result by the direction, in degrees Celsius per degree, from the engine."""
     turned = mg.tensor([angle], dtype=mg.float64, requires_grad=True)
     (gradient,) = mg.autograd.grad((by_softmax(direction(turned), scale) @ values()).sum(), turned)
     return float(gradient[0])
@@ -85,12 +85,12 @@ def lesson() -> Lesson:
 
 def _equality() -> Fields:
     rows = []
-    for asked in ("south", "north-east"):
+    for word in ("south", "north-east"):
         try:
-            answer = str(WINDS[asked])
+            answer = str(WINDS[word])
         except KeyError as error:
             answer = f"KeyError: {error}"
-        rows.append((f'd["{asked}"]', answer))
+        rows.append((f'd["{word}"]', answer))
     query = direction(180.0).round()  # the south exactly: (0, −1)
     return {
         "lookups": Steps(("look-up", "result"), rows, code=(0, 1)),
@@ -131,7 +131,7 @@ def _scale() -> Fields:
     options, names = [_drawn(scale) for scale in SCALES], [f"β = {scale:g}" for scale in SCALES]
     table = np.concatenate([by_softmax(direction(ANGLE), scale).numpy() for scale in SCALES])
     how = softmax_told(np.array(SCALES)[:, None] * (direction(ANGLE) @ keys().T).numpy(), 2, 3)
-    head = ("scale", f"result at {ANGLE:g}°", f"largest step in {ANGLES[1]:g}°", f"slope at {ANGLE:g}°")
+    head = ("scale", f"result at {ANGLE:g}°", f"largest step in {ANGLES[1]:g}°", f"derivative at {ANGLE:g}°")
     rows = [
         (
             f"{scale:g}",

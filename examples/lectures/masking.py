@@ -1,8 +1,8 @@
-"""BERT's masked words and GPT's causal mask, side by side: what a token may see, and which tokens have a loss.
+"""BERT's masked words and GPT's causal mask, side by side: visible tokens, and tokens with a loss.
 
-BERT (Devlin et al. 2018, arXiv 1810.04805, section 3.1 and appendix A.1) chooses 15 % of the tokens and hides most of
-them; GPT (Radford et al. 2018) predicts each token from those before it. The network below is one for both, of layers
-of models/transformer.py, not yet trained: what it sees and where its losses are does not depend on its weights.
+BERT (Devlin et al. 2018, arXiv 1810.04805, section 3.1 and appendix A.1) selects 15 % of the tokens and hides most of
+them; GPT (Radford et al. 2018) predicts each token from the previous ones. One network below serves both, with
+untrained layers of models/transformer.py: visible tokens and losses do not depend on its weights.
 """
 
 from __future__ import annotations
@@ -30,52 +30,52 @@ CHOSEN, MASKED, RANDOM = 0.15, 0.8, 0.1  # of all tokens; of the chosen
 MASK, CLS, SEP, BOS = "[MASK]", "[CLS]", "[SEP]", "[BOS]"
 WORDS = tuple(SENTENCE.split())
 COUNT = len(WORDS)
-HIDDEN = round(CHOSEN * COUNT)  # of the words of the sentence
+HIDDEN = round(CHOSEN * COUNT)  # words of the sentence
 VOCABULARY = (CLS, SEP, BOS, MASK, *sorted({*WORDS, *OTHERS.split()}))
 SIZE = len(VOCABULARY)
-FIRST = VOCABULARY.index(MASK) + 1  # of the words
-NONE = -100  # a target without a loss: what F.cross_entropy ignores
+FIRST = VOCABULARY.index(MASK) + 1  # the first word
+NONE = -100  # a target without a loss, ignored by F.cross_entropy
 SEED, DRAWS, SENTENCES = 0, 12, 20_000
 D, HEADS, LAYERS = 16, 2, 2
 
 
 class Exercise(NamedTuple):
-    """What a model reads and what it should predict: (B, T) each; a target of NONE has no loss."""
+    """The input and the targets of a model: (B, T) each; a target of NONE has no loss."""
 
     read: Tensor
     targets: Tensor
 
 
 def ids(words: Sequence[str]) -> Tensor:
-    """The numbers of words (1, T)."""
+    """The ids of words (1, T)."""
     return mg.tensor([[VOCABULARY.index(word) for word in words]])
 
 
 def bert(words: Tensor, generator: mg.Generator) -> Exercise:
-    """BERT's exercise for sentences (B, T): [CLS], the words with some of them hidden, [SEP]. Of a sentence's words
-    15 % are chosen, at least one. In place of a chosen word stands [MASK] with a probability of 80 %, a random word
-    with 10 %, and the word itself with 10 %. The targets are the chosen words."""
+    """BERT's exercise for sentences (B, T): [CLS], the words with some of them hidden, [SEP]. It selects 15 % of a
+    sentence's words, at least one. A selected word is replaced by [MASK] with a probability of 80 %, by a random word
+    with 10 %, and left unchanged with 10 %. The targets are the selected words."""
     b, t = words.shape
     count = max(1, round(CHOSEN * t))
-    order = mg.rand(b, t, generator=generator).argsort(-1).argsort(-1)  # the rank of each place
-    chosen, fate = order < count, mg.rand(b, t, generator=generator)
-    drawn = mg.randint(FIRST, SIZE, (b, t), generator=generator)
-    read = mg.where(chosen & (fate < MASKED), VOCABULARY.index(MASK), words)
-    read = mg.where(chosen & (fate >= MASKED) & (fate < MASKED + RANDOM), drawn, read)
+    order = mg.rand(b, t, generator=generator).argsort(-1).argsort(-1)  # the rank of each position
+    selected, fate = order < count, mg.rand(b, t, generator=generator)
+    others = mg.randint(FIRST, SIZE, (b, t), generator=generator)
+    read = mg.where(selected & (fate < MASKED), VOCABULARY.index(MASK), words)
+    read = mg.where(selected & (fate >= MASKED) & (fate < MASKED + RANDOM), others, read)
     ends = [mg.full((b, 1), VOCABULARY.index(name)) for name in (CLS, SEP)]
     nothing = mg.full((b, 1), NONE)
-    targets = mg.cat((nothing, mg.where(chosen, words, NONE), nothing), 1)
+    targets = mg.cat((nothing, mg.where(selected, words, NONE), nothing), 1)
     return Exercise(mg.cat((ends[0], read, ends[1]), 1), targets)
 
 
 def gpt(words: Tensor) -> Exercise:
-    """GPT's exercise: it reads [BOS] and all words but the last, and predicts every word."""
+    """GPT's exercise: it reads [BOS] and all words except the last, and predicts every word."""
     start = mg.full((len(words), 1), VOCABULARY.index(BOS))
     return Exercise(mg.cat((start, words[:, :-1]), 1), words)
 
 
 class Network:
-    """Embeddings, sines, and layers, in float64; with a causal mask it is GPT's, without one BERT's."""
+    """Embeddings, sines, and layers, in float64; GPT's with a causal mask, BERT's without."""
 
     def __init__(self) -> None:
         generator = mg.Generator().manual_seed(SEED)
@@ -101,7 +101,7 @@ class Network:
 
 
 def seen(network: Network, words: Sequence[str], causal: bool) -> Array:
-    """How much the state of word i changes with word j: the norm of ∂yᵢ/∂xⱼ (T, T), by the engine."""
+    """How much the state of word i changes with word j: the norm of ∂yᵢ/∂xⱼ (T, T), from the engine."""
     x = network.embed(ids(words)).detach().requires_grad_()
     y = network.states(x, causal)[0]  # (T, D)
     rows = [
@@ -112,15 +112,15 @@ def seen(network: Network, words: Sequence[str], causal: bool) -> Array:
 
 
 class Losses(NamedTuple):
-    """Of one exercise: the mean, the loss of each place (0 where there is none), and the norm of its gradient."""
+    """The losses of an exercise: the mean, the loss at each position (0 without a target), and its gradient's norm."""
 
     mean: float
     each: Array  # (T,)
-    gradients: Array  # (T,), of the mean by the logits of each place
+    gradients: Array  # (T,), of the mean with respect to the logits of each position
 
 
 def losses(network: Network, exercise: Exercise, causal: bool) -> Losses:
-    """The cross-entropy of an exercise of one sentence."""
+    """The cross-entropy of an exercise with one sentence."""
     logits = network.logits(exercise.read, causal)[0].detach().requires_grad_()  # (T, V)
     targets = exercise.targets[0]
     mean = F.cross_entropy(logits, targets, ignore_index=NONE)
@@ -130,65 +130,65 @@ def losses(network: Network, exercise: Exercise, causal: bool) -> Losses:
 
 
 def shares() -> dict[str, float]:
-    """What became of the words of many sentences, as shares of all."""
+    """The fates of the words of many sentences, as shares of all."""
     words = ids(WORDS).expand(SENTENCES, COUNT)
     exercise = bert(words, mg.Generator().manual_seed(SEED))
     read, targets = exercise.read[:, 1:-1].numpy(), exercise.targets[:, 1:-1].numpy()
-    chosen, masked, same = targets != NONE, read == VOCABULARY.index(MASK), read == words.numpy()
-    kinds = (~chosen, chosen & masked, chosen & ~masked & ~same, chosen & same)
-    names = ("not chosen", "[MASK] in its place", "another word in its place", "chosen, but left as it is")
+    selected, masked, same = targets != NONE, read == VOCABULARY.index(MASK), read == words.numpy()
+    kinds = (~selected, selected & masked, selected & ~masked & ~same, selected & same)
+    names = ("not selected", "replaced by [MASK]", "replaced by another word", "selected, but unchanged")
     return {name: float(kind.mean()) for name, kind in zip(names, kinds, strict=True)}
 
 
 def expected() -> tuple[float, ...]:
-    """The shares that the rule gives. A random word may be the very word that stands there."""
-    same, chosen = 1 / (SIZE - FIRST), HIDDEN / COUNT
-    kept = 1 - MASKED - RANDOM
-    return 1 - chosen, chosen * MASKED, chosen * RANDOM * (1 - same), chosen * (kept + RANDOM * same)
+    """The shares that the rule gives. A random word may be equal to the original."""
+    same, selected = 1 / (SIZE - FIRST), HIDDEN / COUNT
+    unchanged = 1 - MASKED - RANDOM
+    return 1 - selected, selected * MASKED, selected * RANDOM * (1 - same), selected * (unchanged + RANDOM * same)
 
 
 def draws() -> list[Exercise]:
-    """BERT's exercise for the sentence, drawn anew some times."""
+    """BERT's exercise for the sentence, drawn several times."""
     generator = mg.Generator().manual_seed(SEED)
     return [bert(ids(WORDS), generator) for _ in range(DRAWS)]
 
 
 def lesson() -> Lesson:
     """The worked example."""
-    network, drawn, measured = Network(), draws(), shares()
+    network, samples, measured = Network(), draws(), shares()
     views = seen(network, SHORT, False), seen(network, SHORT, True)
     return told(
         globals(),
-        **_checks(network, drawn, views, measured),
-        draws=_exercises(drawn),
+        **_checks(network, samples, views, measured),
+        draws=_exercises(samples),
         **_views(*views),
-        **_losses(network, drawn[_telling(drawn)]),
+        **_losses(network, samples[_telling(samples)]),
         rule=_rule(measured),
     )
 
 
 def _names(row: Tensor) -> list[str]:
-    """The words of numbers; none for a target without a loss."""
+    """The words of ids; "" for a target without a loss."""
     return ["" if i == NONE else VOCABULARY[i] for i in row.tolist()]
 
 
 def _fates(exercise: Exercise) -> list[str]:
-    """What became of each of BERT's tokens."""
+    """The fate of each of BERT's tokens."""
     fates = []
     for read, target in zip(_names(exercise.read[0]), _names(exercise.targets[0]), strict=True):
         fates.append("" if not target else "hidden" if read == MASK else "kept" if read == target else "replaced")
     return fates
 
 
-def _telling(drawn: Sequence[Exercise]) -> int:
+def _telling(samples: Sequence[Exercise]) -> int:
     """The first draw with most kinds of fates."""
-    return max(range(len(drawn)), key=lambda n: (len(set(_fates(drawn[n]))), -n))
+    return max(range(len(samples)), key=lambda n: (len(set(_fates(samples[n]))), -n))
 
 
-def _exercises(drawn: Sequence[Exercise]) -> Choice:
-    options: list[Block] = [_exercise(one) for one in drawn]
-    start = _telling(drawn)
-    return Choice("draw", [str(i + 1) for i in range(len(drawn))], options, start, True)
+def _exercises(samples: Sequence[Exercise]) -> Choice:
+    options: list[Block] = [_exercise(one) for one in samples]
+    start = _telling(samples)
+    return Choice("draw", [str(i + 1) for i in range(len(samples))], options, start, True)
 
 
 def _exercise(left: Exercise) -> Steps:
@@ -217,7 +217,7 @@ def _views(both: Array, before: Array) -> Fields:
 
 
 def _sees(causal: bool) -> Callable[[int, int], str]:
-    """Whether a word may look at another, in words."""
+    """Says whether a word may look at another."""
 
     def how(i: int, j: int) -> str:
         sees = "does not see" if causal and j > i else "sees"
@@ -253,18 +253,18 @@ def _rule(measured: dict[str, float]) -> Steps:
 
 
 def _checks(
-    network: Network, drawn: Sequence[Exercise], views: tuple[Array, Array], measured: dict[str, float]
+    network: Network, samples: Sequence[Exercise], views: tuple[Array, Array], measured: dict[str, float]
 ) -> Fields:
     both, before = views
-    one = drawn[_telling(drawn)]
+    one = samples[_telling(samples)]
     left, right = losses(network, one, False), losses(network, gpt(ids(WORDS)), True)
-    chosen = (one.targets[0] != NONE).numpy()
+    selected = (one.targets[0] != NONE).numpy()
     later = np.triu(np.ones_like(both), 1) > 0
     differences = [abs(a - b) for a, b in zip(measured.values(), expected(), strict=True)]
     return {
-        "fifteen": all(int((d.targets != NONE).sum()) == HIDDEN and not _fates(d)[0] + _fates(d)[-1] for d in drawn),
+        "fifteen": all(int((d.targets != NONE).sum()) == HIDDEN and not _fates(d)[0] + _fates(d)[-1] for d in samples),
         "by_rule": max(differences) < 0.002,
         "exact_zeros": not before[later].any() and bool(before[~later].all() and both.all()),
-        "arrive": (left.gradients > 0).tolist() == chosen.tolist() and (right.gradients > 0).all(),
-        "means": math.isclose(left.mean, left.each[chosen].mean()) and math.isclose(right.mean, right.each.mean()),
+        "arrive": (left.gradients > 0).tolist() == selected.tolist() and (right.gradients > 0).all(),
+        "means": math.isclose(left.mean, left.each[selected].mean()) and math.isclose(right.mean, right.each.mean()),
     }

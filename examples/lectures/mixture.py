@@ -1,6 +1,6 @@
 """The attention matrix of "Your cat is a lovely cat", times V: each row of the result is a mixture of V's rows.
 
-Matrix and values are those of a head of the lesson on multi-head attention, a real module before its training.
+Matrix and values are from a head of the lesson on multi-head attention, a real module before training.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from ..lesson.markdown import Fields, told
 from .multi_head import DH as WIDTH, NAMES, WORDS, Attended, attend
 
 HEAD = 0
-FIRST = 5  # columns of V that are shown, before the last
+FIRST = 5  # shown columns of V, before the last
 CAT, ASKS = 1, 4  # "cat", and "lovely"
 
 
 def mix() -> Attended:
-    """The head alone: queries, keys, values and output (T, Dh), weights (T, T); T = 6 words, Dh = 128."""
+    """Only the head: queries, keys, values and output (T, Dh), weights (T, T); T = 6 words, Dh = 128."""
     computed = attend()
     return computed._replace(
         queries=computed.queries[0, HEAD],
@@ -47,13 +47,13 @@ def matrices(weights: Tensor) -> dict[str, Tensor]:
 
 
 def causal(weights: Tensor) -> Tensor:
-    """The same scores under a causal mask: what is left of each row, divided by its sum."""
+    """The same scores under a causal mask: the remaining weights of each row, divided by their sum."""
     left = weights.tril()
     return left / left.sum(-1, keepdim=True)
 
 
 def taken(weights: Tensor) -> tuple[Array, Array]:
-    """∂(sum of all results)/∂V by the engine (T, Dh), and the column sums of the weights (T, 1)."""
+    """∂(sum of all results)/∂V from the engine (T, Dh), and the column sums of the weights (T, 1)."""
     values = mix().values.detach().requires_grad_()
     (gradient,) = mg.autograd.grad((weights.detach() @ values).sum(), values)
     return gradient.numpy(), weights.detach().sum(0)[:, None].numpy()

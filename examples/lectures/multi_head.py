@@ -1,7 +1,7 @@
 """Multi-head attention on "Your cat is a lovely cat": a real module, and the shapes at every step.
 
-The module is that of minigrad_models.translation.transformer, with the sizes of the lectures: D = 512, H = 4 heads of
-width 128. Its weights are as they are before training, drawn from a fixed seed.
+The module is from minigrad_models.translation.transformer, with the sizes of the lectures: D = 512, H = 4 heads of
+width 128. Its weights are untrained, drawn from a fixed seed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..lesson.markdown import Fields, told
 WORDS = ("Your", "cat", "is", "a", "lovely", "cat")
 D, HEADS, SEED = 512, 4, 0
 DH = D // HEADS  # 128, the width of a head
-FIRST = 6  # columns of a wide matrix that are shown
+FIRST = 6  # shown columns of a wide matrix
 NAMES = tuple(f"{i} {word}" for i, word in enumerate(WORDS))
 
 
@@ -31,8 +31,8 @@ class Attended(NamedTuple):
     """Every intermediate result: B = 1, T = 6, D = 512, H = 4, Dh = 128."""
 
     ids: Tensor  # (B, T)
-    words: Tensor  # (B, T, D): embeddings alone
-    x: Tensor  # (B, T, D): and positions
+    words: Tensor  # (B, T, D): only embeddings
+    x: Tensor  # (B, T, D): with positions
     query: Tensor  # (B, T, D)
     queries: Tensor  # (B, H, T, Dh)
     keys: Tensor
@@ -47,7 +47,7 @@ class Attended(NamedTuple):
 
 @mg.no_grad()
 def attend(words: tuple[str, ...] = WORDS) -> Attended:
-    """The module's own parts, one after another."""
+    """Run the module's parts one by one."""
     mg.manual_seed(SEED)
     vocabulary = sorted(set(WORDS))
     module = MultiHeadAttention(Config(len(vocabulary), D, HEADS))
@@ -69,7 +69,7 @@ def attend(words: tuple[str, ...] = WORDS) -> Attended:
 
 
 def initialise_all(module: nn.Module) -> None:
-    """As the transformer does; a vocabulary without padding has no row of zeros."""
+    """Initialize like the transformer; a vocabulary without padding has no row of zeros."""
     if isinstance(module, nn.Embedding):
         nn.init.normal_(module.weight, std=D**-0.5)
     else:
@@ -91,7 +91,7 @@ def lesson() -> Lesson:
 
 
 def _shapes(computed: Attended) -> Fields:
-    """Of all that is computed, and of the module's matrices, as they are read."""
+    """The shapes of all results, and of the module's matrices, in the format of the page."""
     shapes = {name: _shape(value) for name, value in computed._asdict().items() if isinstance(value, Tensor)}
     return {"words": len(WORDS), "shapes": shapes, "W": _shape(computed.module.query.weight)}
 

@@ -1,7 +1,7 @@
 """Without positions, permuted words give permuted results: f(P X) = P f(X), shown on a layer of the transformer.
 
-The layer is that of models/transformer.py, not yet trained: self-attention and feed-forward network, with shortcuts and
-norms. What is shown holds for any weights.
+The untrained layer is from models/transformer.py: self-attention and feed-forward network, with shortcuts and norms.
+The result holds for any weights.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Layers(NamedTuple):
 
 
 def layers() -> Layers:
-    """Random words, and layers as they are before training."""
+    """Random words, and untrained layers."""
     mg.manual_seed(SEED)
     stack = [TransformerLayer(Config(len(WORDS), D, HEADS, d_ff=4 * D, dropout=0.0)) for _ in range(LAYERS)]
     for layer in stack:
@@ -46,8 +46,8 @@ def layers() -> Layers:
 
 @mg.no_grad()
 def run(model: Layers, order: Order, positions: bool = False, causal: bool = False) -> Tensor:
-    """The results (T, D) for the words in an order. With ``positions`` each word has the sines of its place in that
-    order; with ``causal`` it sees itself and those before it."""
+    """The results (T, D) for the words in an order. With ``positions`` each word has the sines of its position in that
+    order; with ``causal`` it sees only itself and earlier words."""
     x = model.x[list(order)][None]  # (1, T, D)
     if positions:
         x = x + sines(len(order))
@@ -58,12 +58,12 @@ def run(model: Layers, order: Order, positions: bool = False, causal: bool = Fal
 
 
 def matrix(order: Order) -> Tensor:
-    """P (T, T): row i has its 1 at the word that now stands at place i."""
+    """P (T, T): row i has its 1 at the word that moves to position i."""
     return mg.eye(len(order), dtype=mg.float64)[list(order)]
 
 
 def largest(model: Layers, order: Order, positions: bool = False, causal: bool = False) -> float:
-    """The largest number of f(P X) − P f(X), without its sign."""
+    """The largest absolute value of f(P X) − P f(X)."""
     first = run(model, range(len(order)), positions, causal)
     return float((run(model, order, positions, causal) - matrix(order) @ first).abs().max())
 
@@ -93,7 +93,7 @@ def _permuted(model: Layers) -> Fields:
 
 
 def _pairs(model: Layers, positions: bool) -> Choice:
-    """One of the orders shown, to choose."""
+    """A choice of the shown orders."""
     equations = [_pair(model, order, positions) for order in SHOWN]
     return Choice("order", [_written(order) for order in SHOWN], equations)
 
@@ -133,7 +133,7 @@ def _why(model: Layers) -> Fields:
     names = [WORDS[i] for i in order]
 
     def how(i: int, j: int) -> str:
-        return f"“{names[i]}” looks at “{names[j]}” with {number(a[order[i], order[j]], 3)} in the other order, too"
+        return f"“{names[i]}” looks at “{names[j]}” with {number(a[order[i], order[j]], 3)} in both orders"
 
     return {
         "attention": Equation(

@@ -1,7 +1,7 @@
 """Why attention divides by √d: the variance of a dot product, measured over the width d.
 
 If the elements of q and k are independent, with mean 0 and variance 1, q · k has variance d (Vaswani et al.
-2017, footnote 4). What that does to the softmax and to its gradient is measured as well.
+2017, footnote 4). It also measures the effect on the softmax and its gradient.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from ..lesson.blocks import Chart, Lesson, Series
 from ..lesson.markdown import told
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
-PAIRS = 4096  # of a query and a key, at each width
-KEYS = 16  # that a query is compared with
+PAIRS = 4096  # of queries and keys, at each width
+KEYS = 16  # keys per query
 SEED = 0
 
 
 class Measured(NamedTuple):
-    """At one width, of q · k and of q · k / √d."""
+    """Measurements at one width, of q · k and of q · k / √d."""
 
     width: int
     variances: list[float]  # of the dot products
     greatest: list[float]  # the mean of the greatest of KEYS weights
-    slopes: list[float]  # the mean over queries of ∑ⱼ |∂p/∂zⱼ|, p being the greatest weight: 2 p (1 − p)
+    slopes: list[float]  # ∑ⱼ |∂p/∂zⱼ| for the greatest weight p, 2 p (1 − p), averaged over queries
 
 
 def measure(width: int, generator: mg.Generator) -> Measured:
-    """Draw queries and keys of a width, and look at their dot products."""
+    """Draw queries and keys of a width, and measure their dot products."""
     query = mg.randn(PAIRS, width, generator=generator)
     key = mg.randn(PAIRS, width, generator=generator)
     dots = (query * key).sum(-1)  # (PAIRS,)
@@ -38,9 +38,9 @@ def measure(width: int, generator: mg.Generator) -> Measured:
     for scores in (groups, groups / width**0.5):
         scores = scores.detach().requires_grad_()
         p = scores.softmax(-1).amax(-1)
-        (slope,) = mg.autograd.grad(p.sum(), scores)  # p (1 − p) at the greatest, −p pⱼ at the others
+        (gradient,) = mg.autograd.grad(p.sum(), scores)  # p (1 − p) at the greatest, −p pⱼ at the others
         greatest.append(float(p.detach().mean()))
-        slopes.append(float(slope.abs().sum(-1).mean()))
+        slopes.append(float(gradient.abs().sum(-1).mean()))
     return Measured(width, [float(dots.var()), float((dots / width**0.5).var())], greatest, slopes)
 
 
@@ -58,7 +58,7 @@ def lesson() -> Lesson:
         globals(),
         variances=Chart("The variance of a dot product", "width d", "variance", variances, log_x=True, log_y=True),
         greatest=Chart(title, "width d", "weight", greatest, log_x=True),
-        slopes=Chart(f"{arrives}, ∑ |∂p/∂z|", "width d", "slope", slopes, log_x=True),
+        slopes=Chart(f"{arrives}, ∑ |∂p/∂z|", "width d", "derivative", slopes, log_x=True),
         grows=all(abs(m.variances[0] / m.width - 1) < 0.1 for m in computed),
         stays=all(abs(m.variances[1] - 1) < 0.1 for m in computed),
         lets_through=computed[-1].slopes[1] > 5 * computed[-1].slopes[0],

@@ -2,10 +2,10 @@
 
 softmax(Q Kᵀ / √d) V (Vaswani et al. 2017, equation 1), with d = 2.
 
-Where Q and K come from: the lectures' Q Kᵀ is known, to two digits. Its determinant is exactly 0, as it must
-be for a product of width 2, and so there are factors that give it exactly, not only rounded. Of these, one
-pair alone (but for the order of its dimensions) has a single digit after the point, no negative number, and
-none of 6 or more; it is taken (tests search for it). V is ours, and so are the matrices that make the three.
+Where Q and K come from: the lectures' Q Kᵀ is known, to two digits. Its determinant is exactly 0, as required for a
+product of width 2, and so there are factors that give it exactly, not only rounded. Among these, only one pair (up to
+the order of its dimensions) has a single digit after the decimal point, no negative number, and none of 6 or more; we
+use it (tests search for it). V is our choice, and so are the matrices that produce the three.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from ..lesson.markdown import Fields, told
 
 WORDS = ("I", "like", "cats")
 SCALED = "Q Kᵀ / √2"
-FIGURES = ((2.7, 2.4, 3.49), (8.82, 6.51, 2.8), (1.38, 1.69, 4.78))  # Q Kᵀ of the lectures
-# Each word has a feature of its own, and one that all words share.
+FIGURES = ((2.7, 2.4, 3.49), (8.82, 6.51, 2.8), (1.38, 1.69, 4.78))  # the lectures' Q Kᵀ
+# Each word has its own feature, and all words share one.
 EMBEDDINGS = ((1, 0, 0, 1), (0, 1, 0, 1), (0, 0, 1, 1))
 W_QUERY = ((0.6, 0.7), (0.0, 3.4), (1.2, 0.0), (0.7, 0.1))
 W_KEY = ((0.0, 2.1), (0.2, 1.4), (1.9, 0.0), (0.6, 0.3))
@@ -71,7 +71,7 @@ def lesson() -> Lesson:
 
 
 def _looks(weights: Array) -> str:
-    """Where each word looks most, in words."""
+    """The word at which each word looks most, as text."""
     how = []
     for i, row in enumerate(weights):
         j = int(row.argmax())

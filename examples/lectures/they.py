@@ -1,9 +1,9 @@
-"""What "they" attends to in "My friends like tomatoes because they are tasty", in a trained translator.
+"""Where "they" attends in "My friends like tomatoes because they are tasty", in a trained translator.
 
-They could be the friends or the tomatoes. Who translates into Italian must know: the adjective takes the
-gender and number of what it tells of. Shown is where the encoder looks from "they", whatever that is: weights
-tell where a head looks, not what a model has understood (Jain and Wallace 2019, arXiv 1902.10186). What it
-has understood shows in the endings of its translations.
+They could be the friends or the tomatoes. A translation into Italian must decide: the adjective agrees in gender and
+number with its noun. The lesson shows where the encoder looks from "they": weights show where a head looks, not what a
+model has understood (Jain and Wallace 2019, arXiv 1902.10186). Its understanding shows in the endings of its
+translations.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SENTENCE, WORD, RIVALS = "My friends like tomatoes because they are tasty", "they", ("friends", "tomatoes")
 ADJECTIVE = "tasty"
-OTHERS = {  # and what "they" could be in them
+OTHERS = {  # the possible meanings of "they" in each
     "My friends sleep because they are tired": ("friends",),
     "My friends like apples because they are tasty": ("friends", "apples"),
     "My sisters like tomatoes because they are tasty": ("sisters", "tomatoes"),
@@ -33,16 +33,16 @@ END = "⟨end⟩"
 class Looked(NamedTuple):
     """A sentence in the encoder, by word."""
 
-    words: list[str]  # of the source, its end included
-    target: list[str]  # the translation's words, its end included
+    words: list[str]  # of the source, including its end
+    target: list[str]  # the translation's words, including its end
     self_attention: Array  # (layers, heads, S, S) by words; rows sum to 1
-    cross_attention: Array  # (layers, heads, T, S), likewise
+    cross_attention: Array  # (layers, heads, T, S), the same for the translation's words
     translation: str  # the text
-    notes: list[str]  # what the tokenizer said of the sentence
+    notes: list[str]  # the tokenizer's notes on the sentence
 
 
 def look(translator: Translator, sentence: str) -> Looked:
-    """Translate a sentence, and note all attention on the way."""
+    """Translate a sentence, and record all attention."""
     from minigrad_models.translation.serve.api import units
 
     (computed,) = translator.translate([sentence])
@@ -60,14 +60,14 @@ def look(translator: Translator, sentence: str) -> Looked:
 
 
 def by_word(weights: Array, rows: Sequence[list[int]], columns: Sequence[list[int]]) -> Array:
-    """Weights by token (…, T, S) as weights by word: summed over the tokens of a word that is looked at, and
-    averaged over those of the word that looks."""
+    """Weights by token (…, T, S) as weights by word: summed over the tokens of the word that receives attention, and
+    averaged over the tokens of the word that attends."""
     summed = np.stack([weights[..., tokens].sum(-1) for tokens in columns], -1)
     return np.stack([summed[..., tokens, :].mean(-2) for tokens in rows], -2)
 
 
 def place(words: Sequence[str], word: str) -> int:
-    """Where a word stands. Raises ValueError: it does not."""
+    """The position of a word. Raises ValueError if it is missing."""
     lower = [w.lower() for w in words]
     if word.lower() not in lower:
         raise ValueError(f"the sentence has no word {word!r}: {' '.join(words)}")
@@ -75,7 +75,7 @@ def place(words: Sequence[str], word: str) -> int:
 
 
 def lesson(run: Path) -> Lesson:
-    """The worked example. Raises FileNotFoundError: there is no trained run. ValueError, RuntimeError: it is
+    """The worked example. Raises FileNotFoundError if there is no trained run, ValueError or RuntimeError if it is
     damaged."""
     from minigrad_models.translation.translator import Translator
 
@@ -83,21 +83,21 @@ def lesson(run: Path) -> Lesson:
     first, others = look(translator, SENTENCE), {text: look(translator, text) for text in OTHERS}
     source, target = translator.settings.data.source, translator.settings.data.target
     layers, heads = first.self_attention.shape[:2]
-    chosen, italian = decided(first), target == "it"
+    head, italian = decided(first), target == "it"
     return told(
         globals(),
-        **_sentence(first, chosen),
+        **_sentence(first, head),
         heads=_heads(first),
         **_adjective(first, italian),
         layers=_cross(first),
-        others=_others(others, chosen, italian),
+        others=_others(others, head, italian),
         **_checks([first, *others.values()]),
         about=f"{source} to {target}, with {layers} layers of {heads} heads",
     )
 
 
 def decided(computed: Looked, word: str = WORD) -> tuple[int, int]:
-    """Layer and head, from 0, whose weights from a word on the two rivals differ most, whichever is more."""
+    """The layer and head, from 0, in which a word's weights on the two rivals differ most."""
     one, other = (computed.self_attention[..., place(computed.words, rival)] for rival in RIVALS)
     difference = np.abs(one - other)[:, :, place(computed.words, word)]
     layer, head = np.unravel_index(int(difference.argmax()), difference.shape)
@@ -109,20 +109,20 @@ def _named(layer: int, head: int) -> str:
 
 
 def _translated(sentence: str, computed: Looked) -> list[Block]:
-    """The sentence and what became of it."""
+    """The sentence and its translation."""
     notes = [Text(f"Note: {note}.") for note in computed.notes]
     return [Text(f"“{sentence}” → “{computed.translation}”"), *notes]
 
 
-def _sentence(computed: Looked, chosen: tuple[int, int]) -> Fields:
+def _sentence(computed: Looked, head: tuple[int, int]) -> Fields:
     at = place(computed.words, WORD)
     weights = computed.self_attention[:, :, at]  # (layers, heads, S)
     rows = {"all heads, mean": weights.mean((0, 1))}
     for layer, heads in enumerate(weights):
         rows[f"layer {layer + 1}, mean"] = heads.mean(0)
-        rows |= {_named(layer, head): row for head, row in enumerate(heads)}
+        rows |= {_named(layer, i): row for i, row in enumerate(heads)}
     lines = [Line(computed.words, row.tolist(), at) for row in rows.values()]
-    start = list(rows).index(_named(*chosen))
+    start = list(rows).index(_named(*head))
     mean, (one, other) = weights.mean((0, 1)), (place(computed.words, rival) for rival in RIVALS)
     most, count = int(mean.argmax()), weights[..., 0].size
     return {
@@ -134,7 +134,7 @@ def _sentence(computed: Looked, chosen: tuple[int, int]) -> Fields:
         "size": len(computed.words),
         "even": 1 / len(computed.words),
         "favour": [int((weights[..., a] > weights[..., b]).sum()) for a, b in ((one, other), (other, one))],
-        "chosen": _named(*chosen),
+        "chosen": _named(*head),
         "attention": Choice("attention of", list(rows), lines, start),
     }
 
@@ -154,7 +154,7 @@ def _adjective(computed: Looked, italian: bool) -> Fields:
     at, (layer, head) = place(computed.words, ADJECTIVE), decided(computed, ADJECTIVE)
     row = computed.self_attention[layer, head, at]
     return {
-        "why": f"Italian has no word for “{WORD}” here: it is the adjective whose ending needs the answer. " * italian,
+        "why": f"Italian has no word for “{WORD}” here: the ending of the adjective depends on the answer. " * italian,
         "adjective_head": _named(layer, head),
         "of_adjective": [row[place(computed.words, rival)] for rival in RIVALS],
         "adjective": Line(computed.words, row.tolist(), at),
@@ -172,13 +172,13 @@ def _cross(computed: Looked) -> Choice:
     return Choice("layer", names, options)
 
 
-def _others(others: Mapping[str, Looked], chosen: tuple[int, int], italian: bool) -> list[Block]:
+def _others(others: Mapping[str, Looked], head: tuple[int, int], italian: bool) -> list[Block]:
     blocks: list[Block] = []
     if italian:
         blocks.append(
             Text(
-                "In Italian the adjective tells who “they” are: it ends in -i for the friends and the tomatoes, "
-                "which are masculine, so that the sentence above leaves it open; but in -e for the apples and "
+                "In Italian the adjective shows who “they” are: it ends in -i for the friends and the tomatoes, "
+                "which are masculine, so that the sentence above is ambiguous, and in -e for the apples and "
                 "the sisters, which are feminine. (For “tired” and “tasty”: stanchi, stanche; gustosi, gustose.)"
             )
         )
@@ -186,13 +186,13 @@ def _others(others: Mapping[str, Looked], chosen: tuple[int, int], italian: bool
         at = place(computed.words, WORD)
         weights = computed.self_attention[:, :, at]
         mean = weights.mean((0, 1))
-        taken = " and ".join(
+        means = " and ".join(
             f"{number(mean[place(computed.words, noun)], 3)} from “{noun}”" for noun in OTHERS[sentence]
         )
         blocks += [
             *_translated(sentence, computed),
-            Line(computed.words, weights[chosen].tolist(), at),
-            Text(f"On average over all heads: {taken}."),
+            Line(computed.words, weights[head].tolist(), at),
+            Text(f"On average over all heads: {means}."),
         ]
     return blocks
 

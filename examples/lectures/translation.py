@@ -1,8 +1,8 @@
 """Training and inference of "I love you very much → Ti amo molto", step by step, on a transformer trained right here.
 
-The model is that of models/transformer.py (Vaswani et al. 2017), small enough to learn eight pairs in a second.
-Training reads the right words and predicts all next ones in one pass (teacher forcing: Williams and Zipser 1989);
-inference reads the words that it has written itself, one pass for each.
+The model is from models/transformer.py (Vaswani et al. 2017), small enough to learn eight pairs in a second. Training
+reads the right words and predicts all next words in one pass (teacher forcing: Williams and Zipser 1989); inference
+reads the words that it has written itself, one pass for each.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PAIRS = {
     "I like cats very much": "Mi piacciono molto i gatti",
 }
 SEED, UPDATES, RATE = 0, 60, 5e-3
-LOOKS = (0, 5, 10, 15, 20, 30, 40, 60)  # after so many updates the model is looked at
+LOOKS = (0, 5, 10, 15, 20, 30, 40, 60)  # numbers of updates after which the model is recorded
 NAMES = {PAD: "PAD", BOS: "SOS", EOS: "EOS"}
 MOST = 10  # tokens of a translation
 
@@ -48,12 +48,12 @@ MOST = 10  # tokens of a translation
 class Look(NamedTuple):
     """The model after some updates."""
 
-    probabilities: Array  # of each word of the vocabulary at each place, the right words read before (T, V)
-    text: str  # what it writes by itself
+    probabilities: Array  # of each word of the vocabulary at each position, after the right words (T, V)
+    text: str  # its own output
 
 
 class Trained(NamedTuple):
-    """The model after all updates; ``losses`` has the mean loss of each."""
+    """The model after all updates; ``losses`` has the mean loss of each update."""
 
     model: Transformer
     english: WordTokenizer
@@ -84,7 +84,7 @@ def _ids(english: WordTokenizer, italian: WordTokenizer, sentence: str) -> tuple
 
 
 def train(updates: int = UPDATES) -> Trained:
-    """Learn PAIRS from the beginning: one batch of all, again and again, by Adam."""
+    """Learn PAIRS from scratch: with Adam, on one batch of all pairs, over and over."""
     mg.manual_seed(SEED)
     english, italian = WordTokenizer.train(PAIRS), WordTokenizer.train(PAIRS.values())
     config = Config(len(italian), 32, 2, 1, 64, dropout=0.0, positions=16, source_vocabulary=len(english))
@@ -107,7 +107,7 @@ def train(updates: int = UPDATES) -> Trained:
 
 
 def look(trained: Trained) -> Look:
-    """What the model does now with the right words before it, and by itself."""
+    """Record the model's predictions after the right words, and its own output."""
     steps = write(trained)
     text = " ".join(name(trained.italian, i) for i in (*steps[-1].tokens[1:], steps[-1].chosen))
     return Look(teacher_forced(trained).numpy(), text)
@@ -115,32 +115,32 @@ def look(trained: Trained) -> Look:
 
 @mg.no_grad()
 def teacher_forced(trained: Trained) -> Tensor:
-    """Training's one pass: the probabilities (T, V) of the token after each of SOS Ti amo molto."""
+    """Training's single pass: the probabilities (T, V) of the token after each of SOS Ti amo molto."""
     source, target = tokens(trained)
     return trained.model(mg.tensor([source]), mg.tensor([target[:-1]]))[0].softmax(-1)
 
 
 @mg.no_grad()
 def write(trained: Trained, sentence: str = SENTENCE) -> list[Written]:
-    """Inference's steps: the encoder once, then the decoder for each token until EOS, the likeliest each time."""
+    """The steps of inference: the encoder once, then the decoder for each token until EOS, always the likeliest."""
     model = trained.model
     memory, mask = model.encode(mg.tensor([[*trained.english.encode(sentence), EOS]]))
-    written, steps = [BOS], list[Written]()
-    while written[-1] != EOS and len(steps) < MOST:
-        states = model.decode(mg.tensor([written]), memory, mask)  # (1, T, D)
+    output, steps = [BOS], list[Written]()
+    while output[-1] != EOS and len(steps) < MOST:
+        states = model.decode(mg.tensor([output]), memory, mask)  # (1, T, D)
         logits = F.linear(states[0, -1], model.embedding.weight)  # (V,)
-        steps.append(Written(list(written), logits.softmax(-1).numpy()))
-        written.append(steps[-1].chosen)
+        steps.append(Written(list(output), logits.softmax(-1).numpy()))
+        output.append(steps[-1].chosen)
     return steps
 
 
 def name(tokenizer: WordTokenizer, i: int) -> str:
-    """A token as lectures write it."""
+    """A token in the notation of the lectures."""
     return NAMES.get(i, tokenizer.token(i))
 
 
 def names(tokenizer: WordTokenizer, ids: Sequence[int]) -> list[str]:
-    """Tokens as lectures write them."""
+    """Tokens in the notation of the lectures."""
     return [name(tokenizer, i) for i in ids]
 
 
@@ -157,7 +157,7 @@ def lesson() -> Lesson:
         training=passes(trained, teacher_forced),
         inference=passes(trained, write),
         texts=Steps(
-            ("updates", "written"), [(str(update), seen.text) for update, seen in trained.looks.items()], numbers=(0,)
+            ("updates", "written"), [(str(update), view.text) for update, view in trained.looks.items()], numbers=(0,)
         ),
         count=len(PAIRS),
     )
@@ -169,7 +169,7 @@ def _words(trained: Trained) -> Fields:
     for what, ids, tokenizer in (
         ("encoder reads", source, trained.english),
         ("decoder reads", target[:-1], trained.italian),
-        ("should come out", target[1:], trained.italian),
+        ("target", target[1:], trained.italian),
     ):
         padding = [""] * (6 - len(ids))
         rows += [(what, *names(tokenizer, ids), *padding), ("as numbers", *map(str, ids), *padding)]
@@ -191,10 +191,10 @@ def _forced(trained: Trained) -> Fields:
 
     def how(i: int, j: int) -> str:
         sees, sign = ("sees", "≤") if j <= i else ("does not see", ">")
-        return f"“{words[i]}” {sees} “{words[j]}”: place {j} {sign} {i}"
+        return f"“{words[i]}” {sees} “{words[j]}”: position {j} {sign} {i}"
 
     return {
-        "places": Steps(("place", "the decoder sees", "target"), rows, numbers=(0,)),
+        "places": Steps(("position", "the decoder sees", "target"), rows, numbers=(0,)),
         "mask": Matrix("sees", allowed, words[:-1], words[:-1], 0, "weights", how, note="1: yes", example=(1, 2)),
     }
 
@@ -203,10 +203,10 @@ def _loss(trained: Trained) -> Fields:
     _, target = tokens(trained)
     words, columns = names(trained.italian, target), names(trained.italian, range(len(trained.italian)))
     options: list[Block] = [
-        _probabilities(u, seen.probabilities, words, target, columns) for u, seen in trained.looks.items()
+        _probabilities(u, view.probabilities, words, target, columns) for u, view in trained.looks.items()
     ]
     updates = list(map(str, trained.looks))
-    chances = np.stack([_of_targets(seen.probabilities, target) for seen in trained.looks.values()], 1)  # (T, looks)
+    chances = np.stack([_of_targets(view.probabilities, target) for view in trained.looks.values()], 1)  # (T, looks)
 
     def how(i: int, j: int) -> str:
         return f"−ln {number(chances[i, j], 4)} = {number(-math.log(chances[i, j]), 3)}"
@@ -222,7 +222,7 @@ def _loss(trained: Trained) -> Fields:
 
 
 def _of_targets(probabilities: Array, target: Sequence[int]) -> Array:
-    """What each place's target got (T,)."""
+    """The probability of each position's target (T,)."""
     return probabilities[np.arange(len(target) - 1), target[1:]]
 
 
@@ -247,18 +247,18 @@ def _inference(trained: Trained) -> Fields:
         best = np.argsort(-step.probabilities)[:3].tolist()
         shares = [f"{name(trained.italian, j)} {number(step.probabilities[j], 3)}" for j in best]
         rows.append((str(i + 1), " ".join(names(trained.italian, step.tokens)), *shares))
-    written = names(trained.italian, [step.chosen for step in steps])
+    output = names(trained.italian, [step.chosen for step in steps])
     read, note = names(trained.english, source), "rows look at columns"
     # the mean over the heads of each step (T, S)
     weights = attention(trained.model, mg.tensor([source]), mg.tensor([steps[-1].tokens])).weights("cross")[-1].mean(0)
     return {
         "steps": Steps(("step", "the decoder reads", "likeliest, written", "second", "third"), rows, numbers=(0,)),
-        "cross_attention": Matrix("cross-attention", weights, written, read, 2, "weights", note=note),
+        "cross_attention": Matrix("cross-attention", weights, output, read, 2, "weights", note=note),
     }
 
 
 def passes(trained: Trained, work: Callable[[Trained], object]) -> tuple[int, int]:
-    """How often encoder and decoder run: how often their first layers are called."""
+    """How often encoder and decoder run: the calls of their first layers."""
     calls: Counter[nn.Module] = Counter()
 
     def count(layer: nn.Module, *_: object) -> None:

@@ -1,1 +1,1 @@
-"""What programs that explain share: a lesson of text, numbers and pictures, as a page and as plain text."""
+"""Shared by programs that explain: a lesson of text, numbers and pictures, as a page and as plain text."""

@@ -1,7 +1,7 @@
-"""What a worked example consists of: paragraphs, matrices, equations, charts; as a page, and as plain text.
+"""The blocks of a worked example: paragraphs, matrices, equations, charts; as a page, and as plain text.
 
-An example builds a Lesson out of numbers that minigrad computed. Text is plain; in it `code` stands between
-back quotes. What a person may have written, such as the tokens of a sentence, is shown as it is.
+An example builds a Lesson from numbers that minigrad computed. Text is plain, with `code` between back quotes. Text
+from users, such as the tokens of a sentence, is shown verbatim.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from minigrad.viz.view import View
 from minigrad_models.viz.lines import Curve, draw
 from minigrad_models.viz.texts import label
 
-ROUNDED = "Numbers are rounded where they are written, not where they are computed."
+ROUNDED = "Numbers are rounded only for display, not in the computation."
 Array = np.ndarray[Any, Any]
 Shade = Literal["", "weights", "signs"]
 
 
 class Plain:
-    """A block whose page needs its fields as they are."""
+    """A block whose page needs its fields unchanged."""
 
     def data(self) -> dict[str, Any]:
         """For assets/lecture.js."""
@@ -42,7 +42,7 @@ class Text(Plain):
 
 @dataclass(frozen=True)
 class Mark:
-    """What a cell (i, j) of a result was computed from, in another matrix."""
+    """The source of a cell (i, j) of a result in another matrix."""
 
     matrix: str
     part: Literal["row", "column", "cell"]  # its row i, its column j, or its cell (i, j)
@@ -50,20 +50,20 @@ class Mark:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Numbers with names at their rows and columns."""
+    """Numbers with names for their rows and columns."""
 
     name: str  # above it
     values: Tensor | Array  # two dimensions; -inf is shown as −∞
     rows: Sequence[str] = ()  # their names
-    columns: Sequence[str] = ()  # likewise
+    columns: Sequence[str] = ()  # their names
     digits: int = 2  # after the decimal point
     shade: Shade = ""  # of cells by number: "weights" from 0 to 1, "signs" around 0
-    how: Callable[[int, int], str] | None = None  # in words, how cell (i, j) was computed
-    marks: tuple[Mark, ...] = ()  # from what
-    first: int | None = None  # how many columns are shown before "…" and the last; None: all
+    how: Callable[[int, int], str] | None = None  # explains how cell (i, j) was computed
+    marks: tuple[Mark, ...] = ()  # its sources
+    first: int | None = None  # columns before "…" and the last; None: all
     note: str = ""  # below the name, such as a shape
-    key: str = ""  # by which marks call it, different from all others of the lesson; the name if empty
-    example: tuple[int, int] = (0, 0)  # the cell whose words are shown where nobody points at one
+    key: str = ""  # its unique key in the lesson, for marks; the name if empty
+    example: tuple[int, int] = (0, 0)  # the cell whose explanation is shown by default
 
     @property
     def array(self) -> Array:
@@ -79,11 +79,11 @@ class Matrix:
         return [*range(self.first), count - 1]
 
     def cells(self) -> list[list[str]]:
-        """The numbers as they are read."""
+        """The formatted numbers."""
         return [[number(row[j], self.digits) for j in self.shown] for row in self.array.tolist()]
 
     def told_example(self) -> str:
-        """How the example came about, after its name: "Q Kᵀ [like, I]: 0.7 × 0.6 + 3.5 × 2.4 = 8.82"."""
+        """The example's computation, after its name: "Q Kᵀ [like, I]: 0.7 × 0.6 + 3.5 × 2.4 = 8.82"."""
         if self.how is None:
             return ""
         sides = zip((self.rows, self.columns), self.array.shape, self.example, strict=True)
@@ -127,12 +127,12 @@ class Equation:
 
 @dataclass(frozen=True)
 class Steps(Plain):
-    """A table of text: what is done, how it is written, what comes out."""
+    """A table of text: steps, their formulas or code, and the results."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
     code: tuple[int, ...] = ()  # columns that are code
-    numbers: tuple[int, ...] = ()  # columns that are numbers, and stand at the right
+    numbers: tuple[int, ...] = ()  # columns that are numbers, aligned to the right
 
 
 @dataclass(frozen=True)
@@ -142,14 +142,14 @@ class Series:
     name: str
     x: Sequence[float]
     y: Sequence[float]
-    dashed: bool = False  # it was not measured, but is what theory says
-    like: str = ""  # the series that it belongs to: it has that one's colour, and no name or numbers beside it
-    joined: bool = True  # a line goes from point to point; else each is a dot
+    dashed: bool = False  # theory, not a measurement
+    like: str = ""  # a series whose colour it shares; it gets no label or numbers
+    joined: bool = True  # a line connects the points; else each is a dot
 
 
 @dataclass(frozen=True)
 class Chart:
-    """Lines over numbers. On a logarithmic axis, numbers without a logarithm have no place."""
+    """Lines over numbers. A logarithmic axis omits numbers without a logarithm."""
 
     title: str
     across: str
@@ -157,24 +157,24 @@ class Chart:
     series: Sequence[Series]
     log_x: bool = False
     log_y: bool = False
-    digits: int | None = 3  # after the decimal point; None: three that count
+    digits: int | None = 3  # after the decimal point; None: three significant digits
 
     def colours(self) -> list[int]:
-        """The number of each series' colour. Raises ValueError: one is like another that is not there."""
+        """The index of each series' colour. Raises ValueError if a series is like a missing one."""
         names = [series.name for series in self.series if not series.like]
         if unknown := [s.like for s in self.series if s.like and s.like not in names]:
             raise ValueError(f"the chart {self.title} has no series {unknown[0]!r}: it has {', '.join(names)}")
         return [names.index(series.like or series.name) for series in self.series]
 
     def table(self) -> Steps:
-        """The numbers, a row for each place across."""
-        shown = [series for series in self.series if not series.like]
-        computed = [dict(zip(series.x, series.y, strict=True)) for series in shown]
+        """The numbers, one row per x value."""
+        measured = [series for series in self.series if not series.like]
+        computed = [dict(zip(series.x, series.y, strict=True)) for series in measured]
         rows = [
             (f"{x:g}", *(self._written(y[x]) if x in y else "" for y in computed))
             for x in sorted(set().union(*computed))
         ]
-        head = (self.across, *(series.name for series in shown))
+        head = (self.across, *(series.name for series in measured))
         return Steps(head, rows, numbers=tuple(range(len(head))))
 
     def _written(self, value: float) -> str:
@@ -207,7 +207,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Line(Plain):
-    """A sentence whose words are shaded by weights; ``asks`` is the place of the word that looks, or none."""
+    """A sentence whose words are shaded by weights; ``asks`` is the index of the word that looks, or None."""
 
     words: Sequence[str]
     weights: Sequence[float]
@@ -216,7 +216,7 @@ class Line(Plain):
 
 @dataclass(frozen=True)
 class Choice(Plain):
-    """One of several, by a list or (``slider``) on a line; in plain text the one at the start."""
+    """A choice of options, from a list or with a slider (``slider``); plain text has only the option at ``start``."""
 
     label: str
     names: Sequence[str]
@@ -231,7 +231,7 @@ class Choice(Plain):
 
 @dataclass(frozen=True)
 class Checked(Plain):
-    """A claim that was tested when the lesson was made."""
+    """A claim that was tested when the lesson was generated."""
 
     claim: str
     holds: bool
@@ -250,11 +250,11 @@ class Positions:
 
 @dataclass(frozen=True)
 class Picture:
-    """Numbers (rows, columns), a small square each, and what stands below them."""
+    """Numbers (rows, columns) as small squares, with a caption below."""
 
     values: Tensor | Array
     caption: str = ""
-    side: int | None = None  # of a square, in pixels; None: as in all pictures beside it
+    side: int | None = None  # of a square, in pixels; None: the same as in the other pictures
 
     @property
     def array(self) -> Array:
@@ -264,12 +264,12 @@ class Picture:
 
 @dataclass(frozen=True)
 class Pictures:
-    """Small pictures side by side, of which plain text has only the title."""
+    """Small pictures in rows; plain text has only the title."""
 
     title: str
     pictures: Sequence[Picture]
-    shade: Literal["ink", "signs"] = "ink"  # from paper, 0, to ink; or one colour above 0 and another below
-    across: int | None = None  # how many stand in a row; None: as many as there is room for
+    shade: Literal["ink", "signs"] = "ink"  # "ink": from 0 (paper) to ink; "signs": one colour above 0, another below
+    across: int | None = None  # pictures per row; None: as many as fit
     side: int = 8  # of a number's square, in pixels
 
     def data(self) -> dict[str, Any]:
@@ -292,7 +292,7 @@ class Pictures:
 
 @dataclass(frozen=True)
 class Dense:
-    """A layer that a page evaluates: f(W x + b) of weight (out, in) and bias (out,), f by its name, or none."""
+    """A layer that a page evaluates: f(W x + b) with weight (out, in) and bias (out,); f by name, or none."""
 
     weight: Array
     bias: Array
@@ -305,13 +305,13 @@ class Dense:
 
 @dataclass(frozen=True)
 class Plane:
-    """Points with labels, each a small picture; the page decodes the place under the pointer."""
+    """Points with labels, each a small picture; the page decodes the point under the pointer."""
 
     title: str
     points: Array  # (N, 2)
     labels: Sequence[str]  # of each
     pictures: Array  # (N, height, width), from 0 for paper to 1 for ink
-    network: Sequence[Dense]  # from the two numbers of a place to height × width numbers from 0 to 1
+    network: Sequence[Dense]  # maps the two coordinates of a point to height × width numbers from 0 to 1
 
     def data(self) -> dict[str, Any]:
         """For assets/plane.js."""
@@ -331,7 +331,7 @@ Block = Text | Matrix | Equation | Steps | Chart | Line | Choice | Checked | Pos
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what stands below it."""
+    """A heading and the blocks below it."""
 
     title: str
     blocks: Sequence[Block]
@@ -339,7 +339,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Lesson(View):
-    """A worked example. In a notebook it shows itself. ``picture``: what stands for it in a document."""
+    """A worked example, which displays itself in notebooks. ``picture`` represents it in documents."""
 
     name: str
     title: str
@@ -349,11 +349,11 @@ class Lesson(View):
 
     @property
     def introduction(self) -> str:
-        """What stands below the title."""
+        """The text below the title."""
         return f"{self.about} {ROUNDED}"
 
     def page(self) -> Page:
-        """One file that works offline."""
+        """A single file that works offline."""
         sections = [
             {"title": section.title, "blocks": [block.data() for block in section.blocks]} for section in self.sections
         ]
@@ -362,7 +362,7 @@ class Lesson(View):
         return Page(self.title, data, scripts, styles, '<main id="lecture"></main>', height=900)
 
     def checks(self) -> list[Checked]:
-        """All claims that were tested."""
+        """All tested claims."""
         return [block for section in self.sections for block in section.blocks if isinstance(block, Checked)]
 
     def __repr__(self) -> str:
@@ -375,7 +375,7 @@ class Lesson(View):
 
 
 def two_dimensions(values: Tensor | Array, name: str) -> Array:
-    """Numbers as an array. Raises ValueError: they have not two dimensions."""
+    """Numbers as an array. Raises ValueError unless they have two dimensions."""
     array = values.detach().numpy() if isinstance(values, Tensor) else np.asarray(values)
     if array.ndim != 2:
         raise ValueError(f"{name} has the shape {array.shape}: it needs two dimensions")
@@ -383,8 +383,8 @@ def two_dimensions(values: Tensor | Array, name: str) -> Array:
 
 
 class Number(float):
-    """A number whose formats are those of books: 1.20 (the default), −0.50, −∞, 15 %; a zero has no sign. "(" before a
-    format puts a negative number into brackets, as in a sum or a product."""
+    """A number in the format of books: 1.20 (the default), −0.50, −∞, 15 %; a zero has no sign. A "(" before the format
+    puts negative numbers into brackets, for sums and products."""
 
     def __format__(self, form: str) -> str:
         shape = form.removeprefix("(") or ".2f"
@@ -396,12 +396,12 @@ class Number(float):
 
 
 def number(value: SupportsFloat, digits: int = 2) -> str:
-    """A number as it is printed in books."""
+    """A number in the format of books."""
     return f"{Number(value):.{digits}f}"
 
 
 def scientific(value: float) -> str:
-    """A number of any size by three digits that count: 0.0123, 1.23e−10, 4.56e8."""
+    """A number of any size with three significant digits: 0.0123, 1.23e−10, 4.56e8."""
     size = abs(value)
     if not size or not np.isfinite(size):
         return number(value)
@@ -412,20 +412,20 @@ def scientific(value: float) -> str:
 
 
 def term(value: SupportsFloat, digits: int = 2) -> str:
-    """A number inside a sum or a product: a negative one in brackets."""
+    """A number inside a sum or a product: negative numbers are in brackets."""
     return f"{Number(value):(.{digits}f}"
 
 
 def cellwise(form: str, *values: Tensor | Array) -> Callable[[int, int], str]:
-    """Tells how cell (i, j) comes about: a format, and the matrices whose numbers there it takes: "{} − {:(.1f} = {}".
-    A matrix of one row or column has the same number in all of them."""
+    """Explains cell (i, j) with a format, and the matrices that provide its numbers: "{} − {:(.1f} = {}". A matrix with
+    one row or column is broadcast."""
     tables = np.broadcast_arrays(*(value.numpy() if isinstance(value, Tensor) else value for value in values))
     return lambda i, j: form.format(*(Number(table[i, j]) for table in tables))
 
 
 def product(left: Array, right: Array, digits: tuple[int, int] = (1, 1), result: int = 2) -> Callable[[int, int], str]:
-    """Tells how cell (i, j) of ``left @ right`` comes about: 1.3 × 0.6 + 0.8 × 2.4 = 2.70. ``digits`` are those of left
-    and of right, ``result`` has those of their product."""
+    """Explains cell (i, j) of ``left @ right``: 1.3 × 0.6 + 0.8 × 2.4 = 2.70. ``digits`` are the digits of left and
+    right, ``result`` the digits of the product."""
     first, second = digits
 
     def how(i: int, j: int) -> str:
@@ -439,7 +439,7 @@ def product(left: Array, right: Array, digits: tuple[int, int] = (1, 1), result:
 
 
 def times(left: Matrix, right: Matrix, name: str, digits: int = 2, **more: Any) -> Equation:
-    """left × right = their product, whose cells tell how they come about. ``more`` is that matrix's own."""
+    """left × right = their product, whose cells have explanations. ``more`` are that matrix's other fields."""
     how = product(left.array, right.array, (left.digits, right.digits), digits)
     marks = (Mark(left.key or left.name, "row"), Mark(right.key or right.name, "column"))
     values = left.array @ right.array
@@ -448,7 +448,7 @@ def times(left: Matrix, right: Matrix, name: str, digits: int = 2, **more: Any) 
 
 
 def softmax_told(scores: Array, digits: int = 2, result: int = 2) -> Callable[[int, int], str]:
-    """Tells how cell (i, j) of the softmax over each row comes about."""
+    """Explains cell (i, j) of the softmax over each row."""
 
     def how(i: int, j: int) -> str:
         row = np.exp(scores[i].astype(np.float64))

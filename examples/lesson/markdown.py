@@ -1,8 +1,8 @@
-"""A lesson's text in Markdown, in a file beside the program that computes its numbers.
+"""A lesson's text in Markdown, in a file next to the program that computes its numbers.
 
     # The title
 
-    What stands below it.
+    The introduction.
 
     ## 1. A section
 
@@ -16,8 +16,8 @@
 
     - {positive}: the sum is positive
 
-A field in braces is a constant of the program, or what it computed. Alone in a paragraph it stands for blocks: one,
-several, or none. Before a claim it says whether the claim holds. A section with a field that is None is left out.
+A field in braces is a constant of the program, or a computed value. A field that is a whole paragraph inserts blocks:
+one, several, or none. Before a claim it states whether the claim holds. A section with a field that is None is omitted.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Fields = dict[str, Any]
 
 
 class _Books(Formatter):
-    """``str.format``, with numbers as they are printed in books."""
+    """``str.format`` with numbers in the format of books."""
 
     def format_field(self, value: Any, spec: str) -> str:
         is_float = isinstance(value, SupportsFloat) and not isinstance(value, Integral)
@@ -44,34 +44,34 @@ class _Books(Formatter):
 
 
 def told(program: Fields, *, name: str = "", picture: Chart | None = None, **fields: Any) -> Lesson:
-    """The lesson whose text stands beside a program, whose ``globals()`` it needs: in a file of the same name that ends
-    in .md. The lesson's name is by default the file's. Raises KeyError: the text has a field that is not there.
-    ValueError: a field is not in the text."""
+    """The lesson whose text is next to a program, in a file with the same name and the suffix .md; ``program`` is its
+    ``globals()``. The lesson's name is by default the file's. Raises KeyError for a field that is missing here,
+    ValueError for a field that is missing in the text."""
     head = _text(program)[0]
-    used = _names(head)
+    previous = _names(head)
     title, about = (_written(text, ChainMap(fields, program)) for text in head.removeprefix("# ").split("\n\n", 1))
     name = name or Path(program["__file__"]).stem.replace("_", "-")
-    return Lesson(name, title, about, sections(program, used, **fields), picture)
+    return Lesson(name, title, about, sections(program, previous, **fields), picture)
 
 
-def sections(program: Fields, used: frozenset[str] = frozenset(), /, **fields: Any) -> list[Section]:
-    """The sections of the text beside a program. Arguments and errors as for ``told``; fields ``used`` before them may
-    be missing there."""
-    known, written = ChainMap(fields, program), []
+def sections(program: Fields, previous: frozenset[str] = frozenset(), /, **fields: Any) -> list[Section]:
+    """The sections of the text next to a program. Arguments and errors as for ``told``; the ``previous`` fields before
+    them may be missing here."""
+    values, output = ChainMap(fields, program), []
     for text in _text(program)[1:]:
         names = _names(text)
-        used |= names
-        if all(known[name] is not None for name in names):
+        previous |= names
+        if all(values[name] is not None for name in names):
             title, *paragraphs = re.split(r"\n\n+", text)
-            blocks = [block for paragraph in paragraphs for block in _blocks(paragraph, known)]
-            written.append(Section(_written(title, known), blocks))
-    if unused := fields.keys() - used:
+            blocks = [block for paragraph in paragraphs for block in _blocks(paragraph, values)]
+            output.append(Section(_written(title, values), blocks))
+    if unused := fields.keys() - previous:
         raise ValueError(f"the text beside {program['__file__']} has no {', '.join(sorted(unused))}")
-    return written
+    return output
 
 
 def _text(program: Fields) -> list[str]:
-    """What stands before the first section, and each section."""
+    """The text before the first section, and each section."""
     text = Path(program["__file__"]).with_suffix(".md").read_text(encoding="utf-8")
     return [part.strip() for part in f"\n{text}".split("\n## ")]
 

@@ -11,7 +11,7 @@ from minigrad_models.viz.texts import label
 from . import blocks
 
 WIDE = 100  # columns of text
-POSITIONS = 8  # of a positional encoding, and as many of its dimensions
+POSITIONS = 8  # of a positional encoding; also the number of its dimensions
 
 
 def plain(lesson: blocks.Lesson) -> str:
@@ -53,17 +53,17 @@ def _paragraph(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Without what would move a terminal's cursor or change its colours."""
+    """The text without characters that move a terminal's cursor or change its colours."""
     return "".join("�" if unicodedata.category(c) in ("Cc", "Cs") and c != "\n" else c for c in text)
 
 
 def _name(text: str) -> str:
-    """A token beside its row."""
+    """The label of a row or column."""
     return printable(label(text))
 
 
 def width(text: str) -> int:
-    """How many columns of a terminal a text takes."""
+    """The number of terminal columns that a text takes."""
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
@@ -73,7 +73,7 @@ def _pad(text: str, size: int, right: bool = False) -> str:
 
 
 def _matrix(matrix: blocks.Matrix) -> list[str]:
-    """Its name, then its numbers between brackets: lines of one width."""
+    """The name, then the numbers between brackets: lines of equal width."""
     cells = matrix.cells()
     columns = [_name(matrix.columns[j]) for j in matrix.shown] if matrix.columns else [""] * len(cells[0])
     if len(columns) < matrix.array.shape[1]:
@@ -92,20 +92,20 @@ def _matrix(matrix: blocks.Matrix) -> list[str]:
 
 
 def _told(lines: Sequence[str], parts: Sequence[blocks.Matrix | str]) -> str:
-    """Lines, and below them of each matrix how one of its numbers came about."""
+    """Lines, followed by the example of each matrix."""
     examples = [part.told_example() for part in parts if isinstance(part, blocks.Matrix)]
     return "\n".join([*(line.rstrip() for line in lines), *(_paragraph(text) for text in examples if text)])
 
 
 def _equation(equation: blocks.Equation) -> str:
-    """Side by side if there is room, else one below another."""
+    """The parts next to each other if they fit, else one below another."""
     parts = [[part] if isinstance(part, str) else _matrix(part) for part in equation.parts]
     if sum(width(part[0]) + 2 for part in parts) - 2 > WIDE:
         return _told([line for part in parts for line in part], equation.parts)
     high = max(map(len, parts))
     lines = [""] * high
     for part in parts:
-        # Names stand above; signs stand at the middle of the numbers.
+        # Names are at the top; signs are in the middle of the numbers.
         block = [" "] * (high // 2) + part if len(part) == 1 else part
         wide = max(map(width, block))
         block = [_pad(line, wide) for line in block + [""] * (high - len(block))]
@@ -116,8 +116,8 @@ def _equation(equation: blocks.Equation) -> str:
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> str:
     lines = [[printable(cell) for cell in row] for row in [head, *rows]]
     sizes = [max(width(row[j]) for row in lines) for j in range(len(head))]
-    written = ["  ".join(_pad(cell, sizes[j], j in numbers) for j, cell in enumerate(row)) for row in lines]
-    return "\n".join(line.rstrip() for line in [written[0], "-" * width(written[0]), *written[1:]])
+    aligned = ["  ".join(_pad(cell, sizes[j], j in numbers) for j, cell in enumerate(row)) for row in lines]
+    return "\n".join(line.rstrip() for line in [aligned[0], "-" * width(aligned[0]), *aligned[1:]])
 
 
 def _line(line: blocks.Line) -> str:
@@ -131,7 +131,7 @@ def _line(line: blocks.Line) -> str:
 
 
 def _positions(block: blocks.Positions) -> str:
-    """The first of its numbers."""
+    """The first of the encoding's numbers."""
     view, (length, dimensions) = block.view, block.view.values.shape
     few = min(POSITIONS, length)
     rows = [f"{i} {view.tokens[i]}" if view.tokens else str(i) for i in range(few)]

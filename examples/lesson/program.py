@@ -1,4 +1,4 @@
-"""What the command lines of lessons share: their options, what they print and save, and errors in one line."""
+"""Shared by the command lines of lessons: options, printing and saving, and one-line errors."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ run = partial(run_program, less_memory="training")
 
 
 def parser(name: str, about: str, seeded: bool = True) -> Parser:
-    """The options that all have. ``name`` is that of the module: "examples.digits"."""
+    """The options of every lesson. ``name`` is the module's: "examples.digits"."""
     p = Parser(prog=f"python -m {name}", description=about)
     page = "also save the page, as DIR/NAME.html (and a picture, if there is one, as DIR/NAME.svg)"
     p.add_argument("--save", type=Path, metavar="DIR", help=page)
     if seeded:
-        p.add_argument("--seed", type=whole(0, 2**63 - 1), default=0, help="of all random numbers (default: 0)")
+        p.add_argument("--seed", type=whole(0, 2**63 - 1), default=0, help="seed of all random numbers (default: 0)")
     return p
 
 
 def main(p: argparse.ArgumentParser, lesson: Callable[[Options], Lesson], argv: list[str] | None = None) -> int:
-    """Run the command line of one lesson; returns the exit status: 1 as well where a claim of it does not hold."""
+    """Run the command line of a lesson; returns the exit status: also 1 if a claim of the lesson does not hold."""
     options = p.parse_args(argv)
 
     def shown() -> int:
@@ -41,7 +41,7 @@ def main(p: argparse.ArgumentParser, lesson: Callable[[Options], Lesson], argv: 
 
 
 def make_folder(path: Path | None) -> None:
-    """Make the folder of pages, if one is asked for, before a lesson takes its time. Raises OSError."""
+    """Make the folder for pages, if requested, before the lesson starts its work. Raises OSError."""
     if path is not None:
         path.mkdir(parents=True, exist_ok=True)
 
@@ -55,5 +55,5 @@ def show(lesson: Lesson, folder: Path | None) -> int:
             try:
                 print(f"wrote {written(folder / f'{lesson.name}.svg', lesson.picture.svg())}", file=sys.stderr)
             except ImportError as error:
-                print(f"note: there is no picture beside the page: {error}", file=sys.stderr)
+                print(f"note: no picture was saved with the page: {error}", file=sys.stderr)
     return 0 if all(check.holds for check in lesson.checks()) else 1

@@ -1,1 +1,1 @@
-"""Notebooks to read and to run: from a neuron to a translator. ``execute`` runs them, and stores what they show."""
+"""Notebooks to read and to run: from a neuron to a translator. ``execute`` runs them and stores their outputs."""

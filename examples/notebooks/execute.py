@@ -1,10 +1,10 @@
-"""Runs the notebooks of this folder, and stores their outputs as drawings, which pages that run nothing show.
+"""Runs the notebooks of this folder, and stores their outputs as drawings, for pages that cannot run anything.
 
     python -m examples.notebooks.execute [NAME ...]
 
-In JupyterLab a picture is an interactive page. Stored, that would be megabytes that GitHub does not show: so the
-drawing stays, as SVG, and as PNG for JupyterLab, which shows no SVG of a notebook that it does not trust yet. Pages and
-widgets go.
+In JupyterLab a picture is an interactive page. Stored, these would be megabytes that GitHub does not show: so only the
+drawing remains, as SVG, and as PNG for JupyterLab, which does not show SVGs of untrusted notebooks. Pages and widgets
+are removed.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from minigrad.viz.view import png
 from minigrad_models.programs.command_line import Parser
 
 FOLDER = Path(__file__).parent
-SECONDS = 300  # that a cell may take
+SECONDS = 300  # time limit per cell
 COLOURS = 48
 PICTURES = ("image/svg+xml", "image/png")
-STORED = (*PICTURES, "text/html", "text/latex", "text/markdown", "text/plain")  # html: of tables, which have no picture
+STORED = (*PICTURES, "text/html", "text/latex", "text/markdown", "text/plain")  # html: tables have no picture
 
 
 def notebooks(names: list[str]) -> list[Path]:
-    """The notebooks with these names, or all. Raises FileNotFoundError: there is none of that name."""
+    """The notebooks with these names, or all. Raises FileNotFoundError for an unknown name."""
     every = {path.stem: path for path in sorted(FOLDER.glob("*.ipynb"))}
-    chosen = {Path(name).stem: name for name in names} or every
-    if unknown := [str(name) for stem, name in chosen.items() if stem not in every]:
-        raise FileNotFoundError(f"there is no notebook {unknown[0]}; there are {', '.join(every)}")
-    return [path for stem, path in every.items() if stem in chosen]
+    stems = {Path(name).stem: name for name in names} or every
+    if unknown := [str(name) for stem, name in stems.items() if stem not in every]:
+        raise FileNotFoundError(f"unknown notebook {unknown[0]}; choose from {', '.join(every)}")
+    return [path for stem, path in every.items() if stem in stems]
 
 
 def executed(path: Path) -> Any:
-    """A notebook with the outputs of its cells, run anew from its folder. Raises ImportError: nbclient or ipykernel is
-    missing. nbclient.exceptions.CellExecutionError: a cell raised."""
+    """A notebook with the outputs of a fresh run in its folder. Raises ImportError if nbclient or ipykernel is missing,
+    nbclient.exceptions.CellExecutionError if a cell fails."""
     try:
         from nbclient import NotebookClient
     except ImportError as error:
@@ -50,7 +50,7 @@ def executed(path: Path) -> Any:
 
 
 def stored(notebook: Any) -> Any:
-    """A notebook with the outputs that every page shows; nothing in it tells when or where it ran."""
+    """A notebook with the outputs that every page shows, and without the time and place of its run."""
     notebook.metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
@@ -63,7 +63,7 @@ def stored(notebook: Any) -> Any:
 
 
 def _stored(output: Any) -> Any:
-    """An output as it is stored; None for one that is not: notes on the standard error, and bars that moved."""
+    """An output in its stored form; None if it is dropped: text on stderr, and progress bars."""
     if output.output_type == "stream":
         return None if output.name == "stderr" else output
     if output.output_type not in ("display_data", "execute_result"):
@@ -79,7 +79,7 @@ def _stored(output: Any) -> Any:
 
 
 def small(svg: str) -> bytes:
-    """A drawing as PNG, of few colours and so in few bytes. Raises ImportError: Pillow is missing."""
+    """A drawing as PNG with few colours, and so few bytes. Raises ImportError if Pillow is missing."""
     try:
         from PIL import Image
     except ImportError as error:
@@ -94,8 +94,8 @@ def main(argv: list[str] | None = None) -> int:
     p = Parser(prog="python -m examples.notebooks.execute", description=__doc__.partition("\n")[0])
     p.add_argument("names", nargs="*", metavar="NAME", help="notebooks, such as 1_first_steps (default: all)")
     try:
-        chosen = notebooks(p.parse_args(argv).names)
-        for path in chosen:
+        paths = notebooks(p.parse_args(argv).names)
+        for path in paths:
             print(path.name, flush=True)
             import_module("nbformat").write(stored(executed(path)), path)
     except (FileNotFoundError, ImportError) as error:

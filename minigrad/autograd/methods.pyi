@@ -1,4 +1,4 @@
-"""The methods of Tensor, written by `python tasks.py index` from what names.py gathers."""
+"""The methods of Tensor, written by `python tasks.py index` from the names in names.py."""
 
 import builtins
 from collections.abc import Callable, Sequence

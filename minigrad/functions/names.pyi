@@ -1,4 +1,4 @@
-"""The free functions, written by `python tasks.py index` from what names.py gathers."""
+"""The free functions, written by `python tasks.py index` from the names in names.py."""
 
 from collections.abc import Sequence
 from typing import Any

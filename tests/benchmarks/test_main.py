@@ -36,8 +36,8 @@ def test_bad_arguments(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, message in (
         (["--only", "nothing"], "no part 'nothing'"),
         (["--work", "nothing"], "invalid choice: 'nothing'"),
-        (["--rounds", "0"], "more than 0"),
-        (["--seconds", "nan"], "more than 0"),
+        (["--rounds", "0"], "greater than 0"),
+        (["--seconds", "nan"], "greater than 0"),
     ):
         with pytest.raises(SystemExit) as stopped:
             main.main(arguments)

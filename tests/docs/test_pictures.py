@@ -47,7 +47,7 @@ def test_what_is_wrong_with_a_gallery(gallery: ModuleType, tmp_path: Path) -> No
     (tmp_path / "embedding.svg").write_text(f"<!--{'x' * 60_000}--><svg xmlns='http://www.w3.org/2000/svg'/>")
     (tmp_path / "other.png").write_bytes(b"GIF")
     wrong = gallery.check(tmp_path)
-    for line in ("attention.svg is no SVG", "other.png is no PNG", "other.png is made by nothing here"):
+    for line in ("attention.svg is not an SVG", "other.png is not a PNG", "other.png is not made by this program"):
         assert line in wrong
     assert "playback.png is missing" in wrong and any(line.startswith("embedding.svg has 60,0") for line in wrong)
     assert gallery.main(["--check", "--folder", str(tmp_path)]) == 1

@@ -133,7 +133,7 @@ def test_an_error_that_all_variants_have_is_told_once(
     out, err = capfd.readouterr()
     assert err.splitlines() == [
         "error: there is no nowhere",
-        "error: a training failed: as it is (exit status 1). The others would fail, too, so none begins",
+        "error: a run failed: as it is (exit status 1). The others would also fail, so none starts",
     ]
     assert "1 of 3" in out and "2 of 3" not in out
     fake = Program([])
@@ -201,9 +201,9 @@ def test_train_knows_the_options_of_each_variant() -> None:
 
 def test_refusals(options: list[str], program: Program, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for arguments, message in (
-        (["--only", "x"], "no variant 'x'; there are: 'as it is', 'dropout 0.1'"),
+        (["--only", "x"], "unknown variant 'x'; choose from: 'as it is', 'dropout 0.1'"),
         (["--variants", "nowhere.toml"], "nowhere.toml"),
-        (["--run", "runs/a"], "leave --run and --fresh out"),
+        (["--run", "runs/a"], "omit --run and --fresh"),
         (["--dropout", "7"], "dropout is 7"),
     ):
         assert main([*options, *arguments]) == 1
@@ -212,7 +212,7 @@ def test_refusals(options: list[str], program: Program, capsys: pytest.CaptureFi
     for text, message in (
         ("[", "is not TOML"),
         ("dropout = 0.1", "dropout is not a section"),
-        ("[a]\ndrop_out = 0.1", "variant 'a': there is no setting 'drop_out'"),
+        ("[a]\ndrop_out = 0.1", "variant 'a': unknown setting 'drop_out'"),
         ("[a]\ndropout = 3.0", "dropout is 3.0"),
         ("['A b']\n['a-b']", "the same folder: a-b"),
     ):

@@ -90,7 +90,7 @@ def test_it_trains_what_is_new_and_compares(fake: Program, tmp_path: Path, capsy
     command = arguments(tmp_path, "--models", "gru", "gru-attention", "--save", str(tmp_path / "pages"))
     assert cli.main(command) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "[ok] Of the longest sentences the GRU translates 0.0% exactly without attention, and 50.0%" in out
+    assert "[ok] The GRU translates 0.0% of the longest sentences exactly without attention, and 50.0%" in out
     assert [call[call.index("--model") + 1] for call in fake.calls] == ["gru", "gru-attention"]
     assert all("--steps" in call and "7" in call for call in fake.calls)
     assert (tmp_path / "pages" / "compare.html").stat().st_size > 10_000
@@ -102,7 +102,7 @@ def test_it_trains_what_is_new_and_compares(fake: Program, tmp_path: Path, capsy
 def test_a_training_that_fails_or_stops(fake: Program, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fake.code = 1
     assert cli.main(arguments(tmp_path, "--models", "gru")) == 1
-    assert "error: a training failed" in capsys.readouterr().err
+    assert "error: a run failed" in capsys.readouterr().err
     fake.code = 130
     assert cli.main(arguments(tmp_path, "--models", "gru")) == 130
 

@@ -117,7 +117,7 @@ def test_a_folder_that_is_no_site_is_left_alone(steps: Steps, tmp_path: Path, mo
     (tmp_path / "work" / "thesis.txt").write_text("all of it")
     monkeypatch.chdir(tmp_path / "work" / "here")
     for out in ("..", "../thesis.txt", str(tmp_path)):
-        with pytest.raises(SystemExit, match="is no site: it would be deleted"):
+        with pytest.raises(SystemExit, match="is not a site: it would be deleted"):
             builder.build(Path(out))
     assert content(tmp_path) == {"work/thesis.txt": "all of it"}
     assert steps.done == []

@@ -22,7 +22,7 @@ def loss_of(model):
 
 
 class Boundary:
-    """What the model says of each place, and the points that it learns from."""
+    """The model's prediction at each place, and the training points."""
 
     def __init__(self, model, cells=30):
         at = (mg.arange(cells) + 0.5) / cells

@@ -1,4 +1,4 @@
-"""Attention by hand: queries, keys, values, and whom each word looks at"""
+"""Attention by hand: queries, keys, values, and where each word looks"""
 #| graph: viz.graph(out)
 #| explain: print(viz.explain(q))
 #| attention: viz.attention(weights, words)

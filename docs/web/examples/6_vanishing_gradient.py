@@ -1,4 +1,4 @@
-"""The vanishing gradient: what is left of it, layer by layer"""
+"""The vanishing gradient: its size, layer by layer"""
 #| graph: viz.graph(loss)
 #| playback: viz.playback(lambda: loss_of(deep(nn.Sigmoid)))
 #| explain: print(viz.explain(model[0].weight, depth=8, run=True))
@@ -31,7 +31,7 @@ for activation in (nn.Sigmoid, nn.Tanh, nn.ReLU):
     norms[activation.__name__] = [gradient.norm().item() for gradient in gradients]
     print(f"{activation.__name__:8} first layer {gradients[0].norm():.1e}, last {gradients[-1].norm():.1e}")
 
-chart = Drawing(440, 260, "What is left of the gradient")
+chart = Drawing(440, 260, "The size of the gradient")
 for i in range(DEPTH):
     chart.text(60 + 40 * i, 236, str(i), "middle")
 for power in range(0, 14, 3):

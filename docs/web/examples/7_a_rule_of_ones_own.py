@@ -1,4 +1,4 @@
-"""A rule of one's own, and gradcheck: change the rule, and see which element is wrong"""
+"""Your own rule, and gradcheck: change the rule, and see which element is wrong"""
 #| graph: viz.graph(y)
 #| playback: viz.playback(lambda: cube(x).sum())
 #| explain: print(viz.explain(x))
@@ -20,4 +20,4 @@ y.backward()
 print("gradient", x.grad.tolist())
 
 print("first order agrees with finite differences:", mg.autograd.gradcheck(cube, [x]))
-print("second order, too:", mg.autograd.gradgradcheck(cube, [x]))
+print("second order agrees:", mg.autograd.gradgradcheck(cube, [x]))

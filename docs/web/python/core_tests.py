@@ -1,7 +1,7 @@
 """Run by the browser's own Python (docs/web/node.mjs): pytest on the checkout's tests, and minigrad from its pack.
 
-A test that asks for what WebAssembly has not, or for a package that is not there, is skipped with the system's own
-words; all other errors are failures.
+A test that needs something that WebAssembly lacks, or a missing package, is skipped with the system's own message; all
+other errors are failures.
 """
 
 import os
@@ -13,21 +13,21 @@ PACKAGES = "/lib/python3.11/site-packages"
 REFUSED = ("can't start new thread", "does not support processes")
 ABSENT = ("_multiprocessing", "ml_dtypes", "safetensors", "torch")
 
-sys.dont_write_bytecode = True  # the checkout is the builder's
+sys.dont_write_bytecode = True  # do not write into the builder's checkout
 with zipfile.ZipFile("/packs/pytest.zip") as archive:
     archive.extractall(PACKAGES)
 os.chdir("/checkout")
 
-import pytest  # noqa: E402, now that it is there
+import pytest  # noqa: E402, it has just been unpacked
 
 import minigrad  # noqa: E402, F401, the pack's, before pytest finds the checkout's
 
 
 class Platform:
-    """A plugin: skips what the platform refuses."""
+    """A plugin that skips tests that the platform cannot run."""
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Whole files are marked as comparisons with PyTorch: here those tests alone are skipped that ask it."""
+        """Unmark whole files that compare with PyTorch: here only the tests that actually import it are skipped."""
         for node in {node for item in items for node in item.listchain()}:
             node.own_markers[:] = [mark for mark in node.own_markers if mark.name != "parity"]
 
@@ -43,14 +43,14 @@ class Platform:
 
 
 def skipped(report: Any, call: Any, path: str) -> Any:
-    """The report of a call, as one that was skipped if the platform has refused it."""
+    """The report of a call, marked as skipped if the platform refused it."""
     if report.failed and call.excinfo is not None and (reason := refusal(call.excinfo.value)):
         report.outcome, report.longrepr = "skipped", (path, 0, f"Skipped: {reason}")
     return report
 
 
 def refusal(error: BaseException | None) -> str:
-    """Why the platform cannot run the test, if that is the reason of an error; else ""."""
+    """The reason why the platform cannot run the test, if that caused the error; else ""."""
     while error is not None:
         absent = isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in ABSENT
         if absent or any(words in str(error) for words in REFUSED):

@@ -1,14 +1,14 @@
-// Makes the Python blocks of a document run: a button, then an editor with output below it. Blocks of a page share one
+// Makes the Python blocks of a document runnable: a button, then an editor with output below it. Blocks of a page share one
 // interpreter, which starts at the first run.
 
 import { needed } from "./elsewhere.js";
 import { createOutput } from "./output.js";
 import { progressText, Runner } from "./runner.js";
 
-let current = null; // the cell that runs
+let current = null; // the running cell
 const cells = [];
 const runner = new Runner((message) => current?.hear(message));
-window.minigradCells = { cells, runner }; // for tests, and for who looks
+window.minigradCells = { cells, runner }; // for tests and debugging
 
 /** A button with text. */
 function button(text, title, action) {
@@ -31,7 +31,7 @@ class Cell {
     this.runButton = button("Run", "Run this block (Shift-Enter in the editor)", () => this.run());
     this.editButton = button("Edit", "Change the program", () => this.edit().then((editor) => editor.focus()));
     this.stopButton = button("Stop", "Stop the program", () => runner.stop());
-    this.resetButton = button("Reset", "The program as it was, and no names left from earlier runs", () => this.reset());
+    this.resetButton = button("Reset", "Restore the program, and forget the names of earlier runs", () => this.reset());
     this.stopButton.disabled = true;
     this.state = document.createElement("span");
     this.state.className = "run-state";
@@ -47,7 +47,7 @@ class Cell {
     return this.editor ? this.editor.text : this.original;
   }
 
-  /** The editor in the block's place. */
+  /** Replace the block by an editor. */
   async edit() {
     if (this.editor) return this.editor;
     const { createEditor } = await import("./editor.js");
@@ -74,7 +74,7 @@ class Cell {
     }
   }
 
-  /** Run it, after the blocks above that have not run: a page's programs go on from each other. */
+  /** Run it, after earlier blocks that have not run: a page's programs depend on each other. */
   async run() {
     if (current) return null;
     for (const before of cells.slice(0, cells.indexOf(this))) {
@@ -99,7 +99,7 @@ class Cell {
       const seconds = (performance.now() - begun) / 1000;
       this.state.textContent = error ? "" : `done in ${seconds.toFixed(seconds < 10 ? 2 : 0)} s`;
     } catch (error) {
-      for (const cell of cells) cell.done = false; // the names are gone with the interpreter
+      for (const cell of cells) cell.done = false; // the names are lost with the interpreter
       this.output.note(error.message);
       this.state.textContent = "";
     } finally {
@@ -136,12 +136,12 @@ for (const code of document.querySelectorAll(".md-content .language-python code,
   block.after(why);
 }
 
-/** A wide table can be scrolled by keyboard, also where the browser alone would not stop there. */
+/** Make wide tables scrollable by keyboard, also in browsers that do not focus them. */
 const reach = new ResizeObserver((entries) => {
   for (const { target } of entries) {
     if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
     else target.removeAttribute("tabindex");
   }
 });
-// The theme puts tables into their boxes once the document is complete, which is after this.
+// The theme wraps tables only after the document is complete, which is later than this.
 addEventListener("load", () => document.querySelectorAll(".md-typeset__scrollwrap").forEach((box) => reach.observe(box)));

@@ -1,8 +1,8 @@
-// The curve of the losses, drawn while a program trains.
+// The curve of the losses, updated while a program trains.
 
 const SVG = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT, LEFT, BOTTOM] = [480, 160, 76, 18];
-const MOST = 600; // points; of more, every second goes
+const MOST = 600; // points; beyond that, every second is dropped
 
 const made = (tag, attributes, text = "") => {
   const element = document.createElementNS(SVG, tag);
@@ -11,7 +11,7 @@ const made = (tag, attributes, text = "") => {
   return element;
 };
 
-/** A curve in an element: `add(step, loss)`, `clear()`. It is hidden while it has fewer than two points. */
+/** A curve in an element: `add(step, loss)`, `clear()`. It is hidden until it has two points. */
 export function createCurve(parent) {
   const svg = made("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "play-curve", role: "img" });
   svg.hidden = true;
@@ -48,7 +48,7 @@ export function createCurve(parent) {
   return {
     add(step, loss) {
       if (step === 0) points = [];
-      points.push([step, Number(loss)]); // "NaN" and "Infinity" are texts in JSON
+      points.push([step, Number(loss)]); // JSON has "NaN" and "Infinity" as strings
       if (points.length > MOST) points = points.filter((_, i) => i % 2 === 0 || i === points.length - 1);
       if (!waiting) requestAnimationFrame(draw);
       waiting = true;

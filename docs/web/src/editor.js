@@ -26,7 +26,7 @@ const wrongLine = StateField.define({
   provide: (field) => EditorView.decorations.from(field),
 });
 
-/** What a dotted name before the cursor could become, from the interpreter. */
+/** Completions of the dotted name before the cursor, from the interpreter. */
 function completions(complete) {
   return async (context) => {
     const before = context.matchBefore(/[A-Za-z_][\w.]*/);
@@ -42,8 +42,8 @@ function completions(complete) {
 }
 
 /**
- * An editor in an element. `run` is called for Shift-Enter and Ctrl-Enter, `complete(text)` gives names or [].
- * Escape, then Tab leaves it by keyboard: Tab indents.
+ * An editor in an element. `run` is called for Shift-Enter and Ctrl-Enter, `complete(text)` returns names or [].
+ * Tab indents; Escape, then Tab leaves the editor.
  */
 export function createEditor({ parent, text, label, run, complete, change = () => {} }) {
   const runKey = { run: () => (run(), true) };
@@ -84,7 +84,7 @@ export function createEditor({ parent, text, label, run, complete, change = () =
     set text(value) {
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: value } });
     },
-    /** Mark the line in which an error arose; null: none. */
+    /** Mark the line of an error; null removes the mark. */
     mark(line) {
       const known = line && line <= view.state.doc.lines;
       const marks = known

@@ -1,4 +1,4 @@
-// Blocks that need something that a browser lacks. They have no buttons, and say why.
+// Blocks that need something that a browser lacks. They have no buttons, and explain why.
 
 const PAGES = [
   ["docs/huggingface.html", "the package transformers"],
@@ -11,7 +11,7 @@ const PROGRAMS = [
   [/preset\("toy"\)|Translator\.load|\btranslator\./, "the package sacrebleu"],
 ];
 
-/** What a program on this page needs, or null. */
+/** The requirement of a program on this page that browsers lack, or null. */
 export function needed(program) {
   const page = PAGES.find(([page]) => location.pathname.endsWith(page));
   const part = page ?? PROGRAMS.find(([pattern]) => pattern.test(program));

@@ -1,6 +1,6 @@
-// Starts Python while the page that needs it is still being read: playground.js comes with an editor, and later.
+// Starts Python while the page is still loading: playground.js, with its editor, arrives later.
 
 import { Runner } from "./runner.js";
 
 export const runner = new Runner();
-runner.start().catch(() => {}); // the page asks again, and tells
+runner.start().catch(() => {}); // the page tries again, and reports the error

@@ -1,9 +1,9 @@
-// Between the page and Python's worker: a document of an origin of its own, without network and storage, in which the
-// worker lives. What a program reaches from Python ("import js") is this origin, never the page's.
+// Between the page and Python's worker: a document with a separate origin, without network and storage, which contains the
+// worker. Python programs ("import js") can reach only this origin, never the page's.
 
 "use strict";
 
-/** Start the worker; hand on what it and the page say to each other. */
+/** Start the worker, and forward messages between it and the page. */
 function begin(script, port) {
   const worker = new Worker(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
   worker.onmessage = ({ data }) => port.postMessage(data);
@@ -24,7 +24,7 @@ function begin(script, port) {
 
 let begun = false;
 addEventListener("message", ({ data, source, ports }) => {
-  if (source !== parent || !ports.length || begun) return; // the page alone, and once
+  if (source !== parent || !ports.length || begun) return; // only from the page, and only once
   begun = true;
   begin(data, ports[0]);
 });

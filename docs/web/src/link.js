@@ -11,7 +11,7 @@ export async function hashOf(program) {
   return `#program=${text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "")}`;
 }
 
-/** The program of a hash; null: it carries none. Throws where it is damaged or too long. */
+/** The program in a hash, or null. Throws if it is damaged or too long. */
 export async function programOf(hash) {
   const found = /^#program=([\w-]+)$/.exec(hash);
   if (!found) return null;

@@ -1,16 +1,16 @@
-// What a program writes and shows, below it. Text stays text; pages stand in frames without this page's rights.
+// A program's output, below it. Text stays text; pages are in frames without this page's rights.
 
 const FRAME = "allow-scripts allow-downloads";
-// Below the policy of a page of viz, which is stricter: what a program's own HTML may do, and ask for nothing.
+// The policy for a program's own HTML, which may not make requests; the pages of viz have a stricter one.
 const POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:";
 const HERE = ["minigrad", "minigrad_models", "numpy"];
 const PACKAGES = "a page has Python's standard library, NumPy and minigrad, which “import torch” gives as well. To use other packages, install minigrad on your computer.";
-const ADVICE = /The module '([^']+)' is included in the Pyodide distribution[^]*/; // and how to fetch it, which no page may
-const MOST = 400; // parts of an output that are kept
+const ADVICE = /The module '([^']+)' is included in the Pyodide distribution[^]*/; // the message continues with advice on fetching it, which no page may do
+const MOST = 400; // parts of an output to keep
 
 /**
- * An element that shows messages of a runner: `add(message)`, `error(error)`, `clear()`. `change(change)` asks Python for
- * a graph with other numbers.
+ *An element that shows messages of a runner: `add(message)`, `error(error)`, `clear()`. `change(change)` requests a graph
+ * with other numbers from Python.
  */
 export function createOutput(parent, change) {
   const element = document.createElement("div");
@@ -20,7 +20,7 @@ export function createOutput(parent, change) {
   element.setAttribute("aria-label", "Output");
   element.hidden = true;
   parent.append(element);
-  let text = null; // the part that text is added to
+  let text = null; // the part that receives text
 
   const part = (tag, kind) => {
     element.hidden = false;
@@ -71,14 +71,14 @@ export function createOutput(parent, change) {
   };
 }
 
-/** Text after more is written: "\r" goes back to the line's begin, as a terminal does for a progress bar. */
+/** Text after more is written: "\r" returns to the start of the line, as in a terminal, for progress bars. */
 function written(before, more) {
   if (!more.includes("\r")) return before + more;
   const lines = (before + more).split("\n");
   return lines.map((line) => line.replace(/\r+$/, "").split("\r").pop()).join("\n");
 }
 
-/** A vector picture, as an image: nothing in it runs. */
+/** A vector picture as an image, in which nothing can run. */
 function picture(svg, title) {
   const made = document.createElement("img");
   made.alt = title || "picture";
@@ -86,14 +86,14 @@ function picture(svg, title) {
   return made;
 }
 
-/** A page of viz, or other HTML, in a frame of an origin of its own, light or dark as the site is. */
+/** A page of viz, or other HTML, in a frame with a separate origin, light or dark like the site. */
 export function frame(html, height, title) {
   const made = document.createElement("iframe");
   made.sandbox = FRAME;
   made.title = title || "picture";
   made.style.height = `${Math.min(Math.max(height ?? 320, 80), 1200)}px`;
   made.srcdoc = html.replace(/^\s*(<!doctype[^>]*>)?/i, `$1<meta http-equiv="Content-Security-Policy" content="${POLICY}">`);
-  const attribute = "data-md-color-scheme"; // the site's own; other pages are as the system is
+  const attribute = "data-md-color-scheme"; // set by the site; other pages follow the system
   const follow = (tell) => {
     const scheme = document.body.getAttribute(attribute);
     if (scheme) tell({ scheme: scheme === "slate" ? "dark" : "light" });
@@ -104,17 +104,17 @@ export function frame(html, height, title) {
   return made;
 }
 
-/** Hear what a page of viz in a frame tells its surroundings; what comes back tells it something. */
+/** Listen to messages of a page of viz in a frame; returns a function that sends messages to it. */
 function converse(made, hear) {
   const listen = ({ source, data }) => {
-    if (!made.isConnected) removeEventListener("message", listen); // the output has been cleared
+    if (!made.isConnected) removeEventListener("message", listen); // the output was cleared
     else if (source === made.contentWindow && data?.viz) hear(data.viz);
   };
   addEventListener("message", listen);
   return (message) => made.contentWindow?.postMessage({ viz: message }, "*");
 }
 
-/** Answer a graph's page that wants its numbers changed. */
+/** Answer a graph page's requests to change its numbers. */
 function answered(made, change) {
   const tell = converse(made, async ({ ready, change: wanted }) => {
     if (ready) tell({ changeable: true });

@@ -1,4 +1,4 @@
-// The playground: a program at the left; at the right what it prints, its losses, and pictures of what it computed.
+// The playground: a program on the left; its output, its losses, and pictures of its computation on the right.
 
 import { createCurve } from "./curve.js";
 import { createEditor } from "./editor.js";
@@ -12,10 +12,10 @@ const PANELS = { output: "Output", graph: "Graph", playback: "Playback", explain
 const USUAL = { graph: "viz.graph(loss)", playback: "viz.playback(loss)", explain: "print(viz.explain(x))", attention: "viz.attention(model, x)" };
 const EXPORTED = "try:\n    display\nexcept NameError:  # outside of notebooks\n\n    def display(value, **_):\n        return type(\"Shown\", (), {\"update\": lambda self, value: None})()\n\n";
 
-const KEPT = "minigrad.playground"; // where the browser keeps the program that was edited last
+const KEPT = "minigrad.playground"; // the browser's key for the last edited program
 const OWN = "own"; // its value in the menu
 
-/** The program that was edited last, on an earlier visit too; null where there is none, or nothing is kept. */
+/** The last edited program, also from an earlier visit; null if there is none, or the browser keeps nothing. */
 function keptProgram() {
   try {
     return localStorage.getItem(KEPT);
@@ -28,7 +28,7 @@ function keepProgram(program) {
   try {
     localStorage.setItem(KEPT, program);
   } catch {
-    // the browser keeps nothing for this site, or no more than there is
+    // the browser does not store anything for this site, or is out of space
   }
 }
 
@@ -38,7 +38,7 @@ const make = (tag, properties = {}, ...children) => {
   return element;
 };
 
-/** The expressions that a program's own head gives for the panels: lines "#| graph: viz.graph(loss)". */
+/** The panels' expressions from the head of a program: lines "#| graph: viz.graph(loss)". */
 function panelsOf(program) {
   const found = [...program.matchAll(/^#\| (\w+): (.+)$/gm)].map(([, name, code]) => [name, code]);
   return { ...USUAL, ...Object.fromEntries(found) };
@@ -81,7 +81,7 @@ class Playground {
     downloadText().then((text) => (note.textContent = `${text} Programs run in this page, and reach nothing else.`), () => {});
     const complete = async (text) => (this.runner.busy ? [] : (await this.runner.ask("complete", { text })).names);
     this.editor = createEditor({ parent: place, text: "", label: "Python program", run: () => this.run(), complete, change: (program) => this.edited(program) });
-    window.playground = this; // for tests, and for who looks
+    window.playground = this; // for tests and debugging
   }
 
   exports() {
@@ -132,7 +132,7 @@ class Playground {
     });
   }
 
-  /** What a panel shows is an expression, which can be changed. */
+  /** An input for the expression that a panel shows. */
   asking(name) {
     const input = make("input", { type: "text", spellcheck: false, ariaLabel: `What ${PANELS[name]} shows` });
     input.addEventListener("keydown", (event) => event.key === "Enter" && this.draw(name));
@@ -156,7 +156,7 @@ class Playground {
     if (name !== "output" && this.ran && this.drawn[name] !== this.ran) this.draw(name);
   }
 
-  // What comes and goes ------------------------------------------------------------------------------------
+  // Messages ------------------------------------------------------------------------------------
 
   say(text) {
     this.state.textContent = text;
@@ -168,12 +168,12 @@ class Playground {
     else this.say(progressText(message));
   }
 
-  /** Show what the menu names: an example, or the program that was edited last. */
+  /** Show the program selected in the menu: an example, or the last edited program. */
   choose() {
     this.show(this.menu.value === OWN ? { program: keptProgram() ?? "" } : examples[this.menu.value]);
   }
 
-  /** Keep a program that a person has changed. */
+  /** Store a program that the user has changed. */
   edited(program) {
     if (this.showing) return;
     keepProgram(program);
@@ -193,23 +193,23 @@ class Playground {
     for (const [name, code] of Object.entries(panelsOf(program))) if (this.expression[name]) this.expression[name].value = code;
   }
 
-  /** The program of the link, which is read but not run; the one that was edited last; or the first example. */
+  /** Load the link's program, which is not run; the last edited one; or the first example. */
   async load() {
     try {
       const linked = await programOf(location.hash), program = linked ?? keptProgram();
       this.show(program === null ? examples[0] : { program });
       if (program !== null) this.menu.value = OWN;
-      if (linked !== null) this.outputs.output.note("This program came with the link. Nothing of it has run: read it, then press Run.");
+      if (linked !== null) this.outputs.output.note("This program came with the link. It has not run yet: read it, then press Run.");
     } catch (error) {
       this.show(examples[0]);
       this.outputs.output.note(`The link's program cannot be read: ${error.message}`);
     }
   }
 
-  /** Ask for a program's or an expression's run, whose output goes to one panel; `fresh`: without earlier names. */
+  /** Run a program or an expression, whose output goes to one panel; `fresh`: without earlier names. */
   async asked(name, code, what, fresh = false) {
     if (this.busy) return null;
-    this.busy = true; // from the click on: Python may still be starting
+    this.busy = true; // starting with the click: Python may still be starting
     this.sink = this.outputs[name];
     this.sink.clear();
     this.runButton.disabled = true;
@@ -241,11 +241,11 @@ class Playground {
     this.reveal();
     const error = await this.asked("output", this.editor.text, "program", true);
     if (error) this.editor.mark(error.line);
-    this.reveal(); // now it is as tall as it gets
+    this.reveal(); // now it has its full height
     this.ran = (this.ran || 0) + 1;
   }
 
-  /** Where the output stands below the editor, as on a phone, bring it into view. */
+  /** If the output is below the editor, as on a phone, scroll it into view. */
   reveal() {
     const right = this.root.querySelector(".play-right"), { top } = right.getBoundingClientRect();
     if (top > 0.5 * innerHeight) right.scrollIntoView({ block: "start" });
@@ -257,7 +257,7 @@ class Playground {
     await this.asked(name, `from minigrad import viz\n${this.expression[name].value}`, PANELS[name].toLowerCase());
   }
 
-  // Taking it along ----------------------------------------------------------------------------------------
+  // Exports ----------------------------------------------------------------------------------------
 
   async link() {
     const url = new URL(await hashOf(this.editor.text), location.href).href;

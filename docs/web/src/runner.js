@@ -1,29 +1,29 @@
-// Runs Python for a page. The files come from this site, once; then they lie in the browser's cache, unpacked. The program
-// runs in a frame of an origin of its own (frame.js), so that whatever it does, it does not reach this page.
+// Runs Python for a page. The files are loaded from this site once, and stay unpacked in the browser's cache. The program runs
+// in a frame with a separate origin (frame.js), so that it can never reach this page.
 
 import inside from "inside"; // frame.js and worker.js, as text
 
 const CACHE = "minigrad-python-";
-const PATIENCE = 1500; // ms for a program to notice that it is to stop; then its interpreter is given up
+const PATIENCE = 1500; // ms for a program to react to Stop; then its interpreter is abandoned
 
 const MEGA = 1e6;
 
 const base = new URL("../python/", import.meta.url);
 
-/** What Python is made of: {version, files: [{name, path, bytes, sha256}]}. */
+/** Python's files: {version, files: [{name, path, bytes, sha256}]}. */
 async function readManifest() {
   return (await fetch(new URL("manifest.json", base), { cache: "no-cache" })).json();
 }
 
-/** Bytes of Python's files as they travel. */
+/** Compressed bytes of Python's files. */
 const bytesOf = ({ files }) => files.reduce((sum, file) => sum + file.bytes, 0);
 
-/** How large a download Python is, in words. */
+/** The size of the Python download, as text. */
 export async function downloadText() {
   return `Python, NumPy and minigrad are a download of ${(bytesOf(await readManifest()) / MEGA).toFixed(1)} MB, once.`;
 }
 
-/** Fetch Python's files, from the cache or the site: take(name, bytes) gets each, progress() how many bytes have come. */
+/** Fetch Python's files, from the cache or the site: take(name, bytes) receives each, progress() the bytes so far. */
 async function fetchFiles(take, progress) {
   const manifest = await readManifest();
   const store = await openCache(CACHE + manifest.version);
@@ -33,7 +33,7 @@ async function fetchFiles(take, progress) {
   await Promise.all(manifest.files.map(async (file) => take(file.name, await fetchFile(file, store, count))));
 }
 
-/** The cache of this version; those of older ones are thrown away. Without a cache (a private window): null. */
+/** The cache of this version; older caches are deleted. Without a cache (a private window): null. */
 async function openCache(name) {
   try {
     for (const key of await caches.keys()) if (key.startsWith(CACHE) && key !== name) await caches.delete(key);
@@ -43,7 +43,7 @@ async function openCache(name) {
   }
 }
 
-/** The bytes of a file. It travels compressed, whatever the server does, and is kept unpacked, which is faster. */
+/** The bytes of a file. It is compressed for transport, whatever the server does, and cached unpacked, which is faster. */
 async function fetchFile({ path, sha256 }, store, count) {
   const url = new URL(path, base);
   const kept = await store?.match(url);
@@ -53,11 +53,11 @@ async function fetchFile({ path, sha256 }, store, count) {
   const packed = await response.blob();
   count(packed.size);
   const bytes = await new Response(packed.stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
-  store?.put(url, new Response(bytes)).catch(() => {}); // meanwhile; a full disk is no reason to stop
+  store?.put(url, new Response(bytes)).catch(() => {}); // in the background; a full disk is not an error
   return bytes;
 }
 
-/** The document of the frame: its own policy forbids it every request. */
+/** The document of the frame, whose policy forbids all requests. */
 function frameDocument(script) {
   const policy =
     "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval' blob:; worker-src blob:; connect-src blob:";
@@ -65,29 +65,29 @@ function frameDocument(script) {
 }
 
 /**
- * An interpreter: `run` and others ask it, one at a time, in order. What comes meanwhile goes to `listen`.
+ * An interpreter: `run` and others send requests, one at a time, in order. Messages in between go to `listen`.
  */
 export class Runner {
   constructor(listen = () => {}) {
     this.listen = listen;
-    this.waiting = new Map(); // by id: what to call with the answer
+    this.waiting = new Map(); // by id: the callbacks for the answer
     this.next = 0;
     this.started = null;
   }
 
-  /** Start Python, once. Resolves when it can run something. */
+  /** Start Python, once. Resolves when it can run programs. */
   start() {
     this.started ??= this.#start();
     return this.started;
   }
 
-  /** The frame opens, and the worker in it begins, while the files come; it gets each when it is there. */
+  /** The frame opens and its worker starts while the files are loading; it receives each file on arrival. */
   async #start() {
     const attempt = (this.attempt = {});
     const ours = () => attempt === this.attempt;
     const { port1, port2 } = new MessageChannel();
     this.port = port1;
-    const ready = new Promise((resolve, reject) => (this.ready = { resolve, reject })); // rejected when it is given up
+    const ready = new Promise((resolve, reject) => (this.ready = { resolve, reject })); // rejected when the start is abandoned
     port1.onmessage = ({ data }) => ours() && this.#hear(data);
     const opened = this.#open(port2);
     const take = (name, bytes) => port1.postMessage({ type: "part", name, bytes }, [bytes]);
@@ -100,7 +100,7 @@ export class Runner {
     }
   }
 
-  /** The frame, with its script, which starts the worker and hands messages on between it and the port. */
+  /** The frame, whose script starts the worker and forwards messages between it and the port. */
   async #open(port) {
     const frame = (this.frame = document.createElement("iframe"));
     frame.hidden = true;
@@ -110,7 +110,7 @@ export class Runner {
     frame.srcdoc = frameDocument(inside.frame);
     (document.body ?? document.documentElement).append(frame);
     await new Promise((resolve) => frame.addEventListener("load", resolve, { once: true }));
-    frame.contentWindow?.postMessage(inside.worker, "*", [port]); // null: this start has been given up
+    frame.contentWindow?.postMessage(inside.worker, "*", [port]); // null: this start was abandoned
   }
 
   #hear(message) {
@@ -121,7 +121,7 @@ export class Runner {
       this.waiting.get(message.id)?.resolve(message.value);
       this.waiting.delete(message.id);
     } else if (message.type === "broken") {
-      this.#end(new Error(`Python has stopped, and is started anew when it is needed again: ${message.why}`));
+      this.#end(new Error(`Python has stopped, and restarts at the next request: ${message.why}`));
     } else {
       this.listen(message);
     }
@@ -142,13 +142,13 @@ export class Runner {
     return this.ask("run", { code, name });
   }
 
-  /** Other numbers for a graph on the page: {changed} or {failed}. */
+  /** Change numbers of a graph on the page: {changed} or {failed}. */
   async change(asked) {
     if (this.busy) return { failed: "a program is running: stop it, or wait" };
     return this.ask("change", asked);
   }
 
-  /** Put a file where the program finds it. */
+  /** Write a file for the program. */
   async write(path, bytes) {
     await this.start();
     this.port.postMessage({ type: "file", path, bytes });
@@ -159,20 +159,20 @@ export class Runner {
     return this.waiting.size > 0;
   }
 
-  /** Stop what runs: as Ctrl-C does, or, if that does not help in time, by giving up the interpreter and its state. */
+  /** Stop the program: like Ctrl-C, or, if that takes too long, by abandoning the interpreter and its state. */
   async stop() {
     if (this.port && this.stoppable && this.busy) {
       const end = performance.now() + PATIENCE;
       while (this.busy && performance.now() < end) {
-        this.port.postMessage({ type: "stop" }); // again and again: a program may catch the first
+        this.port.postMessage({ type: "stop" }); // repeatedly: a program may catch the first
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
       if (!this.busy) return;
     }
-    this.restart("stopped, with all names: they are gone");
+    this.restart("stopped; all names are lost");
   }
 
-  /** Give up the interpreter. The next question starts another. */
+  /** Abandon the interpreter. The next request starts another. */
   restart(why = "restarted") {
     this.#end(new Error(why));
   }
@@ -182,16 +182,16 @@ export class Runner {
     this.frame?.remove();
     this.port?.close();
     this.frame = this.port = this.started = null;
-    this.ready?.reject(error); // whoever waits for a start that is given up hears of it
+    this.ready?.reject(error); // rejects the promise of an abandoned start
     const waiting = [...this.waiting.values()];
     this.waiting.clear();
     for (const { reject } of waiting) reject(error);
   }
 }
 
-/** How far the loading of Python has come, in words. */
+/** The progress of loading Python, as text. */
 export function progressText(message) {
   if (message.type === "progress") return `${message.what} …`;
   const [came, total] = [message.came / MEGA, message.total / MEGA];
-  return `loading Python: ${came.toFixed(1)} of ${total.toFixed(1)} MB (once: then they are kept) …`;
+  return `loading Python: ${came.toFixed(1)} of ${total.toFixed(1)} MB (only once, then cached) …`;
 }

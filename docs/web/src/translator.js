@@ -1,4 +1,4 @@
-// The translator's own page, in a frame of this one's height.
+// The translator's page, in a frame with this page's height.
 
 const root = document.getElementById("translator");
 if (root) {

@@ -1,4 +1,4 @@
-// The translator's page as `serve` shows it, with Python in the browser in place of the server; and some training.
+// The translator's page from `serve`, with Python in the browser instead of the server; and some training.
 
 import { createCurve } from "./curve.js";
 import { frame } from "./output.js";
@@ -22,7 +22,7 @@ const runner = new Runner((message) => {
 
 let opened = null;
 
-/** Start Python, and hand it the model's file. */
+/** Start Python, and pass it the model's file. */
 function open() {
   opened ??= (async () => {
     const [model] = await Promise.all([
@@ -43,7 +43,7 @@ window.minigradAnswers = async (path, body, signal) => {
   return answer;
 };
 
-/** The link to the page of all attention and graphs leads to a frame below. */
+/** The link to the page with all attention and graphs opens a frame below. */
 $("linked").addEventListener("click", async (event) => {
   event.preventDefault();
   const query = new URL(event.currentTarget.href).searchParams;
@@ -58,7 +58,7 @@ $("linked").addEventListener("click", async (event) => {
   }
 });
 
-/** A section with a button that trains on. */
+/** A section with a button that continues the training. */
 function training() {
   const section = document.createElement("section");
   const button = document.createElement("button");
@@ -70,7 +70,7 @@ function training() {
   button.type = "button";
   button.textContent = `Train ${STEPS} steps more`;
   told.className = "quiet";
-  told.textContent = "On 16 pairs each, which the grammar of the shipped corpus writes here.";
+  told.textContent = "Each on 16 pairs of the shipped corpus.";
   told.setAttribute("role", "status");
   graph.id = "graph-place";
   section.append(button, told, place);
@@ -83,7 +83,7 @@ function training() {
     try {
       const { losses } = await window.minigradAnswers("/train", { steps: STEPS });
       const seconds = ((performance.now() - begun) / 1000).toFixed(1);
-      told.textContent = `${STEPS} steps in ${seconds} s; loss ${Number(losses[0]).toFixed(3)} at first, ${Number(losses.at(-1)).toFixed(3)} at last`;
+      told.textContent = `${STEPS} steps in ${seconds} s; loss ${Number(losses[0]).toFixed(3)} at the start, ${Number(losses.at(-1)).toFixed(3)} at the end`;
     } catch (error) {
       told.textContent = error.message;
     } finally {
@@ -93,5 +93,5 @@ function training() {
 }
 
 training();
-window.translatorPage = { runner }; // for tests, and for who looks
+window.translatorPage = { runner }; // for tests and debugging
 await import("../../../models/minigrad_models/translation/serve/page/page.js");

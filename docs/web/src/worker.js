@@ -1,20 +1,20 @@
-// Python in a worker of its own: Pyodide, NumPy and minigrad, all handed over as bytes. It asks no network for anything.
+// Python in a separate worker: Pyodide, NumPy and minigrad, all received as bytes. It makes no network requests.
 
 "use strict";
 
-const HOME = "https://minigrad.invalid/"; // where Pyodide believes its files to be: requests for them are answered below
+const HOME = "https://minigrad.invalid/"; // the address at which Pyodide expects its files: requests for them are answered below
 const SITE_PACKAGES = "/lib/python3.11/site-packages";
 const SCRIPTS = ["pyodide.js", "pyodide.asm.js"];
 const PACKAGES = ["numpy.tar", "minigrad.tar"];
 const KINDS = { wasm: "application/wasm", json: "application/json", zip: "application/zip" };
 
 let pyodide, cells, interrupt;
-const waiting = []; // messages that came while Python was starting
-const parts = new Map(); // by name: a promise of a file's bytes, and what to call with them
+const waiting = []; // messages that arrived while Python was starting
+const parts = new Map(); // by name: a promise of a file's bytes, and its resolver
 
 const say = (message, transfer = []) => self.postMessage(message, transfer);
 
-/** A file that the page hands over, by name: it may still be on its way. */
+/** A file from the page, by name; it may not have arrived yet. */
 function part(name) {
   if (!parts.has(name)) {
     const made = {};
@@ -48,12 +48,12 @@ function unpack(archive) {
   }
 }
 
-/** Start Python, with the packages unpacked, and tell how far it has come. */
+/** Start Python, unpack the packages, and report the progress. */
 async function start(flag) {
   for (const name of SCRIPTS) importScripts(URL.createObjectURL(new Blob([await part(name).bytes])));
   say({ type: "progress", what: "starting Python" });
   pyodide = await loadPyodide({ indexURL: HOME, fullStdLib: false, stdin: () => null });
-  pyodide._module.mergeLibSymbols({ backtrace: () => 0 }, "libc"); // which NumPy calls for large temporaries
+  pyodide._module.mergeLibSymbols({ backtrace: () => 0 }, "libc"); // NumPy calls it for large temporaries
   interrupt = flag ? new Uint8Array(flag) : null;
   if (interrupt) pyodide.setInterruptBuffer(interrupt);
   say({ type: "progress", what: "unpacking NumPy and minigrad" });
@@ -66,7 +66,7 @@ async function start(flag) {
   while (waiting.length) act(waiting.shift());
 }
 
-/** Run what the page asks for; whatever goes wrong is an answer as well. */
+/** Process a request of the page; errors are also answers. */
 function act(message) {
   if (interrupt) interrupt[0] = 0;
   const { type, id } = message;
@@ -74,7 +74,7 @@ function act(message) {
     const answer = cells.act(JSON.stringify(message));
     say({ type: "answer", id, value: JSON.parse(answer) });
   } catch (error) {
-    // Python's own errors are part of an answer: what comes here has broken the interpreter.
+    // Python errors are part of an answer: an error here has broken the interpreter.
     say({ type: "broken", id, asked: type, why: String(error).slice(0, 2000) });
   }
 }

@@ -1,4 +1,4 @@
-"""The sentences: one function for each kind, that draws the words and builds both languages."""
+"""The sentences: a function for each kind, which draws the words and builds both languages."""
 
 from __future__ import annotations
 

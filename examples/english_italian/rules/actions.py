@@ -68,7 +68,7 @@ def with_pronoun(s: Speaker) -> Piece:
         adverb = s.pick(ADVERBS)
     if x > 0.85 and adverb is NEVER:
         adverb = ALWAYS
-    if not subject.head:  # "lo ama" is he and she: one split has both
+    if not subject.head:  # "lo ama" means he or she: both go to the same split
         who = "he" if subject.pronoun == "she" else subject.pronoun
         tail = tail.link((f"{who} {verb.base}", me))
     clitic, negative = OBJECT_PRONOUNS[me], x < 0.15
@@ -99,7 +99,7 @@ PLURAL_FRIENDS = noun_phrase("my", NOUNS["friend"], True)
 
 
 def resumed(s: Speaker) -> Piece:
-    """I buy the apples and I eat them: the pronoun takes gender and number from the first half."""
+    """I buy the apples and I eat them: the pronoun agrees in gender and number with the first half."""
     first, second, contrary = s.pick(_SEQUENCES)
     options = [noun for noun in OBJECTS[first] if noun in OBJECTS[second]]
     determiners = ("the", "own", "own", "this") if contrary else ("the", "a", "some", "number")

@@ -14,7 +14,7 @@ from .common import DESCRIBABLE, OF_PEOPLE, PEOPLE, THINGS, TOO, VERY, adjective
 
 
 def subject_and_quality(s: Speaker, question: bool = False) -> tuple[Phrase, Adjective]:
-    """A subject and an adjective that can be said of it."""
+    """A subject and an adjective that suits it."""
     if s.chance(0.4):
         who = s.women() if s.chance(0.15) else s.someone(question)
         return who, s.pick(OF_PEOPLE)
@@ -23,7 +23,7 @@ def subject_and_quality(s: Speaker, question: bool = False) -> tuple[Phrase, Adj
 
 
 def degree_of(s: Speaker, adjective: Adjective) -> Piece:
-    """very, too (never of what is good), or mostly nothing."""
+    """Mostly nothing, else very or (not for good qualities) too."""
     if adjective.absolute or s.chance(0.6):
         return NOTHING
     return VERY if adjective.valence == "good" else s.pick((VERY, TOO))
@@ -34,7 +34,7 @@ _TO_COME = adjectives_named("tired happy sad sick famous")
 
 
 def is_quality(s: Speaker) -> Piece:
-    """The house is too small. My parents will be happy. Were the shoes expensive?"""
+    """The bag is too small. My parents will be happy. Were the shoes expensive?"""
     x = s.random()
     negative, question = 0.3 < x < 0.45, x > 0.8
     subject, adjective = subject_and_quality(s, question)
@@ -68,7 +68,7 @@ _GENERAL = [
 
 
 def identity(s: Speaker) -> Piece:
-    """This is my sister. Those are Maria's shoes. He is a doctor."""
+    """This is my sister. These are Maria's shoes. He is a doctor."""
     x = s.random()
     if x < 0.3:
         who = PRONOUNS[s.pick(("I", "you", "he"))] if s.chance(0.6) else s.pick((s.named, s.known))()
@@ -114,7 +114,7 @@ _COMPARED = adjectives_named("intelligent famous expensive interesting boring us
 
 
 def having_state(s: Speaker) -> Piece:
-    """I am hungry. Is your brother thirsty?: in Italian one has hunger and thirst."""
+    """I am hungry. Is your brother thirsty?: Italian uses "to have" with hunger and thirst."""
     x = s.random()
     who = s.someone(x > 0.8)
     hungry = s.pick(STATES)
@@ -127,9 +127,9 @@ STATES = (Piece("hungry", "fame"), Piece("thirsty", "sete"), Piece("afraid", "pa
 
 def having(who: Phrase, predicate: Piece, *, negative: bool = False, question: bool = False) -> Piece:
     """A clause with to be in English and avere in Italian."""
-    said = copula(who, predicate, negative=negative, question=question)
+    piece = copula(who, predicate, negative=negative, question=question)
     avere = italian_verb(who, AVERE, "present", negative)
-    return replace(said, italian=phrase_join(who.italian, avere, predicate.italian))
+    return replace(piece, italian=phrase_join(who.italian, avere, predicate.italian))
 
 
 def afraid_of(s: Speaker) -> Piece:

@@ -1,4 +1,4 @@
-"""What the rules share: moods, habits, and lists of words."""
+"""Shared by the rules: moods, habits, and lists of words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def adjectives_named(names: str) -> tuple[Adjective, ...]:
 
 ACTIONS = verbs_named(
     "eat drink buy see read write open close wash cook find lose look_for wait_for help"
-    " write write open close wash cook lose read"  # those that few other rules use
+    " write write open close wash cook lose read"  # verbs that few other rules use
 )
 STATIVES = verbs_named("know love prefer have want")
 MOODS: tuple[Mood, ...] = (
@@ -51,14 +51,14 @@ LIKED = (*FOOD, *DRINKS, *ANIMALS, *nouns("flower"))
 THINGS = nouns("thing", "vehicle", "container", "openable", "reading", "building", "dish")
 INANIMATE = tuple(n for n in NOUNS.values() if n.kinds.isdisjoint(("person", "kin")))
 PEOPLE = nouns("person")
-SORTS = frozenset(("food", "drink", "animal"))  # one prefers food to food and drink to drink
+SORTS = frozenset(("food", "drink", "animal"))  # people prefer food to food and drink to drink
 
 DIETS = {
     animal: tuple(food for food in (*FOOD, *DRINKS) if food.kinds & animal.kinds or food.name == "water")
     for animal in ANIMALS
     if animal.name != "spider"
 }
-"""What each animal eats and drinks."""
+"""The food and drink of each animal."""
 OF_PEOPLE = adjectives(NOUNS["man"])
 DESCRIBABLE = tuple(n for n in INANIMATE if adjectives(n))
 

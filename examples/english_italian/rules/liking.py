@@ -1,4 +1,4 @@
-"""Liking, where the Italian thing pleases the person (piacere)."""
+"""Liking: in Italian the thing pleases the person (piacere)."""
 
 from __future__ import annotations
 

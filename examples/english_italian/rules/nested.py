@@ -1,4 +1,4 @@
-"""Sentences in sentences: that, who."""
+"""Nested sentences, with that and who."""
 
 from __future__ import annotations
 

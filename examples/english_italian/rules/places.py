@@ -1,4 +1,4 @@
-"""Where things are and people go, and what they do there."""
+"""Locations of things, destinations of people, and activities there."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def motion(s: Speaker) -> Piece:
 
 
 def intransitive(s: Speaker) -> Piece:
-    """My uncle works at the hospital. The children want to swim in the lake tomorrow."""
+    """My uncle works at the hospital. The children will swim in the lake tomorrow."""
     verb = s.pick(INTRANSITIVE)
     x, y, z = s.random(), s.random(), s.random()
     subject = s.someone(z > 0.85)
@@ -124,7 +124,7 @@ def intransitive(s: Speaker) -> Piece:
 
 
 def animals_do(s: Speaker) -> Piece:
-    """The cat drank some milk. Those wolves will see the horse."""
+    """The cat drank some milk. The wolves will see the horse."""
     noun = s.pick(tuple(DIETS))
     animal = s.thing((noun,), ("the", "the", "this", "that", "own", "number", "a"), 0.25)
     mood: Mood = s.pick(("present", "past", "past", "future"))

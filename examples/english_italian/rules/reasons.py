@@ -1,4 +1,4 @@
-"""because and when: the second half speaks of something in the first, and agrees with it."""
+"""because and when: the second half refers to something in the first, and agrees with it."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ _JUDGED = tuple(
 
 
 def _reasons(verb: Verb, noun: Noun, valence: str) -> tuple[Adjective, ...]:
-    """What one says of `noun` to explain that one does (or, if bad, does not) do `verb` to it."""
+    """The adjectives with which people explain why they do (or, if bad, do not do) `verb` to `noun`."""
     if verb.base == "see":
-        seen = ADJECTIVES["big" if valence == "good" else "small"]
-        return (seen,) if seen in adjectives(noun) else ()
+        size = ADJECTIVES["big" if valence == "good" else "small"]
+        return (size,) if size in adjectives(noun) else ()
     return adjectives(noun, valence)
 
 
@@ -68,7 +68,7 @@ _PRAISED = {
 def because(
     main: Piece, thing: Phrase, adjective: Adjective, degree: Piece, tense: str, conjunction: Piece = BECAUSE
 ) -> Piece:
-    """`main` and the reason: `thing`, as a pronoun in English and unsaid in Italian, is so."""
+    """`main` and the reason: `thing`, a pronoun in English and omitted in Italian, has the quality."""
     again = thing.again()
     return main + conjunction + copula(again, quality(again, adjective, degree), tense)
 
@@ -104,7 +104,7 @@ def because_of_self(s: Speaker) -> Piece:
 
 
 def particular(s: Speaker) -> Phrase:
-    """Any human subject but "a man"."""
+    """Any human subject except "a man"."""
     while True:
         subject = s.someone()
         if not subject.english.startswith(("a ", "an ")):

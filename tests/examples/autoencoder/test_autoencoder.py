@@ -147,12 +147,12 @@ def test_what_is_counted(copied: Copied) -> None:
 def test_claims_can_fail_and_nothing_may_go_wrong(copied: Copied) -> None:
     lesson = sentences.sections(copied._replace(written={ONE: copied.sentences, ATTENTION: copied.sentences}))
     assert [*claims(lesson).values()][:2] == [False, False]
-    assert Text("Nothing: every sentence came back as it was.") in lesson[1].blocks
+    assert Text("None: every sentence was repeated exactly.") in lesson[1].blocks
 
 
 def test_what_cannot_be(refused: Callable[..., None]) -> None:
     for arguments, message in (
-        (["digits"], "there is no 'digits'; there are codes, denoising, sentences"),
+        (["digits"], "unknown part 'digits'; choose from codes, denoising, sentences"),
         (["--updates", "0"], "a whole number from 1 to 1,000,000 is needed, not '0'"),
         (["--updates", "many"], "not 'many'"),
         (["--sentence-updates", "-3"], "not '-3'"),

@@ -46,22 +46,22 @@ def test_the_page(file: Path, open_file: Callable[..., Any]) -> None:
     cli.main([*FEW, "--text", str(file), "--save", str(file.parent), "--nearest", "king"])
     page = open_file(file.parent / "embeddings.html", color_scheme="dark")
     page.wait_for_selector("#lecture section")
-    assert texts(page, "h2") == ["What is learned", "Nearest words"] and page.locator("svg").count()
+    assert texts(page, "h2") == ["The training objective", "Nearest words"] and page.locator("svg").count()
     page = open_file(file.parent / lesson.MAP, color_scheme="dark")
     page.wait_for_selector("canvas")
 
 
 def test_wrong_options(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, status, message in (
-        (["--text", "missing.txt"], 1, "there is no file missing.txt"),
-        (["--load", "missing.txt"], 1, "there is no file missing.txt"),
+        (["--text", "missing.txt"], 1, "file not found: missing.txt"),
+        (["--load", "missing.txt"], 1, "file not found: missing.txt"),
         (["--nearest", "kinng"], 1, "has no word 'kinng'; there is 'king'"),
         (["--analogy", "king", "queen", "dragon"], 1, "has no word 'dragon'"),
         (["--width", "0"], 2, "width must be from 1 to 10,000, not 0"),
         (["--width", "1000000000000"], 2, "width must be from 1 to 10,000, not 1000000000000"),
         (["--subsample", "-1"], 2, "subsample must be positive"),
         (["--min-count", "0"], 2, "a whole number from 1 on is needed, not '0'"),
-        (["--vectors", "none/v.pt"], 2, "there is no folder none"),
+        (["--vectors", "none/v.pt"], 2, "folder not found: none"),
         (["--language", "german"], 2, "invalid choice"),
         (["--seed", "x"], 2, "a whole number from 0 to"),
     ):

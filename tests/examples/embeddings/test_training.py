@@ -46,7 +46,7 @@ def test_what_is_refused(file: Path) -> None:
     for content, message in (
         (b"", "has no different words"),
         (b"one one one", "has 1 different words that occur 1 times or more"),
-        (b"one\n\ntwo\n\none", "no two words beside each other"),
+        (b"one\n\ntwo\n\none", "no pairs of words"),
         (b"caf\xe9 au lait", "not text in UTF-8 .byte 0xe9.*iconv"),
         (b"a b\xc3", "not text in UTF-8"),
     ):
@@ -55,7 +55,7 @@ def test_what_is_refused(file: Path) -> None:
 
 
 def test_no_file(tmp_path: Path) -> None:
-    raises(FileNotFoundError, "there is no file", lambda: from_file(tmp_path / "missing.txt"))
+    raises(FileNotFoundError, "file not found", lambda: from_file(tmp_path / "missing.txt"))
     raises(IsADirectoryError, None, lambda: from_file(tmp_path))
 
 

@@ -124,7 +124,7 @@ def test_sizes_and_splits_that_there_are_not() -> None:
     for split in SPLITS:
         for size in (LARGEST[split] + 1, -1):
             raises(ValueError, "is not between 0 and", partial(draw, split, size))
-    raises(ValueError, "no split 'dev'; there are train, validation, test", lambda: draw("dev", 1))
+    raises(ValueError, "unknown split 'dev'; choose from train, validation, test", lambda: draw("dev", 1))
 
 
 def test_the_command_writes_the_file_that_minigrad_ships(

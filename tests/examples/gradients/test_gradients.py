@@ -94,7 +94,7 @@ def test_the_page(shown: Lesson, opened: Callable[..., Any]) -> None:
 def test_every_training_is_in_the_table(shown: Lesson) -> None:
     (table,) = (b for s in shown.sections for b in s.blocks if isinstance(b, Steps) and b.head[0] == "task")
     assert table.head == ("task", "network", "length 2", "length 3", "fails from") and len(table.rows) == 8
-    assert all(cell.endswith(" updates") or cell.startswith("not done: ") for row in table.rows for cell in row[2:4])
+    assert all(cell.endswith(" updates") or cell.startswith("not solved: ") for row in table.rows for cell in row[2:4])
 
 
 def test_the_program(

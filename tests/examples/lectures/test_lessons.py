@@ -136,7 +136,7 @@ def test_the_list_and_unknown_names(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--list"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(cli.LESSONS)
     assert cli.main(["softmax", "hardmax"]) == 2
-    assert f"no lesson hardmax; there are {next(iter(cli.LESSONS))}, " in capsys.readouterr().err
+    assert f"unknown lesson hardmax; choose from {next(iter(cli.LESSONS))}, " in capsys.readouterr().err
 
 
 def test_pages_are_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

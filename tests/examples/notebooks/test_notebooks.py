@@ -71,4 +71,4 @@ def test_every_cell_runs(path: Path) -> None:
 
 def test_a_name_that_is_not_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["7_seventh"]) == 1
-    assert "there is no notebook 7_seventh; there are 1_first_steps," in capsys.readouterr().err
+    assert "unknown notebook 7_seventh; choose from 1_first_steps," in capsys.readouterr().err

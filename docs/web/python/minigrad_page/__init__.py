@@ -1,1 +1,1 @@
-"""The Python side of the site: what runs in the reader's browser, below the page's buttons."""
+"""The Python side of the site: it runs in the reader's browser, behind the page's buttons."""

@@ -1,7 +1,7 @@
 """Runs a page's programs: cells that share a namespace, with output, errors and pictures as messages to the page.
 
-A message is a dict that JSON can hold. The page asks with ``act``; what a program writes or shows goes out through
-``emit`` while it runs. Text stays text all the way: the page never takes it for markup.
+A message is a JSON object. The page makes requests with ``act``; a running program's output is sent with ``emit``. Text
+stays text all the way: the page never interprets it as markup.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from minigrad.utils import showing
 
 from .losses import watch
 
-MOST_TEXT = 200_000  # characters of output of a cell; what comes after is counted, not shown
-MOST_MESSAGES = 200  # of a stream at once; then a line waits for the next, EVERY seconds long
+MOST_TEXT = 200_000  # characters of a cell's output; more is counted, but not shown
+MOST_MESSAGES = 200  # of a stream at once; then lines are collected for EVERY seconds
 EVERY = 0.05
 MOST_COMPLETIONS = 60
-MOST_VIEWS = 8  # graphs on the page whose numbers can be changed: the last ones
+MOST_VIEWS = 8  # the last graphs on the page, whose numbers can be changed
 
 
 namespace: dict[str, Any] = {}
-_torch = ExitStack()  # ends what lets a program's ``import torch`` give minigrad
-graphs: dict[int, tuple[Any, Any]] = {}  # by number: a graph on the page as the program drew it, and as it is now
+_torch = ExitStack()  # holds the context in which ``import torch`` gives minigrad
+graphs: dict[int, tuple[Any, Any]] = {}  # by number: a graph on the page, as first drawn and as it is at present
 _numbers = itertools.count()
-_interruptible = False  # a program runs: what runs around it is not to be stopped halfway
+_interruptible = False  # whether a program runs: only then Stop may interrupt
 
 
 def _interrupt(_number: int, _frame: Any) -> None:
-    """What Stop does."""
+    """Handle the Stop button."""
     if _interruptible:
         raise KeyboardInterrupt
 
@@ -60,7 +60,7 @@ def emit(message: dict[str, Any]) -> None:
 
 
 def _json(value: Any) -> str:
-    """JSON as browsers read it: of NaN and the infinities their names, as on the pages of ``viz``."""
+    """JSON for browsers: NaN and infinities become their names, as on the pages of ``viz``."""
     try:
         return json.dumps(value, allow_nan=False)
     except ValueError:
@@ -70,8 +70,8 @@ def _json(value: Any) -> str:
 
 
 class Stream(io.TextIOBase):
-    """Standard output or error, which goes to the page line by line, up to MOST_TEXT. Many lines at once go together:
-    the page would do nothing else."""
+    """Standard output or error, sent to the page line by line, up to MOST_TEXT. Many lines at once are sent together,
+    since they would keep the page busy."""
 
     def __init__(self, name: str, send: Callable[[dict[str, Any]], None]):
         self.name, self._send = name, send
@@ -80,11 +80,11 @@ class Stream(io.TextIOBase):
         self._last = 0.0
 
     def writable(self) -> bool:
-        """As of a file that is written."""
+        """Like a file open for writing."""
         return True
 
     def write(self, text: str) -> int:
-        """Keep what has no line's end yet, so that a bar of many small writes is few messages."""
+        """Collect text until a line ends, so that a progress bar with many small writes sends few messages."""
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
         self._held.append(text)
@@ -101,26 +101,26 @@ class Stream(io.TextIOBase):
         return True
 
     def flush(self) -> None:
-        """Send what is held."""
+        """Send the collected text."""
         text = "".join(self._held)
         self._held.clear()
-        room = MOST_TEXT - self._sent
+        remaining = MOST_TEXT - self._sent
         self._sent += len(text)
-        if text and room > 0:
-            more = "\n[more than is shown here]\n" if len(text) > room else ""
-            self._send({"type": "out", "stream": self.name, "text": text[:room] + more})
+        if text and remaining > 0:
+            more = "\n[more than is shown here]\n" if len(text) > remaining else ""
+            self._send({"type": "out", "stream": self.name, "text": text[:remaining] + more})
 
 
 def act(message: str) -> str:
-    """Do what a message asks, and answer: JSON in, JSON out. Of errors of the program's own the answer tells."""
-    asked = json.loads(message)
-    return _json(ACTS[asked["type"]](asked))
+    """Process a request of the page: JSON in, JSON out. The answer also reports errors of the program."""
+    request = json.loads(message)
+    return _json(ACTS[request["type"]](request))
 
 
-def run(asked: dict[str, Any]) -> dict[str, Any]:
-    """Run a cell: {"code", "name"}. What its last expression is worth is shown, as in a notebook."""
+def run(request: dict[str, Any]) -> dict[str, Any]:
+    """Run a cell: {"code", "name"}. The value of its last expression is shown, as in a notebook."""
     global _interruptible
-    name = f"<{asked.get('name', 'program')}>"
+    name = f"<{request.get('name', 'program')}>"
     out, err = Stream("stdout", emit), Stream("stderr", emit)
     saved = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = out, err
@@ -128,12 +128,12 @@ def run(asked: dict[str, Any]) -> dict[str, Any]:
     try:
         _interruptible = True
         with watch(lambda step, loss: emit({"type": "loss", "step": step, "loss": loss})):
-            value = _value_of(asked["code"], name)
+            value = _value_of(request["code"], name)
             if value is not None:
                 namespace["_"] = value
                 display(value)
         return {"error": None}
-    except BaseException as error:  # of any kind: it is the reader's, who is shown it
+    except BaseException as error:  # of any kind: it is shown to the reader
         _interruptible = False
         is_end = isinstance(error, SystemExit) and not error.code  # exit() is no mistake
         return {"error": None if is_end else told(error, name)}
@@ -145,7 +145,7 @@ def run(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _value_of(code: str, name: str) -> Any:
-    """Run all statements; the value of the last, if it is an expression."""
+    """Run all statements, and return the value of the last if it is an expression."""
     namespace.setdefault("__name__", "__main__")
     namespace.setdefault("__builtins__", builtins)
     namespace.setdefault("display", display)
@@ -153,33 +153,33 @@ def _value_of(code: str, name: str) -> Any:
     linecache.cache[name] = (len(code), None, io.StringIO(code).readlines(), name)
     tree = ast.parse(code, name)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    exec(compile(tree, name, "exec", dont_inherit=True), namespace)  # this file's __future__ is not the program's
+    exec(compile(tree, name, "exec", dont_inherit=True), namespace)  # without this file's __future__
     if not isinstance(last, ast.Expr):
         return None
     return eval(compile(ast.Expression(last.value), name, "eval", dont_inherit=True), namespace)
 
 
 def _give_torch(code: str) -> None:
-    """Let ``import torch`` of a program give minigrad: there is no PyTorch in a browser."""
+    """Let a program's ``import torch`` give minigrad: browsers have no PyTorch."""
     if "torch" not in sys.modules and re.search(r"^\s*(import|from) torch\b", code, re.MULTILINE):
         print("note: torch is minigrad here, as after minigrad.compat.as_torch()", file=sys.stderr)
         _torch.enter_context(minigrad.compat.as_torch())
 
 
 class Handle:
-    """What is shown can change: IPython's, so that a program runs there as well."""
+    """A handle for changing a shown value: IPython's, so that programs also run there."""
 
     def __init__(self, name: str):
         self.display_id = name
 
     def update(self, value: Any) -> None:
-        """Show another value in its place."""
+        """Replace the shown value."""
         emit({**_shown(value), "id": self.display_id})
 
 
 def display(*values: Any, display_id: str | bool | None = None, **_: Any) -> Handle | None:
-    """Show values by the richest form each has: a page in a frame, a picture, or its repr. As IPython's."""
-    print(end="", flush=True)  # what was written before stands before it
+    """Show values in the richest form each has, like IPython: a page in a frame, a picture, or its repr."""
+    print(end="", flush=True)  # earlier output comes first
     handle = None
     if display_id:
         handle = Handle(f"shown {next(_numbers)}" if display_id is True else display_id)
@@ -190,21 +190,21 @@ def display(*values: Any, display_id: str | bool | None = None, **_: Any) -> Han
 
 def _shown(value: Any) -> dict[str, Any]:
     """The message that shows a value."""
-    views = sys.modules.get("minigrad.viz.view")  # which takes a while to import, and is, if there is a view
+    views = sys.modules.get("minigrad.viz.view")  # slow to import, and already imported if there is a view
     if views and isinstance(value, views.View):
         page = value.page()
-        shown = {"type": "out", "stream": "html", "text": page.html(), "height": page.height, "title": page.title}
-        return {**shown, "graph": _kept(value)} if getattr(value, "replay", None) else shown
+        message = {"type": "out", "stream": "html", "text": page.html(), "height": page.height, "title": page.title}
+        return {**message, "graph": _kept(value)} if getattr(value, "replay", None) else message
     title = type(value).__name__
     for method, stream in (("_repr_svg_", "svg"), ("_repr_html_", "html")):
-        made = None if isinstance(value, type) else getattr(value, method, None)
-        if callable(made) and isinstance(content := made(), str):
+        render = None if isinstance(value, type) else getattr(value, method, None)
+        if callable(render) and isinstance(content := render(), str):
             return {"type": "out", "stream": stream, "text": content, "height": None, "title": title}
     return {"type": "out", "stream": "result", "text": repr(value)[:MOST_TEXT] + "\n"}
 
 
 def _kept(graph: Any) -> int:
-    """Keep a graph on the page for changes of its numbers; its number."""
+    """Keep a graph, so that the page can change its numbers; returns its number."""
     number = next(_numbers)
     graphs[number] = graph, graph
     while len(graphs) > MOST_VIEWS:
@@ -212,22 +212,22 @@ def _kept(graph: Any) -> int:
     return number
 
 
-def change(asked: dict[str, Any]) -> dict[str, Any]:
+def change(request: dict[str, Any]) -> dict[str, Any]:
     """Change a number of a graph on the page: {"graph", "node", "at", "text"}, or {"graph", "undo"}."""
-    if asked["graph"] not in graphs:
-        return {"failed": "what this was computed from is gone: run the program again"}
-    first, now = graphs[asked["graph"]]
+    if request["graph"] not in graphs:
+        return {"failed": "the data behind this graph is gone: run the program again"}
+    first, now = graphs[request["graph"]]
     try:
-        now = first if asked.get("undo") else now.change(asked["node"], float(asked["text"]), asked["at"])
+        now = first if request.get("undo") else now.change(request["node"], float(request["text"]), request["at"])
     except (ValueError, LookupError, RuntimeError) as error:
         return {"failed": str(error)}
-    graphs[asked["graph"]] = first, now
+    graphs[request["graph"]] = first, now
     return {"changed": now.page().data}
 
 
 def told(error: BaseException, name: str) -> dict[str, Any]:
-    """An error as the page shows it: its traceback, and those of its causes, from the program's own first line on, and
-    which line that is."""
+    """An error in the page's form: its traceback and its causes' tracebacks, starting at the program's first line, and
+    the line number."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename == name]
     line = own[-1].lineno if own else getattr(error, "lineno", None)
@@ -242,19 +242,19 @@ def told(error: BaseException, name: str) -> dict[str, Any]:
     return {"kind": type(error).__name__, "text": "".join(whole.format())[-MOST_TEXT:], "line": line}
 
 
-def complete(asked: dict[str, Any]) -> dict[str, Any]:
-    """What the name before the cursor could become: {"text"} is the dotted name as far as it is written."""
+def complete(request: dict[str, Any]) -> dict[str, Any]:
+    """Completions of the dotted name before the cursor: {"text"} is the part that is typed."""
     completer = rlcompleter.Completer({**vars(builtins), **namespace})
-    found: list[str] = []
+    names: list[str] = []
     with suppress(Exception):  # of attributes that the program computes
-        while len(found) < MOST_COMPLETIONS and (name := completer.complete(asked["text"], len(found))) is not None:
-            found.append(name.rstrip("() :"))
-    known = [name for name in dict.fromkeys(found) if not name.rpartition(".")[2].startswith("_")]
-    return {"names": [{"name": name, "keyword": keyword.iskeyword(name)} for name in known]}
+        while len(names) < MOST_COMPLETIONS and (name := completer.complete(request["text"], len(names))) is not None:
+            names.append(name.rstrip("() :"))
+    public = [name for name in dict.fromkeys(names) if not name.rpartition(".")[2].startswith("_")]
+    return {"names": [{"name": name, "keyword": keyword.iskeyword(name)} for name in public]}
 
 
-def reset(_asked: dict[str, Any]) -> dict[str, Any]:
-    """Forget all names, and put back the seed, the default dtype, whether gradients are wanted, and torch's name."""
+def reset(_request: dict[str, Any]) -> dict[str, Any]:
+    """Forget all names, and reset the seed, the default dtype, gradient recording, and torch's name."""
     _torch.close()
     namespace.clear()
     graphs.clear()
@@ -264,12 +264,12 @@ def reset(_asked: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def translator(asked: dict[str, Any]) -> dict[str, Any]:
-    """Answer a request of the translator's page, and tell the losses of its training."""
-    from .translate import act  # what other pages do without
+def translator(request: dict[str, Any]) -> dict[str, Any]:
+    """Answer a request of the translator's page, and report the losses of its training."""
+    from .translate import act  # not needed by other pages
 
     with watch(lambda step, loss: emit({"type": "loss", "step": step, "loss": loss})):
-        return act(asked)
+        return act(request)
 
 
 Act = Callable[[dict[str, Any]], dict[str, Any]]

@@ -1,4 +1,4 @@
-"""The translator's answers, by the server's own functions, and a few more steps of its training."""
+"""The translator's answers, from the server's own functions, and some more training steps."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ def _translator() -> Translator:
     return Translator.load(FILE)
 
 
-def act(asked: dict[str, Any]) -> dict[str, Any]:
-    """Answer a request of the page: {"path", "body"}; of a refused one {"error"}."""
+def act(request: dict[str, Any]) -> dict[str, Any]:
+    """Answer a request of the page: {"path", "body"}; a rejected one gets {"error"}."""
     try:
-        return {"answer": PATHS[asked["path"]](_translator(), asked.get("body") or {})}
+        return {"answer": PATHS[request["path"]](_translator(), request.get("body") or {})}
     except api.Refused as error:
         return {"error": error.message}
 
 
 def train(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
-    """Train ``steps`` updates on pairs that the grammar writes; answers with their losses. The page draws them as they
-    come (losses.py)."""
+    """Train ``steps`` updates on pairs from the grammar; answers with their losses. The page draws them immediately
+    (losses.py)."""
     model = translator.model
     adam = AdamW(model.parameters(), lr=RATE)
     losses = []
@@ -56,13 +56,13 @@ def train(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def _pairs() -> Iterator[tuple[str, str]]:
-    """Pairs of the shipped corpus, from the first on, again and again."""
+    """Pairs of the shipped corpus, repeated forever."""
     train = read_shipped(PAIRS)["train"]
     return itertools.cycle(zip(train.source, train.target, strict=True))
 
 
 def _padded(translator: Translator, sentences: Sequence[str], side: str) -> mg.Tensor:
-    """The ids of sentences, as the model is trained on them."""
+    """The ids of sentences, in the form for training."""
     tokenizer = getattr(translator.tokenizers, side)
     begin = [BOS] if side == "target" else []
     return pad([[*begin, *tokenizer.encode(text), EOS] for text in sentences])
