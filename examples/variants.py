@@ -7,11 +7,13 @@ import re
 import shlex
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from minigrad_models.programs.folder import AGAIN
+from minigrad_models.training.progress import clock
 
 SPLITS = ("validation", "test")
 OPTIONS = "options.txt"
@@ -31,11 +33,13 @@ def train_all(
         if begun(file.parent) and file.exists() and (before := file.read_text(encoding="utf-8")) != shlex.join(words):
             there = f"{file.parent} contains a run with other options: {before}"
             raise ValueError(f"{there}. Delete it, or choose another --folder")
-    for number, (name, words) in enumerate(options.items(), 1):
-        where = folder / slug(name)
-        if finished(where):
-            continue
-        print(f"\n== {number} of {len(variants)}: {name}", flush=True)
+    left, start = [name for name in options if not finished(folder / slug(name))], time.monotonic()
+    if len(left) > 1:
+        print(f"{len(left)} trainings, one after another. Ctrl-C stops them, and the same command goes on.")
+    for number, name in enumerate(left):
+        where, words = folder / slug(name), options[name]
+        rest = (time.monotonic() - start) / max(number, 1) * (len(left) - number)
+        print(f"\n== {number + 1} of {len(left)}: {name}" + f" (about {clock(rest)} left)" * (number > 0), flush=True)
         where.mkdir(parents=True, exist_ok=True)
         (where / OPTIONS).write_text(shlex.join(words), encoding="utf-8")
         code = call(["train", *words, "--run", str(where)])
