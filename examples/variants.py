@@ -35,7 +35,7 @@ def train_all(
             raise ValueError(f"{there}. Delete it, or choose another --folder")
     left, start = [name for name in options if not finished(folder / slug(name))], time.monotonic()
     if len(left) > 1:
-        print(f"{len(left)} trainings, one after another. Ctrl-C stops them, and the same command goes on.")
+        print(f"{len(left)} trainings, one after another. Ctrl-C stops them, and the same command continues.")
     for number, name in enumerate(left):
         where, words = folder / slug(name), options[name]
         rest = (time.monotonic() - start) / max(number, 1) * (len(left) - number)

@@ -1,6 +1,7 @@
 """The table of variants: what is trained with which options, what is left alone, and what a stop leaves."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -99,6 +100,7 @@ def test_each_variant_is_trained_and_measured_once(
 
 BLEU: `nrefs:1|tok:13a`
 """
+    assert out.startswith("3 trainings, one after another.") and re.search(r"== 3 of 3: .* \(about 0:0\d left\)", out)
     assert out.endswith(table) and (tmp_path / "runs" / "ablations.md").read_text(encoding="utf-8") == table
     assert main([*options, "--data", "DIR"]) == 0
     assert program.runs == ALL
