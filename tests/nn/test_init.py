@@ -15,7 +15,7 @@ from tests.support.parity import host, torch
 
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 
-# drawn from uniform numbers alone: equal to the bit
+# drawn only from uniform numbers: equal to the bit
 EXACT = programs("""
 n.Linear(7, 5); n.Linear(13, 11, bias=False); n.Linear(301, 64);
 n.Linear(7, 5, dtype=n.Linear(1, 1).double().weight.dtype); n.Bilinear(3, 4, 5); n.LayerNorm((3, 4)); n.RMSNorm(4);
@@ -61,7 +61,7 @@ def test_trunc_normal(bounds: tuple[float, ...], dtype: str) -> None:
 
 
 def drawn(fill: Any, shape: tuple[int, ...], dtype: str = "float32") -> tuple[Any, Any]:
-    """What a function of ``init`` draws in both libraries, which stand at the same place afterwards."""
+    """The draws of a function of ``init`` in both libraries, whose streams end at the same position."""
     out = []
     for library in (minigrad, torch):
         library.manual_seed(11)

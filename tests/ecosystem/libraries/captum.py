@@ -1,4 +1,4 @@
-"""Captum: what parts of a picture a small network's answer rests on, by twelve methods."""
+"""Captum: attributions of a small network's answer to the pixels of a picture, by twelve methods."""
 
 import torch
 from captum import attr
