@@ -77,9 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--sample", action="store_true", help="only the libraries that CI runs")
     parser.add_argument("--write", action="store_true", help="write results.json and docs/ecosystem.md")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="create the environments there, and keep them")
-    parser.add_argument(
-        "--verbose", action="store_true", help="print the output of failed examples and all differences"
-    )
+    parser.add_argument("--verbose", action="store_true", help="also print output of failed examples, differences")
     help_in = "Pythons of two environments that have the libraries: nothing is installed"
     parser.add_argument("--in", nargs=2, type=Path, metavar=("TORCH", "MINIGRAD"), dest="environments", help=help_in)
     return parser

@@ -45,7 +45,7 @@ def section(rows: dict[str, dict[str, str]]) -> str:
         "Logits, all gradients, five steps of AdamW, and ids of greedy and beam search of models that generate must be",
         "equal (to 1e-4), and so must PyTorch's outputs of the model that minigrad saved again.",
         "[tests/ecosystem/architectures](../tests/ecosystem/architectures) finds the configurations.\n",
-        f"Of the {len(good) + len(ours)} that PyTorch itself runs, {len(good)} work, and {kinds} of forty common ones.\n",
+        f"{len(good)} of the {len(good) + len(ours)} that PyTorch itself runs work, of forty common ones {kinds}.\n",
         f"<details><summary>The {len(good)} that work</summary>\n\n{', '.join(good)}\n\n</details>\n",
     ]
     if ours:
