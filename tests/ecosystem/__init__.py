@@ -1,4 +1,4 @@
-"""Unmodified libraries from PyPI that are written for PyTorch, run on minigrad instead and on PyTorch itself.
+"""Runs unmodified libraries from PyPI, which are written for PyTorch, on minigrad and on PyTorch itself.
 
     python -m tests.ecosystem              all of them: two scratch environments each, an example, a comparison
     python -m tests.ecosystem timm peft    these

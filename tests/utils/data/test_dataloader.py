@@ -215,9 +215,9 @@ def test_the_sources_of_batches() -> None:
 
 
 def test_lengths_of_streams() -> None:
-    assert len(DataLoader(Stream(5, told=5), batch_size=2)) == 3
-    assert len(DataLoader(Stream(5, told=5), batch_size=2, drop_last=True)) == 2
-    assert len(DataLoader(Stream(5, told=5), batch_size=None)) == 5
+    assert len(DataLoader(Stream(5, length=5), batch_size=2)) == 3
+    assert len(DataLoader(Stream(5, length=5), batch_size=2, drop_last=True)) == 2
+    assert len(DataLoader(Stream(5, length=5), batch_size=None)) == 5
     raises(TypeError, "no length", lambda: len(DataLoader(Stream(5))))
     loader = DataLoader(Stream(3, length=2))
     assert len(loader) == 2
@@ -250,12 +250,12 @@ def test_arguments_that_exclude_each_other() -> None:
 
 
 def test_worker_info_and_init_fn() -> None:
-    def told(_: int) -> Any:
+    def info_of(_: int) -> Any:
         info = get_worker_info()
         assert info is not None
         return info.id, info.num_workers, info.seed, len(info.dataset), minigrad.get_num_threads()
 
-    loader = DataLoader(Examples(4, told), num_workers=2, batch_size=None)
+    loader = DataLoader(Examples(4, info_of), num_workers=2, batch_size=None)
     iterator = iter(loader)
     rows = list(iterator)
     base = iterator._base_seed
