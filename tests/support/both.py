@@ -25,7 +25,7 @@ def complexes(*shape: int, seed: int = 0) -> Any:
 
 
 def tensor(t: Any, value: Any, device: str = "cpu") -> Any:
-    """An array as a tensor with its own memory, a copy if it has gradients; anything else unchanged."""
+    """An array as a tensor with its own memory, a leaf if it has gradients; anything else unchanged."""
     if not isinstance(value, (np.ndarray, np.generic)):
         return value
     copy = t.from_numpy(np.array(value)).to(device)
