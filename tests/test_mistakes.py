@@ -55,7 +55,7 @@ MISTAKES = [Mistake(**row) for row in tomllib.loads(TABLE.read_text(encoding="ut
 TYPES: dict[str, Any] = {**vars(builtins), "UnpicklingError": pickle.UnpicklingError}
 
 
-def made(mistake: Mistake, library: Any, file: Path) -> tuple[str, Exception | warnings.WarningMessage | None]:
+def message_of(mistake: Mistake, library: Any, file: Path) -> tuple[str, Exception | warnings.WarningMessage | None]:
     """A library's message about a mistake, and the error or warning itself."""
     names = {"torch": library, "nn": library.nn, "F": library.nn.functional, "data": library.utils.data}
     names |= {"FILE": str(file), "__name__": "program", "print": lambda *_: None}
@@ -82,7 +82,7 @@ def test_ours_is_no_worse(mistake: Mistake, tmp_path: Path) -> None:
     before = get_traceback_filtering()
     set_traceback_filtering(True)
     try:
-        text, raised = made(mistake, minigrad, tmp_path / "model.pt")
+        text, raised = message_of(mistake, minigrad, tmp_path / "model.pt")
     finally:
         set_traceback_filtering(before)
     assert fits(text, mistake.ours), text
@@ -115,7 +115,7 @@ def test_theirs_is_still_so(mistake: Mistake, tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="compares with PyTorch, which is not installed")
     if not torch.__version__.startswith("2.13."):
         pytest.skip("the table has the messages of PyTorch 2.13")
-    text = made(mistake, torch, tmp_path / "model.pt")[0]
+    text = message_of(mistake, torch, tmp_path / "model.pt")[0]
     assert fits(re.sub(r"\x1b\[\dm", "", text), mistake.theirs), text
 
 

@@ -49,7 +49,7 @@ def _step(rng: random.Random, n: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {**names, "number": round(rng.uniform(0.5, 1.5), 2), "key": _slices(rng, shape)}
 
 
-def _done(step: dict[str, Any], t: Any, live: list[Any], w: Any) -> bool:
+def _run_step(step: dict[str, Any], t: Any, live: list[Any], w: Any) -> bool:
     """Run a step, and add its result to the tensors. Returns False if it raised RuntimeError."""
     names = {**step, "mask": t.from_numpy(step["mask"]), "live": live, "w": w}
     try:
@@ -73,9 +73,9 @@ def test_random_programs_give_torch_values_and_gradients(seed: int) -> None:
     for _ in range(rng.randrange(2, 9)):
         n = rng.randrange(len(lives[1]))
         step = _step(rng, n, tuple(lives[1][n].shape))
-        if not _done(step, torch, lives[1], leaves[1][1]):
+        if not _run_step(step, torch, lives[1], leaves[1][1]):
             return  # torch's errors have separate tests; here they end the program
-        assert _done(step, minigrad, lives[0], leaves[0][1])
+        assert _run_step(step, minigrad, lives[0], leaves[0][1])
     for mine, other in zip(*lives, strict=True):
         assert_close(mine, other, 1e-12, "value")
         assert mine.requires_grad == other.requires_grad

@@ -224,23 +224,23 @@ def outcome(name: str, layout: str, arguments: str, grad: bool) -> Any:
 @pytest.fixture(scope="module")
 def fast_names() -> list[str]:
     """The methods that have a fast path, in any family."""
-    steps: list[str] = []
+    calls: list[str] = []
 
-    def asked(*args: Any) -> bool:
-        steps.append("asked")
+    def refuse(*args: Any) -> bool:
+        calls.append("call")
         return False
 
     homes = [module for name, module in list(sys.modules.items()) if name.startswith("minigrad.functions.")]
     with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
         for home, way in product(homes, ("at_once", "overwritten")):
             if hasattr(home, way):
-                patch.setattr(home, way, asked)
+                patch.setattr(home, way, refuse)
         names = []
         for name in NAMES:
-            steps.clear()
+            calls.clear()
             for arguments in ("none", "a tensor", "a number", "two tensors"):
                 outcome(name, "dense", arguments, False)
-            names += [name] * bool(steps)
+            names += [name] * bool(calls)
     return names
 
 

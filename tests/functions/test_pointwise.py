@@ -18,7 +18,7 @@ OPERATORS = {"add": operator.add, "mul": operator.mul, "div": operator.truediv}
 SCALARS: list[Any] = [True, 2, 2.5, -1]
 
 
-def made(t: Any, dtype: str, axes: bool) -> Any:
+def tensor_of(t: Any, dtype: str, axes: bool) -> Any:
     return t.tensor([1, 2] if axes else 1, dtype=getattr(t, dtype))
 
 
@@ -29,8 +29,8 @@ def test_promotion_of_two_tensors(name: str, axes: tuple[bool, bool], device: st
     for a, b in itertools.product(DTYPES, repeat=2):
         if device != "cpu" and "16" in a + b:
             continue
-        actual = OPERATORS[name](made(minigrad, a, axes[0]).to(device), made(minigrad, b, axes[1]).to(device))
-        expected = OPERATORS[name](made(torch, a, axes[0]), made(torch, b, axes[1]))
+        actual = OPERATORS[name](tensor_of(minigrad, a, axes[0]).to(device), tensor_of(minigrad, b, axes[1]).to(device))
+        expected = OPERATORS[name](tensor_of(torch, a, axes[0]), tensor_of(torch, b, axes[1]))
         assert_same_dtype(actual, expected, f"{a} {name} {b}")
         assert_close(actual, expected, 1e-3 if "float16" in (a, b) else 1e-6)
 
@@ -42,7 +42,7 @@ def test_promotion_with_python_scalars(name: str, axes: bool) -> None:
         if dtype == "uint8" and scalar == -1:
             continue
         for swap in (False, True):
-            x, y = made(minigrad, dtype, axes), made(torch, dtype, axes)
+            x, y = tensor_of(minigrad, dtype, axes), tensor_of(torch, dtype, axes)
             actual = OPERATORS[name](*((scalar, x) if swap else (x, scalar)))
             expected = OPERATORS[name](*((scalar, y) if swap else (y, scalar)))
             assert_same_dtype(actual, expected, f"{dtype} {name} {scalar!r}")
@@ -57,13 +57,13 @@ def test_result_type_of_where_cat_and_stack() -> None:
             lambda t, x, y: t.stack([x, y]),
         ):
             assert_same_dtype(
-                program(minigrad, made(minigrad, a, True), made(minigrad, b, True)),
-                program(torch, made(torch, a, True), made(torch, b, True)),
+                program(minigrad, tensor_of(minigrad, a, True), tensor_of(minigrad, b, True)),
+                program(torch, tensor_of(torch, a, True), tensor_of(torch, b, True)),
             )
     for dtype, scalar in itertools.product(DTYPES, SCALARS):
         assert_same_dtype(
-            minigrad.where(minigrad.tensor([True, False]), made(minigrad, dtype, True), scalar),
-            torch.where(torch.tensor([True, False]), made(torch, dtype, True), scalar),
+            minigrad.where(minigrad.tensor([True, False]), tensor_of(minigrad, dtype, True), scalar),
+            torch.where(torch.tensor([True, False]), tensor_of(torch, dtype, True), scalar),
         )
     assert minigrad.where(minigrad.tensor([True, False]), 1.0, 0.0).dtype is minigrad.float32
 

@@ -70,20 +70,20 @@ class Case:
     float32: float = 1e-5
 
     def __str__(self) -> str:
-        return f"{self.op}-{'-'.join(_told(i) for i in self.inputs)}"
+        return f"{self.op}-{'-'.join(_dimensions(i) for i in self.inputs)}"
 
     def arrays(self, seed: int = 0) -> list[Any]:
         """The inputs as NumPy arrays, floats in float64."""
         rng = np.random.default_rng(seed)
-        return [_drawn(i, rng) for i in self.inputs]
+        return [_array(i, rng) for i in self.inputs]
 
 
-def _told(spec: Input) -> str:
+def _dimensions(spec: Input) -> str:
     shape = spec if isinstance(spec, tuple) else spec.shape
     return "x".join(map(str, shape)) or "scalar"
 
 
-def _drawn(spec: Input, rng: np.random.Generator) -> Any:
+def _array(spec: Input, rng: np.random.Generator) -> Any:
     if isinstance(spec, Between):
         return np.asarray(rng.uniform(spec.low, spec.high, spec.shape))
     return np.asarray(rng.standard_normal(spec)) if isinstance(spec, tuple) else spec

@@ -192,7 +192,7 @@ def test_refusals(device: str) -> None:
 
 @cases("shapes", [((5, 4), (4, 3)), ((2, 5, 4), (2, 4, 3)), ((2, 1, 5, 4), (3, 4, 3)), ((2, 5, 4), (4,))])
 def test_products_stay_in_bfloat16(shapes: Any, device: str) -> None:
-    """On a GPU no operand of a product is converted, also in the backward pass."""
+    """On a GPU no operand of a product is converted, forward or backward."""
     a, b = (pair(normal(*shape, seed=i), True, device) for i, shape in enumerate(shapes))
     dtypes: list[Any] = []
 

@@ -74,7 +74,7 @@ def check(program: Program, inputs: list[Any], dtype: str, units: float = 0, lar
             np.testing.assert_allclose(actual, expected, near, units * SMALLEST[dtype] + near * top, err_msg=what)
 
 
-def drawn(case: Case, dtype: str, device: str, scale: float) -> list[Any]:
+def inputs_of(case: Case, dtype: str, device: str, scale: float) -> list[Any]:
     """The inputs of a case; floats are scaled and rounded to 16 bits."""
     arrays = (minigrad.tensor(a) for a in case.arrays())
     kind = getattr(minigrad, dtype)
@@ -91,7 +91,7 @@ def test_every_op(dtype: str, device: str) -> None:
     wrong = []
     for case in CASES:
         for scale in (1, 30, 1e-3) if case.extreme and case.op not in OTHERS else (1,):
-            inputs = drawn(case, dtype, device, scale)
+            inputs = inputs_of(case, dtype, device, scale)
             try:
                 check(lambda *a, case=case: case.ours(minigrad, *a), inputs, dtype, 4, large=scale == 1)
             except Exception as error:

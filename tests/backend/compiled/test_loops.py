@@ -33,7 +33,7 @@ def threads() -> Iterator[None]:
     parallel.set_num_threads(before)
 
 
-def given() -> dict[str, Any]:
+def defaults() -> dict[str, Any]:
     """Arguments for ``probe.see``."""
     draw = np.random.default_rng(0)
     return {
@@ -51,39 +51,39 @@ def given() -> dict[str, Any]:
     }
 
 
-def seen(**changes: Any) -> Any:
-    arguments = {**given(), **changes}
+def observe(**changes: Any) -> Any:
+    arguments = {**defaults(), **changes}
     probe.see(1, 1, *arguments.values())
     return arguments["out"]
 
 
 def test_kinds() -> None:
-    a = given()
+    a = defaults()
     last = [float(a[name].reshape(-1)[-1]) for name in ("flat", "rows", "cube", "doubles")]
     expected = [24, last[0], 6, 4, last[1], 6, 4, 5, last[2], 4, 2, 3, 4, 1, -4, 1 << 53, last[3], 2, 2, 2, 12, 1]
-    np.testing.assert_array_equal(seen(), [*expected, -(1 << 40), 0.1])
+    np.testing.assert_array_equal(observe(), [*expected, -(1 << 40), 0.1])
 
 
 def test_fewer_axes_than_a_kind_has() -> None:
     x = np.ones(5, np.float32)
-    out = seen(rows=x, cube=x)
+    out = observe(rows=x, cube=x)
     np.testing.assert_array_equal(out[2:4], (1, 5))
     np.testing.assert_array_equal(out[5:8], (1, 1, 5))
-    assert seen(flat=np.ones((), np.float32))[0] == 1
+    assert observe(flat=np.ones((), np.float32))[0] == 1
 
 
 def test_an_array_from_a_pickle_has_another_dtype_object() -> None:
-    there = pickle.loads(pickle.dumps(given()["rows"]))
+    there = pickle.loads(pickle.dumps(defaults()["rows"]))
     assert there.dtype is not np.dtype(np.float32)
-    np.testing.assert_array_equal(seen(rows=there, strided=there)[:8], seen(rows=given()["rows"])[:8])
+    np.testing.assert_array_equal(observe(rows=there, strided=there)[:8], observe(rows=defaults()["rows"])[:8])
 
 
 def test_empty_arrays() -> None:
     names = ("flat", "rows", "cube", "flags", "indices", "words", "doubles")
-    out = seen(**dict.fromkeys(names))
+    out = observe(**dict.fromkeys(names))
     np.testing.assert_array_equal(out[[0, 4, 8, 9, 10, 11, 12]], 0)
     for name in names:
-        assert seen(**{name: None}).any()
+        assert observe(**{name: None}).any()
 
 
 KINDS = ("flat", "rows", "cube", "flags", "indices", "words", "doubles")
@@ -91,33 +91,33 @@ KINDS = ("flat", "rows", "cube", "flags", "indices", "words", "doubles")
 
 @cases("name", [*KINDS, "strided"])
 def test_another_dtype_is_refused(name: str) -> None:
-    number = list(given()).index(name)
-    own = given()[name]
+    number = list(defaults()).index(name)
+    own = defaults()[name]
     for dtype in (np.float16, np.int32, np.complex64, own.dtype.newbyteorder()):
         if dtype != own.dtype:
             with pytest.raises(TypeError, match=f"see: argument {number} does not fit"):
-                seen(**{name: own.astype(dtype)})
+                observe(**{name: own.astype(dtype)})
     for other in ([1.0], (), "text", 1.5, object()):
         with pytest.raises(TypeError, match=f"argument {number} "):
-            seen(**{name: other})
+            observe(**{name: other})
 
 
 @cases("name", KINDS)
 def test_steps_are_refused(name: str) -> None:
-    own = given()[name]
+    own = defaults()[name]
     wide = np.repeat(own, 2, axis=-1)
     for array in (wide[..., ::2], np.repeat(wide, 2, axis=0)[::2].T):
         with pytest.raises(TypeError, match="does not fit"):
-            seen(**{name: array})
+            observe(**{name: array})
 
 
 def test_numbers_are_refused_where_they_do_not_fit() -> None:
     for changes in ({"whole": None}, {"whole": 0.5}, {"whole": 1 << 64}, {"real": "text"}):
         with pytest.raises((struct.error, TypeError)):
-            seen(**changes)
+            observe(**changes)
     raises(TypeError, "arguments, not 1", lambda: probe.see(1, 1, 2))
-    assert seen(whole=True)[22] == 1
-    assert seen(real=np.float32(0.5))[23] == 0.5
+    assert observe(whole=True)[22] == 1
+    assert observe(real=np.float32(0.5))[23] == 0.5
 
 
 @cases("number", [1, 2, 3, 7])

@@ -36,7 +36,7 @@ def labels(shape: tuple[int, int]) -> Any:
     return target
 
 
-def drawn() -> Iterator[Case]:
+def all_cases() -> Iterator[Case]:
     for shape in SHAPES:
         x, keep = np.asarray(3 * normal(*shape)), np.asarray(normal(*shape, seed=2)) > 0
         yield from (("gelu", [x, kind], (0,)) for kind in ("none", "tanh"))
@@ -81,7 +81,7 @@ def drawn() -> Iterator[Case]:
     yield from ((name, [x, np.arange(35) % 2 == 0, 1.0], (0,)) for name in ("dropout", "relu_dropout"))
 
 
-CASES = list(drawn())
+CASES = list(all_cases())
 NAMES = sorted({name for name, *_ in CASES})
 
 

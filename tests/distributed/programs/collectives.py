@@ -54,7 +54,7 @@ def same(x: Tensor, expected: Array, label: object = "", rtol: float = 0.0) -> N
     assert np.allclose(actual, expected, rtol, 0), f"{label}: {actual.tolist()}, expected {expected.tolist()}"
 
 
-def done(*works: dist.Work | None) -> None:
+def wait_all(*works: dist.Work | None) -> None:
     """Wait for calls in the order in which they are listed."""
     for work in works:
         assert work is not None and work.wait() is True
@@ -352,7 +352,7 @@ def check_some_wait_at_once_and_some_later(g: ProcessGroup) -> None:
     pair = tensor(g.rank()), tensor(g.rank()) + 1
     works = [dist.all_reduce(x, group=g, async_op=g.rank() == 0) for x in pair]
     if g.rank() == 0:
-        done(*works)
+        wait_all(*works)
     for i, x in enumerate(pair):
         same(x, _sum(g) + i * g.size())
 
@@ -479,7 +479,7 @@ def check_groups_that_overlap_in_time(g: ProcessGroup) -> None:
     other = dist.new_group()
     x, y = tensor(g.rank()), tensor(g.rank()) + 1
     pairs = [(x, g), (y, other)]
-    done(*[dist.all_reduce(t, group=p, async_op=True) for t, p in (pairs if g.rank() % 2 else pairs[::-1])])
+    wait_all(*[dist.all_reduce(t, group=p, async_op=True) for t, p in (pairs if g.rank() % 2 else pairs[::-1])])
     same(x, _sum(g))
     same(y, _sum(g) + g.size())
 
@@ -492,7 +492,7 @@ def check_a_group_is_made_while_a_call_is_under_way(g: ProcessGroup) -> None:
         dist.all_reduce(x, group=g)
     group = dist.new_group()
     if work is not None:
-        done(work)
+        wait_all(work)
     dist.all_reduce(y, group=group)
     same(x, _sum(g))
     same(y, _sum(g))
@@ -569,7 +569,7 @@ def check_barrier(g: ProcessGroup) -> None:
     if g.rank() != last:
         assert not work.is_completed()
         dist.send(waits, last, g)
-    done(work)
+    wait_all(work)
     dist.barrier(g)
 
 
@@ -613,7 +613,7 @@ def check_large_calls_under_way_at_once_keep_their_numbers(g: ProcessGroup) -> N
     works = [dist.all_reduce(t, group=g, async_op=True) for t in tensors]
     small = minigrad.ones(3)
     works.append(dist.broadcast(small, group=g, group_src=0, async_op=True))
-    done(works[-1], *works[:-1])
+    wait_all(works[-1], *works[:-1])
     total = sum(range(g.size()))
     for i, t in enumerate(tensors):
         assert t.min().item() == t.max().item() == 10 * i * g.size() + total

@@ -6,7 +6,7 @@ from typing import Any
 import minigrad
 import minigrad.distributed as dist
 from minigrad.distributed import P2POp, ProcessGroup
-from tests.distributed.programs.collectives import MOVED, SHAPES, done, numbers, plain, same, tensor, zeros
+from tests.distributed.programs.collectives import MOVED, SHAPES, numbers, plain, same, tensor, wait_all, zeros
 from tests.support.ranks import raised
 
 LARGE = 1 << 20  # elements: far more than MPI sends before the other side receives
@@ -36,9 +36,9 @@ def check_a_ring(g: ProcessGroup) -> None:
     reduces = dist.all_reduce(y, group=g, async_op=True)
     dist.barrier(g)
     sends = dist.isend(message, (k + 1) % n, g, tag=9)
-    done(reduces, sends)
+    wait_all(reduces, sends)
     message.zero_()
-    done(receives)
+    wait_all(receives)
     same(x, numbers((k - 1) % n))
     same(y, sum(map(numbers, range(n))))  # type: ignore[arg-type]
 
@@ -51,7 +51,7 @@ def check_many_large_messages_at_once(g: ProcessGroup) -> None:
     ops = [P2POp(dist.isend, mine, r, g) for r in others] + [P2POp(dist.irecv, into[r], r, g) for r in others]
     works = dist.batch_isend_irecv(ops)
     assert len(works) == 2 * (n - 1)
-    done(*works)
+    wait_all(*works)
     for r in others:
         assert (plain(into[r]) == r + 1).all()
 
@@ -66,7 +66,7 @@ def check_batches_by_number_in_the_group(g: ProcessGroup) -> None:
             P2POp(dist.irecv, x, group=group, group_peer=other),
             P2POp(dist.isend, tensor(k), group=group, group_peer=other),
         ]
-        done(*dist.batch_isend_irecv(ops))
+        wait_all(*dist.batch_isend_irecv(ops))
         same(x, numbers(n - 2 + other))
         if k == n - 1:  # the sender's rank is its global rank
             assert dist.recv(x, group=group) == n - 2

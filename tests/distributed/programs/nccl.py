@@ -9,7 +9,7 @@ import minigrad
 import minigrad.distributed as dist
 from minigrad import Tensor
 from minigrad.distributed import ProcessGroup, ReduceOp, mpi, nccl
-from tests.distributed.programs.collectives import done, numbers as drawn
+from tests.distributed.programs.collectives import numbers as drawn, wait_all
 from tests.support import strict
 from tests.support.ranks import at_least, raised
 
@@ -46,7 +46,7 @@ def check_the_carrier_of_a_tensor(group: ProcessGroup) -> None:
     assert type(group.carrier(gpu[0].array)) is nccl.Nccl
     assert type(group.carrier(cpu[0].array)) is (mpi.Mpi if group.size() > 1 else mpi.Alone)
     works = [dist.all_reduce(x, group=group, async_op=True) for pair in zip(gpu, cpu, strict=True) for x in pair]
-    done(*works)
+    wait_all(*works)
     for i in range(2):
         total = reduce(np.add, (numbers(rank + i) for rank in group.ranks))
         same(gpu[i], total)
@@ -180,7 +180,7 @@ def check_a_ring_during_a_collective(group: ProcessGroup) -> None:
     ops = [dist.P2POp(dist.isend, mine, (me + 1) % n, group), dist.P2POp(dist.irecv, x, (me - 1) % n, group)]
     works = dist.batch_isend_irecv(ops)
     _average(group)
-    done(*works)
+    wait_all(*works)
     same(x, np.full(LARGE, (me - 1) % n, np.float32))
 
 
