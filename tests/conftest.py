@@ -1,4 +1,4 @@
-"""What all tests share: the devices they run on, and a fixed seed."""
+"""The fixtures that all tests share: the devices they run on, and a fixed seed."""
 
 import gc
 import os
@@ -27,23 +27,23 @@ from tests.support.comparisons import HAS_TORCH, compares
 TESTS = Path(__file__).parent
 os.environ.setdefault("MINIGRAD_DATA", str(TESTS.parents[1] / "shared" / "data"))  # data sets, if there are any
 NIGHTLY = ("benchmarks", "ecosystem", "fuzz", "newcomer", "peers", "user_types", "web")  # folders
-# Where a test of a device runs on the stand-in for a GPU in the default tier, too; elsewhere it does so at night.
+# The default tier also runs these files on the stand-in for a GPU; others run there only in the nightly tier.
 ON_STRICT = ("backend/", "ops/", "nn/", "models/test_language_models.py", "optim/test_optimizers.py")
 ON_STRICT += ("models/training/test_pending.py",)
 GPUS = [pytest.param("cuda", marks=pytest.mark.cuda)] if cuda.is_available() else []
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """As in PyTorch, 1 / 0 is silent: a warning of NumPy's that comes from within minigrad is an error."""
+    """As in PyTorch, 1 / 0 is silent: a NumPy warning from within minigrad is an error."""
     config.addinivalue_line("filterwarnings", r"error::RuntimeWarning:minigrad\..*")
-    minigrad.set_traceback_filtering(False)  # who works on the library wants to see where within it
-    # In the background of a script Ctrl-C is ignored, also by child processes; here it is tested.
+    minigrad.set_traceback_filtering(False)  # developers need the frames within the library
+    # Processes that a script starts in the background ignore Ctrl-C, and so do their children; some tests send it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that takes a ``device`` runs on the CPU, on "strict", which refuses what CuPy refuses, and on a GPU where
-    there is one. Tests of the backend run on "strict" twice: the second time an emulator runs the CUDA kernels."""
+    """Run a test that takes a ``device`` on the CPU, on "strict", which raises CuPy's errors, and on a GPU if there
+    is one. Backend tests run on "strict" twice: the second time an emulator runs the CUDA kernels."""
     marks = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
     if "device" not in metafunc.fixturenames or any("device" in names for names in marks):
         return
@@ -54,9 +54,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("device", ["cpu", *strict, *kernels, *GPUS], indirect=True)
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest's own, which chooses by marks
+@pytest.hookimpl(tryfirst=True)  # before pytest's own hook, which selects by marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests of whole folders as nightly; without PyTorch, leave out comparisons with it."""
+    """Mark the tests of whole folders as nightly; without PyTorch, skip comparisons with it."""
     for item in items:
         if item.path.relative_to(TESTS).parts[0] in NIGHTLY:
             item.add_marker("nightly")
@@ -67,19 +67,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out folders that have only nightly tests, unless these are asked for."""
+    """Leave out folders that have only nightly tests, unless they are requested."""
     is_nightly = collection_path.parent == TESTS and collection_path.name in NIGHTLY
     return (is_nightly and config.option.markexpr == "not nightly") or None
 
 
 def pytest_report_header() -> list[str]:
-    """Say in the first lines what this machine leaves out."""
+    """List in the header the tests that this machine leaves out."""
     lacks_gpu = [] if GPUS else [f"no GPU: {cuda.why_not()}"]
     return lacks_gpu + ([] if HAS_TORCH else ["PyTorch is not installed: comparisons with it are left out"])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Name the command that runs the first failed test alone."""
+    """Print the command that reruns only the first failed test."""
     failed = [report for end in ("error", "failed") for report in terminalreporter.getreports(end)]
     for report in [report for report in failed if isinstance(report, pytest.TestReport)][:1]:
         tier = " --nightly" if "nightly" in report.keywords else ""
@@ -87,14 +87,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What there is now, millions of small objects, stays to the end: the collector need not look at it."""
+    """Freeze the millions of objects that exist now and live to the end: the garbage collector skips them."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture
 def device(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The name of a device, see ``pytest_generate_tests``."""
+    """The name of a device; see ``pytest_generate_tests``."""
     if not request.param.startswith("strict"):
         yield request.param
         return
@@ -106,17 +106,17 @@ def device(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def as_many_threads() -> Iterator[None]:
-    """A test that leaves more threads than it found makes all tests after it slow, several times."""
+    """Fail a test that leaves another number of threads: later tests would be several times slower."""
     before = parallel.get_num_threads()
     yield
     if (after := parallel.get_num_threads()) != before:
         parallel.set_num_threads(before)
-        pytest.fail(f"this test leaves {after} threads in place of {before}")
+        pytest.fail(f"this test leaves {after} threads instead of {before}")
 
 
 @pytest.fixture(autouse=True)
 def no_observer_stays() -> Iterator[None]:
-    """A test that runs as a program of PyTorch's may attach an observer for good: it goes with the test."""
+    """Detach the observers that a test leaves behind: a program that runs as if on PyTorch may attach one for good."""
     before, forwards = Watch.observers, {op: op.forward for op in REGISTRY.values()}
     yield
     for observer in (*Watch.observers, *watch.observers):
@@ -129,7 +129,7 @@ def no_observer_stays() -> Iterator[None]:
 
 @cache
 def generators() -> list[tuple[np.random.Generator, Any]]:
-    """The generators that test modules share, and their states once all modules are imported."""
+    """The generators that test modules share, with their states after all imports."""
     modules = [module for name, module in sys.modules.items() if name.startswith("tests.")]
     shared = {id(v): v for module in modules for v in vars(module).values() if isinstance(v, np.random.Generator)}
     return [(generator, generator.bit_generator.state) for generator in shared.values()]
@@ -137,7 +137,7 @@ def generators() -> list[tuple[np.random.Generator, Any]]:
 
 @pytest.fixture(autouse=True)
 def seed() -> int:
-    """Every test begins with the same seed, and as a program of minigrad's own, whatever ran before it."""
+    """Start every test from the same seed and in minigrad's own mode, whatever ran before."""
     for generator, state in generators():
         generator.bit_generator.state = state
     random.run_as_pytorch(False)
@@ -148,5 +148,5 @@ def seed() -> int:
 
 @pytest.fixture(params=["minigrad", "torch"] if HAS_TORCH else ["minigrad"])
 def t(request: pytest.FixtureRequest) -> Any:
-    """Each of the two libraries, for programs that run on both."""
+    """Each of the two libraries, for code that runs on both."""
     return pytest.importorskip(request.param)

@@ -1,7 +1,7 @@
-"""Breaks the library in fifty places, one at a time, and shows that a test notices: ``python -m tests.mutants``.
+"""Breaks the library in fifty places, one at a time, and checks that a test fails: ``python -m tests.mutants``.
 
-It works on a copy of the checkout, runs pytest with the arguments that follow, and prints for each break the first test
-that failed, or SURVIVED. The exit status is the number of survivors.
+It works on a copy of the checkout, passes its arguments on to pytest, and prints for each mutant the first test that
+failed, or SURVIVED. The exit status is the number of survivors.
 """
 
 import os
@@ -19,7 +19,7 @@ LEFT_OUT = shutil.ignore_patterns(".git", "node_modules", ".*_cache", "__pycache
 
 
 def main(arguments: list[str]) -> int:
-    """Try all breaks. Returns the number of those that no test notices."""
+    """Try all mutants. Returns the number of survivors."""
     survivors = 0
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "checkout"
@@ -36,22 +36,22 @@ def main(arguments: list[str]) -> int:
 
 
 def breaks() -> list[tuple[str, list[str], str, str]]:
-    """The file of each break, the tests that have to notice it, the text, and what takes its place."""
+    """Each mutant's file, the tests that must fail, the text, and its replacement."""
     entries = tomllib.loads(LIST.read_text(encoding="utf-8"))["file"]
     return [(entry["path"], entry["tests"], old, new) for entry in entries for old, new in entry["breaks"]]
 
 
 def first_failure(checkout: Path, arguments: list[str]) -> str:
-    """The name of the first test that fails; "" if none does."""
+    """The name of the first test that fails, or ""."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-n", str(os.cpu_count() or 1)]
     environment = {**os.environ, "PYTHONPATH": str(checkout), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, *arguments], cwd=checkout, env=environment, capture_output=True, text=True, check=False
     )
-    if done.returncode not in (0, 1, 2):
-        raise RuntimeError(done.stdout[-2000:] + done.stderr[-2000:])
-    names = re.findall(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
-    return names[0] if names else ("nothing can be imported" if done.returncode == 2 else "")
+    if process.returncode not in (0, 1, 2):
+        raise RuntimeError(process.stdout[-2000:] + process.stderr[-2000:])
+    names = re.findall(r"^(?:FAILED|ERROR) (\S+)", process.stdout, re.MULTILINE)
+    return names[0] if names else ("nothing can be imported" if process.returncode == 2 else "")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""torch.cuda's names on machines without a GPU: what PyTorch answers there, or what to install."""
+"""torch.cuda's names on machines without a GPU: they return PyTorch's results or say what to install."""
 
 from collections.abc import Callable
 from typing import Any

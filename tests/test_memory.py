@@ -1,7 +1,7 @@
-"""Nothing is left behind: tensors and nodes are freed by counting references, as soon as nobody needs them.
+"""Nothing leaks: reference counting frees tensors and nodes as soon as nobody uses them.
 
-The garbage collector is off in these tests: what only it could free (a cycle) counts as left behind, for on a
-GPU it holds memory that a program needs now.
+The garbage collector is off in these tests: a cycle, which only the collector could free, counts as a leak, because on
+a GPU it holds memory that the program needs now.
 """
 
 import gc
@@ -20,7 +20,7 @@ Step = Callable[[], object]
 
 @pytest.fixture(autouse=True)
 def no_garbage_collection() -> Iterator[None]:
-    """Collect what other tests left, then switch the collector off."""
+    """Collect the garbage of other tests, then switch the collector off."""
     gc.collect()
     gc.disable()
     yield
@@ -39,7 +39,7 @@ def nodes() -> int:
 
 
 def assert_flat(step: Step, repeats: int = 5) -> None:
-    """After a first time, which may fill caches, ``step`` leaves no more behind however often it runs."""
+    """Check that after a first run, which may fill caches, ``step`` leaks nothing however often it runs."""
     step()
     before = alive()
     for _ in range(repeats):
@@ -48,7 +48,7 @@ def assert_flat(step: Step, repeats: int = 5) -> None:
 
 
 class Model(nn.Module):
-    """A small model with each kind of layer that keeps something for its backward pass."""
+    """A small model with each kind of layer that saves something for its backward pass."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ def test_training_leaves_nothing_behind(kind: Callable[..., optim.Optimizer]) ->
 
 
 def test_a_walked_graph_holds_no_arrays() -> None:
-    """Whoever keeps the loss (to print it later) keeps no activations."""
+    """A program that keeps the loss (to print it later) keeps no activations."""
     hidden = minigrad.ones(3, requires_grad=True).exp()
     loss, array = (hidden * hidden).sum(), weakref.ref(hidden.array)
     del hidden

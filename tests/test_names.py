@@ -1,4 +1,4 @@
-"""The one list of names: what programs, type checkers and editors see of a function that is defined once."""
+"""The single list of names: programs, type checkers and editors see the same function, defined once."""
 
 import inspect
 import pickle
@@ -45,7 +45,7 @@ def test_every_function_can_be_pickled() -> None:
 
 
 def test_methods_and_functions_of_compat_have_a_place_in_the_core() -> None:
-    """A program that asks for one of them loads all."""
+    """A program that uses one of them loads all of them."""
     program = """
 import sys, minigrad
 free, methods = {*vars(minigrad)}, {*vars(minigrad._Methods)}
@@ -65,7 +65,7 @@ def test_the_stub_is_up_to_date() -> None:
 
 
 @pytest.mark.nightly
-def test_what_jedi_sees() -> None:
+def test_completion_by_jedi() -> None:
     jedi = pytest.importorskip("jedi")
     start = "import minigrad\nx = minigrad.ones(2)\n"
 

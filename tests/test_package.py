@@ -1,4 +1,4 @@
-"""The package as a whole: what it imports, which way imports point, what the wheel holds, what has docs."""
+"""The package as a whole: its imports and their direction, the files of the wheel, docstrings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parent.parent
 SOURCES = sorted(path for top in ("minigrad", "models", "examples") for path in (ROOT / top).rglob("*.py"))
 LIBRARY = [path for path in SOURCES if path.is_relative_to(ROOT / "minigrad")]
 MOST_BYTES = 256 * 1024
-MOST_LINES = 1200  # of a Python file; one idea seldom takes as many
+MOST_LINES = 1200  # of a Python file; one idea rarely needs as many
 
 IMPORT_ALL = """
 import importlib, pkgutil, sys
@@ -51,13 +51,13 @@ sys.exit("\\n".join(failed) or 0)
 """
 
 
-def test_every_module_imports_with_numpy_alone() -> None:
-    """Each of minigrad's modules is imported, other libraries blocked."""
+def test_every_module_imports_with_only_numpy() -> None:
+    """Import each module of minigrad while other libraries are blocked."""
     ran = subprocess.run([sys.executable, "-c", IMPORT_ALL, str(ROOT)], check=False, capture_output=True, text=True)
     assert ran.returncode == 0, f"import other libraries where they are used, not at the top:\n{ran.stderr}"
 
 
-def test_import_minigrad_leaves_out_what_not_every_program_needs() -> None:
+def test_import_minigrad_skips_rarely_used_modules() -> None:
     program = "import sys, numpy; known = {*sys.modules}; import minigrad; print(*{*sys.modules} - known)"
     command = [sys.executable, "-c", program]
     loaded = set(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split())
@@ -79,16 +79,16 @@ def test_a_deferred_module_is_loaded_when_it_is_first_needed() -> None:
 
 
 def test_public_names_are_public_for_type_checkers_too() -> None:
-    """A package with py.typed exports what stands in ``__all__``: all else is private to mypy and pyright."""
+    """A package with py.typed exports only the names in ``__all__``: mypy and pyright treat others as private."""
     helpers = {"annotations", "Any", "ModuleType", "TYPE_CHECKING"}
-    found = {name for name, value in vars(minigrad).items() if not isinstance(value, ModuleType)}
-    missing = {name for name in found - helpers - set(minigrad.__all__) if not name.startswith("_")}
+    names = {name for name, value in vars(minigrad).items() if not isinstance(value, ModuleType)}
+    missing = {name for name in names - helpers - set(minigrad.__all__) if not name.startswith("_")}
     assert not missing, f"not in minigrad.__all__: {sorted(missing)}"
     assert all(hasattr(minigrad, name) for name in minigrad.__all__)
 
 
 def test_imports_keep_the_contracts() -> None:
-    """Those of pyproject.toml: who may import whom."""
+    """The contracts in pyproject.toml say which modules may import which."""
     lint = pytest.importorskip("importlinter.cli", reason="import-linter reads the contracts")
     assert lint.lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True) == 0
 
@@ -99,7 +99,7 @@ def test_the_framework_is_small_enough_to_look_through() -> None:
 
 
 def test_no_two_files_import_each_other() -> None:
-    """Neither directly nor through others, nor for type checkers."""
+    """Not directly, not through other files, and not for type checkers."""
     grimp = pytest.importorskip("grimp", reason="grimp reads imports")
     graph = grimp.build_graph("minigrad", "minigrad_models", "examples", cache_dir=None)
     TopologicalSorter({m: graph.find_modules_directly_imported_by(m) for m in graph.modules}).prepare()  # or CycleError
@@ -107,7 +107,7 @@ def test_no_two_files_import_each_other() -> None:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The names of the files in the wheel, which is built from a copy, without pip and network."""
+    """The names of the files in the wheel, which is built from a copy without pip or network."""
     build = pytest.importorskip("hatchling", reason="hatchling builds the wheel") and "hatchling"
     copy = tmp_path_factory.mktemp("wheel")
     for folder in ("minigrad", "models", "tests"):
@@ -123,7 +123,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 def test_the_wheel_holds_every_file_of_both_packages_and_nothing_else(wheel: list[str]) -> None:
-    """Also what is not Python: CUDA sources, py.typed, data."""
+    """Including CUDA sources, py.typed and data."""
     tops = {"minigrad": ROOT / "minigrad", "minigrad_models": ROOT / "models" / "minigrad_models"}
     files = [(top, path.relative_to(folder)) for top, folder in tops.items() for path in folder.rglob("*")]
     names = {
@@ -141,7 +141,7 @@ def test_the_one_dependency_is_numpy() -> None:
 
 
 def repository_files() -> list[Path]:
-    """The files that git knows or would take in."""
+    """The files that git tracks or would add."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
         listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8").stdout
@@ -166,7 +166,7 @@ def test_everything_public_has_a_docstring() -> None:
     without = []
     for path in LIBRARY:
         tree, place = ast.parse(path.read_text(encoding="utf-8")), path.relative_to(ROOT)
-        inherited = ("forward", "backward") if path.parent.name == "kernels" else ()  # the folder says what they do
+        inherited = ("forward", "backward") if path.parent.name == "kernels" else ()  # the folder's name documents them
         bare = [
             node
             for node in tree.body
@@ -176,7 +176,7 @@ def test_everything_public_has_a_docstring() -> None:
             and not any(ast.unparse(decorator) == "overload" for decorator in node.decorator_list)
             and not ast.get_docstring(node)
         ]
-        for node in bare:  # its base may have written one; a dataclass's, "Name(fields)", does not count
+        for node in bare:  # it may be inherited; a dataclass's "Name(fields)" does not count
             doc = getattr(import_module(".".join(place.with_suffix("").parts)), node.name).__doc__ or node.name
             without += [f"{place}:{node.lineno}: {node.name}"] * (doc.partition("(")[0] == node.name)
         without += [str(place)] if tree.body and not ast.get_docstring(tree) else []
@@ -188,13 +188,13 @@ BRANCHES = (ast.If, ast.IfExp, ast.For, ast.While, ast.ExceptHandler, ast.compre
 
 
 def branch_points(function: ast.AST) -> int:
-    """How often a function may go one way or another."""
+    """The number of branches in a function."""
     inside = list(ast.walk(function))
     operators = sum(len(node.values) - 1 for node in inside if isinstance(node, ast.BoolOp))
     return operators + sum(isinstance(node, BRANCHES) for node in inside)
 
 
-def test_the_engine_is_small_and_is_the_engine_alone() -> None:
+def test_the_engine_is_small_and_contains_only_the_engine() -> None:
     texts = [path.read_text(encoding="utf-8") for path in ENGINE]
     assert sum(len(text.splitlines()) for text in texts) <= 900
     for path, text in zip(ENGINE, texts, strict=True):

@@ -1,4 +1,4 @@
-"""The Tensor itself: Python's protocols, attributes, ways in and out."""
+"""The Tensor itself: Python's protocols, attributes, conversions."""
 
 import copy
 import operator
@@ -120,8 +120,8 @@ def test_pickle() -> None:
     for x in (randn, minigrad.arange(4), minigrad.tensor(True), minigrad.ones(2, 3).t()):
         y = pickle.loads(pickle.dumps(x))
         assert (y.tolist(), y.dtype, y.requires_grad, y.shape) == (x.tolist(), x.dtype, x.requires_grad, x.shape)
-    built = pickle.loads(pickle.dumps(minigrad.ones(2, requires_grad=True) * 2))
-    assert built.requires_grad and built.is_leaf  # PyTorch's way: without the history
+    copy = pickle.loads(pickle.dumps(minigrad.ones(2, requires_grad=True) * 2))
+    assert copy.requires_grad and copy.is_leaf  # as in PyTorch: without the history
     assert pickle.loads(pickle.dumps(minigrad.float16)) is minigrad.float16
 
 
@@ -177,7 +177,7 @@ def test_conversions_keep_the_graph() -> None:
 
 
 def test_methods_equal_functions() -> None:
-    """Every function of a tensor that is a method in torch, too, is one here."""
+    """Every function that is also a method in torch is a method here."""
     methods = [n for n in minigrad.__all__ if callable(getattr(torch, n, None)) and hasattr(torch.Tensor, n)]
     assert [name for name in methods if not hasattr(minigrad.Tensor, name)] == []
 
@@ -215,8 +215,8 @@ def test_conjugate_transposes() -> None:
     raises(RuntimeError, "Got 3-D", lambda: y.H)
 
 
-def test_its_dict_is_what_a_program_has_set() -> None:
-    """As PyTorch's; changes of it reach the tensor."""
+def test_the_dict_holds_the_attributes_of_the_program() -> None:
+    """As in PyTorch; changes to it reach the tensor."""
     p = minigrad.nn.Parameter(minigrad.zeros(2))
     assert vars(p) == {}
     p.tag = 3

@@ -1,7 +1,7 @@
-"""Threads of a program: each trains as if it were alone, its modes are its own, and processes can be forked beside it.
+"""Threads of a program: each trains independently, modes are per thread, and processes can be forked meanwhile.
 
-What all threads share is PyTorch's, too: the default generator (dropout draws from it), default dtype and device, the
-number of kernels' threads.
+As in PyTorch, all threads share the default generator (dropout draws from it), the default dtype and device, and the
+number of threads of the kernels.
 """
 
 import os
@@ -36,7 +36,7 @@ Arrays = list[np.ndarray]  # type: ignore[type-arg]
 
 
 def dropped(x: Tensor, p: float, generator: mg.Generator) -> Tensor:
-    """Dropout from a generator of the thread's own."""
+    """Dropout from a generator of this thread."""
     return x * (mg.rand(x.shape, generator=generator) >= p) / (1 - p)
 
 
@@ -63,7 +63,7 @@ def of_images(g: mg.Generator) -> tuple[nn.Module, Callable[[nn.Module], Tensor]
 
 
 def of_sequences(g: mg.Generator) -> tuple[nn.Module, Callable[[nn.Module], Tensor]]:
-    """With checkpoints, gradients of gradients, and a parametrized matrix."""
+    """With checkpoints, second-order gradients, and a parametrized matrix."""
     model = nn.ModuleDict({"rnn": nn.LSTM(10, 12), "head": parametrizations.weight_norm(nn.Linear(12, 4))})
 
     def loss(m: nn.Module) -> Tensor:
@@ -81,7 +81,7 @@ KINDS = (of_layers, of_attention, of_images, of_sequences)
 
 
 def prepared(number: int) -> Callable[[], Arrays]:
-    """A training that returns its losses and weights; its first weights are drawn here, from the shared generator."""
+    """A training that returns its losses and weights; its initial weights are drawn here, from the shared generator."""
     mg.manual_seed(number)
     generator = mg.Generator().manual_seed(number)
     model, loss_of = KINDS[number % len(KINDS)](generator)
@@ -106,7 +106,7 @@ def trained(model: nn.Module, loss_of: Callable[[nn.Module], Tensor], optimizer:
 
 @pytest.fixture
 def kernels_threads() -> object:
-    """Three threads for kernels; as many as before, afterwards."""
+    """Use three threads for kernels, and restore the number afterwards."""
     before = mg.get_num_threads()
     mg.set_num_threads(3)
     yield
@@ -115,8 +115,8 @@ def kernels_threads() -> object:
 
 @pytest.mark.usefixtures("kernels_threads")
 @pytest.mark.parametrize("small", [False, True], ids=["", "shared"])
-def test_each_training_has_the_numbers_of_one_alone(small: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To the bit, also where kernels share small arrays among their threads, which one training has at a time."""
+def test_each_training_is_independent_of_other_threads(small: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the bit, also where kernels share small arrays among their threads, which one training uses at a time."""
     if small:
         training.cut_small(monkeypatch)
     numbers = range(len(KINDS))
@@ -129,7 +129,7 @@ def test_each_training_has_the_numbers_of_one_alone(small: bool, monkeypatch: py
 
 
 def test_one_model_in_several_threads() -> None:
-    """What only reads a model, as a server does, needs no lock."""
+    """Code that only reads a model, as a server does, needs no lock."""
     mg.manual_seed(0)
     model = nn.TransformerEncoder(nn.TransformerEncoderLayer(32, 4, 64, batch_first=True), 2).eval()
     inputs = [mg.randn(2, 9, 32) for _ in range(4)]
@@ -144,8 +144,8 @@ def test_one_model_in_several_threads() -> None:
 
 
 def test_the_default_generator_gives_each_number_once() -> None:
-    """Which thread gets which depends on who comes first; no number is lost, made up, or given out twice. Normal
-    numbers come in pairs, of which one waits: of four threads, at most four at the end."""
+    """The order among threads varies, but no number is lost, invented, or returned twice. Normal numbers are drawn in
+    pairs, of which one is cached: with four threads, at most four remain at the end."""
 
     def draw(make: Callable[..., Tensor], count: int) -> list[float]:
         return [make(1, dtype=mg.float64).item() for _ in range(count)]
@@ -154,13 +154,13 @@ def test_the_default_generator_gives_each_number_once() -> None:
         mg.manual_seed(3)
         numbers = draw(make, 4 * count + waiting)
         mg.manual_seed(3)
-        drawn = [number for part in side_by_side([partial(draw, make, count)] * 4) for number in part]
-        assert len(set(drawn)) == len(drawn) and set(numbers).issuperset(drawn)
-        assert waiting or sorted(drawn) == sorted(numbers)
+        draws = [number for part in side_by_side([partial(draw, make, count)] * 4) for number in part]
+        assert len(set(draws)) == len(draws) and set(numbers).issuperset(draws)
+        assert waiting or sorted(draws) == sorted(numbers)
 
 
 def meeting(make: Callable[..., Any]) -> Callable[..., Any]:
-    """A constructor in which two threads meet before either has an object, unless a lock keeps them apart."""
+    """A constructor in which two threads meet before either has an object, unless a lock separates them."""
     both = threading.Barrier(2)
 
     def constructor(*args: Any) -> Any:
@@ -176,13 +176,13 @@ def test_threads_that_begin_a_stream_together_share_it(name: str, monkeypatch: p
     monkeypatch.setattr(np.random, name, meeting(getattr(np.random, name)))
     generator = mg.Generator().manual_seed(1)
     draw = generator.random64 if name == "RandomState" else generator.mask_seed
-    drawn = {*side_by_side([draw] * 2), draw()}
+    draws = {*side_by_side([draw] * 2), draw()}
     generator.manual_seed(1)
-    assert drawn == {draw(), draw(), draw()} and len(drawn) == 3
+    assert draws == {draw(), draw(), draw()} and len(draws) == 3
 
 
 def test_a_seed_that_arrives_while_a_stream_begins_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The thread that began the old stream draws from that one, and the next draw is of the new seed."""
+    """The thread that began the old stream draws from it, and the next draw uses the new seed."""
     generator, make = mg.Generator().manual_seed(1), np.random.RandomState
 
     def constructor(seed: int) -> Any:
@@ -195,7 +195,7 @@ def test_a_seed_that_arrives_while_a_stream_begins_counts(monkeypatch: pytest.Mo
     assert generator.random64() == mg.Generator().manual_seed(2).random64()
 
 
-def test_a_state_is_there_as_a_whole_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_state_is_set_completely_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     generator, make, seeds = mg.Generator().manual_seed(1), np.random.RandomState, []
     state = mg.Generator().manual_seed(2).get_state()
     look = lambda seed: seeds.append(generator.initial_seed()) or make(seed)
@@ -216,7 +216,7 @@ Mode = Callable[[], AbstractContextManager[object]]
 
 
 def crosswise(mode: Mode, look: Callable[[], object], around: Mode = nullcontext) -> list[Any]:
-    """What each of two threads sees before, in and after a mode; the first one enters it first and leaves it first."""
+    """The values that two threads see before, in and after a mode; the first one enters and leaves it first."""
     step = partial(threading.Barrier(2).wait, 30)
 
     def first() -> tuple[object, ...]:
@@ -260,12 +260,12 @@ def test_a_mode_holds_for_its_thread(mode: Mode, look: Callable[[], object]) -> 
 
 
 def test_a_mode_that_two_threads_share() -> None:
-    """Each gets back what it had: here, one of them records and the other does not."""
+    """Each thread restores its previous mode: here, one of them records and the other does not."""
     views = crosswise(lambda: shared_mode, mg.is_grad_enabled, mg.no_grad)
     assert views == [(True, False, True), (False, False, False)]
 
 
-def test_anomalies_are_those_of_the_thread_that_looks() -> None:
+def test_anomaly_mode_affects_only_its_thread() -> None:
     def work(looks: bool) -> bool:
         x = mg.zeros(3, requires_grad=True)
         for _ in range(50):
@@ -339,7 +339,7 @@ finally:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_forks_beside_threads_that_work(tmp_path: Path) -> None:
+def test_forks_while_threads_work(tmp_path: Path) -> None:
     """A child that is forked while other threads compute, and the workers of a data loader."""
     program = tmp_path / "forks.py"
     program.write_text(FORKS, encoding="utf-8")

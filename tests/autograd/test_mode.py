@@ -1,4 +1,4 @@
-"""Grad mode and anomaly mode: where they begin, and that they end whatever happens."""
+"""Grad mode and anomaly mode: where they begin, and that they always end."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -76,16 +76,16 @@ def test_anomaly_mode() -> None:
         with set_detect_anomaly(False):
             assert not watch.observers
         assert watch.observers
-    built = detect_anomaly()
+    context = detect_anomaly()
     assert not watch.observers, "making one changes nothing until it is entered"
-    with built:
+    with context:
         assert watch.observers
     set_detect_anomaly(True)
     assert watch.observers
     set_detect_anomaly(False)
 
 
-def test_what_is_thrown_into_a_decorated_generator_reaches_its_body() -> None:
+def test_an_exception_thrown_into_a_decorated_generator_reaches_its_body() -> None:
     log: list[Any] = []
 
     @no_grad()

@@ -1,5 +1,5 @@
-"""Hooks on nodes, on accumulations and on several gradients, edges to walk from and to, walks within walks, versions,
-as in PyTorch."""
+"""As in PyTorch: hooks on nodes, accumulations and several gradients, gradients from and to edges, nested backward
+passes, versions."""
 
 from typing import Any
 
@@ -73,7 +73,7 @@ PLACES: list[Any] = [
 
 @cases("register", PLACES)
 def test_a_hook_may_remove_itself_and_others(register: Any, t: Any) -> None:
-    """The hooks that were there when the gradient came all see it."""
+    """All hooks that are registered when the gradient arrives see it."""
     y, calls, handles = t.ones(2, requires_grad=True).exp(), [], []
 
     def first(*gradients: Any) -> None:
@@ -137,7 +137,7 @@ def test_several_results_reach_a_hook_together(t: Any) -> None:
 
 
 def test_a_step_within_the_backward_pass(t: Any) -> None:
-    """Grad mode is off in the hook, so that it may change the parameter; with ``create_graph`` it is on."""
+    """Grad mode is off in the hook, so the hook may change the parameter; with ``create_graph`` it is on."""
     w = t.tensor([1.0, 2.0], requires_grad=True)
     modes: list[bool] = []
 
@@ -221,7 +221,7 @@ def test_retain_grad_before_a_change_through_a_view(t: Any, first: str) -> None:
 
 
 def test_an_input_of_backward_gets_its_gradient_once(t: Any) -> None:
-    """Also one that is named twice, or that retains its gradient."""
+    """Also an input that is listed twice, or that retains its gradient."""
     x = t.ones(2, requires_grad=True)
     calls: list[float] = []
     x.register_post_accumulate_grad_hook(lambda leaf: calls.append(leaf.grad.sum().item()))

@@ -1,4 +1,4 @@
-"""The one way to watch: what an observer sees, in which order, and that it leaves nothing behind."""
+"""Observers: which events they see, in which order, and that they leave nothing behind."""
 
 import threading
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from minigrad.ops.op import watch
 
 
 class Diary(Observer):
-    """Writes down each event: its name, and what of the arguments can be compared."""
+    """Records each event: its name, and the arguments that can be compared."""
 
     def __init__(self) -> None:
         self.events: list[tuple[Any, ...]] = []
@@ -41,7 +41,7 @@ def diary() -> Any:
     assert watch.observers == ()
 
 
-def test_an_op_is_shown_before_and_after(diary: Diary) -> None:
+def test_an_op_is_reported_before_and_after(diary: Diary) -> None:
     x = mg.tensor([1.0, 2.0], requires_grad=True)
     with observed(diary):
         y = x.exp()
@@ -82,7 +82,7 @@ def test_ops_on_arrays_within_rules_are_shown(diary: Diary) -> None:
     assert ("applied", shape.reshape.name, None) in diary.events
 
 
-def test_a_change_in_place_is_shown_as_the_op_that_it_is(diary: Diary) -> None:
+def test_a_change_in_place_is_shown_as_its_op(diary: Diary) -> None:
     base = mg.ones(3, requires_grad=True) * 2
     with observed(diary):
         base[0] = 5.0
@@ -139,13 +139,13 @@ def test_calls_modules_steps_and_walks_are_spans(diary: Diary) -> None:
     assert sum(event[0] == "left" for event in diary.events) == len(spans)
 
 
-def test_a_span_ends_by_an_exception_too(diary: Diary) -> None:
+def test_a_span_also_ends_by_an_exception(diary: Diary) -> None:
     with observed(diary), pytest.raises(KeyError), span("name", "call", diary):
         raise KeyError
     assert diary.events == [("entered", "name", "call", diary), ("left",)]
 
 
-def test_observers_add_up_and_may_be_alone(diary: Diary) -> None:
+def test_observers_can_be_combined_or_exclusive(diary: Diary) -> None:
     other = Diary()
     with observed(diary):
         with observed(other):

@@ -1,4 +1,4 @@
-"""What the tape records: of operators, functions and ``apply`` the same; rules get what they name."""
+"""The tape records operators, functions and ``apply`` alike; rules get the values that they name."""
 
 import operator
 from collections.abc import Callable
@@ -22,7 +22,7 @@ def _leaf(device: str, dtype: Any = mg.float32) -> Any:
 
 
 def _changed_view(device: str) -> Any:
-    """A view whose memory was changed through its base after it was made."""
+    """A view whose memory was changed through its base after its creation."""
     base = _leaf(device) * 1.0
     view = base[:]
     base.mul_(0.5)
@@ -46,7 +46,7 @@ MAKERS: dict[str, Make] = {
 
 
 def _recorded(compute: Callable[..., Any], makers: tuple[Make, ...], device: str) -> dict[str, Any]:
-    """What a function makes of new operands: the result, how it is recorded, and the leaves' gradients."""
+    """The result of a function on new operands, its record, and the leaves' gradients."""
     operands = [make(device) for make in makers]
     out = compute(*operands)
     facts: dict[str, Any] = {"array": out.detach().cpu().numpy(), "dtype": out.dtype}

@@ -1,4 +1,4 @@
-"""Tracebacks of a user's mistake end at the user's line; the frames within the library are there on request."""
+"""Tracebacks of a user's mistake end at the user's line; the library's frames are shown on request."""
 
 import importlib.util
 import os
@@ -24,7 +24,7 @@ PACKAGE = str(Path(mg.__file__).parent)
 
 @pytest.fixture(autouse=True)
 def filtering() -> Iterator[None]:
-    """As users have it."""
+    """Enable filtering, which is the default."""
     before = mg.get_traceback_filtering()
     mg.set_traceback_filtering(True)
     yield
@@ -32,7 +32,7 @@ def filtering() -> Iterator[None]:
 
 
 def frames_of(mistake: Callable[[], object]) -> list[str]:
-    """The functions on the traceback of a mistake, after ours; those within the library as "minigrad"."""
+    """The functions on the traceback of a mistake, after ours; library functions as "minigrad"."""
     try:
         mistake()
     except Exception as error:
@@ -118,7 +118,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], list[str]]] = {
     "layers within layers": (lambda: NET(X), ["<lambda>", "forward", "forward"]),
     "hook": (hooked, ["hooked", "hook"]),
     "backward": (twice, ["twice"]),
-    "rule of one's own": (lambda: Wrong.apply(X.clone().requires_grad_()).sum().backward(), ["<lambda>", "backward"]),
+    "custom rule": (lambda: Wrong.apply(X.clone().requires_grad_()).sum().backward(), ["<lambda>", "backward"]),
     "optimiser": (lambda: mg.optim.SGD([], lr=0.1), ["<lambda>"]),
     "step": (of_another_shape, ["of_another_shape"]),
     "schedule": (scheduled, ["scheduled", "get_lr"]),
@@ -141,7 +141,7 @@ def test_the_users_frames_stay_and_at_most_one_of_the_library() -> None:
     each(MISTAKES, check)
 
 
-def test_errors_within_the_library_leave_the_chain_and_the_users_stay() -> None:
+def test_the_chain_omits_the_librarys_errors_and_keeps_the_users() -> None:
     try:
         try:
             {}["key"]
@@ -185,9 +185,9 @@ def test_a_note_names_the_submodule_by_its_path_in_the_outermost() -> None:
         (Blocks().blocks[0], ["in the module 1, a Linear"]),
         (nn.Linear(3, 2), []),
     ):
-        with pytest.raises(RuntimeError, match="mat1 and mat2 shapes") as caught:
+        with pytest.raises(RuntimeError, match="mat1 and mat2 shapes") as error:
             model(mg.ones(1, 2))
-        assert getattr(caught.value, "__notes__", []) == notes
+        assert getattr(error.value, "__notes__", []) == notes
 
 
 def test_all_frames_on_request() -> None:
@@ -237,7 +237,7 @@ def test_an_argument_that_is_no_tensor_is_named_and_other_errors_keep_their_text
 
 
 def output(folder: Path, *command: str, filtering: str = "on") -> str:
-    """What Python prints of a command about the program."""
+    """The output of a Python command about the program."""
     path = folder / "test_program.py"
     path.write_text(PROGRAM)
     environment = {**os.environ, "MINIGRAD_TRACEBACK_FILTERING": filtering, "PYTHONPATH": str(Path(PACKAGE).parent)}
@@ -265,25 +265,25 @@ def test_ipython(tmp_path: Path) -> None:
     assert "return self.layer(x)" in text and PACKAGE not in text and "minigrad/" not in text
 
 
-def test_grad_of_what_is_no_leaf_warns_once_a_line() -> None:
+def test_grad_of_a_tensor_that_is_no_leaf_warns_once_a_line() -> None:
     x = mg.ones(2, requires_grad=True)
     y = x * 2
     z = y + 1
     z.retain_grad()
     z.sum().backward()
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as messages:
         warnings.simplefilter("default")
         for _ in range(3):
             assert y.grad is None
         assert x.grad is not None and z.grad is not None and y.detach().grad is None
-    (warning,) = caught
+    (warning,) = messages
     assert issubclass(warning.category, UserWarning) and warning.filename == __file__
     assert ".retain_grad()" in str(warning.message)
 
 
 def test_warnings_of_layers_name_the_users_line() -> None:
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as messages:
         warnings.simplefilter("always")
         nn.MSELoss()(mg.ones(4, 1), mg.ones(4))
         F.mse_loss(mg.ones(4, 1), mg.ones(4))
-    assert [warning.filename for warning in caught] == [__file__] * 2
+    assert [warning.filename for warning in messages] == [__file__] * 2

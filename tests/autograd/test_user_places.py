@@ -1,4 +1,4 @@
-"""Places in messages and pictures: in a notebook, a cell and its line in place of a file of the kernel's."""
+"""Places in messages and pictures: in a notebook, the cell and its line instead of one of the kernel's files."""
 
 import linecache
 import sys
@@ -21,7 +21,7 @@ loss = (y * y).sum()
 
 @pytest.fixture
 def notebook(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A shell that has run FILE as its fifth cell, as IPython tells it (CachingCompiler.format_code_name)."""
+    """A shell that has run FILE as its fifth cell, as IPython reports it (CachingCompiler.format_code_name)."""
     texts = SimpleNamespace(format_code_name=lambda name: ("Cell", "In[5]") if name == FILE else None)
     shell = SimpleNamespace(compile=texts, kernel=object())
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))

@@ -1,4 +1,4 @@
-"""Views and changes in place within the graph: as PyTorch, in programs drawn at random and in known ones."""
+"""Views and changes in place within the graph behave as in PyTorch, in random programs and in known ones."""
 
 import random
 from collections.abc import Callable
@@ -25,7 +25,7 @@ NEW = ["live[n] * 2", "live[n].sin()", "live[n] * w[0]", "live[n].contiguous().c
 
 
 def _slices(rng: random.Random, shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """A basic index that leaves something over."""
+    """A basic index that selects at least one element."""
     key: list[Any] = []
     for n in shape:
         start = rng.randrange(n)
@@ -39,7 +39,7 @@ def _slices(rng: random.Random, shape: tuple[int, ...]) -> tuple[Any, ...]:
 
 
 def _step(rng: random.Random, n: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    """A step that takes a view of tensor ``n``, changes it, or computes something new from it: its text and names."""
+    """A step that takes a view of tensor ``n``, changes it, or computes a new tensor: its text and names."""
     dims, kind = list(range(len(shape))), rng.random()
     rng.shuffle(dims)
     mask = np.array(np.random.default_rng(rng.randrange(99)).random(shape) < 0.5)
@@ -49,8 +49,8 @@ def _step(rng: random.Random, n: int, shape: tuple[int, ...]) -> dict[str, Any]:
     return {**names, "number": round(rng.uniform(0.5, 1.5), 2), "key": _slices(rng, shape)}
 
 
-def _done(step: dict[str, Any], t: Any, live: list[Any], w: Any) -> bool:
-    """Run a step; what it makes joins the tensors. False where it raised RuntimeError."""
+def _run_step(step: dict[str, Any], t: Any, live: list[Any], w: Any) -> bool:
+    """Run a step, and add its result to the tensors. Returns False if it raised RuntimeError."""
     names = {**step, "mask": t.from_numpy(step["mask"]), "live": live, "w": w}
     try:
         exec(step["text"], names)
@@ -67,15 +67,15 @@ def test_random_programs_give_torch_values_and_gradients(seed: int) -> None:
     start, weights = np.random.default_rng(seed).standard_normal((2, 3, 4)), np.array([0.3, -0.7, 1.1, 0.9])
     leaves = [(ours(start[0], True), ours(weights, True)), (theirs(start[0], True), theirs(weights, True))]
     lives = [[x * 1] for x, _ in leaves]
-    if seed % 3 == 0:  # a buffer without history, too
+    if seed % 3 == 0:  # also a buffer without history
         lives[0].append(minigrad.zeros(3, 4, dtype=minigrad.float64))
         lives[1].append(torch.zeros(3, 4, dtype=torch.float64))
     for _ in range(rng.randrange(2, 9)):
         n = rng.randrange(len(lives[1]))
         step = _step(rng, n, tuple(lives[1][n].shape))
-        if not _done(step, torch, lives[1], leaves[1][1]):
-            return  # what torch refuses is told in tests of its own, and ends the program
-        assert _done(step, minigrad, lives[0], leaves[0][1])
+        if not _run_step(step, torch, lives[1], leaves[1][1]):
+            return  # torch's errors have separate tests; here they end the program
+        assert _run_step(step, minigrad, lives[0], leaves[0][1])
     for mine, other in zip(*lives, strict=True):
         assert_close(mine, other, 1e-12, "value")
         assert mine.requires_grad == other.requires_grad
@@ -154,7 +154,7 @@ def test_known_programs(program: str) -> None:
 
 
 @cases("program", EXPANDED)
-def test_a_part_of_an_expanded_tensor_is_written_to(program: str) -> None:
+def test_a_part_of_an_expanded_tensor_can_be_written(program: str) -> None:
     def both(t: Any, x: Any, w: Any) -> list[Any]:
         b = x * 1
         v = run(program, t=t, b=b, w=w)["v"]
@@ -165,7 +165,7 @@ def test_a_part_of_an_expanded_tensor_is_written_to(program: str) -> None:
 
 @cases("take", [lambda y: y.chunk(2, dim=1)[1], lambda y: y.split([1, 2])[1], lambda y: y.unbind(0)[2]])
 def test_parts_of_a_split_can_be_changed(take: Callable[[Any], Any]) -> None:
-    """PyTorch refuses these; here the gradient is that of the same change written out of place."""
+    """PyTorch refuses these; here the gradient equals the one of the same change out of place."""
     x = ours(np.arange(12.0).reshape(3, 4), True)
     y = x * 1
     part = take(y)
@@ -187,7 +187,7 @@ def test_memory_is_shared_as_in_torch() -> None:
 
 
 @cases("write", [lambda v: v.mul_(2), lambda v: v.index_fill_(0, minigrad.tensor([0]), 2.0)])
-def test_an_expanded_tensor_as_a_whole_is_not(write: Callable[[Any], Any]) -> None:
+def test_a_whole_expanded_tensor_cannot_be_written(write: Callable[[Any], Any]) -> None:
     b = minigrad.ones(3, requires_grad=True) * 1
     raises(RuntimeError, r"share memory|single memory location", lambda: write(b.expand(2, 3)))
     v = b.expand(2, 3)
@@ -204,7 +204,7 @@ def test_a_view_made_under_no_grad_is_a_constant() -> None:
     assert host(view).tolist() == [2, 2]
 
 
-def test_a_view_that_is_older_than_its_bases_wish_for_a_gradient() -> None:
+def test_a_view_from_before_its_base_required_a_gradient() -> None:
     a = minigrad.ones(3)
     view, further = a[:], a[:].view(3)
     a.requires_grad = True

@@ -1,4 +1,4 @@
-"""The walk back: what it adds up, what it frees, what it refuses."""
+"""The backward pass: the sums it computes, the memory it frees, the errors it raises."""
 
 from typing import Any
 
@@ -57,11 +57,11 @@ def test_several_roots_at_once() -> None:
 
 
 def test_gradients_accumulate_until_they_are_cleared_and_share_no_memory() -> None:
-    x, y, kept, g = leaf(1, 2), leaf(3, 4), [], minigrad.ones(2)
-    with x.register_hook(kept.append):  # a hook may keep its gradient
+    x, y, gradients, g = leaf(1, 2), leaf(3, 4), [], minigrad.ones(2)
+    with x.register_hook(gradients.append):  # a hook may keep its gradient
         for _ in range(3):
             (x * 2).sum().backward()
-    assert [k.tolist() for k in kept] == [[2, 2]] * 3 and x.grad.tolist() == [6, 6]
+    assert [k.tolist() for k in gradients] == [[2, 2]] * 3 and x.grad.tolist() == [6, 6]
     x.grad.zero_()
     (x + y).backward(g)
     x.grad.mul_(5)
@@ -74,16 +74,16 @@ def test_gradients_accumulate_until_they_are_cleared_and_share_no_memory() -> No
 # grad ------------------------------------------------------------------------------------------------------
 
 
-def test_grad_leaves_dot_grad_alone() -> None:
+def test_grad_does_not_change_dot_grad() -> None:
     x, y = leaf(1, 2), leaf(3, 4)
     (gx,) = grad((x * y).sum(), x)
     assert gx.tolist() == [3, 4]
-    assert grad((x * x).sum(), [x, y], None, True, False, True, True)[1] is None  # only_inputs, in PyTorch's place
+    assert grad((x * x).sum(), [x, y], None, True, False, True, True)[1] is None  # only_inputs, at PyTorch's position
     assert grad((x * x).sum(), x, only_inputs=False)[0].tolist() == [2, 4]
     assert x.grad is None and y.grad is None
 
 
-def test_grad_of_what_ops_made_and_of_the_output_itself() -> None:
+def test_grad_of_intermediate_tensors_and_of_the_output_itself() -> None:
     x = leaf(1, 2)
     h = x * 3
     loss = (h * h).sum()
@@ -96,7 +96,7 @@ def test_grad_of_what_ops_made_and_of_the_output_itself() -> None:
 
 
 def test_grad_of_rows_of_vectors_at_once() -> None:
-    """``is_grads_batched``: a Jacobian by one call, differentiated once more, and with an input that is not used."""
+    """``is_grads_batched``: a Jacobian in one call, differentiated again, and with an unused input."""
     torch = pytest.importorskip("torch")
     results = []
     for t in (minigrad, torch):
@@ -141,8 +141,8 @@ def test_only_paths_to_the_inputs_are_walked() -> None:
 
 
 @cases("create", [False, True])
-def test_an_op_that_gives_all_gradients_at_once_may_lead_past_the_inputs(create: bool) -> None:
-    """Fused ops, and a Function's backward: what they give besides goes nowhere, and no hook sees it."""
+def test_an_op_that_computes_all_gradients_at_once_may_reach_past_the_inputs(create: bool) -> None:
+    """Other gradients of fused ops and a Function's backward are dropped, and no hook sees them."""
 
     class Product(Function):
         @staticmethod
@@ -159,13 +159,13 @@ def test_an_op_that_gives_all_gradients_at_once_may_lead_past_the_inputs(create:
     x, w, b = (minigrad.randn(*shape, requires_grad=True) for shape in ((3, 4), (4,), (4,)))
     calls: list[Any] = []
     x.register_hook(calls.append)
-    for built in (lambda: F.layer_norm(x.exp(), (4,), w * 1, b * 1), lambda: Product.apply(x.exp(), w * 1)):
-        (expected,) = grad((built() * x.detach()).sum(), [w], create_graph=create)
-        loss = (built() * x.detach()).sum()
+    for program in (lambda: F.layer_norm(x.exp(), (4,), w * 1, b * 1), lambda: Product.apply(x.exp(), w * 1)):
+        (expected,) = grad((program() * x.detach()).sum(), [w], create_graph=create)
+        loss = (program() * x.detach()).sum()
         loss.backward(inputs=[w], create_graph=create)
         assert x.grad is None and b.grad is None
         assert not calls
-        everything = grad((built() * x.detach()).sum(), [x, w])
+        everything = grad((program() * x.detach()).sum(), [x, w])
         assert w.grad.tolist() == expected.tolist()
         assert w.grad.tolist() == pytest.approx(everything[1].tolist(), rel=1e-5)  # by a kernel, or by rules
         w.grad = None
@@ -205,7 +205,7 @@ def test_gradient_computed_with_a_graph_requires_grad() -> None:
 # Hooks -----------------------------------------------------------------------------------------------------
 
 
-def test_hooks_see_replace_and_go() -> None:
+def test_hooks_see_and_replace_gradients_and_can_be_removed() -> None:
     x, calls = leaf(1, 2), []
     handle = x.register_hook(lambda g: calls.append(g.tolist()))
     (x * 3).sum().backward()
@@ -228,15 +228,15 @@ def test_hooks_see_replace_and_go() -> None:
 
 @cases("create_graph", [False, True])
 def test_the_hooks_of_a_tensor_get_one_object(create_graph: bool) -> None:
-    """Programs leave notes on a gradient for the next hook, or return one that has them."""
+    """Programs set attributes on a gradient for the next hook, or return one that has them."""
     for library, make in ((minigrad, ours), (torch, theirs)):
         h = make(np.array([1.0, 2.0]), True) * 2
         calls: list[Any] = []
-        kept = library.ones(2, dtype=library.float64)
-        for hook in (calls.append, calls.append, lambda g, kept=kept: kept, calls.append):
+        gradient = library.ones(2, dtype=library.float64)
+        for hook in (calls.append, calls.append, lambda g, gradient=gradient: gradient, calls.append):
             h.register_hook(hook)
         h.sum().backward(create_graph=create_graph)
-        assert calls[0] is calls[1] and calls[2] is kept
+        assert calls[0] is calls[1] and calls[2] is gradient
 
 
 def test_bad_hooks() -> None:
@@ -252,7 +252,7 @@ def test_retain_grad_follows_a_change_in_place() -> None:
     x = minigrad.ones(2, requires_grad=True)
     h, calls = x * 2, []
     h.retain_grad()
-    h.register_hook(lambda g: calls.append(g.tolist()))  # a hook stays with the value it was registered on
+    h.register_hook(lambda g: calls.append(g.tolist()))  # a hook stays with the value on which it was registered
     h.mul_(3)
     h[0] = h[1] * 5
     h.sum().backward()
@@ -266,7 +266,7 @@ def test_retain_grad() -> None:
     assert not h.retains_grad
     h.retain_grad()
     h.retain_grad()  # twice changes nothing
-    h.register_hook(lambda g: g * 2)  # and it sees what later hooks make
+    h.register_hook(lambda g: g * 2)  # and it sees the results of later hooks
     (h * h).sum().backward()
     assert h.grad.tolist() == [8, 16]
     x.retain_grad()  # a leaf has its gradient anyway
@@ -293,7 +293,7 @@ def test_backward_twice() -> None:
     assert x.grad.tolist() == [8, 14]
 
 
-def test_backward_of_no_scalar_and_of_nothing() -> None:
+def test_backward_without_a_scalar_and_without_a_graph() -> None:
     x = leaf(1, 2)
     raises(RuntimeError, r"only for scalar outputs, and this tensor has shape \(2,\)", lambda: (x * 2).backward())
     raises(RuntimeError, "does not require grad", lambda: minigrad.ones(1).backward())
@@ -354,7 +354,7 @@ USES: list[Any] = [
 
 @cases("use", USES)
 def test_an_index_or_mask_changed_after_use(use: Any) -> None:
-    """Either the rule has a copy of its own, or the change is noticed."""
+    """Either the rule has its own copy, or the change is detected."""
     i, m = minigrad.tensor([2, 0, 1]), minigrad.tensor([True, False, True])
     x, y = leaf(1, 2, 3), leaf(1, 2, 3)
     weights = minigrad.tensor([1.0, 10.0, 100.0])
@@ -389,7 +389,7 @@ def test_in_place_on_a_leaf() -> None:
     assert x.tolist() == [2, 3] and x.is_leaf
 
 
-def test_in_place_on_memory_that_cannot_be_written_or_hold_the_result() -> None:
+def test_in_place_on_memory_that_is_read_only_or_too_small() -> None:
     raises(RuntimeError, "single memory location", lambda: minigrad.ones(3).expand(2, 3).add_(1))
     frozen = np.ones(3, np.float32)
     frozen.flags.writeable = False
@@ -412,7 +412,7 @@ def test_anomaly_mode_names_the_forward_line() -> None:
         loss = (zero.sqrt() * 0).sum()
         words = r"of sqrt for x holds NaN \(rule at .*elementwise\.py.*test_walk\.py:\d+"
         raises(RuntimeError, words, loss.backward)
-    (zero.sqrt() * 0).sum().backward()  # outside, as ever
+    (zero.sqrt() * 0).sum().backward()  # outside, as usual
 
 
 # Depth and memory ------------------------------------------------------------------------------------------
@@ -453,8 +453,8 @@ def test_float32_gradients_stay_float32() -> None:
 
 def test_a_float_turned_to_ints_has_no_history() -> None:
     x = leaf(1.5, 2.5)
-    for built in (x.long(), x.to(minigrad.int32), x > 1, x.bool(), x.argmax(), x.max(0).indices, x.sort().indices):
-        assert not built.requires_grad and built.is_leaf
+    for result in (x.long(), x.to(minigrad.int32), x > 1, x.bool(), x.argmax(), x.max(0).indices, x.sort().indices):
+        assert not result.requires_grad and result.is_leaf
 
 
 AT_KINKS: list[tuple[Any, Any]] = [

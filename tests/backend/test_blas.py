@@ -1,4 +1,4 @@
-"""OpenBLAS's number of threads: 1 inside, as before outside."""
+"""OpenBLAS's number of threads is 1 inside and is restored outside."""
 
 import ctypes
 import os
@@ -14,7 +14,7 @@ from minigrad.backend import blas, parallel
 
 
 class Library:
-    """Stands for OpenBLAS: a number, and how often it was set."""
+    """Stands in for OpenBLAS: a number of threads, and how often it was set."""
 
     def __init__(self, number: int) -> None:
         self.number, self.changes = number, 0
@@ -28,13 +28,13 @@ class Library:
 
 @pytest.fixture
 def library(monkeypatch: pytest.MonkeyPatch) -> Library:
-    made = Library(4)
-    monkeypatch.setattr(blas, "calls", lambda: (made.get, made.put))
-    return made
+    fake = Library(4)
+    monkeypatch.setattr(blas, "calls", lambda: (fake.get, fake.put))
+    return fake
 
 
-def test_one_inside_as_before_outside(library: Library) -> None:
-    """Also after an error; where it is one already, nothing is set."""
+def test_one_thread_inside_and_the_old_number_outside(library: Library) -> None:
+    """Also after an error; if it is already one, nothing is set."""
     with blas.one_thread():
         assert library.number == 1
         with blas.one_thread():
@@ -51,7 +51,7 @@ def test_one_inside_as_before_outside(library: Library) -> None:
 
 
 def test_until_the_last_thread_has_left(library: Library) -> None:
-    """Else a product of the one that is still inside would be computed another way, by chance."""
+    """Otherwise timing would decide how a product of a thread that is still inside is computed."""
     inside, leave = threading.Event(), threading.Event()
 
     def stay() -> None:
@@ -84,7 +84,7 @@ def test_a_number_that_is_set_while_someone_is_inside(library: Library) -> None:
 def test_a_forked_child_is_not_inside(library: Library) -> None:
     """The thread that was inside is not in the child, and will never leave."""
     with blas.one_thread():
-        blas.forget_threads()  # what a child does first
+        blas.forget_threads()  # the first action in a child
         assert library.number == 4
         with blas.one_thread():
             assert library.number == 1
@@ -94,8 +94,8 @@ def test_a_forked_child_is_not_inside(library: Library) -> None:
     assert library.number == 4
 
 
-def test_another_blas_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No call is known, and none is made."""
+def test_another_blas_or_no_blas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No function is found, so none is called."""
 
     def refuse(error: type[Exception]) -> Any:
         raise error
@@ -109,8 +109,8 @@ def test_another_blas_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
         assert np.allclose(np.ones((3, 3)) @ np.ones((3, 3)), 3)
 
 
-def test_openblas_beside_the_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """On Windows a library does not show the functions of those that it has loaded."""
+def test_openblas_next_to_the_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """On Windows a library does not expose the functions of libraries that it has loaded."""
     (tmp_path / "numpy").mkdir()
     (tmp_path / "numpy.libs").mkdir()
     for name in ("libgfortran-1.dll", "libscipy_openblas64_-2.dll"):
@@ -122,17 +122,17 @@ def test_openblas_beside_the_package(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 
 def test_numpys_openblas() -> None:
-    """Its calls, and the variable behind them where it shows one."""
+    """Its functions, and the variable behind them if it exposes one."""
     if not (calls := blas.calls()):
         pytest.skip("NumPy is without OpenBLAS")
-    get, put = calls
+    get, set_number = calls
     before = get()
     try:
         for n in (1, 2):
-            put(n)
+            set_number(n)
             assert get() == n
             with blas.one_thread():
                 assert get() == 1
             assert get() == n
     finally:
-        put(before)
+        set_number(before)

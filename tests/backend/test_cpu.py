@@ -1,4 +1,4 @@
-"""The NumPy backend, and how arrays find their backend."""
+"""The NumPy backend, and the lookup of an array's backend."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Batched products by cuBLAS: which arguments it gets for which operands, and TF32 by PyTorch's three switches."""
+"""Batched products by cuBLAS: the arguments for each kind of operands, and TF32 by PyTorch's three switches."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -41,7 +41,7 @@ def normal(shape: tuple[int, ...], seed: int) -> Any:
 
 
 def check(a: Any, b: Any, name: str) -> None:
-    """Assert that a product is NumPy's, in the operands' dtype."""
+    """Assert that a product equals NumPy's, in the operands' dtype."""
     out = cublas.matmul(wrap(a), wrap(b))
     assert out.dtype == named(name).numpy
     expected = np.matmul(a.astype(np.float64), b.astype(np.float64))
@@ -59,7 +59,7 @@ def test_shapes(name: str, shapes: Any) -> None:
 
 @cases("second", VIEWS)
 @cases("first", VIEWS)
-def test_operands_are_read_as_they_lie(first: str, second: str) -> None:
+def test_operands_are_read_in_their_layout(first: str, second: str) -> None:
     a, b = normal((3, 4, 5), 0).astype(np.float32), normal((3, 5, 6), 1).astype(np.float32)
     x, y = VIEWS[first](a), VIEWS[second](b)
     assert (x == a).all() and (y == b).all()
@@ -67,7 +67,7 @@ def test_operands_are_read_as_they_lie(first: str, second: str) -> None:
 
 
 @cases("view", ["as it lies", "transposed", "rows with gaps", "columns with gaps"])
-def test_what_cublas_can_read_is_not_copied(view: str) -> None:
+def test_operands_that_cublas_can_read_are_not_copied(view: str) -> None:
     x = wrap(VIEWS[view](normal((3, 4, 5), 0)))
     assert cublas._laid_out(x, (3,))[0] is x
     assert cublas._laid_out(wrap(x.get()[0]), (3,))[3] == 0  # a matrix for the whole batch
@@ -94,7 +94,7 @@ def test_lengths_that_differ_are_refused() -> None:
 
 @pytest.fixture
 def cupy() -> Any:
-    """CuPy's switch, which notes its settings; TF32 is off again after the test."""
+    """CuPy's switch, which records its settings; TF32 is off again after the test."""
     settings: list[tuple[Any, int]] = []
     products = SimpleNamespace(
         COMPUTE_TYPE_DEFAULT=1,
@@ -107,7 +107,7 @@ def cupy() -> Any:
 
 
 def test_cupy_has_these_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the installed CuPy: the handle, and the switch, which outdoes the environment."""
+    """The installed CuPy has the handle and the switch, which overrides the environment."""
     library = pytest.importorskip("cupy")
     products = library._core._routines_linalg
     before, state = products.get_compute_type(np.float32), dict(cublas._TF32)

@@ -1,4 +1,4 @@
-"""The attention kernels, run by the emulator: against the plain definition in float64, and difference quotients."""
+"""The attention kernels, run by the emulator, against the plain definition in float64 and difference quotients."""
 
 import itertools
 from typing import Any
@@ -28,7 +28,7 @@ SHAPES = [
 
 @pytest.fixture(params=kernel_checks.PLACES, autouse=True)
 def place(request: pytest.FixtureRequest) -> None:
-    """Run each test with the emulator, and on a GPU where there is one."""
+    """Run each test with the emulator, and on a GPU if there is one."""
     kernel_checks.use(request.param)
 
 
@@ -61,9 +61,9 @@ def test_attention(shape: tuple[int, ...], kind: str) -> None:
     q, k, v, _ = inputs(shape)
     mask = masks(shape)[kind]
     needs = (0, 1, 2) if mask is None or mask.dtype == bool else (0, 1, 2, 3)
-    for is_causal, wanted in itertools.product((False, True), (needs, *((i,) for i in needs))):
-        dtypes = ("float32", "float64") if wanted == needs else ("float64",)
-        check(NAME, q, k, v, mask, None, is_causal, 0.3, 0.0, needs=wanted, dtypes=dtypes)
+    for is_causal, subset in itertools.product((False, True), (needs, *((i,) for i in needs))):
+        dtypes = ("float32", "float64") if subset == needs else ("float64",)
+        check(NAME, q, k, v, mask, None, is_causal, 0.3, 0.0, needs=subset, dtypes=dtypes)
 
 
 @cases("tile", [16, 32, 64])
@@ -110,7 +110,7 @@ def test_half_precision() -> None:
 
 
 @cases("shape", [(0, 2, 3, 3, 4, 4), (1, 2, 0, 3, 4, 4), (2, 0, 3, 3, 4, 4), (1, 1, 3, 0, 4, 4), (1, 1, 3, 3, 2, 2)])
-def test_nothing_and_what_is_all_dropped_give_zeros(shape: tuple[int, ...]) -> None:
+def test_empty_inputs_and_full_dropout_give_zeros(shape: tuple[int, ...]) -> None:
     q, k, v, g = inputs(shape)
     keep, p = (np.zeros(shape[:4], bool), 1.0) if all(shape) else (None, 0.0)
     for slope in gradients(NAME, g, q, k, v, None, keep, False, 1.0, p, needs=(0, 1, 2)):
@@ -118,7 +118,7 @@ def test_nothing_and_what_is_all_dropped_give_zeros(shape: tuple[int, ...]) -> N
 
 
 def test_plan_fits_the_gpu() -> None:
-    for most_bytes in (48, 64, 99, 163, 227):  # KiB a block may ask for: Turing to Hopper
+    for most_bytes in (48, 64, 99, 163, 227):  # KiB that a block may request: Turing to Hopper
         for itemsize in (4, 8):
             for width in (1, 16, 17, 64, 80, 128, 256):
                 cut = attention.plan(width, 1000, itemsize, most_bytes << 10)
@@ -131,7 +131,7 @@ def test_plan_fits_the_gpu() -> None:
     assert attention.plan(64, 10, 4, 99 << 10) == attention.Plan(64, 16, 4)
     assert attention.plan(257, 1000, 4, 1 << 30) is None
     for cut, multiprocessor in ((attention.Plan(64, 64, 4), 228), (attention.Plan(128, 32, 4), 164)):  # H100, A100
-        assert 2 * (cut.shared_bytes(4, 2) + 1024) <= multiprocessor << 10  # CUDA keeps 1024 bytes a block
+        assert 2 * (cut.shared_bytes(4, 2) + 1024) <= multiprocessor << 10  # CUDA reserves 1024 bytes per block
 
 
 def test_the_widest_heads_are_left_to_the_plain_definition() -> None:
@@ -141,8 +141,8 @@ def test_the_widest_heads_are_left_to_the_plain_definition() -> None:
     assert_close(op(q, k, v, *how).get(), plain_definition(NAME, [*(x.get() for x in (q, k, v)), *how], (0,))[0])
 
 
-def test_slices_of_a_projection_are_taken_as_they_are() -> None:
-    """q, k and v by their strides, without copies; the heads of result and gradients lie side by side in a row."""
+def test_slices_of_a_projection_are_not_copied() -> None:
+    """The kernel reads q, k and v by their strides; the heads of result and gradients are side by side in a row."""
     b, t, h, d = 2, 19, 3, 5
     projection = on_device(RNG.standard_normal((b, t, 3, h, d)))
     g = on_device(RNG.standard_normal((b, t, h, d))).transpose(0, 2, 1, 3)

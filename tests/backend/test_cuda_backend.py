@@ -1,4 +1,4 @@
-"""The CuPy backend, as far as it can be known without a GPU, and the same on one where there is one."""
+"""The CuPy backend, as far as it can be tested without a GPU, and on a GPU if there is one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_nothing_imports_cupy_unasked() -> None:
 
 
 def why_not(monkeypatch: pytest.MonkeyPatch, *, installed: bool, count: Any) -> str:
-    """What is told of a machine with this CuPy."""
+    """The reason given on a machine with this CuPy."""
 
     def get_device_count() -> int:
         if isinstance(count, Exception):
@@ -62,7 +62,7 @@ def test_why_not(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class FakeGpu:
-    """Stands for cupy.cuda.Device: notes which device is current."""
+    """Stands in for cupy.cuda.Device: records the current device."""
 
     current = 0
 
@@ -78,7 +78,7 @@ class FakeGpu:
 
 
 class FakeArray:
-    """Stands for cupy.ndarray: lives where it was made."""
+    """Stands in for cupy.ndarray: lives on the device of its creation."""
 
     def __init__(self) -> None:
         self.device = FakeGpu(FakeGpu.current)
@@ -117,14 +117,14 @@ def test_kernels_run_where_their_arrays_live(two_gpus: cuda.CupyBackend) -> None
     assert kernel.forward((True,), array, 3) == (1, 3)
     assert not hasattr(kernel, "backward")
     together = cuda.OnDevice(SimpleNamespace(Many=lambda rows: rows, step_all=lambda many, lr: FakeGpu.current))
-    assert together.Many([(array,)]) == [(array,)]  # it looks for itself where they are
+    assert together.Many([(array,)]) == [(array,)]  # it finds their device itself
     assert together.step_all(SimpleNamespace(device=array.device), 0.1) == 1
     assert isinstance(two_gpus.kernels("softmax")[0], cuda.OnDevice)
     assert two_gpus.kernels("no such kernel") == ()
 
 
 class FakeStream:
-    """Stands for a GPU that computes only when somebody waits for an event."""
+    """Stands in for a GPU that computes only when somebody waits for an event."""
 
     def __init__(self) -> None:
         self.work: list[Any] = []
@@ -151,10 +151,10 @@ class FakeStream:
         return event
 
 
-def test_a_number_is_copied_behind_the_work_before_it(
+def test_a_number_is_copied_after_the_work_before_it(
     two_gpus: cuda.CupyBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And its pinned memory is held until then, also where nobody reads it: the pool would lend it again."""
+    """And its pinned memory is held until then, even if nobody reads it: the pool would reuse it."""
     stream, pinned = FakeStream(), []
 
     def empty_pinned(shape: tuple[int, ...], dtype: Any) -> Any:
@@ -165,7 +165,7 @@ def test_a_number_is_copied_behind_the_work_before_it(
     monkeypatch.setitem(sys.modules, "cupyx", SimpleNamespace(empty_pinned=empty_pinned))
     two_gpus.xp.cuda.Event = stream.event
     first, unread, last = (two_gpus.later(stream.array(value)) for value in (1.5, 2.5, 3.5))
-    assert first() == 1.5 and len(stream.work) == 4  # nothing that came later was waited for
+    assert first() == 1.5 and len(stream.work) == 4  # it did not wait for later work
     del first, unread
     assert pinned[1]() is not None
     assert last() == 3.5
@@ -197,8 +197,8 @@ def test_on_a_gpu() -> None:
     x = there.asarray(np.arange(6.0).reshape(2, 3), Device("cuda"))
     kernel = there.kernels("softmax")[0]
     assert kernel is not None
-    found = there.to_numpy(kernel.forward((False, False), x, -1)[0])
-    np.testing.assert_allclose(found.sum(-1), 1)
+    actual = there.to_numpy(kernel.forward((False, False), x, -1)[0])
+    np.testing.assert_allclose(actual.sum(-1), 1)
     draw = there.keep_mask((1000,), 0.5, Device("cuda"))
     np.testing.assert_array_equal(
         there.to_numpy(draw.array()), Draw(draw.shape, draw.bound, draw.seed, np, nullcontext()).array()

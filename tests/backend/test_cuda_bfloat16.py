@@ -1,4 +1,4 @@
-"""CUDA kernels on arrays of bfloat16: they compute in float32, and round once."""
+"""CUDA kernels on arrays of bfloat16 compute in float32 and round once."""
 
 from collections.abc import Callable
 from functools import partial
@@ -38,7 +38,7 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_kernels(name: str) -> None:
-    """The same as on the CPU to the rounding of bfloat16, forward and back, without a conversion on the way."""
+    """The CPU's numbers up to bfloat16 rounding, forward and backward, without a conversion in between."""
     strict.install()
     results: dict[str, list[Any]] = {}
     shape = (6, 90, 8) if name == "relu" else (3, 5, 8)  # its kernel is for large arrays
@@ -65,7 +65,7 @@ def test_kernels(name: str) -> None:
 
 
 class Dtypes(Observer):
-    """The dtypes of attention's operands, by op."""
+    """The dtypes of the operands of attention, by op."""
 
     def __init__(self) -> None:
         self.of: set[str] = set()
@@ -76,7 +76,7 @@ class Dtypes(Observer):
 
 
 def attended(device: str, dtype: Any, arrays: list[Any], mask: Any, p: float, how: dict[str, Any]) -> list[Any]:
-    """Attention's result and the gradients of q, k, v and a mask of floats, in float64, and the op's dtypes."""
+    """The result of attention and the gradients of q, k, v and a float mask, in float64, and the op's dtypes."""
     minigrad.manual_seed(3)
     q, k, v, g = (minigrad.tensor(x, dtype=minigrad.bfloat16).to(device).to(dtype) for x in arrays)
     q, k, v = (x.detach().requires_grad_() for x in (q, k, v))
@@ -106,7 +106,7 @@ def attended(device: str, dtype: Any, arrays: list[Any], mask: Any, p: float, ho
     ],
 )
 def test_attention(kind: str, p: float, how: dict[str, Any]) -> None:
-    """The numbers of the plain definition in float64, to 8 bits; only heads too wide for a tile are converted."""
+    """The numbers of the plain definition in float64 to 8 bits; only heads too wide for a tile are converted."""
     rng = np.random.default_rng(5)
     heads, width = 2 if kind == "shared heads" else 4, 257 if kind == "wide heads" else 16
     sizes = (2, 4, 21, width), (2, heads, 35, width), (2, heads, 35, 8), (2, 4, 21, 8)

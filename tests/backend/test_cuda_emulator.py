@@ -1,4 +1,4 @@
-"""The emulator of CUDA kernels: it runs what is right, and reports what is wrong."""
+"""The emulator of CUDA kernels runs correct kernels and reports errors of wrong ones."""
 
 import platform
 from typing import Any
@@ -59,10 +59,10 @@ def test_shared_memory_and_barriers(module: Any) -> None:
 def test_a_missing_barrier_shows(module: Any) -> None:
     x, out = array(64), array(64)
     module.get_function("reverse")((1,), (64,), (x, out, 0))
-    assert np.isnan(out.get()).any()  # shared memory that nobody had written yet
+    assert np.isnan(out.get()).any()  # shared memory that was not yet written
 
 
-def test_a_strided_array_comes_with_its_strides(module: Any) -> None:
+def test_a_strided_array_is_passed_with_its_strides(module: Any) -> None:
     whole, out = array(3, 100), array(3, 32)
     part, other = whole[:, 5:37], whole[:, 40:72]
     module.get_function("copy_rows")((3,), (32,), (part, 100, out))
@@ -71,7 +71,7 @@ def test_a_strided_array_comes_with_its_strides(module: Any) -> None:
         with pytest.raises(cuda_emulator.EmulatorError, match="not contiguous, without its strides"):
             module.get_function("copy_rows")((3,), (32,), args)
     before = whole.get()
-    module.get_function("copy_rows")((1,), (32,), (part, 100, other[1]))  # both of one memory
+    module.get_function("copy_rows")((1,), (32,), (part, 100, other[1]))  # both in the same memory
     np.testing.assert_array_equal(other.get()[1], part.get()[0])
     assert (whole.get() != before).sum() == 32
 
@@ -114,14 +114,14 @@ def test_shared_memory_is_poisoned_and_guarded(module: Any) -> None:
         module.get_function("write_shared")((1,), (32,), (out, 32), shared_mem=128)
 
 
-def test_much_shared_memory_must_be_asked_for(module: Any) -> None:
+def test_much_shared_memory_must_be_requested(module: Any) -> None:
     kernel, args = module.get_function("write_shared"), ((1,), (32,), (array(32), 5))
     raises(cuda_emulator.EmulatorError, "shared memory", lambda: kernel(*args, shared_mem=50_000))
     kernel.max_dynamic_shared_size_bytes = 50_000
     kernel(*args, shared_mem=50_000)
 
 
-def test_deadlock_is_an_error_and_not_the_end(module: Any) -> None:
+def test_a_deadlock_is_an_error_and_does_not_hang(module: Any) -> None:
     with pytest.raises(cuda_emulator.EmulatorError, match="40 threads wait at __syncthreads"):
         module.get_function("some_wait")((1,), (64,), (array(1), 0.0))
     test_shared_memory_and_barriers(module)
@@ -156,7 +156,7 @@ def test_a_kernel_that_does_not_compile() -> None:
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the emulator flushes on x86 only")
 def test_subnormal_floats_are_zeros(module: Any) -> None:
-    """Of double numbers none are, in a kernel for these."""
+    """But not doubles, in a kernel for them."""
     least, wide = np.full(32, np.finfo(np.float32).smallest_normal), np.full(32, np.finfo(np.float64).smallest_normal)
     out = np.empty_like(least)
     module.get_function("half_of")((1,), (32,), (wrap(least), wrap(out), wrap(wide.copy())))

@@ -1,4 +1,4 @@
-"""The CUDA kernels, run by the emulator: against the plain definitions of their ops in float64."""
+"""The CUDA kernels, run by the emulator, against the plain definitions of their ops in float64."""
 
 import itertools
 import math
@@ -19,7 +19,7 @@ RNG = np.random.default_rng(7)
 
 @pytest.fixture(params=kernel_checks.PLACES, autouse=True)
 def place(request: pytest.FixtureRequest) -> None:
-    """Run each test with the emulator, and on a GPU where there is one."""
+    """Run each test with the emulator, and on a GPU if there is one."""
     kernel_checks.use(request.param)
 
 
@@ -51,7 +51,7 @@ def test_softmax_of_infinities() -> None:
     np.testing.assert_array_equal(forward("softmax", x, 1), np.array(expected, "float32"))
 
 
-def test_softmax_takes_what_is_not_contiguous() -> None:
+def test_softmax_takes_arrays_that_are_not_contiguous() -> None:
     x = normal(6, 4)
     out = kernel("softmax").forward((True,), on_device(x)[::2].T, -1)[0].get()
     assert_close(out, forward("softmax", x[::2].T.copy(), -1))
@@ -73,11 +73,11 @@ def test_gelu(shape: tuple[int, ...]) -> None:
 
 
 def draws(shape: tuple[int, ...], p: float) -> list[Any]:
-    """One mask as an array, and as a draw that is made in the kernel."""
+    """One mask as an array, and as a draw that the kernel makes."""
     state = random.default_generator.get_state()
-    drawn = random.default_generator.draw(shape, p, namespace())
+    draw = random.default_generator.draw(shape, p, namespace())
     random.default_generator.set_state(state)
-    return [random.default_generator.keep_mask(shape, p), drawn]
+    return [random.default_generator.keep_mask(shape, p), draw]
 
 
 @cases("dtype", DTYPES)
@@ -98,11 +98,11 @@ def test_dropout(p: float, shape: tuple[int, ...], dtype: str) -> None:
 
 
 def test_a_draw_is_its_mask() -> None:
-    """In the kernel, by array functions, and on the CPU: the same bits of every word."""
+    """The kernel, array functions and the CPU give the same bits of every word."""
     for p in (0.0, 0.3, 0.5, 0.999, 1.0):
-        mask, drawn = draws((3, 1003), p)
-        np.testing.assert_array_equal(drawn.array().get(), mask)
-        np.testing.assert_array_equal(forward("dropout", np.ones((3, 1003)), drawn, 1.0), mask)
+        mask, draw = draws((3, 1003), p)
+        np.testing.assert_array_equal(draw.array().get(), mask)
+        np.testing.assert_array_equal(forward("dropout", np.ones((3, 1003)), draw, 1.0), mask)
 
 
 @cases("dtype", DTYPES)
@@ -128,7 +128,7 @@ def test_rotate(shape: tuple[int, ...], back: bool, dtype: str) -> None:
 
 
 def test_rotate_keeps_the_layout() -> None:
-    """Heads that were split off a row lie there again: the way back is then a view."""
+    """Heads split from a row are again side by side in memory, so that merging them is a view."""
     x, turns = normal(2, 5, 3, 4), normal(5, 2, 2)
     heads = on_device(x).transpose(0, 2, 1, 3)
     out = kernel("rotate").forward((False,), heads, on_device(turns), False)[0]
@@ -169,7 +169,7 @@ def test_cross_entropy(rows: int, classes: int) -> None:
     target[::4] = -100
     for weight, smoothing in ((None, 0.0), (None, 0.1), (RNG.random(classes), 0.0), (RNG.random(classes), 0.1)):
         check("cross_entropy", x, target, weight, -100, smoothing, needs=(0,))
-    check("cross_entropy", x, target % classes, None, 2, 0.2, needs=(0,))  # another label is ignored
+    check("cross_entropy", x, target % classes, None, 2, 0.2, needs=(0,))  # with another ignored label
 
 
 def test_cross_entropy_of_infinities_and_wrong_classes() -> None:
@@ -219,7 +219,7 @@ def test_linear_cross_entropy_ignores_rows_of_any_size() -> None:
     assert not dx[1].any()
 
 
-@cases("classes", [40, 1500])  # a warp a row, a block a row
+@cases("classes", [40, 1500])  # one warp per row, one block per row
 def test_linear_cross_entropy_reads_the_target_before_it_is_overwritten(classes: int) -> None:
     args = (normal(24, 3), normal(classes, 3), None, RNG.integers(0, classes, 24), -100, 0.0, "sum")
     check("linear_cross_entropy", *args, needs=(0,), dtypes=("float64",))
@@ -256,12 +256,12 @@ def test_scatter_add_rows(count: int, rows: int, n: int) -> None:
 
 @cases("start, frequent", itertools.product([0, 5, 32, 63], [1, 31, 32, 33, 200]))
 def test_scatter_add_rows_of_a_frequent_row(start: int, frequent: int) -> None:
-    """It is shared by many warps, wherever it begins and ends."""
+    """Many warps share it, wherever it begins and ends."""
     indices = RNG.permutation([0] * start + [2] * frequent + [4] * 3)
     check_rows(normal(len(indices), 40, dtype=DTYPES[start % 3]), indices, 6)
 
 
-def test_scatter_add_rows_leaves_out_what_is_no_row() -> None:
+def test_scatter_add_rows_skips_indices_of_no_row() -> None:
     g, indices = normal(80, 3), np.array([-1, 7] * 40)
     assert not forward("scatter_add_rows", g, indices, 4).any()
 
@@ -286,7 +286,7 @@ def ones(*shape: int) -> Any:
     ],
 )
 def test_launches(name: str, args: Any, forward_and_backward: tuple[int, int]) -> None:
-    """Each launch costs a GPU microseconds, whatever it computes."""
+    """Each launch costs a GPU microseconds, regardless of its work."""
     if namespace().__name__ != "strict_cupy":
         pytest.skip("launches are counted on the stand-in")
     module, moved = kernel(name), tuple(map(on_device, args))

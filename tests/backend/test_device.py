@@ -28,12 +28,12 @@ def test_as_a_key_and_copied() -> None:
 
 
 @cases("text", ["gpu", "cuda:", "cuda:x", "cuda:-1", "", "cpu:0:1"])
-def test_what_is_no_device(text: str) -> None:
+def test_invalid_devices(text: str) -> None:
     with pytest.raises(RuntimeError, match="is not a device: expected one of"):
         Device(text)
 
 
-def test_devices_of_other_kinds_can_be_named_and_nothing_made_there() -> None:
+def test_devices_of_other_kinds_can_be_named_but_not_used() -> None:
     mps = minigrad.device("mps")
     assert (mps.type, mps.index, str(minigrad.device("xpu:1"))) == ("mps", None, "xpu:1")
     assert minigrad.ones(1).device != mps and minigrad.ones(1).device.type != minigrad.device("mps").type

@@ -1,4 +1,4 @@
-"""Number formats and their promotion, as PyTorch."""
+"""Number formats and their promotion, as in PyTorch."""
 
 import itertools
 import pickle
@@ -20,7 +20,7 @@ def test_promotion_table() -> None:
         assert f"torch.{dt.promote_types(a, b).name}" == str(torch.promote_types(theirs(a), theirs(b)))
 
 
-def test_what_may_be_stored_in_what() -> None:
+def test_which_dtype_can_be_stored_in_which() -> None:
     for a, b in itertools.product((*dt.ALL, dt.bfloat16), repeat=2):
         assert dt.can_cast(a, b) == torch.can_cast(theirs(a), theirs(b)), (a, b)
 

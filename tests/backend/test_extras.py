@@ -1,4 +1,4 @@
-"""Commands that install optional libraries: right for a checkout, a wheel and a notebook."""
+"""Commands that install optional libraries fit a checkout, a wheel and a notebook."""
 
 import re
 import shutil
@@ -29,13 +29,13 @@ def test_another_pip_on_the_path_is_not_used(monkeypatch: pytest.MonkeyPatch) ->
     assert extras.how_to_install("pillow") == f"{extras.quoted(sys.executable)} -m pip install pillow"
 
 
-def test_a_notebook_has_a_command_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_notebook_has_a_separate_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))
     assert extras.how_to_install("pillow") == "%pip install pillow"
 
 
 def test_no_text_names_an_extra_of_the_other_package() -> None:
-    """On PyPI ``minigrad`` is another project: a command with it would fetch that one."""
+    """On PyPI ``minigrad`` is another project, which such a command would install."""
     folders = ("minigrad", "examples", "docs", "benchmarks", "tests")
     places = [*(path for top in folders for path in (ROOT / top).rglob("*")), *ROOT.glob("*.md"), *ROOT.glob("*.py")]
     texts = [path for path in places if path.suffix in (".py", ".md", ".txt") and path != Path(__file__)]
@@ -46,4 +46,4 @@ def test_no_text_names_an_extra_of_the_other_package() -> None:
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
         if wrong.search(line)
     ]
-    assert not lines, f"these tell people to install another project: {lines}"
+    assert not lines, f"these commands install another project: {lines}"

@@ -1,4 +1,4 @@
-"""Numbers on the CPU, from whatever holds them."""
+"""NumPy arrays on the CPU, from lists, arrays and tensors."""
 
 from typing import Any
 

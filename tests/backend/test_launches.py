@@ -35,7 +35,7 @@ def counted(expression: str) -> tuple[int, int]:
 
 
 def test_launches_and_syncs() -> None:
-    """A view launches nothing, an operation is a launch, and reading a value synchronises."""
+    """A view launches nothing, an operation launches a kernel, and reading a value synchronises."""
     for expressions, expected in ((VIEWS, (0, 0)), (LAUNCHES, (1, 0))):
         assert [(e, counted(e)) for e in split(expressions) if counted(e) != expected] == []
     assert counted("x[xp.asarray(np.array([1, 0]))]") == (2, 0)  # and the upload of the index

@@ -1,5 +1,5 @@
-"""Optimisers and clipping change all tensors of a group together, in compiled loops and on a GPU: against the plain
-rules in float64, and against the optimisers without these kernels."""
+"""Optimisers and clipping change all tensors of a group together, in compiled loops and on a GPU. They are compared
+with the plain rules in float64, and with the optimisers without these kernels."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +25,7 @@ Rows = list[tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class Place:
-    """Where kernels of many arrays run: "numba", "strict" (the emulator of CUDA), "cuda"."""
+    """A device for kernels of many arrays: "numba", "strict" (the CUDA emulator), "cuda"."""
 
     name: str
 
@@ -39,7 +39,7 @@ class Place:
 
     @property
     def part(self) -> int:
-        """Elements of a part of the work."""
+        """The number of elements in a part of the work."""
         return many_numba.PART if self.name == "numba" else many_cuda.PART
 
     def kernel(self, name: str) -> Any:
@@ -51,7 +51,7 @@ class Place:
         return [tuple(a.copy() if self.name == "numba" else on_device(a) for a in row) for row in table]
 
     def rows(self, columns: int, dtype: str, squares: int = 3) -> Rows:
-        """Random arrays; those from column ``squares`` on are not negative."""
+        """Random arrays; from column ``squares`` on they are not negative."""
         rng, part = np.random.default_rng(0), self.part
         shapes: list[tuple[int, ...]] = [(), (0,), (1,), (3,), (17, 5), (64, 65), (part,), (part + 1,), (3, part)]
         signed = [[rng.standard_normal(shape) for _ in range(columns)] for shape in shapes]
@@ -92,7 +92,7 @@ def adam_stepped(place: Place, start: Rows, case: dict[str, Any]) -> tuple[Rows,
 
 @cases("case", ADAM)
 def test_adam(case: dict[str, Any], place: Place) -> None:
-    for dtype, columns in ((dtype, columns) for dtype in place.dtypes for columns in (4, 5)):  # the fifth: amsgrad
+    for dtype, columns in ((dtype, columns) for dtype in place.dtypes for columns in (4, 5)):  # fifth column: amsgrad
         start = place.rows(columns, dtype)
         arrays, options, steps = adam_stepped(place, start, case)
         for step, after, row in zip(steps, arrays, start, strict=True):
@@ -103,7 +103,7 @@ def test_adam(case: dict[str, Any], place: Place) -> None:
             np.testing.assert_array_equal(to_host(after[1]), row[1], err_msg="the gradient is only read")
 
 
-def test_adams_first_step_has_the_rates_size_and_nan_stays_where_it_is(place: Place) -> None:
+def test_adams_first_step_has_the_size_of_the_rate_and_nan_stays_in_place(place: Place) -> None:
     for bad in (np.nan, np.inf, -np.inf):
         g = np.array([1e-3, -5.0, bad, -7.0], "float32")
         zeros = np.zeros(4, "float32")
@@ -194,7 +194,7 @@ def test_any_number_of_threads_gives_the_same_bits(numba: Place) -> None:
 
 
 @needs_numba
-def test_what_is_not_finite_stays_in_its_matrix_and_its_place(numba: Place) -> None:
+def test_numbers_that_are_not_finite_stay_in_their_matrix_and_place(numba: Place) -> None:
     start = muon_rows(1.0, "float32")
     start[3][1][:], start[3][2][:] = 0, 0
     start[6][1][2, 2] = np.nan
@@ -210,7 +210,7 @@ def test_what_is_not_finite_stays_in_its_matrix_and_its_place(numba: Place) -> N
         np.testing.assert_equal(p[7], np.float32(-bad))
 
 
-def test_what_kernels_do_not_take(place: Place) -> None:
+def test_inputs_that_kernels_do_not_take(place: Place) -> None:
     Many = many_numba.Many if place.name == "numba" else many_cuda.Many
     ((a, b, c, d),) = place.moved([tuple(np.zeros((4, 6), "float32") for _ in range(4))])
     ((double, whole),) = place.moved([(np.zeros((4, 6)), np.zeros((4, 6), "int32"))])
@@ -278,7 +278,7 @@ def test_clipping_runs_its_loops_where_they_can(numba: Place, monkeypatch: pytes
 
 
 def test_clipping_of_several_dtypes(place: Place) -> None:
-    """The norm may be too large for the first one."""
+    """The norm may be too large for the first dtype."""
     before = [np.full(5, 3, "float64"), np.full((2, 2), 2, "float32"), np.full(place.part + 3, 0.5, "float32")]
     norm, tight = np.sqrt(45 + 16 + (place.part + 3) / 4), 1e-6 if place.name == "numba" else 1e-12
     for arrays, dtype, right, near in (
@@ -296,8 +296,8 @@ def test_clipping_of_several_dtypes(place: Place) -> None:
 
 @cases("value", [0.0, 1e-30, 1e25, np.inf, -np.inf, np.nan])
 def test_clipping_of_extreme_numbers(value: float, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a GPU squares that float32 does not hold are no matter, elsewhere loops change nothing; what is not finite
-    spreads as in PyTorch."""
+    """On a GPU squares beyond float32 do no harm, elsewhere the loops change nothing; numbers that are not finite
+    spread as in PyTorch."""
     before = [np.array([value, 0, value], "float32"), np.float32(value) * np.ones(3, "float32")]
     total, gradients = clipped(place, before, 1.0)
     with np.errstate(all="ignore"), monkeypatch.context() as patch:
@@ -344,7 +344,7 @@ MATRICES = [(5, 7), (7, 5), (5, 7), (70, 90), (1, 1), (0, 3), (12, 6)]
 
 
 def trained(place: str, dtype: Any, rule: Any, options: dict[str, Any]) -> tuple[list[Any], list[Any]]:
-    """Some steps: gradients are missing, a group comes later, the state is loaded, layouts are of all kinds."""
+    """Some steps with missing gradients, a group that is added later, a loaded state, and all kinds of layouts."""
     rng = np.random.default_rng(1)
 
     def tensor(shape: tuple[int, ...]) -> mg.Tensor:
@@ -354,7 +354,7 @@ def trained(place: str, dtype: Any, rule: Any, options: dict[str, Any]) -> tuple
     params[-1] = mg.nn.Parameter(tensor((6, 12)).t())
     optimizer = rule(params[:4], **options)
     optimizer.param_groups[0]["lr"] = 0.02
-    kept = []
+    gradients = []
     for step in range(4):
         if step == 1:
             optimizer.add_param_group({"params": params[4:]})
@@ -366,7 +366,7 @@ def trained(place: str, dtype: Any, rule: Any, options: dict[str, Any]) -> tuple
             p.grad = None if (step + i) % 5 == 0 else tensor(tuple(p.shape))
             if i == 1 and p.grad is not None:
                 p.grad = tensor(tuple(p.shape)[::-1]).t()
-            kept.append(p.grad)  # so that each step has gradients in other places
+            gradients.append(p.grad)  # so that each step has gradients at other addresses
         optimizer.step()
     state = [s[name].numpy(force=True) for p in params for s in [optimizer.state[p]] for name in sorted(s)]
     return [p.numpy(force=True) for p in params], state
@@ -374,7 +374,7 @@ def trained(place: str, dtype: Any, rule: Any, options: dict[str, Any]) -> tuple
 
 @pytest.mark.parametrize(("rule", "options"), RULES, ids=str)
 @pytest.mark.parametrize("dtype", [mg.float32, mg.float64])
-def test_optimisers_are_what_they_are_without_kernels(
+def test_optimisers_are_the_same_without_kernels(
     place: Place, dtype: Any, rule: Any, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     after = trained(place.device, dtype, rule, options)
@@ -400,8 +400,8 @@ def test_two_optimisers_of_the_same_shapes_do_not_mix_their_tables(place: Place)
 
 
 @needs_numba
-def test_loops_take_what_fits(numba: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Matrices of float32, so small that one core is enough; products of larger ones are cut for the threads."""
+def test_loops_take_small_enough_matrices(numba: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """float32 matrices, so small that one core is enough; products of larger ones are cut for the threads."""
     rng, changed = np.random.default_rng(1), []
     matrices: list[Any] = [rng.standard_normal(s).astype(np.float32) for s in ((5, 7), (30, 20), (512, 512))]
     matrices[1] = matrices[1].astype(np.float64)
@@ -417,7 +417,7 @@ def test_loops_take_what_fits(numba: Place, monkeypatch: pytest.MonkeyPatch) -> 
     p = mg.nn.Parameter(mg.ones(10))
     p.grad = mg.ones(10)
     with pytest.warns(UserWarning, match="duplicate"):
-        optimizer = mg.optim.Adam([p] * 2, lr=0.1)  # one that is there twice is changed twice
+        optimizer = mg.optim.Adam([p] * 2, lr=0.1)  # a parameter that is listed twice is changed twice
     optimizer.step()
     assert optimizer.state[p]["step"].item() == 2
     np.testing.assert_allclose(p.detach().numpy(), 0.8, rtol=1e-4)
@@ -427,7 +427,7 @@ def test_loops_take_what_fits(numba: Place, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def counted(shapes: list[tuple[int, ...]], rule: Any, **options: Any) -> tuple[Any, Any]:
-    """The launches of clipping and of a step when the state has begun, and gradients are where they were."""
+    """The launches of clipping and of a step once the state exists, and gradients are at their old addresses."""
     params = parameters(Place("strict"), [np.ones(shape, "float32") for shape in shapes])
     optimizer = rule(params, **options)
     for _ in range(3):
@@ -457,12 +457,12 @@ def test_a_gradient_elsewhere_is_one_upload() -> None:
     params = parameters(Place("strict"), [np.ones(9, "float32"), np.ones(4, "float32")])
     optimizer = mg.optim.Adam(params)
     optimizer.step()
-    kept = [p.grad for p in params]
+    gradients = [p.grad for p in params]
     for p in params:
         p.grad = mg.zeros(p.shape, device="strict")
     with launches.count() as step:
         optimizer.step()
-    assert (step.by_name, step.syncs, len(kept)) == ({"adam": 1, "asarray": 1}, 0, 2)
+    assert (step.by_name, step.syncs, len(gradients)) == ({"adam": 1, "asarray": 1}, 0, 2)
 
 
 @needs_emulator

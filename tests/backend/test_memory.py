@@ -1,4 +1,4 @@
-"""The C library is told to keep freed memory, where there is one that can be told."""
+"""Ask the C library to keep freed memory, if it can."""
 
 import ctypes
 import sys
@@ -13,8 +13,8 @@ from tests.support.cases import cases
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """What a C library that stands for Linux's is told; it takes all of it."""
+def settings(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """The settings that a fake of Linux's C library receives and accepts."""
     calls: list[tuple[int, int]] = []
 
     def mallopt(name: int, value: int) -> int:
@@ -28,10 +28,10 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     return calls
 
 
-def test_what_is_set(told: list[tuple[int, int]]) -> None:
+def test_the_settings(settings: list[tuple[int, int]]) -> None:
     assert memory.keep_freed()
-    assert dict(told) == {-4: 0, -1: memory.KEEP_BYTES, -2: 16 << 20}
-    assert all(value < 1 << 31 for _, value in told), "mallopt takes a C int"
+    assert dict(settings) == {-4: 0, -1: memory.KEEP_BYTES, -2: 16 << 20}
+    assert all(value < 1 << 31 for _, value in settings), "mallopt takes a C int"
 
 
 def no_library(name: Any) -> Any:
@@ -49,9 +49,9 @@ OTHERS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
 
 @cases("other", OTHERS)
 def test_users_own_settings_and_other_systems_stay(
-    other: str, told: list[Any], monkeypatch: pytest.MonkeyPatch
+    other: str, settings: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
         OTHERS[other](patch)
         assert not memory.keep_freed()
-    assert not told
+    assert not settings

@@ -1,4 +1,4 @@
-"""The device "meta": shapes, steps and dtypes without elements, as PyTorch's."""
+"""The device "meta": shapes, strides and dtypes without elements, as in PyTorch."""
 
 import copy
 import pickle
@@ -25,7 +25,7 @@ def _described(result: Any) -> Any:
 
 
 def _run(case: Case, device: str) -> Any:
-    """What a case's result and the gradients look like on a device."""
+    """The shapes and dtypes of a case's result and gradients on a device."""
     inputs = [mg.tensor(array, device=device) for array in case.arrays()]
     leaves = [x.requires_grad_() for x in inputs if x.is_floating_point() and REGISTRY[case.op].rules]
     out = case.ours(mg, *inputs)
@@ -37,8 +37,8 @@ def _run(case: Case, device: str) -> Any:
 
 
 @cases("case", CASES)
-def test_every_op_has_the_result_it_has_on_the_cpu_or_says_that_it_looks_at_values(case: Case) -> None:
-    """And so have the gradients, by its rules."""
+def test_every_op_describes_the_result_of_the_cpu_or_says_that_it_needs_values(case: Case) -> None:
+    """So do the gradients, by its rules."""
     try:
         result = _run(case, "meta")
     except (NotImplementedError, RuntimeError) as error:
@@ -48,7 +48,7 @@ def test_every_op_has_the_result_it_has_on_the_cpu_or_says_that_it_looks_at_valu
         assert result == _run(case, "cpu")
 
 
-def test_what_has_no_elements_takes_no_memory() -> None:
+def test_tensors_without_elements_take_no_memory() -> None:
     """A matrix of 400 TB: views, arithmetic, reductions, products, sorting."""
     h = mg.empty(HUGE, HUGE, device="meta")
     half = 2 * HUGE
@@ -69,8 +69,8 @@ def test_what_has_no_elements_takes_no_memory() -> None:
     assert not h.t().is_contiguous()
 
 
-def test_a_model_is_made_and_run_without_memory() -> None:
-    """Its initialisation leaves the random numbers as they are."""
+def test_a_model_is_created_and_run_without_memory() -> None:
+    """Its initialisation draws no random numbers."""
     before = mg.get_rng_state()
     with mg.device("meta"):
         layer = nn.TransformerEncoderLayer(8 * 1024, 16, 32 * 1024, batch_first=True)
@@ -115,7 +115,7 @@ def test_values_cannot_be_read(name: str) -> None:
     raises(error, words.replace("(", r"\("), lambda: read(mg.empty(2, 3, device="meta")))
 
 
-def test_changes_in_place_are_checked_and_not_made() -> None:
+def test_changes_in_place_are_checked_but_not_executed() -> None:
     m = mg.empty(2, 3, device="meta")
     m[0] = 1
     m[:, 0] += 2
@@ -125,7 +125,7 @@ def test_changes_in_place_are_checked_and_not_made() -> None:
     raises(RuntimeError, "broadcast", lambda: m.copy_(mg.zeros(4, 4)))
 
 
-def test_a_state_dict_is_assigned_to_a_module_of_meta_and_copied_to_one_of_memory_alone() -> None:
+def test_a_state_dict_is_assigned_to_a_meta_module_and_copied_only_to_one_with_memory() -> None:
     empty, full = nn.Linear(3, 3, device="meta"), nn.Linear(3, 3)
     raises(RuntimeError, "an exception occurred", lambda: full.load_state_dict(empty.state_dict()))
     with pytest.warns(UserWarning, match="which is a no-op"):

@@ -1,4 +1,4 @@
-"""The number of threads, and what it changes; where the system does less for threads."""
+"""The number of threads and its effects; systems with less support for threads."""
 
 import os
 import subprocess
@@ -34,7 +34,7 @@ def test_numbers_of_threads() -> None:
     raises(ValueError, "positive", lambda: minigrad.set_num_threads(0))
 
 
-ENVIRONMENTS = [  # MINIGRAD_NUM_THREADS, OMP_NUM_THREADS, and the number of threads, or the error; None is one a CPU
+ENVIRONMENTS = [  # MINIGRAD_NUM_THREADS, OMP_NUM_THREADS, and the number of threads or the error; None is one per CPU
     *(("3", "", "3"), ("", "", None), ("none", "", "ValueError"), ("0", "", "ValueError"), ("3", "2", "3")),
     *(("", "2", "2"), ("", "5,2", "5"), ("", "none", None), ("", "0", None)),
 ]
@@ -51,7 +51,7 @@ def test_environment(value: str, general: str, expected: str | None, monkeypatch
         assert parallel.get_num_threads() == int(expected or len(os.sched_getaffinity(0)))
 
 
-# Where the system does less ---------------------------------------------------------------------------------
+# Systems with less support ----------------------------------------------------------------------------------
 
 
 def crew_of(helpers: int) -> Any:
@@ -82,8 +82,8 @@ def test_where_the_cpu_is_not_known_or_binding_is_forbidden(
 
 
 @needs_numba
-def test_threads_are_bound_to_cpus_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also after the thread that calls has been moved to the CPU of one of them."""
+def test_threads_are_bound_to_different_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also after the calling thread has moved to the CPU of one of them."""
     here, bound = [2], {}
 
     def bind(thread: int, cpus: set[int]) -> None:
@@ -106,7 +106,7 @@ def test_threads_are_bound_to_cpus_of_their_own(monkeypatch: pytest.MonkeyPatch)
         assert not thread.is_alive()
 
 
-# What the number of threads changes -------------------------------------------------------------------------
+# Effects of the number of threads ---------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -119,14 +119,14 @@ def test_training_is_the_same_to_the_bit_each_time_and_in_another_process() -> N
     for threads in (1, 2, 3):
         here = training.digest(training.train(threads))
         assert training.digest(training.train(threads)) == here
-    command = [sys.executable, "-m", "tests.support.training"]  # of three threads
+    command = [sys.executable, "-m", "tests.support.training"]  # with three threads
     there = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, cwd=ROOT)
     assert there.stdout.strip() == here
 
 
 @pytest.mark.usefixtures("cut_small")
 def test_gradients_with_other_numbers_of_threads_differ_by_rounding() -> None:
-    """Of one step: Adam would make a step of full length even of a gradient that is nothing but rounding."""
+    """After one step: Adam would take a full step even along a gradient that is only rounding error."""
     alone, _ = training.train(1, minigrad.float64, steps=1)
     for threads in (2, 3):
         several, _ = training.train(threads, minigrad.float64, steps=1)
@@ -137,7 +137,7 @@ def test_gradients_with_other_numbers_of_threads_differ_by_rounding() -> None:
 @needs_numba
 @pytest.mark.usefixtures("cut_small")
 def test_training_is_shared_among_threads_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else the tests above would say nothing."""
+    """Otherwise the tests above would prove nothing."""
     launch, shared = loops.launch, set()
 
     def note_loop(address: int, words: bytes, spec: bytes, arguments: int, count: int, grain: int) -> int:

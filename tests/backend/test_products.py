@@ -1,4 +1,4 @@
-"""Products of matrices on all cores: the same as NumPy's."""
+"""Products of matrices on all cores equal NumPy's."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +18,7 @@ SHAPES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
 
 @pytest.fixture(autouse=True)
 def three_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Three threads, and no product too small to be shared."""
+    """Three threads, which share even the smallest product."""
     before = parallel.get_num_threads()
     parallel.set_num_threads(3)
     for name in ("SMALL", "LARGE", "PART", "LEAST"):
@@ -28,7 +28,7 @@ def three_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def use(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiled loops, or none."""
+    """With and without compiled loops."""
     if not compiled:
         monkeypatch.setattr(products, "_shared", lambda *_: None)
 
@@ -41,10 +41,10 @@ def numbers(shape: tuple[int, ...], dtype: Any = np.float64, seed: int = 0) -> A
 @cases("left, right", SHAPES)
 def test_matmul(left: tuple[int, ...], right: tuple[int, ...], dtype: Any) -> None:
     a, b = numbers(left, dtype), numbers(right, dtype, seed=1)
-    found, expected = products.matmul(a, b), a @ b
-    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    actual, expected = products.matmul(a, b), a @ b
+    assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape)
     np.testing.assert_allclose(
-        found,
+        actual,
         expected,
         rtol=np.finfo(dtype).eps * 16 if dtype != np.int64 else 0,
         atol=np.finfo(dtype).eps * 1e4 if dtype != np.int64 else 0,
@@ -67,9 +67,9 @@ def test_any_layout(shapes: tuple[tuple[int, ...], tuple[int, ...]], dtype: Any,
 
 def test_two_dtypes() -> None:
     a, b = numbers((6, 5), np.float32), numbers((5, 7), np.float64)
-    found = products.matmul(a, b)
-    assert found.dtype == np.float64
-    np.testing.assert_allclose(found, a.astype(np.float64) @ b, rtol=1e-12)
+    actual = products.matmul(a, b)
+    assert actual.dtype == np.float64
+    np.testing.assert_allclose(actual, a.astype(np.float64) @ b, rtol=1e-12)
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -91,15 +91,15 @@ def test_column_sums(shape: tuple[int, int], dtype: Any, threads: int) -> None:
     parallel.set_num_threads(threads)
     every_second = numbers((2 * shape[0], shape[1]), dtype)[::2]
     for x in (numbers(shape, dtype), numbers(shape[::-1], dtype).T, every_second):
-        found = products.column_sums(x)
-        assert (found.dtype, found.shape) == (dtype, shape[1:])
+        actual = products.column_sums(x)
+        assert (actual.dtype, actual.shape) == (dtype, shape[1:])
         scale = np.abs(x.astype(np.float64)).sum()
         eps = float(np.finfo(dtype).eps)
-        np.testing.assert_allclose(found, x.astype(np.float64).sum(axis=0), rtol=0, atol=2 * eps * scale)
+        np.testing.assert_allclose(actual, x.astype(np.float64).sum(axis=0), rtol=0, atol=2 * eps * scale)
 
 
 def test_without_openblas_numpy_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiled loops call OpenBLAS, or are not used."""
+    """Compiled loops call OpenBLAS; without it they are not used."""
     monkeypatch.setattr(blas, "sgemm", lambda: 0)
     monkeypatch.setattr(blas, "calls", lambda: ())
     a, b = numbers((6, 5), np.float32), numbers((5, 7), np.float32, seed=1)
@@ -109,7 +109,7 @@ def test_without_openblas_numpy_does_it(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize("compiled", [True, False])
 @cases("rows", [0, 1, 2, 3, 16, products.FEW, products.FEW + 1])
 @cases("inner", [0, 1, 5])
-def test_few_rows_beside_a_matrix_that_lies_transposed(
+def test_few_rows_with_a_transposed_matrix(
     rows: int, inner: int, compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(compiled, monkeypatch)
@@ -117,13 +117,13 @@ def test_few_rows_beside_a_matrix_that_lies_transposed(
     wide = numbers((40, 2 * inner), np.float32)[:, :inner]
     for a in (numbers((rows, inner), np.float32, seed=1), numbers((inner, rows), np.float32, seed=1).T):
         for b in (weight.T, wide.T, weight[::2].T, weight[::-1].T, np.repeat(weight[:1], 40, 0).T):
-            found = products.matmul(a, b, bias[: b.shape[1]])
-            assert found.dtype == np.float32 and found.flags.c_contiguous
-            np.testing.assert_allclose(found, np.array(a) @ np.array(b) + bias[: b.shape[1]], rtol=1e-4, atol=1e-4)
+            actual = products.matmul(a, b, bias[: b.shape[1]])
+            assert actual.dtype == np.float32 and actual.flags.c_contiguous
+            np.testing.assert_allclose(actual, np.array(a) @ np.array(b) + bias[: b.shape[1]], rtol=1e-4, atol=1e-4)
 
 
-def test_few_rows_are_the_same_alone_and_beside_others() -> None:
-    """To rounding: a token that is decoded alone, or in a batch."""
+def test_few_rows_are_the_same_separately_and_in_a_batch() -> None:
+    """Up to rounding: a token that is decoded by itself, or in a batch."""
     x, weight = numbers((32, 64), np.float32), numbers((500, 64), np.float32, seed=1)
     together = products.matmul(x, weight.T)
     for count in (1, 2, 5, 16):

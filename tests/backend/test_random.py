@@ -1,4 +1,4 @@
-"""Generators: repeatable, restorable, PyTorch's stream (tests/functions/test_random.py), and masks."""
+"""Generators repeat and restore PyTorch's stream (tests/functions/test_random.py) and masks."""
 
 import math
 from typing import Any
@@ -17,12 +17,12 @@ def test_a_seed_repeats_everything() -> None:
 
     first, second = Generator().manual_seed(11), Generator().manual_seed(11)
     assert draws(first) == draws(second)
-    assert draws(first) == draws(second), "and it goes on alike"
+    assert draws(first) == draws(second), "the streams continue alike"
     assert draws(Generator().manual_seed(12)) != draws(Generator().manual_seed(11))
     assert first.initial_seed() == 11
     first, second = Generator().manual_seed(1), Generator().manual_seed(1)
     first.keep_mask((1000,), 0.5)
-    assert first.uniform((3,)).tolist() == second.uniform((3,)).tolist(), "masks are a stream of their own"
+    assert first.uniform((3,)).tolist() == second.uniform((3,)).tolist(), "masks have a separate stream"
 
 
 def test_state() -> None:
@@ -62,7 +62,7 @@ def test_masks_are_splitmix() -> None:
 
 @cases("p", [0.1, 0.5])
 def test_elements_of_masks_are_independent(p: float) -> None:
-    """Neighbours, rows of usual lengths, masks of seeds side by side: as many fall together as chance has it."""
+    """Adjacent elements, rows of usual lengths, masks of consecutive seeds: they coincide as often as by chance."""
     n, q, bound = 1 << 20, round(p * 65536) / 65536, round(p * 65536)
 
     def dropped(seed: int) -> Any:

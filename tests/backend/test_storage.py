@@ -1,4 +1,4 @@
-"""Storages: the bytes behind tensors, files among them, as PyTorch's."""
+"""Storages: the bytes behind tensors, also in files, as in PyTorch."""
 
 import copy
 from pathlib import Path
@@ -25,7 +25,7 @@ def test_the_bytes_of_a_tensor_and_of_its_views_are_the_same() -> None:
     assert mg.ones(2, 2).t().untyped_storage().tolist() == mg.ones(2, 2).untyped_storage().tolist()
 
 
-def test_a_slice_is_a_storage_of_its_own_in_the_same_memory() -> None:
+def test_a_slice_is_a_new_storage_in_the_same_memory() -> None:
     x = mg.arange(12.0)
     part = x.untyped_storage()[4:12]
     assert (part.nbytes(), part.data_ptr() - x.data_ptr()) == (8, 4)
@@ -63,7 +63,7 @@ def test_a_tensor_shows_a_part_of_a_storage() -> None:
 
 
 def test_files_are_mapped(tmp_path: Path) -> None:
-    """Without a copy; changes reach the file where it is shared."""
+    """Without a copy; changes reach the file if it is shared."""
     file = tmp_path / "bytes"
     file.write_bytes(bytes(range(32)))
     mine = UntypedStorage.from_file(str(file), shared=False, nbytes=32)

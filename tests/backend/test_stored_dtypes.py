@@ -1,4 +1,4 @@
-"""Formats that are kept and converted, and hardly computed with: as PyTorch rounds, refuses, saves and prints them."""
+"""Storage formats, which have few ops: rounded, refused, saved and printed as in PyTorch."""
 
 import copy
 import io
@@ -36,8 +36,8 @@ def test_rounded_as_pytorch_rounds(name: str, source: str) -> None:
     ours = mg.tensor(VALUES).to(getattr(mg, source)).to(getattr(mg, name))
     theirs = torch.tensor(VALUES).to(getattr(torch, source)).to(getattr(torch, name))
     np.testing.assert_array_equal(ours.double().numpy(), theirs.double().numpy())
-    made = mg.tensor(VALUES, dtype=getattr(mg, name))
-    np.testing.assert_array_equal(made.float().numpy(), torch.tensor(VALUES, dtype=theirs.dtype).float().numpy())
+    tensor = mg.tensor(VALUES, dtype=getattr(mg, name))
+    np.testing.assert_array_equal(tensor.float().numpy(), torch.tensor(VALUES, dtype=theirs.dtype).float().numpy())
 
 
 @cases("name", [*EIGHT, *UNSIGNED, "bfloat16", "float16", "float32", "int8", "int64"])
@@ -51,7 +51,7 @@ def test_limits_are_shown_as_pytorch_shows_them(name: str) -> None:
 
 @each_dtype
 def test_moved_compared_and_shown(name: str) -> None:
-    """Joined, indexed, chosen: in the same dtype."""
+    """Joined, indexed and selected in the same dtype."""
     index = [1, 2]
     for use in (
         lambda t, y: y,
@@ -65,7 +65,7 @@ def test_moved_compared_and_shown(name: str) -> None:
         lambda t, y: y.clone().fill_(2),
         lambda t, y: t.zeros(6).copy_(y),
     ):
-        ours, theirs = (use(*given) for given in zip((mg, torch), _both(name), strict=True))
+        ours, theirs = (use(*pair) for pair in zip((mg, torch), _both(name), strict=True))
         assert repr(ours).replace("minigrad.", "torch.").split() == repr(theirs).split()
 
 
@@ -81,7 +81,7 @@ def test_not_computed_with(name: str) -> None:
 @each_dtype
 @cases("other", ["bool", "uint8", "int64", "float16", "bfloat16", "float32", "complex64", "float8_e5m2"])
 def test_promoted_as_in_pytorch(name: str, other: str) -> None:
-    """8-bit floats with nothing else, unsigned integers with floats alone."""
+    """8-bit floats with nothing else, unsigned integers only with floats."""
     try:
         expected = torch.promote_types(getattr(torch, name), getattr(torch, other))
     except RuntimeError as error:
@@ -95,7 +95,7 @@ def test_promoted_as_in_pytorch(name: str, other: str) -> None:
 
 @each_dtype
 def test_copied_pickled_and_saved(name: str) -> None:
-    """In our files, in PyTorch's, and in those of safetensors' library for PyTorch."""
+    """In our files, in PyTorch's files, and in files of safetensors.torch."""
     y, theirs = _both(name)
     for twin in (
         copy.deepcopy(y),
@@ -117,7 +117,7 @@ def _saved(obj: Any, save: Any) -> Any:
     return mg.load(_file(obj, save))
 
 
-def test_pairs_of_4_bits_are_kept() -> None:
+def test_pairs_of_4_bits_are_stored() -> None:
     bits = mg.arange(6, dtype=mg.uint8)
     pairs = bits.view(mg.float4_e2m1fn_x2)
     assert (pairs.dtype, pairs.shape, pairs.nbytes) == (mg.float4_e2m1fn_x2, (6,), 6)
@@ -127,6 +127,6 @@ def test_pairs_of_4_bits_are_kept() -> None:
     raises(TypeError, "finfo", lambda: mg.finfo(mg.float4_e2m1fn_x2))
 
 
-def test_integers_of_64_bits_without_sign() -> None:
+def test_unsigned_integers_of_64_bits() -> None:
     assert mg.tensor([2**64 - 1, 3], dtype=mg.uint64).tolist() == [2**64 - 1, 3]
     assert dt.of_numpy(np.dtype("u8")) is mg.uint64

@@ -1,4 +1,4 @@
-"""The strict stand-in for CuPy: it refuses what CuPy refuses, and otherwise does what CuPy does."""
+"""The strict stand-in for CuPy raises CuPy's errors, and otherwise behaves like CuPy."""
 
 import importlib
 import importlib.util
@@ -75,7 +75,7 @@ def test_views_share_memory_and_know_their_owner(x: Any) -> None:
 
 
 def test_in_place(x: Any) -> None:
-    """By the rule "same kind" of CuPy."""
+    """By CuPy's rule "same kind"."""
     raises(TypeError, None, lambda: x.astype(xp.int64).__itruediv__(2))
     raises(TypeError, None, lambda: xp.add.at(xp.zeros(3, xp.int64), xp.asarray([0]), 1))
     z = xp.zeros(3, xp.float32)
@@ -94,7 +94,7 @@ REPEATS: dict[str, tuple[Any, list[float]]] = {
 
 
 @cases("name", REPEATS)
-def test_of_values_for_one_place_another_wins_than_in_numpy(name: str) -> None:
+def test_another_value_wins_at_a_repeated_index_than_in_numpy(name: str) -> None:
     index, expected = REPEATS[name]
     z = xp.zeros(4)
     z[index()] = xp.asarray([1.0, 2.0, 3.0, 4.0])
@@ -109,18 +109,18 @@ def test_repeats_across_axes_and_slices(x: Any) -> None:
     assert z.tolist() == [[1, 0, 0], [4, 0, 1]]
     z[..., None, xp.asarray([1, 1])] += xp.asarray([5.0, 6.0])
     assert z.tolist() == [[1, 5, 0], [4, 5, 1]]
-    z.T[xp.asarray([0, 0])] = 7  # one value only: it is defined
+    z.T[xp.asarray([0, 0])] = 7  # with one value the result is defined
     assert z.tolist() == [[7, 5, 0], [7, 5, 1]]
     z[xp.asarray([[True, False, True], [False, False, False]])] = xp.asarray([8.0, 9.0])
     assert z.tolist() == [[8, 5, 9], [7, 5, 1]]
-    z[0, xp.asarray([1, 2])] = z[0, :2]  # from where it writes to
+    z[0, xp.asarray([1, 2])] = z[0, :2]  # source and target are the same
     assert z.tolist() == [[8, 8, 5], [7, 5, 1]]
     with pytest.raises(ValueError, match="broadcast"):
         z[xp.asarray([0, 1])] = xp.zeros(4)
 
 
 def test_indices_in_arrays_count_round_the_axis(x: Any) -> None:
-    """CuPy reads them modulo the length, and raises for numbers only."""
+    """CuPy reads them modulo the length, and raises only for plain integers."""
     assert x[xp.asarray([2, -3])].tolist() == [[1, 2, 3], [4, 5, 6]]
     assert x[..., xp.asarray([4])].tolist() == [[2], [5]]
     assert x[None, :, xp.asarray([4])].tolist() == [[[2], [5]]]
@@ -155,7 +155,7 @@ def test_subnormal_numbers_are_zeros(name: str) -> None:
     function, expected = FLUSHED[name]
     there = xp.asarray(TINY.astype(np.float32))
     np.testing.assert_allclose(function(there).get(), np.array(expected), rtol=1e-6, atol=0)
-    assert (there.get() == TINY.astype(np.float32)).all()  # they are read as 0, and stay
+    assert (there.get() == TINY.astype(np.float32)).all()  # they are read as 0, but stay in memory
 
 
 def test_a_partition_of_nan_is_refused() -> None:
@@ -179,7 +179,7 @@ def test_new_memory_is_poisoned() -> None:
     assert (xp.empty(3, xp.int64) == 77).all()
 
 
-def test_everything_an_array_offers_cupy_offers_too() -> None:
+def test_cupy_has_every_attribute_of_an_array() -> None:
     own = "emulator_array _array _base __weakref__ __annotations__ __firstlineno__ __static_attributes__"
     offered = set(vars(StrictArray)) - set(own.split())
     assert offered <= set(NAMES["array"]), offered - set(NAMES["array"])
@@ -193,7 +193,7 @@ def cupy() -> Any:
 
 
 def test_the_list_of_names_is_cupys(cupy: Any) -> None:
-    """All that the stand-in offers is there in this CuPy too, if it is not the one the list was made from."""
+    """The installed CuPy has everything that the stand-in offers, even if the list is from another version."""
     now = cupy_names.collect(cupy)
     for name, parameters in NAMES["functions"].items():
         if hasattr(np, name):

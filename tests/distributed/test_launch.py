@@ -1,4 +1,4 @@
-"""``python -m minigrad.run`` and plain mpiexec: what ranks get, and how it ends when one of them does."""
+"""``python -m minigrad.run`` and plain mpiexec: the environment of ranks, and the exit when one of them ends."""
 
 import signal
 import sys
@@ -84,7 +84,7 @@ def test_one_rank_ends_all(tmp_path: Path, code: str, status: int, texts: tuple[
 @needs_mpi
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=nightly)])
 def test_signals_are_passed_on(tmp_path: Path, number: signal.Signals) -> None:
-    """A rank that handles one may finish what it is at."""
+    """A rank that handles a signal may finish its work."""
     text = f"""{BEGIN}
 came = []
 signal.signal({int(number)}, lambda number, frame: came.append(number))
@@ -103,7 +103,7 @@ sys.exit(130)
 
 @needs_mpi
 def test_an_mpiexec_starts_ranks(tmp_path: Path) -> None:
-    """The program's word must agree; the world may begin again, and an error of one ends all."""
+    """The program's arguments must agree; the world may start again, and an error in one rank ends all."""
     text = f"""
 {BEGIN}
 dist.destroy_process_group()

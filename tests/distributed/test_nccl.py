@@ -1,4 +1,4 @@
-"""NCCL as a carrier: on the stand-in, with ranks as threads, and on a GPU where there is one."""
+"""NCCL as a carrier: on the stand-in, with ranks as threads, and on a GPU if there is one."""
 
 import threading
 from collections import defaultdict
@@ -19,12 +19,12 @@ from tests.support.cases import raises
 from tests.support.ranks import until
 from tests.support.strict_array import NAMESPACE, Device, StrictArray
 
-SECONDS = 60.0  # until a test that waits for nothing fails
-FLOAT32 = 7  # NCCL's number
+SECONDS = 60.0  # until a test that hangs fails
+FLOAT32 = 7  # NCCL's number for the dtype
 
 
 class Control:
-    """What the carrier asks of an MPI, among threads."""
+    """The MPI functions that the carrier uses, among threads."""
 
     def __init__(self, rank: int, size: int, boxes: dict[Any, SimpleQueue[Any]]) -> None:
         self.rank, self.size, self._boxes = rank, size, boxes
@@ -44,7 +44,7 @@ class Control:
 
 
 def among(ranks: int, body: Callable[[Nccl], Any]) -> list[Any]:
-    """What ``body`` returns in each of so many ranks, which are threads."""
+    """The results of ``body`` in the given number of ranks, which are threads."""
     boxes: dict[Any, SimpleQueue[Any]] = defaultdict(SimpleQueue)
 
     def run(rank: int) -> Any:
@@ -72,55 +72,55 @@ def reduce_in(carrier: Nccl, array: Any) -> Any:
 
 
 @pytest.fixture
-def held() -> Iterator[tuple[streams.Stream, threading.Event]]:
-    """A stream that is at a kernel until the flag is set."""
+def busy_stream() -> Iterator[tuple[streams.Stream, threading.Event]]:
+    """A stream that runs a kernel until the flag is set."""
     stream, flag = streams.Stream(), threading.Event()
     stream.launch_host_func(lambda _: flag.wait(SECONDS), None)
     yield stream, flag
     flag.set()
 
 
-def test_streams_wait_for_each_other(held: tuple[streams.Stream, threading.Event]) -> None:
-    """An operation for what was begun before, and what is begun after ``join`` for the operation."""
-    stream, flag = held
-    carrier, array, out, seen = Nccl(NAMESPACE, None), full(1), full(0), list[float]()
+def test_streams_wait_for_each_other(busy_stream: tuple[streams.Stream, threading.Event]) -> None:
+    """An operation waits for earlier work, and work after ``join`` waits for the operation."""
+    stream, flag = busy_stream
+    carrier, array, out, values = Nccl(NAMESPACE, None), full(1), full(0), list[float]()
     with stream:
         stream.launch_host_func(lambda _: array.fill(5), None)
         operations = [reduce_in(carrier, array), carrier.begin("all_gather", out, array, "", 0, None)]
         operations[1].join()
-        stream.launch_host_func(lambda _: seen.append(float(out.get()[0])), None)
-    threading.Event().wait(0.05)  # time for what does not wait
-    assert not operations[1].Test() and out.get()[0] == 0 and not seen
+        stream.launch_host_func(lambda _: values.append(float(out.get()[0])), None)
+    threading.Event().wait(0.05)  # time for work that does not wait
+    assert not operations[1].Test() and out.get()[0] == 0 and not values
     flag.set()
     over(*operations)
     stream.synchronize()
-    assert out.get().tolist() == [5, 5, 5] and seen == [5]
+    assert out.get().tolist() == [5, 5, 5] and values == [5]
     carrier.close()
 
 
 def test_messages() -> None:
-    """Those of two ranks have a communicator of their own, and end when they are received; those of a batch begin
-    together, whatever their order."""
+    """Messages of two ranks have a separate communicator and end when they are received; messages of a batch begin
+    together, in any order."""
 
     def body(carrier: Nccl) -> Any:
-        other, got = 1 - carrier.rank, full(0)
+        other, message = 1 - carrier.rank, full(0)
         if carrier.rank == 0:
             over(carrier.send(full(7), 1, 5))
         else:
-            over(carrier.receive(got, 0, 0))
-            assert got.get()[0] == 7
+            over(carrier.receive(message, 0, 0))
+            assert message.get()[0] == 7
         with carrier.at_once(), carrier.at_once():
-            operations = [carrier.send(full(carrier.rank), other, 0), carrier.receive(got, other, 0)]
+            operations = [carrier.send(full(carrier.rank), other, 0), carrier.receive(message, other, 0)]
             assert not operations[0].Test()
         over(*operations)
         assert operations[1].source == other
-        raises(ValueError, "NCCL receives from a rank that is named", lambda: carrier.receive(got, None, 0))
-        return got.get()[0]
+        raises(ValueError, "NCCL receives from a rank that is named", lambda: carrier.receive(message, None, 0))
+        return message.get()[0]
 
     assert among(2, body) == [1, 0]
 
 
-# What goes wrong --------------------------------------------------------------------------------------------
+# Errors -----------------------------------------------------------------------------------------------------
 
 
 def test_nccl_is_missing_or_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,7 +150,7 @@ def test_two_ranks_on_one_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nccl_refuses_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And the group of calls in which it stood is closed."""
+    """And its group of calls is closed."""
     carrier, out = Nccl(NAMESPACE, None), full(0)
     with monkeypatch.context() as patch:
         patch.setattr(fake.NCCL, "NCCL_FLOAT32", 77)
@@ -177,9 +177,9 @@ def test_another_rank_ends() -> None:
     among(2, body)
 
 
-def test_what_is_under_way_at_the_end(held: tuple[streams.Stream, threading.Event]) -> None:
-    """NCCL's own end would wait for it."""
-    (stream, flag), carrier = held, Nccl(NAMESPACE, None)
+def test_operations_under_way_at_the_end(busy_stream: tuple[streams.Stream, threading.Event]) -> None:
+    """NCCL's own shutdown would wait for them."""
+    (stream, flag), carrier = busy_stream, Nccl(NAMESPACE, None)
     with stream:
         reduce_in(carrier, full(1))
     carrier.close()
@@ -187,7 +187,7 @@ def test_what_is_under_way_at_the_end(held: tuple[streams.Stream, threading.Even
 
 
 def test_cupy_13(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its unique ids are tuples of numbers with a sign."""
+    """Its unique ids are tuples of signed numbers."""
 
     class Older(fake.NcclCommunicator):
         def __init__(self, ndev: int, commId: tuple[int, ...], rank: int) -> None:
@@ -281,8 +281,8 @@ def test_one_rank(alone: str) -> None:
     assert whole.tolist() == [1, 2]
 
 
-def test_what_follows_sees_the_result(alone: str) -> None:
-    """Kernels before and after, with nothing between them that waits."""
+def test_later_kernels_see_the_result(alone: str) -> None:
+    """Kernels before and after, without an explicit wait in between."""
     x = minigrad.ones((1000, 1000), device=alone)
     for _ in range(5):
         x = x * 2

@@ -1,4 +1,4 @@
-"""A process's place, from what its environment and its program say."""
+"""A process's rank and world size, from its environment and its program."""
 
 from itertools import product
 
@@ -23,18 +23,18 @@ SLURM = {"SLURM_PROCID": "5", "SLURM_STEP_NUM_TASKS": "8", "SLURM_LOCALID": "1"}
         ({"PMIX_RANK": "1", **SLURM}, Place(1, 8, 1)),
         (TORCHRUN, Place(1, 4, 1, 2)),
         ({"PMI_RANK": "0", "PMI_SIZE": "1"}, Place()),
-        (SLURM, Place()),  # a script of Slurm's is no rank
+        (SLURM, Place()),  # a Slurm batch script is no rank
         ({}, Place()),
     ],
 )
-def test_what_started_it(environment: dict[str, str], expected: Place) -> None:
+def test_the_launcher_is_recognized(environment: dict[str, str], expected: Place) -> None:
     assert find_place(environment=environment) == expected
     assert find_place(expected.rank, expected.size, environment) == expected
     if environment.keys() != SLURM.keys() and environment:
-        assert find_place(environment={**TORCHRUN, **environment}) == expected  # an MPI's word comes first
+        assert find_place(environment={**TORCHRUN, **environment}) == expected  # MPI's variables take precedence
 
 
-def test_what_cannot_be() -> None:
+def test_impossible_combinations() -> None:
     for rank, size in ((1, -1), (-1, 4), (2, 4), (0, 3)):
         with pytest.raises(ValueError, match=r"PMI_RANK and PMI_SIZE say that this is rank 2 of 3"):
             find_place(rank, size, HYDRA)

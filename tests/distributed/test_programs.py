@@ -1,4 +1,4 @@
-"""The checks of ``programs``, which compare each function with NumPy: by one rank, and by several that MPI connects."""
+"""The checks in ``programs`` compare each function with NumPy, on one rank and on several connected by MPI."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""One program under PyTorch's gloo, and under minigrad in PyTorch's place: both find the same."""
+"""One program gives the same results under PyTorch's gloo and under minigrad in PyTorch's place."""
 
 import importlib.util
 import json
@@ -24,7 +24,7 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> Answers:
         pytest.skip("PyTorch is not installed: no comparison with it")
     folder = tmp_path_factory.mktemp("theirs")
     for rank, ran in enumerate(map(finished, by_hand(PROGRAM, 2, folder, None, str(folder)))):
-        # Now and then a thread of PyTorch's aborts its process at the end, after the results are written.
+        # Occasionally a thread of PyTorch aborts its process at exit, after the results are written.
         assert ran.status == 0 or (folder / f"{rank}.json").exists(), ran.err
     return _read(folder)
 

@@ -1,4 +1,4 @@
-"""Worlds that begin, end and begin again. ``programs`` has the checks of worlds that live."""
+"""Worlds that begin, end and begin again. The checks in ``programs`` test running worlds."""
 
 from pathlib import Path
 
@@ -32,5 +32,5 @@ works = [dist.all_reduce(x.clone(), async_op=True) for _ in range(4)]
 
 
 def test_a_world_begins_and_ends_and_begins_again(tmp_path: Path) -> None:
-    """The program ends with calls under way."""
+    """The program ends while calls are under way."""
     assert told(WORLDS, 2, tmp_path) == [[4, 4], [4, 4]]

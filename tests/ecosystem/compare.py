@@ -9,19 +9,19 @@ import numpy as np
 from safetensors import safe_open
 
 TOLERANCE = 1e-4
-SMALLEST = 1e-3  # the least scale: a gradient of 1e-9, which is rounding, need not have the same digits
+SMALLEST = 1e-3  # the smallest scale: a gradient of 1e-9, which is rounding error, need not have the same digits
 
 
 class Results(NamedTuple):
-    """What an example returned."""
+    """The results of an example."""
 
     arrays: dict[str, np.ndarray]  # numbers, by name
-    equal: dict[str, Any]  # what must be equal, by name
-    seconds: float = 0.0  # that it took
+    equal: dict[str, Any]  # values that must be equal, by name
+    seconds: float = 0.0  # running time
 
 
 def read(path: Path) -> Results:
-    """The file that ``run.py`` wrote."""
+    """Read the file that ``run.py`` wrote."""
     with safe_open(path, "np") as file:
         metadata = file.metadata()
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (the file is no mapping)
@@ -35,7 +35,7 @@ def largest(ours: Results, theirs: Results) -> float:
 
 
 def distance(ours: np.ndarray, theirs: np.ndarray) -> float:
-    """The largest difference relative to scale; infinite for other shapes, and for NaN or ∞ elsewhere."""
+    """The largest difference relative to scale; infinite for other shapes, or NaN or ∞ at other places."""
     if ours.shape != theirs.shape:
         return np.inf
     a, b = ours.astype(np.float64), theirs.astype(np.float64)
@@ -47,7 +47,7 @@ def distance(ours: np.ndarray, theirs: np.ndarray) -> float:
 
 
 def problems(ours: Results, theirs: Results) -> Iterator[str]:
-    """What differs, in words: more than ``TOLERANCE`` in a float, and anything at all elsewhere."""
+    """Describe the differences: more than ``TOLERANCE`` in a float, and any difference in other values."""
     if not theirs.arrays and not theirs.equal:
         yield "the example returned nothing"
     for what, mine, other in (
@@ -63,5 +63,5 @@ def problems(ours: Results, theirs: Results) -> Iterator[str]:
         a, b = ours.arrays[name], theirs.arrays[name]
         if a.dtype != b.dtype or a.shape != b.shape:
             yield f"{name} is {a.dtype}{list(a.shape)}, PyTorch's {b.dtype}{list(b.shape)}"
-        elif (found := distance(a, b)) > (TOLERANCE if b.dtype.kind == "f" else 0.0):
-            yield f"{name} differs by {found:.1e}"
+        elif (difference := distance(a, b)) > (TOLERANCE if b.dtype.kind == "f" else 0.0):
+            yield f"{name} differs by {difference:.1e}"

@@ -1,11 +1,11 @@
-"""Scratch environments, which uv makes: for a library one with PyTorch, and one without, in which minigrad stands.
+"""Scratch environments, created by uv: for each library one with PyTorch, and one with minigrad instead.
 
-The environment with PyTorch comes first, with the release that the running Python has. The other one then gets the same
-versions of all packages, but PyTorch, which an override excludes: nothing is added in its place but minigrad's wheel
-with its extra compat, which brings what PyTorch's package asks for, as libraries count on that. uv keeps what it has
-unpacked, and links files from there: the second environment with the same package takes a second.
+The environment with PyTorch comes first, with the running Python's release. The other one then gets the same versions
+of all packages except PyTorch, which an override excludes: it has minigrad's wheel instead, whose extra compat installs
+the requirements of PyTorch's package, because libraries rely on them. uv caches unpacked packages and links their
+files: the second environment with the same package takes a second.
 
-uv does not read pip's settings; PyTorch's CPU build often lies where only these lead. So they are handed on.
+uv does not read pip's settings, but often only these lead to PyTorch's CPU build. So they are passed on.
 """
 
 import os
@@ -26,17 +26,17 @@ NO_TORCH = 'torch ; python_version < "0"\n'
 
 
 class NotInstalled(Exception):
-    """uv's last words."""
+    """uv failed; the message is the end of its output."""
 
 
 def uv() -> str | None:
-    """The program uv: of the package in the running environment, or else of the system."""
+    """The program uv: from the running environment, or else from the system."""
     beside = Path(sys.executable).with_name("uv.exe" if os.name == "nt" else "uv")
     return str(beside) if beside.exists() else shutil.which("uv")
 
 
 def torch_version() -> str | None:
-    """The release of PyTorch that the running Python has."""
+    """The PyTorch release of the running Python."""
     try:
         return metadata.version("torch")
     except metadata.PackageNotFoundError:
@@ -47,9 +47,9 @@ def both(library: Library, place: Path, wheel: Path) -> tuple[Path, Path]:
     """The Pythons of the library's two environments: with PyTorch, and with minigrad.
 
     Args:
-        library: whose requirements they fulfil.
-        place: the folder for them; environments that are there are completed.
-        wheel: minigrad's.
+        library: the library whose requirements are installed.
+        place: the folder for them; existing environments are completed.
+        wheel: minigrad's wheel.
 
     Raises:
         NotInstalled: the requirements cannot be met.
@@ -73,25 +73,25 @@ def _make(folder: Path, requirements: list[str], *options: str) -> Path:
 
 
 def _uv(*arguments: str) -> str:
-    """What uv printed."""
+    """Run uv, and return its output."""
     program = uv()
     assert program is not None, "uv is not installed: pip install uv"
     command = [program, "--no-progress", *arguments]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, env={**os.environ, **_as_pip()})
-    if done.returncode:
-        raise NotInstalled(" ".join(done.stderr.split())[-500:])
-    return done.stdout
+    process = subprocess.run(command, check=False, capture_output=True, text=True, env={**os.environ, **_as_pip()})
+    if process.returncode:
+        raise NotInstalled(" ".join(process.stderr.split())[-500:])
+    return process.stdout
 
 
 @cache
 def _as_pip() -> dict[str, str]:
-    """The environment variables that tell uv what pip's settings tell pip: where packages are found."""
+    """The environment variables that give uv pip's settings of package locations."""
     names = {"find-links": "UV_FIND_LINKS", "index-url": "UV_DEFAULT_INDEX", "extra-index-url": "UV_INDEX"}
     command = [sys.executable, "-m", "pip", "config", "list"]
     listed = subprocess.run(command, check=False, capture_output=True, text=True).stdout
-    told = {"UV_INDEX_STRATEGY": "unsafe-best-match"}  # pip's: the newest release, wherever it is
-    for line in listed.splitlines():  # global.find-links='...'; of two the later one holds
+    settings = {"UV_INDEX_STRATEGY": "unsafe-best-match"}  # as pip: the newest release of any index
+    for line in listed.splitlines():  # global.find-links='...'; the last one counts
         key, _, value = line.partition("=")
         if (name := names.get(key.rpartition(".")[2])) is not None:
-            told[name] = value.strip("'\"").replace("\\n", " ")
-    return told
+            settings[name] = value.strip("'\"").replace("\\n", " ")
+    return settings

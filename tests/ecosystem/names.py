@@ -1,9 +1,9 @@
-"""The names of PyTorch's that the libraries of the table use and minigrad has: ``names.txt``, in their order.
+"""Lists the PyTorch names that the table's libraries use and minigrad has, sorted, in ``names.txt``.
 
     python -m tests.ecosystem.names FOLDER ...
 
-reads the packages in folders such as an environment's ``site-packages``, and writes the file anew. A test of the
-default tier looks every name up, so that one on which a library's import rests cannot get lost.
+reads the packages in folders such as an environment's ``site-packages``, and rewrites the file. A test of the default
+tier looks up every name, so that no name on which a library's import depends can get lost.
 """
 
 import ast
@@ -21,7 +21,7 @@ OTHERS = {"functorch", "minigrad", "minigrad_models", "torch", "torchgen"}
 
 
 def used(source: str) -> Iterator[str]:
-    """The dotted names of torch in a program: those that it imports, and attributes of them."""
+    """The dotted names of torch in a program: its imports, and their attributes."""
     tree = ast.parse(source)
     names: dict[str, str] = {}
     for node in ast.walk(tree):
@@ -58,8 +58,8 @@ def is_there(name: str) -> bool:
 def main() -> None:
     """Write the file."""
     sources = (p for folder in sys.argv[1:] for p in Path(folder).glob("*/**/*.py"))
-    kept = (p for p in sources if not OTHERS & set(p.parts) and "tests" not in p.parts)
-    names = {name for path in kept for name in used(path.read_text(encoding="utf-8", errors="replace"))}
+    files = (p for p in sources if not OTHERS & set(p.parts) and "tests" not in p.parts)
+    names = {name for path in files for name in used(path.read_text(encoding="utf-8", errors="replace"))}
     lines = sorted(name for name in names if "*" not in name and is_there(name))
     FILE.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
 

@@ -1,4 +1,4 @@
-"""Writes docs/ecosystem.md from results.json, which a run of all libraries left, and from libraries.toml.
+"""Writes docs/ecosystem.md from libraries.toml and from results.json, which a run of all libraries has written.
 
 python -m tests.ecosystem.report
 """
@@ -16,19 +16,19 @@ RESULTS, PAGE = HERE / "results.json", HERE.parents[1] / "docs" / "ecosystem.md"
 INTRODUCTION = """\
 # Libraries that are written for PyTorch
 
-Written by `python -m tests.ecosystem --write`; a test checks that this page matches
+Written by `python -m tests.ecosystem --write`; a test fails if the page differs from
 [results.json](../tests/ecosystem/results.json).
 
-Each library is installed unmodified from PyPI into two scratch environments: one with PyTorch, the other with minigrad
-instead and no PyTorch. Both run the same [example](../tests/ecosystem/libraries), a program for PyTorch, from the same
-seed. A library is right if all its results agree: numbers within 1e-4 of the largest in their array, ints, strings,
-shapes and dtypes exactly. Most were chosen before any of them was tried. Seconds are for the example's `run()` on one
-core, without imports, on a busy machine: they show an order of magnitude, not a ratio.
+Each library is installed from PyPI twice, unmodified, in scratch environments: in one with PyTorch, and in one with
+minigrad instead. Both run the same [example](../tests/ecosystem/libraries), a program for PyTorch, from the same seed.
+A library is right if all results of its example agree: numbers within 1e-4 of the largest in their array, and ints,
+strings, shapes and dtypes exactly. Most libraries were chosen before any was tried. Seconds are the time of the
+example's `run()` on one core, without imports, while other programs were running: they show magnitudes, not ratios.
 """
 
 
 def record(trials: dict[str, Trial], machine: str) -> None:
-    """Put the results of some libraries beside those of the others."""
+    """Add the results of some libraries to the stored results."""
     rows = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     for name, trial in trials.items():
         rows[name] = {
@@ -39,8 +39,8 @@ def record(trials: dict[str, Trial], machine: str) -> None:
             "why": re.sub(r"\S*[/\\](?=site-packages)", "", trial.why),  # the environment's folder
             "machine": machine,
         }
-    kept = {name: rows[name] for name in libraries() if name in rows}
-    RESULTS.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
+    table = {name: rows[name] for name in libraries() if name in rows}
+    RESULTS.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
 
 
 def page() -> str:
@@ -54,7 +54,7 @@ def page() -> str:
     parts += [_row(name, rows[name]) for name in libraries() if name in rows]
     left = [name for name in rows if name not in right]
     if left:
-        parts.append("\n## Failures\n\n| library | reason | error |\n|---|---|---|")
+        parts.append("\n## Libraries that do not run\n\n| library | reason | error |\n|---|---|---|")
         parts += [f"| {name} | {cell(libraries()[name].differs)} | {cell(rows[name]['why'])} |" for name in left]
     if architectures.FILE.exists():
         parts.append("\n" + architectures.section(json.loads(architectures.FILE.read_text(encoding="utf-8"))))

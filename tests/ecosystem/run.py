@@ -2,12 +2,12 @@
 
     python -P run.py EXAMPLE RESULTS [--minigrad]
 
-``--minigrad`` puts minigrad in PyTorch's place first, in an environment that has no PyTorch. Nothing else differs
-between the two sides, but for one step on PyTorch's: a torchvision whose C++ library was not built for that PyTorch
-cannot be imported, and most libraries use its Python alone, so its operators are named beforehand (``name_operators``).
+``--minigrad`` first puts minigrad in PyTorch's place, in an environment without PyTorch. Nothing else differs between
+the two sides, except one step on PyTorch's: a torchvision whose C++ library was not built for that PyTorch cannot be
+imported, and most libraries use only its Python part, so its operators are declared beforehand (``name_operators``).
 
-The results are a safetensors file: numbers and tensors by name, and as its metadata a JSON text of what must be equal
-(strings, single ints, dtypes) and the seconds that ``run()`` took. Nothing is pickled.
+The results are a safetensors file: numbers and tensors by name, and as metadata a JSON text of the values that must be
+equal (strings, single ints, dtypes) and the seconds that ``run()`` took. Nothing is pickled.
 """
 
 import argparse
@@ -30,10 +30,10 @@ Flat = tuple[dict[str, np.ndarray], dict[str, Any]]
 
 
 def flatten(results: Mapping[str, Any], tensor: Any) -> Flat:
-    """Results as arrays, which may differ by rounding, and as what must be equal, both by name.
+    """Split results into arrays, which may differ by rounding, and values that must be equal, both by name.
 
     Args:
-        results: numbers, strings, tensors, arrays, and sequences and mappings of these; of numbers alone a sequence is
+        results: numbers, strings, tensors, arrays, and sequences and mappings of these; a sequence of only numbers is
             one array.
         tensor: the class of tensors.
 
@@ -78,7 +78,7 @@ def _is_numbers(value: Any) -> bool:
 
 
 def name_operators() -> None:
-    """Give PyTorch the names of torchvision's operators, where torchvision's own library cannot do so.
+    """Declare torchvision's operators in PyTorch if torchvision's own library cannot do so.
 
     They cannot be called: an example that needs one fails.
     """
@@ -93,12 +93,12 @@ def name_operators() -> None:
     except OSError:
         text = (folder / "_meta_registrations.py").read_text(encoding="utf-8")
         names = {"nms", *re.findall(r'register_meta\("(\w+)"\)|register_fake\("torchvision::(\w+)"\)', text)}
-        for name in sorted({"nms", *("".join(found) for found in names)}):
+        for name in sorted({"nms", *("".join(groups) for groups in names)}):
             torch.library.define(f"torchvision::{name}", "(Tensor a) -> Tensor")
 
 
 def load(name: str, program: Path) -> Any:
-    """A file as a module, imported under a name, as which classes in it are found again."""
+    """Import a file as a module under a name, by which pickle finds its classes again."""
     spec = importlib.util.spec_from_file_location(name, program)
     assert spec is not None and spec.loader is not None
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
@@ -111,10 +111,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Run one example, and write its results.")
     parser.add_argument("example", type=Path)
     parser.add_argument("results", type=Path)
-    parser.add_argument("--minigrad", action="store_true", help="with minigrad in PyTorch's place")
-    given = parser.parse_args()
+    parser.add_argument("--minigrad", action="store_true", help="use minigrad instead of PyTorch")
+    options = parser.parse_args()
     warnings.simplefilter("ignore")
-    if given.minigrad:
+    if options.minigrad:
         if importlib.util.find_spec("torch"):
             sys.exit("PyTorch is installed in the environment that must be without it")
         from minigrad.compat import as_torch
@@ -122,11 +122,11 @@ def main() -> None:
         as_torch()
     else:
         name_operators()
-        importlib.import_module("torch._dynamo")  # or an optimiser's first step would import it while the clock runs
+        importlib.import_module("torch._dynamo")  # not while the clock runs, in an optimiser's first step
     import torch
 
     load("training", Path(__file__).with_name("training.py"))
-    example = load("example", given.example)
+    example = load("example", options.example)
     torch.manual_seed(0)
     np.random.seed(0)
     random.seed(0)
@@ -134,7 +134,7 @@ def main() -> None:
     results = example.run()
     seconds = time.perf_counter() - start
     arrays, equal = flatten(results, torch.Tensor)
-    save_file(arrays, given.results, {"equal": json.dumps(equal), "seconds": str(seconds)})
+    save_file(arrays, options.results, {"equal": json.dumps(equal), "seconds": str(seconds)})
 
 
 if __name__ == "__main__":

@@ -14,19 +14,19 @@ class Library(NamedTuple):
     """A row."""
 
     name: str  # on PyPI
-    version: str  # the release that is tried
-    further: tuple[str, ...] = ()  # requirements of the example beside the library
-    sample: bool = False  # CI runs it
-    differs: str = ""  # why it does not run, or not give PyTorch's numbers; "" for one that does
+    version: str  # the tested release
+    further: tuple[str, ...] = ()  # further requirements of the example
+    sample: bool = False  # whether CI runs it
+    differs: str = ""  # why it does not run or give PyTorch's numbers; "" if it does
 
     @property
     def requirements(self) -> list[str]:
-        """What is installed for it."""
+        """The packages to install for it."""
         return [f"{self.name}=={self.version}", *self.further]
 
     @property
     def example(self) -> str:
-        """What its example does: the first line of that program's docstring."""
+        """A description of its example: the first line of that program's docstring."""
         tree = ast.parse(self.program.read_text(encoding="utf-8"))
         return (ast.get_docstring(tree) or "").partition("\n")[0].rstrip(".")
 

@@ -1,4 +1,4 @@
-"""The harness itself; the table of libraries; and the libraries of CI, installed and tried."""
+"""The harness, the table of libraries, and CI's libraries, installed and tried."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def test_each_library_has_an_example_and_each_example_a_library() -> None:
 
 
 @cases("row", libraries().values())
-def test_an_example_is_a_program_for_pytorch_that_says_what_it_does(row: Library) -> None:
+def test_an_example_is_a_documented_program_for_pytorch(row: Library) -> None:
     text = row.program.read_text(encoding="utf-8")
     assert row.example
     assert "def run() -> dict[str, object]:" in text
     assert "minigrad" not in text
 
 
-def test_results_are_numbers_and_what_must_be_equal(tmp_path: Path) -> None:
+def test_results_are_numbers_and_values_that_must_be_equal(tmp_path: Path) -> None:
     class Tensor:
         dtype = "torch.float32"
 
@@ -59,7 +59,7 @@ def test_results_are_numbers_and_what_must_be_equal(tmp_path: Path) -> None:
     "ours, theirs, expected",
     [
         ([1.0, 100.0], [1.001, 100.0], 1e-5),  # relative to the largest
-        ([0.0, 1e-9], [0.0, 0.0], 1e-6),  # near nothing, to the smallest scale
+        ([0.0, 1e-9], [0.0, 0.0], 1e-6),  # near 0, relative to the smallest scale
         ([np.nan, np.inf, 1.0], [np.nan, np.inf, 1.0], 0.0),
         ([np.nan, 1.0], [1.0, 1.0], np.inf),
         ([np.inf, 1.0], [-np.inf, 1.0], np.inf),
@@ -71,7 +71,7 @@ def test_differences_are_relative_to_the_largest_number(ours: Any, theirs: Any, 
 
 
 @cases(
-    "ours, theirs, said",
+    "ours, theirs, words",
     [
         (Results({"x": np.ones(2)}, {}), Results({"x": np.ones(2)}, {}), ""),
         (Results({"x": np.array([1.0, 1.0002])}, {}), Results({"x": np.ones(2)}, {}), "x differs by 2.0e-04"),
@@ -84,10 +84,10 @@ def test_differences_are_relative_to_the_largest_number(ours: Any, theirs: Any, 
         (Results({}, {}), Results({}, {}), "returned nothing"),
     ],
 )
-def test_what_differs_is_said(ours: Results, theirs: Results, said: str) -> None:
-    found = "; ".join(problems(ours, theirs))
-    assert said in found
-    assert bool(said) == bool(found)
+def test_differences_are_described(ours: Results, theirs: Results, words: str) -> None:
+    actual = "; ".join(problems(ours, theirs))
+    assert words in actual
+    assert bool(words) == bool(actual)
 
 
 @cases(
@@ -101,12 +101,12 @@ def test_what_differs_is_said(ours: Results, theirs: Results, said: str) -> None
         (BROKEN, "it needs C++", "seen"),
     ],
 )
-def test_a_verdict_must_be_what_the_table_says(verdict: str, differs: str, complaint: str) -> None:
+def test_a_verdict_must_match_the_table(verdict: str, differs: str, complaint: str) -> None:
     trial = Trial(verdict, why="" if verdict == RIGHT else "seen")
     assert wrong(Library("name", "1.0", differs=differs), trial) == complaint
 
 
-def test_the_page_says_what_the_results_say() -> None:
+def test_the_page_matches_the_results() -> None:
     assert report.PAGE.read_text(encoding="utf-8") == report.page()
     rows = json.loads(report.RESULTS.read_text(encoding="utf-8"))
     assert list(rows) == list(libraries())
@@ -119,7 +119,7 @@ def test_the_page_says_what_the_results_say() -> None:
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Minigrad's."""
+    """Minigrad's wheel."""
     return environments.build(tmp_path_factory.mktemp("wheel"))
 
 

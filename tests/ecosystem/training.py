@@ -1,4 +1,4 @@
-"""The loop by which examples train; ``run.py`` gives it to them as the module ``training``."""
+"""The training loop of the examples, which ``run.py`` provides as the module ``training``."""
 
 
 def train(optimizer, loss_of, steps):

@@ -1,4 +1,4 @@
-"""A library's trial: its example on both sides, each in a process of its own, and the verdict."""
+"""A library's trial: its example on both sides, each in a separate process, and the verdict."""
 
 import os
 import subprocess
@@ -11,23 +11,23 @@ from .environments import NotInstalled, both
 from .table import HERE, Library
 
 RIGHT, DIFFERS, FAILS, BROKEN = "right", "differs", "fails", "broken"
-SECONDS = 900  # that an example may take
-# Of one core each, so that times compare; PyTorch's dropout; and nothing from the network or a person's folders.
+SECONDS = 900  # time limit of an example
+# One core each, so that times are comparable; PyTorch's dropout; nothing from the network or the user's folders.
 SETTINGS = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "MINIGRAD")}
 SETTINGS |= {"MINIGRAD_DROPOUT_STREAM": "pytorch", "PYTHONUTF8": "1", "PYTHONHASHSEED": "0", "MPLBACKEND": "agg"}
 SETTINGS |= {"HF_HUB_OFFLINE": "1", "WANDB_MODE": "disabled", "TOKENIZERS_PARALLELISM": "false"}
 
 
 class Trial(NamedTuple):
-    """What became of a library.
+    """The outcome of a library's trial.
 
     Attributes:
-        verdict: "right"; "differs"; "fails", an error that PyTorch does not raise; "broken", where nothing can be said:
-            the example fails with PyTorch, or cannot be installed.
-        difference: the largest, relative to scale.
-        seconds: that ``run()`` took, on PyTorch and on minigrad.
-        why: what differs, or the error.
-        log: all that was printed.
+        verdict: "right"; "differs"; "fails", an error that PyTorch does not raise; "broken", without a result: the
+            example fails with PyTorch, or cannot be installed.
+        difference: the largest difference, relative to scale.
+        seconds: the time of ``run()``, on PyTorch and on minigrad.
+        why: the differences, or the error.
+        log: the whole output.
     """
 
     verdict: str
@@ -38,11 +38,11 @@ class Trial(NamedTuple):
 
 
 class Failed(Exception):
-    """An example's output, which ends with the error."""
+    """An example failed; the message is its output, which ends with the error."""
 
 
 def install_and_try(library: Library, wheel: Path, place: Path) -> Trial:
-    """Make the two environments in a folder, and try the library in them."""
+    """Create the two environments in a folder, and try the library in them."""
     try:
         theirs, ours = both(library, place, wheel)
     except NotInstalled as error:
@@ -51,10 +51,10 @@ def install_and_try(library: Library, wheel: Path, place: Path) -> Trial:
 
 
 def attempt(library: Library, theirs: Path, ours: Path, bytecode: Path | None = None) -> Trial:
-    """Run the example by two Pythons: one of an environment with PyTorch, one of an environment with minigrad.
+    """Run the example with two Pythons: one from an environment with PyTorch, one from an environment with minigrad.
 
     Args:
-        bytecode: a folder for it, which saves compiling the same packages again in a next environment of that path.
+        bytecode: a folder for it, so that the same packages in another environment at that path need no compilation.
     """
     more = {} if bytecode is None else {"PYTHONPYCACHEPREFIX": str(bytecode)}
     try:
@@ -65,28 +65,28 @@ def attempt(library: Library, theirs: Path, ours: Path, bytecode: Path | None = 
         actual = run(library, ours, more, "--minigrad")
     except Failed as error:
         return Trial(FAILS, why=last_line(error), log=str(error), seconds=(expected.seconds, 0.0))
-    found = list(problems(actual, expected))
+    differences = list(problems(actual, expected))
     seconds = (expected.seconds, actual.seconds)
-    verdict, why = DIFFERS if found else RIGHT, "; ".join(found[:3])
-    return Trial(verdict, largest(actual, expected), seconds, why, "\n".join(found))
+    verdict, why = DIFFERS if differences else RIGHT, "; ".join(differences[:3])
+    return Trial(verdict, largest(actual, expected), seconds, why, "\n".join(differences))
 
 
 def run(library: Library, python: Path, more: dict[str, str], *options: str) -> Results:
-    """The example's results on one side, from a process in an empty folder. Raises Failed: it raised an error, or took
-    too long."""
+    """The example's results on one side, from a process in an empty folder. Raises Failed: it raised an error or timed
+    out."""
     with tempfile.TemporaryDirectory(prefix="ecosystem-", ignore_cleanup_errors=True) as empty:
         results = Path(empty) / "results.safetensors"
         command = [str(python), "-P", str(HERE / "run.py"), str(library.program), str(results), *options]
         outside = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "MINIGRAD"))}
         settings = {**outside, **SETTINGS, **more, "HOME": empty, "USERPROFILE": empty}
         try:
-            done = subprocess.run(
+            process = subprocess.run(
                 command, cwd=empty, env=settings, capture_output=True, text=True, check=False, timeout=SECONDS
             )
         except subprocess.TimeoutExpired:
             raise Failed(f"it takes more than {SECONDS} seconds") from None
-        if done.returncode:
-            raise Failed(done.stdout + done.stderr or f"it ended with status {done.returncode}")
+        if process.returncode:
+            raise Failed(process.stdout + process.stderr or f"it ended with status {process.returncode}")
         return read(results)
 
 
@@ -97,7 +97,7 @@ def last_line(error: Failed) -> str:
 
 
 def wrong(library: Library, trial: Trial) -> str:
-    """Why a verdict is not what the table says; "" if it is."""
+    """Why a verdict contradicts the table; "" if it does not."""
     if trial.verdict == RIGHT:
         return f"is right, and libraries.toml says: {library.differs}" if library.differs else ""
     if trial.verdict == BROKEN:

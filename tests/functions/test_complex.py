@@ -1,4 +1,4 @@
-"""Complex tensors: arithmetic with gradients as PyTorch defines them, and a clear refusal of what has no meaning."""
+"""Complex tensors: arithmetic with gradients as PyTorch defines them, and clear errors for undefined operations."""
 
 import io
 from typing import Any
@@ -15,7 +15,7 @@ from tests.support.parity import in_torch_words
 
 
 def rotary(t: Any, device: str = "cpu") -> list[Any]:
-    """Rotary embeddings as they are written with complex numbers; values and gradients of two orders."""
+    """Rotary embeddings written with complex numbers; values and gradients of two orders."""
     rng = np.random.default_rng(0)
     frequencies = 1.0 / 10000.0 ** (t.arange(0, 8, 2, device=device).double() / 8)
     angles = t.outer(t.arange(5, device=device).double(), frequencies)
@@ -70,11 +70,11 @@ def test_they_are_saved(dtype: Any) -> None:
     z, file = minigrad.tensor([1 + 2j, 3], dtype=dtype), io.BytesIO()
     minigrad.save({"z": z}, file)
     file.seek(0)
-    found = minigrad.load(file, weights_only=dtype is minigrad.complex64)["z"]
-    assert found.dtype is dtype and found.equal(z)
+    loaded = minigrad.load(file, weights_only=dtype is minigrad.complex64)["z"]
+    assert loaded.dtype is dtype and loaded.equal(z)
 
 
-def test_what_is_not_provided_is_refused() -> None:
+def test_operations_that_are_not_provided_are_refused() -> None:
     z = minigrad.tensor([1 + 1j, 2.0], requires_grad=True)
     for wrong_op in (minigrad.relu, minigrad.sort, minigrad.argmax, minigrad.floor, lambda z: z < z):
         with pytest.raises(NotImplementedError, match="is not implemented for complex tensors"):
@@ -83,8 +83,8 @@ def test_what_is_not_provided_is_refused() -> None:
         with pytest.raises(NotImplementedError, match=f"{name} is not implemented for complex tensors"):
             getattr(z.detach(), name)()
     raises(RuntimeError, "use sgn", lambda: z.sign())
-    for wrong, told in {(3,): "last dimension of size 2", (3, 4): "last dimension of size 2"}.items():
-        with pytest.raises(RuntimeError, match=told):
+    for wrong, message in {(3,): "last dimension of size 2", (3, 4): "last dimension of size 2"}.items():
+        with pytest.raises(RuntimeError, match=message):
             minigrad.view_as_complex(minigrad.ones(*wrong))
     raises(RuntimeError, r"contiguous\(\)", lambda: minigrad.view_as_complex(minigrad.ones(2, 3).t()))
     raises(RuntimeError, "only supported for complex tensors", lambda: minigrad.view_as_real(minigrad.ones(2)))
@@ -92,7 +92,7 @@ def test_what_is_not_provided_is_refused() -> None:
         minigrad.complex(minigrad.ones(2), minigrad.ones(2).double())
 
 
-def test_an_op_of_ones_own_is_differentiated_where_it_is_holomorphic() -> None:
+def test_a_custom_op_is_differentiated_where_it_is_holomorphic() -> None:
     def forward(x: Any, y: Any) -> Any:
         return x * y * y
 
@@ -114,7 +114,7 @@ def test_an_op_of_ones_own_is_differentiated_where_it_is_holomorphic() -> None:
     assert for_complex(plane) is for_complex(for_complex(plane))
 
 
-def test_real_numbers_beside_complex_ones_have_real_gradients() -> None:
+def test_real_operands_of_complex_numbers_have_real_gradients() -> None:
     x = minigrad.tensor([2.0, 3.0], requires_grad=True)
     z = minigrad.tensor([1 + 1j, -1j], requires_grad=True)
     (x * z * 1j).real.sum().backward()
@@ -147,7 +147,7 @@ POWERS: dict[str, Any] = {
 @cases("dtype", ["complex64", "complex128"])
 @cases("name", POWERS)
 def test_powers_round_as_pytorchs(name: str, dtype: str) -> None:
-    """To the bit, as a pole is where a program puts it; products of complex exponents and 1 / z within some."""
+    """To the bit, so that poles stay where a program puts them; complex exponents and 1 / z within a few ulp."""
     near = {"-1": 2, "complex ones": 8, "a base that is a number": 8}.get(name, 0) * float(np.finfo(dtype).eps)
     torch = pytest.importorskip("torch")
     mine, other = (
@@ -159,7 +159,7 @@ def test_powers_round_as_pytorchs(name: str, dtype: str) -> None:
 
 @cases("kind", [minigrad.complex64, minigrad.complex128])
 def test_a_whole_power_is_an_exponential(kind: Any, device: str) -> None:
-    """aⁿ is exp(n ln a), off the pole of 1 / (1 + w), also in place; the nodes of a state-space model are finite."""
+    """aⁿ is exp(n ln a), which avoids the pole of 1 / (1 + w), also in place; state-space models' nodes are finite."""
     n = minigrad.arange(13, device=device)
     w = minigrad.tensor(ROOT, dtype=kind, device=device) ** n
     plain = np.exp(np.arange(13) * np.log(kind.numpy.type(ROOT)))

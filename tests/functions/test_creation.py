@@ -1,4 +1,4 @@
-"""New tensors: shapes, dtypes and random streams, as PyTorch."""
+"""New tensors: shapes, dtypes and random streams, as in PyTorch."""
 
 import copy
 import inspect
@@ -22,7 +22,7 @@ def test_generators() -> None:
     before = minigrad.rand(1).item()
     minigrad.manual_seed(0)
     minigrad.rand(3, generator=g)
-    assert minigrad.rand(1).item() == before, "another generator draws from a stream of its own"
+    assert minigrad.rand(1).item() == before, "another generator draws from a separate stream"
 
 
 def test_tensor_copies_and_from_numpy_shares() -> None:
@@ -37,7 +37,7 @@ def test_tensor_copies_and_from_numpy_shares() -> None:
 
 
 def test_memory_maps(tmp_path: Any) -> None:
-    """Training data lie in memory-mapped files; slices of them become tensors."""
+    """Training data is in memory-mapped files; slices of them become tensors."""
     path = tmp_path / "data.bin"
     np.arange(10, dtype=np.int64).tofile(path)
     data = np.memmap(path, dtype=np.int64, mode="r")
@@ -87,9 +87,9 @@ def test_errors() -> None:
 
 def test_multinomial_draws_by_the_weights() -> None:
     weights = minigrad.tensor([1.0, 0.0, 3.0])
-    drawn = host(minigrad.multinomial(weights, 4000, replacement=True))
-    assert 1 not in drawn
-    assert abs((drawn == 2).mean() - 0.75) < 0.03
+    rows = host(minigrad.multinomial(weights, 4000, replacement=True))
+    assert 1 not in rows
+    assert abs((rows == 2).mean() - 0.75) < 0.03
 
 
 def test_default_dtype() -> None:
@@ -105,10 +105,10 @@ def test_default_dtype() -> None:
 
 @cases("shapes", [[(1,)], [(1,), ()], [(1, 1), (1,)]])
 def test_lists_of_tensors_of_one_element(shapes: list[tuple[int, ...]]) -> None:
-    """They count as numbers: of ``[t, t, t]`` comes a vector."""
-    found, expected = (t.tensor([t.full(shape, 2.0) for shape in shapes] * 3) for t in (minigrad, torch))
-    assert found.shape == tuple(expected.shape) == (3 * len(shapes),)
-    assert found.tolist() == expected.tolist()
+    """They count as numbers: ``[t, t, t]`` gives a vector."""
+    actual, expected = (t.tensor([t.full(shape, 2.0) for shape in shapes] * 3) for t in (minigrad, torch))
+    assert actual.shape == tuple(expected.shape) == (3 * len(shapes),)
+    assert actual.tolist() == expected.tolist()
 
 
 def test_unset_elements_with_steps() -> None:
@@ -122,14 +122,14 @@ def test_unset_elements_with_steps() -> None:
 
 @cases("shape", [(0,), (0, 2), (2, 0), (3, 1, 0, 4), ()])
 def test_steps_of_an_empty_tensor(shape: tuple[int, ...]) -> None:
-    found, expected = (t.zeros(shape).stride() for t in (minigrad, torch))
-    assert found == expected
+    actual, expected = (t.zeros(shape).stride() for t in (minigrad, torch))
+    assert actual == expected
 
 
 @cases("start, end", [(4.3, -3), (4.3, 50), (0, 1.2), (2, 1.2), (-3, 7)])
 @cases("steps", [0, 1, 4, 50])
 def test_integers_at_equal_distances(start: float, end: float, steps: int) -> None:
-    """The ends lose their fractions first."""
+    """The ends are truncated first."""
     agree(lambda t: t.linspace(start, end, steps, dtype=t.int64))
     for base in ({}, {"base": 3.0}):
         agree(lambda t, base: t.logspace(start, min(end, 7), steps, dtype=t.int64, **base), base)
@@ -158,5 +158,5 @@ t.ones(1).expand(HUGE) + 1 ; t.hann_window(HUGE)
 
 @pytest.mark.skipif(sys.maxsize < 1 << 32, reason="on 32 bits NumPy refuses such lengths before it asks for memory")
 @cases("expression", split(BEYOND))
-def test_more_than_there_is_memory_for(expression: str) -> None:
+def test_more_elements_than_fit_into_memory(expression: str) -> None:
     raises(MemoryError, "Unable to allocate", lambda: eval(expression, {"t": minigrad, "HUGE": HUGE}))

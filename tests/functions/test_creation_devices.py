@@ -1,4 +1,4 @@
-"""New tensors on a device are made there, and are those of the CPU."""
+"""New tensors on a device are created there, and equal the CPU's."""
 
 import math
 from collections.abc import Callable
@@ -26,7 +26,7 @@ CREATED: dict[str, Callable[..., Any]] = {
 
 
 @cases("name", CREATED)
-def test_made_where_it_is_needed(name: str, device: str) -> None:
+def test_created_on_the_device(name: str, device: str) -> None:
     expected = CREATED[name]()
     with launches.count() as counts:
         result = CREATED[name](device=device)
@@ -44,7 +44,7 @@ def test_a_number_that_a_dtype_lacks(device: str) -> None:
 @cases("replacement", [False, True])
 @cases("count", [1, 2])
 def test_drawn_by_weight(weights: Any, replacement: bool, count: int, device: str) -> None:
-    """3,000 draws: each share is within 5 standard deviations of its weight, and nothing of weight 0 is drawn."""
+    """3,000 draws: each share is within 5 standard deviations of its weight, and weight 0 is never drawn."""
     p = minigrad.tensor(weights, dtype=minigrad.float64)
     if count == 2 and not replacement and p.ndim == 2:
         p = p + 1.0
@@ -69,7 +69,7 @@ def test_drawn_among_many_in_16_bits(device: str) -> None:
     assert 15_000 <= indices.double().mean().item() <= 35_000
 
 
-def test_no_draw_without_weights_that_suffice(device: str) -> None:
+def test_no_draw_without_sufficient_weights(device: str) -> None:
     with pytest.raises(RuntimeError, match="cannot draw 3 samples without replacement"):
         minigrad.ones(2, device=device).multinomial(3)
     with pytest.raises(RuntimeError, match="only supports floating-point dtypes"):

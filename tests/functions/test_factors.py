@@ -1,5 +1,5 @@
-"""Factors of what is added, ``alpha`` and ``beta``, keep the dtype: of integers they lose their fraction, of bools they
-are bools. And sums that end in an index, of all dtypes."""
+"""The factors ``alpha`` and ``beta`` of addends keep the dtype: for integers they are truncated, for bools they are
+bools. And reductions by index, in all dtypes."""
 
 from collections.abc import Callable
 from functools import partial
@@ -18,7 +18,7 @@ DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float3
 A = [[0, 1, 2], [3, 0, 1], [1, 1, 0], [0, 0, 2]]
 B = [[1, 0, 3], [0, 2, 1], [1, 0, 0], [2, 1, 0]]
 ROWS, PLACES = [0, 2, 2, 1], [[0, 1, 2], [0, 0, 0]]
-Program = Callable[..., Any]  # of the library and two tensors, and of a factor
+Program = Callable[..., Any]  # called with the library, two tensors and a factor
 OF_FACTORS: dict[str, Program] = {
     "index_add": lambda t, a, b, alpha: a.index_add(0, t.tensor(ROWS), b, alpha=alpha),
     "index_add_": lambda t, a, b, alpha: a.index_add_(0, t.tensor(ROWS), b, alpha=alpha),
@@ -69,7 +69,7 @@ def run(t: Any, name: str, dtype: str) -> Any:
 @cases("dtype", DTYPES)
 @cases("name", PROGRAMS)
 def test_values_and_dtypes_are_pytorchs(name: str, dtype: str) -> None:
-    """Wherever PyTorch has the dtype."""
+    """If PyTorch supports the dtype."""
     mine, other = run(mg, name, dtype), run(torch, name, dtype)
     if isinstance(other, Exception) or (dtype == "complex64" and "mean" in name):
         return
@@ -78,7 +78,7 @@ def test_values_and_dtypes_are_pytorchs(name: str, dtype: str) -> None:
 
 
 def test_factors_of_bools_and_integers(device: str) -> None:
-    """Plainly: bools are joined by "or", and what is added to integers is cut off."""
+    """Explicitly: bools are combined by "or", and integer addends are truncated."""
     yes = mg.tensor([True, False, False], device=device)
     index, other = mg.tensor([2, 1], device=device), mg.tensor([True, False], device=device)
     for alpha, last in ((1, True), (2, True), (-1, True), (0, False), (0.5, True)):
@@ -97,7 +97,7 @@ ENDS = np.array([[0.0, 1, 2], [0, 1, 2], [0, -1, float("inf")], [float("nan"), 1
 
 @cases("p", NORMS)
 def test_distances_are_pytorchs(p: float) -> None:
-    """Equal rows, NaN and no columns, too; of p = 0 and of equal rows the gradient is 0."""
+    """Also for equal rows, NaN and no columns; the gradient for p = 0 and for equal rows is 0."""
     squares: Program = lambda t, x: [o * o for o in (t.nn.functional.pdist(x, p), t.cdist(x, x[:2] * 1, p))]
     for x in (ENDS[:2], ENDS[:3] if p == 0 else ENDS[1:2], ENDS if p == 0 else ENDS[:2], ENDS[:, :0], ENDS[:1]):
         agree(squares, x, near=1e-12, gradient=bool(np.isfinite(x).all()))

@@ -1,4 +1,4 @@
-"""Indexing in all its forms, as PyTorch: what comes out, what goes in, and the gradients of both."""
+"""Indexing in all its forms, as in PyTorch: reading, writing, and the gradients of both."""
 
 import math
 import random
@@ -24,7 +24,7 @@ def random_key(rng: random.Random, shape: tuple[int, ...]) -> list[Any]:
     """Parts of an index as plain data: ``resolve`` makes them tensors of either library."""
     key: list[Any] = []
     dims = list(shape)
-    length = rng.choice([(3,), (2,), (2, 3), (1,)])  # of the index tensors, which broadcast with each other
+    length = rng.choice([(3,), (2,), (2, 3), (1,)])  # shape of the index tensors, which broadcast with each other
     while dims and rng.random() < 0.85:
         n = dims.pop(0)
         kind = rng.choice(["int", "slice", "slice", "tensor", "mask", "none", "list", "scalar"])
@@ -69,10 +69,10 @@ def test_random_indices(seed: int) -> None:
     values = np.random.default_rng(seed).standard_normal(SHAPE)
     mine, other = ours(values, True), theirs(values, True)
     expected = other[resolve(key, torch)]
-    found = mine[resolve(key, minigrad)]
-    assert_close(found, expected)
+    actual = mine[resolve(key, minigrad)]
+    assert_close(actual, expected)
     weight = np.random.default_rng(seed + 1).standard_normal(tuple(expected.shape))
-    (found * ours(weight)).sum().backward()
+    (actual * ours(weight)).sum().backward()
     (expected * theirs(weight)).sum().backward()
     assert_close(mine.grad, other.grad)
     value = weight if seed % 3 else np.asarray(1.5)
@@ -88,7 +88,7 @@ def test_random_indices(seed: int) -> None:
         (y * y).sum().backward()
         results.append((y, x.grad, v.grad))
     if repeats(key, SHAPE) and value.ndim:
-        return  # which of several values stays is not defined
+        return  # it is undefined which of several values stays
     for f, e in zip(*results, strict=True):
         assert_close(f, e)
 
@@ -96,10 +96,10 @@ def test_random_indices(seed: int) -> None:
 def repeats(key: list[Any], shape: tuple[int, ...]) -> bool:
     """Whether an index names an element twice."""
     numbers = np.arange(np.prod(shape)).reshape(shape)
-    taken = numbers[
+    elements = numbers[
         tuple(np.array(k[1]).reshape(k[2] if k[0] == "tensor" else -1) if isinstance(k, tuple) else k for k in key)
     ]
-    return len(np.unique(taken)) < taken.size
+    return len(np.unique(elements)) < elements.size
 
 
 @pytest.mark.filterwarnings("ignore:Using a non-tuple sequence")
@@ -210,23 +210,23 @@ def test_topk_of_a_long_axis(length: int, k: int, largest: bool) -> None:
     draw = np.random.default_rng(length)
     for values in (draw.standard_normal((3, length, 2)), draw.integers(0, 99, (3, length, 2)) / 7):
         values[0, -k:] += 1000 if largest else -1000  # at the end, in no group
-        found = ours(values).topk(k, dim=1, largest=largest)
-        assert_close(found.values, theirs(values).topk(k, dim=1, largest=largest).values)
-        places = host(found.indices)
-        assert_close(np.take_along_axis(values, places, 1), host(found.values))
+        actual = ours(values).topk(k, dim=1, largest=largest)
+        assert_close(actual.values, theirs(values).topk(k, dim=1, largest=largest).values)
+        places = host(actual.indices)
+        assert_close(np.take_along_axis(values, places, 1), host(actual.values))
         assert all(len(set(row)) == k for row in np.moveaxis(places, 1, -1).reshape(-1, k).tolist())
 
 
 @cases("largest", [True, False])
 def test_topk_of_a_long_axis_with_nan(largest: bool, device: str) -> None:
-    """Each extreme element stands in one group with a NaN."""
+    """Each extreme element shares a group with a NaN."""
     values = np.random.default_rng(0).standard_normal(2048)
     groups = 2048 // isqrt(2048 // 2)
     values[5], values[6] = -100, 100
     values[[5 + groups, 6 + groups]] = np.nan
-    found, expected = (x.topk(3, largest=largest) for x in (ours(values, device=device), theirs(values)))
-    assert_close(found.values, expected.values)
-    assert largest or host(found.indices).tolist() == expected.indices.tolist()
+    actual, expected = (x.topk(3, largest=largest) for x in (ours(values, device=device), theirs(values)))
+    assert_close(actual.values, expected.values)
+    assert largest or host(actual.indices).tolist() == expected.indices.tolist()
 
 
 def test_bad_input() -> None:
@@ -255,7 +255,7 @@ def _set(t: Any, x: Any, i: Any, v: Any) -> Any:
     return out
 
 
-REPLACING = {  # which of several values stays is not defined; their gradients are, as in PyTorch
+REPLACING = {  # it is undefined which of several values stays; their gradients are defined, as in PyTorch
     "setitem": _set,
     "index_put": lambda t, x, i, v: x.index_put((i,), v),
     "index_copy": lambda t, x, i, v: x.index_copy(0, i, v),
@@ -273,12 +273,12 @@ def test_one_of_the_values_for_a_place_stays(name: str, device: str) -> None:
         out = REPLACING[name](t, a, make(index), values)
         (out * make(g)).sum().backward()
         results.append((out, a.grad, values.grad))
-    (found, *found_slopes), (expected, *expected_slopes) = results
+    (actual, *found_slopes), (expected, *expected_slopes) = results
     for f, e in zip(found_slopes, expected_slopes, strict=True):
         assert_close(f, e)
-    kept = host(found.detach())
-    assert kept[0] in v[index == 0] and kept[2] in v[index == 2]
-    assert_close(kept[[1, 3]], host(expected.detach())[[1, 3]])
+    kept_values = host(actual.detach())
+    assert kept_values[0] in v[index == 0] and kept_values[2] in v[index == 2]
+    assert_close(kept_values[[1, 3]], host(expected.detach())[[1, 3]])
 
 
 ACCUMULATING = {
@@ -297,15 +297,15 @@ ACCUMULATING = {
 
 @cases("name", ACCUMULATING)
 def test_repeats_add_up(name: str, device: str) -> None:
-    """In the result where it is made of sums, else in the gradient."""
+    """In the result if it consists of sums, otherwise in the gradient."""
     x, index, v = np.arange(1.0, 5), np.array([2, 0, 2, 0, 2]), np.arange(10.0, 15)
     agree(lambda t, *args: ACCUMULATING[name](t, *args), x, index, v, device=device)
 
 
-# Whole slices reduced, and places ---------------------------------------------------------------------------
+# Reductions of whole slices, and positions -------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore:index_reduce")  # PyTorch's, which calls it beta
+@pytest.mark.filterwarnings("ignore:index_reduce")  # PyTorch warns that it is in beta
 @cases("reduce", ["prod", "mean", "amax", "amin"])
 @cases("include_self", [True, False])
 def test_index_reduce(reduce: str, include_self: bool, device: str) -> None:
@@ -330,8 +330,8 @@ def test_unravel_index(shape: tuple[int, ...], device: str) -> None:
 @cases("include_self", [True, False])
 @cases("reduce", ["amax", "amin", "prod"])
 def test_gradients_of_reduced_elements(reduce: str, include_self: bool, device: str) -> None:
-    """Equal extremes share the gradient; a product's is right with one zero, and with several."""
-    x = np.array([[4.0, 2, -1], [3, 3, 4]]) + (0 if include_self else 0.25)  # left out, PyTorch still gives it a share
+    """Equal extremes share the gradient; the gradient of a product is right with one zero and with several."""
+    x = np.array([[4.0, 2, -1], [3, 3, 4]]) + (0 if include_self else 0.25)  # PyTorch gives excluded elements a share
     src = np.array([[2.0, 5, 1], [6, 2, 2], [2, -1, 3], [0, 3, 0.5]])
     index = np.array([[0, 0, 1], [0, 1, 1], [1, 0, 1], [0, 1, 0]])
     how = {"reduce": reduce, "include_self": include_self}
@@ -382,18 +382,18 @@ def test_many_values_are_added_by_index() -> None:
     assert x.tolist() == copy.tolist()
 
 
-@cases("wanted", [False, True])
-def test_an_assignment_to_a_part_of_an_expanded_tensor(wanted: bool) -> None:
-    """It is refused only where the part itself has an element twice, as in PyTorch."""
+@cases("requires_grad", [False, True])
+def test_an_assignment_to_a_part_of_an_expanded_tensor(requires_grad: bool) -> None:
+    """It is refused only if the part itself contains an element twice, as in PyTorch."""
     key: Any
     for key in (0, (0, 1), (slice(0, 1), slice(None)), (0, ...), (-1, slice(1, None))):
         v = minigrad.ones(1, 3).expand(2, 3)
-        v[key] = minigrad.tensor(5.0, requires_grad=wanted)
+        v[key] = minigrad.tensor(5.0, requires_grad=requires_grad)
         assert v[0].tolist() == v[1].tolist() and 5.0 in v[0].tolist()
     for key in (..., (slice(None), 0), slice(None)):
         with pytest.raises(RuntimeError, match="single memory location"):
-            minigrad.ones(1, 3).expand(2, 3)[key] = minigrad.tensor(5.0, requires_grad=wanted)
-    empty = minigrad.ones(1, 0, 3, requires_grad=wanted) * 1
+            minigrad.ones(1, 3).expand(2, 3)[key] = minigrad.tensor(5.0, requires_grad=requires_grad)
+    empty = minigrad.ones(1, 0, 3, requires_grad=requires_grad) * 1
     empty[...] = 2.0
     v = minigrad.ones(1, 3).expand(2, 3)
     v[0] /= 2

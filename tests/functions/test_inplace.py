@@ -1,4 +1,4 @@
-"""Changes in place inside the graph: values and gradients as PyTorch's; values alone are in test_names.py."""
+"""Changes in place within the graph: values and gradients equal PyTorch's. test_names.py compares only values."""
 
 import sys
 from collections.abc import Callable
@@ -113,13 +113,13 @@ def test_gradients_flow_as_in_torch(name: str) -> None:
 
 
 @cases("name", CHANGES)
-def test_a_leaf_that_wants_a_gradient_is_left_alone(name: str) -> None:
+def test_a_leaf_that_requires_a_gradient_is_not_changed(name: str) -> None:
     a, b = ours(X, True), ours(Y)
     raises(RuntimeError, "in-place", lambda: CHANGES[name](minigrad, a, b))
     assert a.tolist() == X.tolist()
 
 
-def test_what_does_not_fit() -> None:
+def test_shapes_and_dtypes_that_do_not_fit() -> None:
     x = minigrad.zeros(2, dtype=minigrad.int64)
     for change in (
         lambda: x.clamp_(0.5, 1.5),
@@ -203,7 +203,7 @@ def unrecorded(leaf: minigrad.Tensor) -> minigrad.Tensor:
 
 
 def outcome(name: str, layout: str, arguments: str, grad: bool) -> Any:
-    """What a change in place has done: the memory's bytes, the version, the history; or its error."""
+    """The effects of a change in place: the memory's bytes, the version, the history; or its error."""
     base = minigrad.tensor(X, dtype=minigrad.float32)
     with np.errstate(all="ignore"):
         x = LAYOUTS[layout](base)
@@ -223,24 +223,24 @@ def outcome(name: str, layout: str, arguments: str, grad: bool) -> Any:
 
 @pytest.fixture(scope="module")
 def fast_names() -> list[str]:
-    """The methods that have a fast path, whatever family defines them."""
-    found: list[str] = []
+    """The methods that have a fast path, in any family."""
+    calls: list[str] = []
 
-    def asked(*args: Any) -> bool:
-        found.append("asked")
+    def refuse(*args: Any) -> bool:
+        calls.append("call")
         return False
 
     homes = [module for name, module in list(sys.modules.items()) if name.startswith("minigrad.functions.")]
     with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
         for home, way in product(homes, ("at_once", "overwritten")):
             if hasattr(home, way):
-                patch.setattr(home, way, asked)
+                patch.setattr(home, way, refuse)
         names = []
         for name in NAMES:
-            found.clear()
+            calls.clear()
             for arguments in ("none", "a tensor", "a number", "two tensors"):
                 outcome(name, "dense", arguments, False)
-            names += [name] * bool(found)
+            names += [name] * bool(calls)
     return names
 
 
@@ -255,7 +255,7 @@ def test_many_methods_have_a_fast_path(fast_names: list[str]) -> None:
 def test_the_fast_path_agrees_with_the_general_one(layout: str, fast_names: list[str]) -> None:
     """An observer forces the general one."""
     for number, name in enumerate(fast_names):
-        offset = number + list(LAYOUTS).index(layout)  # a dense tensor meets all arguments, others every fourth
+        offset = number + list(LAYOUTS).index(layout)  # a dense tensor gets all arguments, others every fourth
         for arguments in ARGUMENTS if layout == "dense" else list(ARGUMENTS)[offset % 4 :: 4]:
             for grad in (False, True) if layout in ("dense", *list(LAYOUTS)[-5:]) else (False,):
                 fast = outcome(name, layout, arguments, grad)
@@ -271,10 +271,10 @@ addcdiv_(y, y) ; sqrt_() ; neg_() ; clamp_(0, 1) ; exp_()
 
 
 @cases("call", split(TAKEN))
-def test_a_change_makes_no_variable(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Recorded or not, while gradients are off and on."""
+def test_a_change_creates_no_variable(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recorded or not, with gradients off and on."""
     monkeypatch.setattr(inplace, "mutate", None)
-    monkeypatch.setattr(watch, "observers", ())  # of other tests
+    monkeypatch.setattr(watch, "observers", ())  # from other tests
     for dtype in (minigrad.float32, minigrad.float64):
         for grad in (False, True):
             x, y = minigrad.tensor(X, dtype=dtype), minigrad.tensor(Y, dtype=dtype)

@@ -1,5 +1,5 @@
-"""Every method that changes a tensor in place writes to its memory, however that lies: transposed, in steps, a slice of
-something larger. The result is the one of a contiguous tensor, and PyTorch's."""
+"""Every method that changes a tensor in place writes to its memory in any layout: transposed, with strides, a slice of
+a larger array. The result equals that of a contiguous tensor, and PyTorch's."""
 
 from collections.abc import Callable
 from typing import Any
@@ -72,11 +72,11 @@ OF_TWO = (
 )
 OF_INTEGERS = "bitwise_and_ bitwise_left_shift_ bitwise_or_ bitwise_right_shift_ bitwise_xor_ gcd_ lcm_"
 ARGUMENTS |= dict.fromkeys(OF_TWO.split(), (Y,)) | dict.fromkeys(OF_INTEGERS.split(), (SHIFTS,))
-# They need other shapes or values, or give the tensor other memory.
+# These need other shapes or values, or replace the tensor's memory.
 OTHERS = "acosh_ addmv_ arccosh_ as_strided_ baddbmm_ detach_ float_power_ requires_grad_ set_ share_memory_"
 METHODS = sorted(name for name in dir(minigrad.Tensor) if name.endswith("_") and not name.startswith("_"))
 METHODS = [name for name in METHODS if name not in OTHERS.split()]
-# A stream is drawn in the order of memory.
+# Random numbers are drawn in the order of memory.
 DRAWING = ["bernoulli_", "cauchy_", "exponential_", "geometric_", "log_normal_", "normal_", "random_", "uniform_"]
 UNCHANGED = ("conj_physical_", "nan_to_num_", "squeeze_")  # by these values
 OF_MEMORY = ("resize_", "resize_as_")
@@ -109,14 +109,14 @@ def test_it_writes_to_the_tensors_memory(name: str) -> None:
 
 @cases("name", METHODS)
 def test_it_writes_what_pytorch_writes(name: str) -> None:
-    """Random draws and changes of shape included, which go by the order of memory."""
+    """Including random draws and changes of shape, which follow the order of memory."""
     for layout in LAYOUTS:
         mine, other = changed(minigrad, name, layout), changed(torch, name, layout)
         np.testing.assert_allclose(mine, other, rtol=2e-5, atol=1e-5, err_msg=layout)
 
 
 def test_a_change_of_size_stays_in_its_memory(device: str) -> None:
-    """Elements are those that follow in memory, until the tensor needs more of it than there is."""
+    """The new elements are the next ones in memory, until the tensor needs more memory."""
     memory = minigrad.arange(12, device=device)
     part = memory[2:8].view(2, 3).t()
     assert part.resize_(2, 2).tolist() == [[2, 3], [4, 5]] and part.resize_(2, 2).stride() == (2, 1)

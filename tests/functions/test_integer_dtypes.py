@@ -1,4 +1,4 @@
-"""Integers that nobody gave a dtype are int64, also where NumPy's own are int32, as in WebAssembly."""
+"""Integers without a given dtype are int64, even where NumPy's default is int32, as in WebAssembly."""
 
 from collections.abc import Iterator
 from typing import Any

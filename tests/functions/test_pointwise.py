@@ -1,4 +1,4 @@
-"""Functions of each element: operands of every kind, dtypes as PyTorch promotes them, and errors."""
+"""Elementwise functions: operands of every kind, PyTorch's promotion of dtypes, and errors."""
 
 import itertools
 import operator
@@ -18,7 +18,7 @@ OPERATORS = {"add": operator.add, "mul": operator.mul, "div": operator.truediv}
 SCALARS: list[Any] = [True, 2, 2.5, -1]
 
 
-def made(t: Any, dtype: str, axes: bool) -> Any:
+def tensor_of(t: Any, dtype: str, axes: bool) -> Any:
     return t.tensor([1, 2] if axes else 1, dtype=getattr(t, dtype))
 
 
@@ -29,10 +29,10 @@ def test_promotion_of_two_tensors(name: str, axes: tuple[bool, bool], device: st
     for a, b in itertools.product(DTYPES, repeat=2):
         if device != "cpu" and "16" in a + b:
             continue
-        found = OPERATORS[name](made(minigrad, a, axes[0]).to(device), made(minigrad, b, axes[1]).to(device))
-        expected = OPERATORS[name](made(torch, a, axes[0]), made(torch, b, axes[1]))
-        assert_same_dtype(found, expected, f"{a} {name} {b}")
-        assert_close(found, expected, 1e-3 if "float16" in (a, b) else 1e-6)
+        actual = OPERATORS[name](tensor_of(minigrad, a, axes[0]).to(device), tensor_of(minigrad, b, axes[1]).to(device))
+        expected = OPERATORS[name](tensor_of(torch, a, axes[0]), tensor_of(torch, b, axes[1]))
+        assert_same_dtype(actual, expected, f"{a} {name} {b}")
+        assert_close(actual, expected, 1e-3 if "float16" in (a, b) else 1e-6)
 
 
 @cases("name", OPERATORS)
@@ -42,11 +42,11 @@ def test_promotion_with_python_scalars(name: str, axes: bool) -> None:
         if dtype == "uint8" and scalar == -1:
             continue
         for swap in (False, True):
-            x, y = made(minigrad, dtype, axes), made(torch, dtype, axes)
-            found = OPERATORS[name](*((scalar, x) if swap else (x, scalar)))
+            x, y = tensor_of(minigrad, dtype, axes), tensor_of(torch, dtype, axes)
+            actual = OPERATORS[name](*((scalar, x) if swap else (x, scalar)))
             expected = OPERATORS[name](*((scalar, y) if swap else (y, scalar)))
-            assert_same_dtype(found, expected, f"{dtype} {name} {scalar!r}")
-            assert_close(found, expected, 1e-3)
+            assert_same_dtype(actual, expected, f"{dtype} {name} {scalar!r}")
+            assert_close(actual, expected, 1e-3)
 
 
 def test_result_type_of_where_cat_and_stack() -> None:
@@ -57,13 +57,13 @@ def test_result_type_of_where_cat_and_stack() -> None:
             lambda t, x, y: t.stack([x, y]),
         ):
             assert_same_dtype(
-                program(minigrad, made(minigrad, a, True), made(minigrad, b, True)),
-                program(torch, made(torch, a, True), made(torch, b, True)),
+                program(minigrad, tensor_of(minigrad, a, True), tensor_of(minigrad, b, True)),
+                program(torch, tensor_of(torch, a, True), tensor_of(torch, b, True)),
             )
     for dtype, scalar in itertools.product(DTYPES, SCALARS):
         assert_same_dtype(
-            minigrad.where(minigrad.tensor([True, False]), made(minigrad, dtype, True), scalar),
-            torch.where(torch.tensor([True, False]), made(torch, dtype, True), scalar),
+            minigrad.where(minigrad.tensor([True, False]), tensor_of(minigrad, dtype, True), scalar),
+            torch.where(torch.tensor([True, False]), tensor_of(torch, dtype, True), scalar),
         )
     assert minigrad.where(minigrad.tensor([True, False]), 1.0, 0.0).dtype is minigrad.float32
 
@@ -137,7 +137,7 @@ def test_bits_and_masks(expression: str, device: str) -> None:
         agree(lambda t, a, b: evaluate(expression, a=a, b=b), a, b, device=device)
 
 
-def test_comparison_with_what_is_no_number() -> None:
+def test_comparison_with_objects_that_are_no_numbers() -> None:
     x = minigrad.ones(2)
     assert (x == None) is False  # noqa: E711
     assert (x != None) is True  # noqa: E711
@@ -177,7 +177,7 @@ def test_devices_do_not_mix() -> None:
     ):
         x + y
     scalar = minigrad.tensor(2.0, requires_grad=True)
-    result = y * scalar  # a CPU tensor without axes may stand for a number
+    result = y * scalar  # a CPU tensor without axes counts as a number
     assert str(result.device) == "strict"
     result.sum().backward()
     assert scalar.grad.item() == 3
@@ -256,8 +256,8 @@ def test_quotients_are_exact_and_know_infinity(name: str, dtype: Any, device: st
     for f, e in zip(results[: len(results) // 2], results[len(results) // 2 :], strict=True):
         np.testing.assert_array_equal(host(f), host(e))
     for f, e in zip(*slopes, strict=True):
-        known = np.isfinite(host(e))
-        np.testing.assert_array_equal(host(f)[known], host(e)[known])
+        finite = np.isfinite(host(e))
+        np.testing.assert_array_equal(host(f)[finite], host(e)[finite])
 
 
 @cases("name", QUOTIENTS)
@@ -267,7 +267,7 @@ def test_quotients_of_large_integers(name: str, device: str) -> None:
 
 
 def test_frexp_and_nextafter(device: str) -> None:
-    """The gradient of nextafter is that of its first operand."""
+    """The gradient of nextafter goes to its first operand."""
     agree(lambda t, x: tuple(t.frexp(x.detach())), np.array([3.0, -0.25, 0.0, 1e300, 5e-324]), device=device)
     x = np.array([3.0, -0.25, 0.0, 1e300, 5e-324, 2.0])
     agree(lambda t, a, b: t.nextafter(a, b), x, x + (x != 2))
@@ -313,5 +313,5 @@ def test_factor_with_a_point_of_integers(name: str) -> None:
 
 @cases("base", [2, 1, -1, 0, -3, np.array([2, -1, -1, 0, 1, -3])])
 def test_integers_to_negative_powers(base: Any, device: str) -> None:
-    """What is left of the fraction."""
+    """The result is truncated."""
     agree(lambda t, powers, base: base**powers, np.array([-3, -2, -1, 0, 1, 2]), base, device=device)

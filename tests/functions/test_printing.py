@@ -1,4 +1,4 @@
-"""``repr``: PyTorch's, character by character."""
+"""``repr`` equals PyTorch's, character by character."""
 
 import importlib
 
@@ -30,8 +30,8 @@ def test_repr_is_torchs(program: str) -> None:
     assert in_torch_words(repr(actual)) == repr(expected) and str(actual) == repr(actual)
 
 
-def test_the_values_alone() -> None:
-    """``torch._tensor_str``, which classes around a tensor show themselves with."""
+def test_the_values_without_the_class() -> None:
+    """``torch._tensor_str``, which classes around a tensor use for their text."""
     theirs, ours = torch._tensor_str, importlib.import_module("minigrad._tensor_str")
     for shape in ((3,), (2, 3), (0, 2), (), (2000,)):
         values = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)

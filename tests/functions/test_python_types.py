@@ -40,7 +40,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "randint_like": (X, 0, 2),
     "range": (0, 2),
 }
-# These give no tensor, need a file, or set a state.
+# These return no tensor, need a file, or set a state.
 OTHERS = {"TypedStorage", "autocast", "from_file", "set_autocast_dtype", "set_default_dtype"}
 PLACES: dict[str, Callable[[Any], Any]] = {
     "": lambda t: t,
@@ -53,7 +53,7 @@ PLACES: dict[str, Callable[[Any], Any]] = {
 
 
 def functions() -> Iterator[tuple[str, str]]:
-    """All public functions that take a dtype: the place, and the name there."""
+    """All public functions that take a dtype: the module or class, and the name in it."""
     for place, find in PLACES.items():
         module = find(mg)
         listed = vars(module) if place == "Tensor" else getattr(module, "__all__", dir(module))
@@ -69,19 +69,19 @@ def functions() -> Iterator[tuple[str, str]]:
 
 
 def outcome(t: Any, place: str, name: str, dtype: Any) -> str:
-    """The dtype of what a function returns, or the name of its error."""
+    """The dtype of a function's result, or the name of its error."""
     values = [t.tensor(v) if v is X else bytearray(v) if isinstance(v, bytearray) else v for v in ARGUMENTS[name]]
     try:
         result = getattr(PLACES[place](t), name)(*values, dtype=dtype)
-    except (AttributeError, RuntimeError, TypeError, ValueError) as error:  # no such dtype there
+    except (AttributeError, RuntimeError, TypeError, ValueError) as error:  # the dtype does not exist there
         return type(error).__name__
     return in_torch_words(result.dtype).removeprefix("torch.")
 
 
-@pytest.mark.filterwarnings("ignore")  # prototypes, casts that drop imaginary parts
+@pytest.mark.filterwarnings("ignore")  # warnings about prototypes, and casts that drop imaginary parts
 @cases("place, name", list(functions()))
 def test_a_python_type_is_the_dtype_it_names(place: str, name: str) -> None:
-    """Whatever takes a dtype takes the type in its place."""
+    """Every function that takes a dtype also takes the type."""
     for python, meaning in MEANING.items():
         dtype = mg.bool if python is bool else getattr(mg, meaning)
         assert outcome(mg, place, name, python) == outcome(mg, place, name, dtype), python
@@ -90,8 +90,8 @@ def test_a_python_type_is_the_dtype_it_names(place: str, name: str) -> None:
 @pytest.mark.filterwarnings("ignore")
 @cases("place, name", list(functions()))
 def test_it_is_pytorchs(place: str, name: str) -> None:
-    """The result's dtype is PyTorch's, wherever both take the type."""
-    for python in list(MEANING)[: 3 if (place, name) == ("masked", "prod") else 4]:  # of bools, int64 there
+    """The result has PyTorch's dtype if both libraries take the type."""
+    for python in list(MEANING)[: 3 if (place, name) == ("masked", "prod") else 4]:  # for bools, int64 there
         there = hasattr(PLACES[place](torch), name) and (place, name) != ("Tensor", "type")  # PyTorch's needs a string
         theirs = outcome(torch, place, name, python) if there else "Error"
         ours = outcome(mg, place, name, python)

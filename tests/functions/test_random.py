@@ -1,4 +1,4 @@
-"""From one seed, PyTorch's numbers: every way to draw, alone and mixed, and the stream's position."""
+"""PyTorch's numbers from the same seed: every kind of draw, single and mixed, and the stream's position."""
 
 import numpy as np
 import pytest
@@ -51,11 +51,11 @@ t.cat([b for _ in range(2) for b in t.utils.data.DataLoader(t.arange(23),batch_s
 
 @cases("draw", split(DRAWS))
 def test_as_torch_from_one_seed(draw: str) -> None:
-    """And the stream goes on alike."""
+    """And the stream continues alike."""
     assert_alike(f"({draw}, t.rand(3))")
 
 
-def test_a_state_goes_from_one_library_to_the_other() -> None:
+def test_a_state_moves_from_one_library_to_the_other() -> None:
     torch.manual_seed(5)
     torch.randn(3), torch.rand(700)
     state = torch.get_rng_state().numpy()

@@ -25,28 +25,28 @@ def test_values_over_axes(name: str, dim: Any, device: str) -> None:
         return
     x, y = ours(VALUES * 0.5, device=device), theirs(VALUES * 0.5)
     for keepdim in (False, True):
-        named = {} if dim is None else {"dim": dim}
+        keywords = {} if dim is None else {"dim": dim}
         if keepdim and name not in ("cumsum", "cumprod", "count_nonzero") and dim is not None:
-            named["keepdim"] = True
-        found, expected = getattr(x, name)(**named), getattr(y, name)(**named)
-        if isinstance(found, tuple):
-            assert_close(found.indices, expected.indices)
-            found, expected = found.values, expected.values
-        assert_close(found, expected)
-        assert_same_dtype(found, expected)
+            keywords["keepdim"] = True
+        actual, expected = getattr(x, name)(**keywords), getattr(y, name)(**keywords)
+        if isinstance(actual, tuple):
+            assert_close(actual.indices, expected.indices)
+            actual, expected = actual.values, expected.values
+        assert_close(actual, expected)
+        assert_same_dtype(actual, expected)
 
 
 @cases("name", ["sum", "prod", "cumsum", "cumprod", "argmax", "amax", "max", "any", "all", "count_nonzero"])
 @cases("dtype", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"])
 def test_dtypes_of_results(name: str, dtype: str, device: str) -> None:
     if (name, dtype) in {("argmax", "bool"), ("any", "uint8"), ("all", "uint8")}:
-        return  # torch refuses the first, and keeps bytes for what else is bool
+        return  # torch refuses the first, and keeps uint8 where others give bool
     args = (0,) if name.startswith("cum") else ()
     x = minigrad.tensor([1, 0, 1]).to(getattr(minigrad, dtype)).to(device)
     y = torch.tensor([1, 0, 1]).to(getattr(torch, dtype))
-    found, expected = getattr(x, name)(*args), getattr(y, name)(*args)
-    assert_same_dtype(found, expected)
-    assert_close(found, expected)
+    actual, expected = getattr(x, name)(*args), getattr(y, name)(*args)
+    assert_same_dtype(actual, expected)
+    assert_close(actual, expected)
 
 
 def test_dtype_argument() -> None:
@@ -56,7 +56,7 @@ def test_dtype_argument() -> None:
     assert x.cumsum(0, dtype=minigrad.float32).dtype is minigrad.float32
 
 
-@pytest.mark.filterwarnings("ignore:.*degrees of freedom")  # PyTorch's
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom")  # PyTorch's warning
 def test_few_elements() -> None:
     for values in (np.ones(1), np.ones((2, 1))):
         with np.errstate(all="ignore"):
@@ -128,7 +128,7 @@ def test_the_gradient_of_a_norm_where_there_are_zeros(p: float) -> None:
 @cases("name", ["var", "std"])
 @cases("values", [[1.0, 2.0], [1.0, 1.0], [1.0]])
 def test_correction_beyond_the_number_of_values(name: str, values: list[float]) -> None:
-    for correction in (5, 2):  # with fewer values PyTorch's divisor is negative in the gradient alone
+    for correction in (5, 2):  # with fewer values PyTorch's divisor is negative, but only in the gradient
         has_gradient = correction == len(values) == 2
         program = lambda t, x, c: getattr(x, name)(0, correction=c)
         agree(program, np.array(values), correction, gradient=has_gradient)
@@ -148,5 +148,5 @@ def test_dtype_of_sums_and_products(name: str, dtype: str) -> None:
 
 @cases("name", ["any", "all", "sum", "amax", "mean"])
 def test_an_empty_tuple_of_axes(name: str) -> None:
-    """``any`` and ``all`` leave all axes, others reduce all."""
+    """``any`` and ``all`` reduce no axes, others reduce all."""
     agree(lambda t, x: getattr(x.detach(), name)(dim=()), np.array([[0.0, 2.0], [1.0, 0.0]]))

@@ -74,7 +74,7 @@ x.topk(2, 0).values
 
 
 @cases("expression", split(IN_ORDER))
-def test_results_that_programs_view_lie_in_order(expression: str, device: str) -> None:
+def test_results_that_programs_view_are_contiguous(expression: str, device: str) -> None:
     agree(lambda t, x: evaluate(expression, t=t, x=x.transpose(0, 2)).view(-1), numbers(2, 3, 4), device=device)
 
 
@@ -84,16 +84,16 @@ def test_as_strided_reads_the_memory_whatever_the_order_of_axes() -> None:
     assert part.as_strided((3,), (1,)).tolist() == [0, 1, 2]
 
 
-# Memory and slopes --------------------------------------------------------------------------------------------
+# Memory and numerical gradients -------------------------------------------------------------------------------
 
 
 def test_as_strided_of_a_part_of_memory(device: str) -> None:
-    """It reads all of the memory that the tensor shows a part of; gradients reach the part alone."""
+    """It reads the whole memory of which the tensor is a part; gradients reach only the part."""
 
     def program(t: Any, x: Any, offset: Any) -> Any:
         part = x.detach()[5:15].requires_grad_()
-        taken = t.as_strided(part, (3, 2), (1, 2), offset)
-        return taken.detach(), *t.autograd.grad((taken * taken).sum(), part)
+        view = t.as_strided(part, (3, 2), (1, 2), offset)
+        return view.detach(), *t.autograd.grad((view * view).sum(), part)
 
     for offset in (None, 0, 4, 10):
         agree(program, np.arange(20.0), offset, device=device)
@@ -162,7 +162,7 @@ def test_gradient_of_integers_and_errors() -> None:
             minigrad.gradient(x, **options)
 
 
-def test_no_difference_leaves_the_input_as_it_is() -> None:
+def test_no_difference_returns_the_input_unchanged() -> None:
     for t in (minigrad, torch):
         x = t.tensor(X.tolist())
         y = t.diff(x, 0, prepend=x, append=x)

@@ -1,4 +1,4 @@
-"""NaN, infinities and ends of intervals: values, indices and gradients are PyTorch's; powers are C's, where PyTorch
+"""NaN, infinities and ends of intervals: values, indices and gradients equal PyTorch's; powers equal C's where PyTorch
 takes a root."""
 
 import itertools
@@ -38,8 +38,8 @@ def test_nan_among_numbers(expression: str, device: str) -> None:
 
 
 @cases("dim", [None, 0])
-def test_every_nan_is_a_value_of_its_own(dim: int | None, device: str) -> None:
-    """PyTorch's rows (dim=0) come in no order where one is NaN, and equal ones more than once."""
+def test_every_nan_is_a_separate_value(dim: int | None, device: str) -> None:
+    """PyTorch leaves rows (dim=0) unsorted if one has NaN, and may repeat equal ones."""
     x = ours(np.array([3.0, NAN, 1.0, NAN, 3.0]), device=device)
     values, inverse, counts = minigrad.unique(x, return_inverse=True, return_counts=True, dim=dim)
     np.testing.assert_array_equal(host(values), [1, 3, NAN, NAN])
@@ -53,7 +53,7 @@ CORNERS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -3.0, INF, -INF, NAN]
 
 
 def c_pow(a: float, b: float) -> float:
-    """pow of C99, appendix F, which Python's has errors for."""
+    """pow of C99, appendix F, where Python's raises errors."""
     try:
         return math.pow(a, b)
     except (ValueError, OverflowError):
@@ -62,13 +62,13 @@ def c_pow(a: float, b: float) -> float:
 
 @cases("dtype", ["float32", "float64"])
 def test_the_corners_of_pow(dtype: str) -> None:
-    """Of numbers and tensors, with axes and without: everywhere C's pow, where PyTorch has √x for a number 1/2."""
+    """Powers of numbers and tensors, with and without axes, are C's pow; PyTorch takes √x for the number 1/2."""
     for a, b in itertools.product(CORNERS, repeat=2):
         x, y = minigrad.tensor([a], dtype=dtype), minigrad.tensor([b], dtype=dtype)
         forms = [x**b, a**y, x**y, x[0] ** b, x[0] ** y[0], x ** y[0], x[0] ** y, x.clone().pow_(b)]
-        for found in [*forms, minigrad.float_power(x, b)]:
-            np.testing.assert_allclose(host(found).item(), c_pow(a, b), 1e-7, err_msg=f"{a} ** {b}")
-            assert math.isnan(c_pow(a, b)) or np.signbit(host(found)).item() == (math.copysign(1, c_pow(a, b)) < 0)
+        for actual in [*forms, minigrad.float_power(x, b)]:
+            np.testing.assert_allclose(host(actual).item(), c_pow(a, b), 1e-7, err_msg=f"{a} ** {b}")
+            assert math.isnan(c_pow(a, b)) or np.signbit(host(actual)).item() == (math.copysign(1, c_pow(a, b)) < 0)
 
 
 @cases("weight", [0, 0.25, 0.5, 1, 1.0])
@@ -78,13 +78,13 @@ def test_lerp_reaches_its_ends(weight: float, device: str) -> None:
     b: Any = ours(np.array([1.0], np.float32), True, device)
     x, y = (theirs(np.array([n], np.float32), True).float().detach().requires_grad_() for n in (1e8, 1.0))
     for w, v in ((weight, weight), (a.new_tensor([weight]), x.new_tensor([weight]))):
-        found, expected = minigrad.lerp(a, b, w), torch.lerp(x, y, v)
-        np.testing.assert_array_equal(host(found), host(expected))
+        actual, expected = minigrad.lerp(a, b, w), torch.lerp(x, y, v)
+        np.testing.assert_array_equal(host(actual), host(expected))
         changed = a.detach().clone()
         np.testing.assert_array_equal(host(changed.lerp_(b.detach(), w)), host(expected))
     library: Any = minigrad
-    (found,), means = library._foreach_lerp([a], [b], weight), [a.detach().clone()]
+    (actual,), means = library._foreach_lerp([a], [b], weight), [a.detach().clone()]
     minigrad.optim.swa_utils.get_ema_multi_avg_fn(1 - weight)(means, [b.detach()], 1)
-    assert found.item() == means[0].item() == expected.item()
-    found.backward()
+    assert actual.item() == means[0].item() == expected.item()
+    actual.backward()
     assert (a.grad.item(), b.grad.item()) == (1 - weight, weight)

@@ -1,4 +1,4 @@
-"""Typed constructors of old: sizes or values, types as dtypes, and the default type."""
+"""Legacy typed constructors: sizes or values, types as dtypes, and the default type."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -33,8 +33,8 @@ def test_values_and_sizes(name: str) -> None:
 @cases("name", NAMES)
 def test_a_type_is_a_dtype_for_type(name: str) -> None:
     for kind in (getattr(minigrad, name), f"torch.{name}"):
-        found = minigrad.tensor([0.0, 1.0]).type(kind)
-        assert_same_dtype(found, torch.tensor([0.0, 1.0]).type(f"torch.{name}"))
+        tensor = minigrad.tensor([0.0, 1.0]).type(kind)
+        assert_same_dtype(tensor, torch.tensor([0.0, 1.0]).type(f"torch.{name}"))
 
 
 def test_devices() -> None:

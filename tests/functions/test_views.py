@@ -1,4 +1,4 @@
-"""Views that are written to: parts of complex numbers, memory read as another dtype, and whose views they are."""
+"""Writing to views: parts of complex numbers, memory read as another dtype, and the base of a view."""
 
 import itertools
 from collections.abc import Callable

@@ -31,7 +31,7 @@ def test_layers(program: str, device: str) -> None:
 def test_softmax2d_and_hardsigmoid(device: str) -> None:
     for shape in (SHAPE, SHAPE[1:]):
         agree(lambda t, x: t.nn.Softmax2d()(x), numbers(*shape), device=device)
-    # PyTorch's own gradient of Hardsigmoid is 1/6 in float32, in float64 too.
+    # PyTorch's gradient of Hardsigmoid is 1/6 in float32, even in float64.
     agree(lambda t, x: t.nn.Hardsigmoid()(x), np.array([-4.0, -3, -1, 0, 2, 3, 5]), near=1e-7, device=device)
     check_float32(lambda n: n.Hardsigmoid(), SHAPE, device)
 
@@ -81,7 +81,7 @@ def test_random_slopes_are_pytorchs(dtype: Any, transposed: bool, device: str) -
     def program(t: Any, x: Any) -> list[Any]:
         t.manual_seed(3)
         out = t.nn.RReLU(0.2, 0.4)(x.t() if transposed else x)
-        return [out, t.rand(1).item()]  # both streams are at the same place
+        return [out, t.rand(1).item()]  # both streams are at the same position
 
     agree(program, array, near=1e-6, device=device)
 
@@ -105,7 +105,7 @@ def test_integers() -> None:
 
 @cases("name", ["hardtanh", "relu6", "hardswish", "hardshrink", "softshrink", "selu", "celu", "mish"])
 def test_ends_of_intervals(name: str, device: str) -> None:
-    """At a kink PyTorch's gradient, too."""
+    """At a kink the gradient also equals PyTorch's."""
     array = np.array([-3.0, -1, -0.5, -0.0, 0, 0.5, 1, 3, 6])
     agree(lambda t, x: getattr(t.nn.functional, name)(x), array, device=device)
 

@@ -1,4 +1,4 @@
-"""Dropout of elements and of channels, and for SELU; with PyTorch's stream, as PyTorch's from the same seed."""
+"""Dropout of elements and of channels, and for SELU; with PyTorch's stream it draws PyTorch's masks."""
 
 from collections.abc import Callable
 from typing import Any
@@ -143,7 +143,7 @@ def test_mean_and_variance_stay(device: str) -> None:
     assert abs(float(out.mean())) < 0.02 and abs(float(out.var()) - 1) < 0.02
 
 
-def test_zeros_have_the_sign_of_what_is_dropped(device: str) -> None:
+def test_zeros_have_the_sign_of_the_dropped_elements(device: str) -> None:
     """As in PyTorch, which prints -0."""
     x = minigrad.tensor([-1.0, 1.0, -2.0] * 20, device=device)
     out = host(F.dropout(x, 0.5))

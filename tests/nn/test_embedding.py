@@ -1,4 +1,4 @@
-"""Embeddings and bags of them: rows that are shortened, gradients by frequency, tables as given, one-hot vectors."""
+"""Embeddings and embedding bags: max_norm, gradients scaled by frequency, pretrained tables, one-hot vectors."""
 
 import itertools
 from collections.abc import Callable
@@ -47,7 +47,7 @@ def test_by_frequency_to_second_order() -> None:
     assert_close(weight.grad, TABLE * 6 * np.divide(counts, np.maximum(counts, 1) ** 2)[:, None])
 
 
-def test_what_the_caller_holds_has_the_gradient_as_it_arrived() -> None:
+def test_the_callers_gradient_is_not_changed() -> None:
     weight = minigrad.ones(3, 2, requires_grad=True)
     out = F.embedding(minigrad.tensor([1, 1]), weight, scale_grad_by_freq=True)
     out.retain_grad()
@@ -55,7 +55,7 @@ def test_what_the_caller_holds_has_the_gradient_as_it_arrived() -> None:
     assert out.grad.tolist() == [[1, 1], [1, 1]] and weight.grad.tolist() == [[0, 0], [1, 1], [0, 0]]
 
 
-def test_shortening_is_seen_by_graphs_recorded_before() -> None:
+def test_earlier_graphs_notice_the_renormalization() -> None:
     layer = nn.Embedding(4, 3, max_norm=0.1).double()
     loss = (layer.weight * layer.weight).sum()
     layer(minigrad.tensor([1]))
@@ -70,7 +70,7 @@ def test_keywords_become_attributes() -> None:
 
 
 @cases("kind", [nn.Embedding, nn.EmbeddingBag])
-def test_a_table_that_is_there(kind: Any) -> None:
+def test_a_pretrained_table(kind: Any) -> None:
     table = minigrad.randn(4, 3)
     layer = kind.from_pretrained(table, mode="sum") if kind is nn.EmbeddingBag else kind.from_pretrained(table)
     assert not layer.weight.requires_grad and layer.weight.data_ptr() == table.data_ptr()
@@ -108,7 +108,7 @@ BAGS = [
     (FLAT[:6].reshape(3, 2), None),
     (FLAT, np.array([0, 2, 2, 5])),
     (FLAT, np.array([0])),
-    (FLAT, np.array([0, 3, 7])),  # none in the last
+    (FLAT, np.array([0, 3, 7])),  # the last bag is empty
 ]
 
 
@@ -131,7 +131,7 @@ def test_longest_norms_in_bags(bags: Any, padding_idx: int | None, how: dict[str
 
 @cases("bags, mode", itertools.product(BAGS, ["sum", "mean"]))
 def test_gradients_by_frequency_in_bags(bags: Any, mode: str, device: str) -> None:
-    """Each row's gradient is divided by the number of its lookups. PyTorch on a CPU takes another row's number."""
+    """Each row's gradient is divided by the number of its lookups. PyTorch on a CPU uses another row's number."""
     index, offsets = (None if a is None else minigrad.tensor(a, device=device) for a in bags)
     weight = minigrad.tensor(rng.standard_normal((5, 3)), device=device, requires_grad=True)
 

@@ -33,7 +33,7 @@ def copies(gradients: Any) -> list[Any]:
 
 
 def compared(run: Callable[[Any, Any], list[Any]]) -> Callable[[], None]:
-    """A test of what a run records, in both libraries: texts, and lists of tensors."""
+    """Make a test that compares the records of a run in both libraries: texts, and lists of tensors."""
 
     def test() -> None:
         agree(lambda t: run(t, net_of(t)), gradient=False)
@@ -57,7 +57,7 @@ def test_backward_hooks_see_pytorchs_gradients(library: Any, net: Any) -> list[A
 
 
 @compared
-def test_what_backward_hooks_return_replaces_the_gradients(library: Any, net: Any) -> list[Any]:
+def test_results_of_backward_hooks_replace_the_gradients(library: Any, net: Any) -> list[Any]:
     net[2].register_full_backward_pre_hook(lambda m, go: (go[0] * 2,))
     handle = net[2].register_full_backward_hook(lambda m, gi, go: (gi[0] + go[0].sum(),))
     net[1].register_full_backward_hook(lambda m, gi, go: (gi[0].clamp(-1, 1),), prepend=True)
@@ -98,7 +98,7 @@ def test_backward_hooks_with_a_graph_of_the_gradients(library: Any, net: Any) ->
 
 
 def test_backward_hooks_under_an_observer_of_ops() -> None:
-    """What is no tensor does not pass through an op."""
+    """Objects that are no tensors do not pass through an op."""
 
     class Scaled(nn.Module):
         def forward(self, options: dict[str, int], x: Any) -> tuple[dict[str, int], Any]:
@@ -138,7 +138,7 @@ def test_errors_of_backward_hooks() -> None:
         odd(minigrad.ones(1, requires_grad=True))
 
 
-def test_the_old_backward_hook_tells_the_gradient_of_the_result() -> None:
+def test_the_old_backward_hook_gets_the_gradient_of_the_result() -> None:
     net, events = nn.Linear(2, 2), []
     net.register_backward_hook(lambda m, gi, go: events.append(go[0].tolist()))
     net(minigrad.ones(1, 2)).sum().backward()
@@ -221,7 +221,7 @@ def test_hooks_that_are_always_called(library: Any, net: Any) -> list[Any]:
     return events
 
 
-def test_a_failure_of_a_hook_after_a_failure_is_told() -> None:
+def test_a_failing_hook_after_a_failure_is_reported() -> None:
     class Fails(nn.Module):
         def forward(self) -> None:
             raise ValueError("on purpose")
@@ -239,7 +239,7 @@ def test_a_pre_hook_with_keywords_must_return_both() -> None:
 
 
 def test_second_order_passes_backward_hooks() -> None:
-    """The second walk comes to a module's input without passing its result."""
+    """The second backward pass reaches a module's input without passing its result."""
     calls = []
     for library in (minigrad, torch):
         loss, count = library.nn.MSELoss(), [0]

@@ -15,7 +15,7 @@ from tests.support.parity import host, torch
 
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 
-# drawn from uniform numbers alone: equal to the bit
+# drawn only from uniform numbers: equal to the bit
 EXACT = programs("""
 n.Linear(7, 5); n.Linear(13, 11, bias=False); n.Linear(301, 64);
 n.Linear(7, 5, dtype=n.Linear(1, 1).double().weight.dtype); n.Bilinear(3, 4, 5); n.LayerNorm((3, 4)); n.RMSNorm(4);
@@ -47,7 +47,7 @@ def test_functions(program: str) -> None:
     fill = lambda i, t: eval(program, {"i": i, "t": t})
     mine = nn.Parameter(minigrad.empty(2, 2))
     assert fill(nn.init, mine) is mine and mine.requires_grad and mine.is_leaf
-    np.testing.assert_allclose(*drawn(fill, (12, 9)), rtol=0, atol=5e-7)
+    np.testing.assert_allclose(*draw_both(fill, (12, 9)), rtol=0, atol=5e-7)
 
 
 @cases("dtype", ["float32", "float64"])
@@ -55,13 +55,13 @@ def test_functions(program: str) -> None:
 def test_trunc_normal(bounds: tuple[float, ...], dtype: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        actual, expected = drawn(lambda i, t: i.trunc_normal_(t, *bounds), (50, 7), dtype)
+        actual, expected = draw_both(lambda i, t: i.trunc_normal_(t, *bounds), (50, 7), dtype)
     np.testing.assert_allclose(actual, expected, rtol=0, atol=5e-7 if dtype == "float32" else 1e-14)
     assert actual.min() >= bounds[2] and actual.max() <= bounds[3]
 
 
-def drawn(fill: Any, shape: tuple[int, ...], dtype: str = "float32") -> tuple[Any, Any]:
-    """What a function of ``init`` draws in both libraries, which stand at the same place afterwards."""
+def draw_both(fill: Any, shape: tuple[int, ...], dtype: str = "float32") -> tuple[Any, Any]:
+    """The draws of a function of ``init`` in both libraries, whose streams end at the same position."""
     out = []
     for library in (minigrad, torch):
         library.manual_seed(11)
@@ -75,13 +75,13 @@ def drawn(fill: Any, shape: tuple[int, ...], dtype: str = "float32") -> tuple[An
 @cases("shape", [(3, 4), (40, 7), (5, 50)])
 def test_sparse_and_orthogonal_draw_as_pytorch(shape: tuple[int, ...], dtype: str) -> None:
     for fill in (lambda i, t: i.sparse_(t, 0.3, 0.5), lambda i, t: i.orthogonal_(t, 2)):
-        actual, expected = drawn(fill, shape, dtype)
+        actual, expected = draw_both(fill, shape, dtype)
         np.testing.assert_allclose(actual, expected, rtol=0, atol=2e-6 if dtype == "float32" else 1e-13)
 
 
 @cases("shape, groups", [((4, 3, 3), 1), ((4, 3, 5), 2), ((6, 2, 3, 3), 3), ((2, 2, 3, 3, 2), 1)])
 def test_dirac(shape: tuple[int, ...], groups: int) -> None:
-    np.testing.assert_array_equal(*drawn(lambda i, t: i.dirac_(t, groups), shape))
+    np.testing.assert_array_equal(*draw_both(lambda i, t: i.dirac_(t, groups), shape))
 
 
 NAMES = ["uniform", "normal", "constant", "eye", "dirac", "orthogonal", "sparse"]
@@ -93,7 +93,7 @@ MORE: dict[str, tuple[Any, ...]] = {"constant": (0.5,), "sparse": (0.3,)}
 def test_old_names_warn_and_work(name: str) -> None:
     shape = (3, 2, 3) if name == "dirac" else (3, 4)
     with pytest.warns(FutureWarning, match=f"`nn.init.{name}` is now deprecated in favor of"):
-        actual, expected = drawn(lambda i, t: getattr(i, name)(t, *MORE.get(name, ())), shape)
+        actual, expected = draw_both(lambda i, t: getattr(i, name)(t, *MORE.get(name, ())), shape)
     np.testing.assert_allclose(actual, expected, rtol=0, atol=5e-7)
 
 
@@ -104,7 +104,7 @@ def test_every_function_takes_a_generator(name: str) -> None:
         generator = library.Generator().manual_seed(9)
         return getattr(init, f"{name}_")(tensor, *MORE.get(name, ()), generator=generator)
 
-    actual, expected = drawn(fill, (4, 6))
+    actual, expected = draw_both(fill, (4, 6))
     np.testing.assert_allclose(actual, expected, rtol=0, atol=5e-7)
 
 

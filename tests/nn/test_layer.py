@@ -23,7 +23,7 @@ class Base(FunctionLayer, fields=True):
 
 
 class Scale(Base, function=scale):
-    """A field of its own, which the function does not take."""
+    """It has a field that the function does not take."""
 
     label: str = "plain"
 
@@ -37,7 +37,7 @@ class Keywords(FunctionLayer, function=scale, kw_only=True):
 
 
 class Derived(Scale):
-    """Not decorated: its annotations are no fields."""
+    """Without the decorator: its annotations are no fields."""
 
     note: int = 7
 
@@ -52,19 +52,19 @@ def test_fields_are_the_arguments_bases_first() -> None:
         ("weight", None),
         ("label", "plain"),
     ]
-    built = Scale(2.0, label="x")
-    assert (built.factor, built.label, built.weight) == (2.0, "x", None)
-    assert repr(built) == "Scale(factor=2.0, weight=None, label='x')"
+    layer = Scale(2.0, label="x")
+    assert (layer.factor, layer.label, layer.weight) == (2.0, "x", None)
+    assert repr(layer) == "Scale(factor=2.0, weight=None, label='x')"
     assert not hasattr(Scale, "factor") and not hasattr(Scale, "label")
 
 
 def test_the_function_gets_what_it_takes() -> None:
     x = mg.ones(2)
-    built = Scale(2.0)
-    assert built(x).tolist() == [2.0, 2.0] and built(input=x).tolist() == [2.0, 2.0]
-    assert built.eval()(x).tolist() == [1.0, 1.0]
-    built.factor = 4.0
-    assert built.train()(x).tolist() == [4.0, 4.0]
+    layer = Scale(2.0)
+    assert layer(x).tolist() == [2.0, 2.0] and layer(input=x).tolist() == [2.0, 2.0]
+    assert layer.eval()(x).tolist() == [1.0, 1.0]
+    layer.factor = 4.0
+    assert layer.train()(x).tolist() == [4.0, 4.0]
 
 
 def test_an_error_names_the_layer_and_the_argument() -> None:
@@ -77,9 +77,9 @@ def test_an_error_names_the_layer_and_the_argument() -> None:
 
 
 def test_a_subclass_without_the_decorator_is_ordinary() -> None:
-    built = Derived()
-    assert (built.factor, built.label, built.note) == (5.0, "derived", 7)
-    assert not inspect.signature(Derived).parameters and built(mg.ones(1)).tolist() == [5.0]
+    layer = Derived()
+    assert (layer.factor, layer.label, layer.note) == (5.0, "derived", 7)
+    assert not inspect.signature(Derived).parameters and layer(mg.ones(1)).tolist() == [5.0]
 
 
 def test_tensors_are_buffers() -> None:
@@ -93,7 +93,7 @@ def test_copies_and_pickles() -> None:
         assert repr(twin) == "LeakyReLU(negative_slope=0.3)"
 
 
-def test_functions_of_each_number_of_axes_have_names_of_their_own() -> None:
+def test_functions_for_each_number_of_axes_have_different_names() -> None:
     function = nn.functional.max_pool2d
     assert function.__name__ == function.__qualname__ == "max_pool2d"
     assert list(inspect.signature(function).parameters)[:2] == ["input", "kernel_size"]

@@ -33,12 +33,12 @@ def test_layers(row: str, device: str) -> None:
 
 @cases("row", LAYERS)
 def test_layers_keep_float32(row: str, device: str) -> None:
-    """Without PyTorch, too."""
+    """Also without PyTorch."""
     make, _, shape = row.rpartition(" of ")
     check_float32(lambda n: eval(make, {"n": n}), eval(shape), device)
 
 
-def test_layers_are_made_on_a_device_in_a_dtype(device: str) -> None:
+def test_layers_are_created_on_a_device_in_a_dtype(device: str) -> None:
     how = {"device": device, "dtype": minigrad.float64}
     layers = [
         nn.Linear(2, 3, **how),

@@ -15,7 +15,7 @@ from tests.support.cases import cases, pairwise, raises, rng
 from tests.support.parity import assert_close, host, ours, torch
 from tests.support.twins import check_twins, pair
 
-SHAPES = [(7,), (6, 7), (4, 7, 3), (2, 7, 3, 2)]  # classes in axis 1 (0 of a vector)
+SHAPES = [(7,), (6, 7), (4, 7, 3), (2, 7, 3, 2)]  # classes in axis 1 (axis 0 for a vector)
 REDUCTIONS = ["none", "mean", "sum"]
 WEIGHTS = np.linspace(0.5, 2, 7)
 
@@ -202,7 +202,7 @@ def by_cosine(n: Any, r: str) -> Any:
     return n.TripletMarginWithDistanceLoss(distance_function=distance, reduction=r)
 
 
-# A loss of the library's nn and a reduction, its inputs, and how many of these have a gradient in PyTorch.
+# A loss of the library's nn with a reduction, its inputs, and how many of them have a gradient in PyTorch.
 Row = tuple[Callable[[Any, str], Any], Callable[[], list[Any]], int]
 LOSSES: list[Row] = [
     (lambda n, r: n.MSELoss(reduction=r), lambda: vectors(2), 2),
@@ -261,7 +261,7 @@ def test_losses_to_second_order(
 
 @cases("log_target", [False, True])
 def test_kl_div_at_the_ends(log_target: bool, device: str) -> None:
-    """In a target of 0 its slope is 0 / 0. First and second gradients are PyTorch's in all places."""
+    """At a target of 0 its derivative is 0 / 0. First and second gradients equal PyTorch's at all positions."""
     ends = [0.0, -0.0, 1.0, -1.0, 0.5, np.inf, -np.inf, np.nan, 1e-310, 1e300]
 
     def program(t: Any, *leaves: Any) -> list[Any]:
@@ -323,14 +323,14 @@ def test_soft_margin_of_extreme_scores(device: str) -> None:
 
 
 @cases("variance", [0.3, (1, 3), (4, 1), (4,), (4, 3)])
-def test_the_variance_of_a_normal_distribution_may_be_that_of_all_samples(variance: Any, device: str) -> None:
+def test_all_samples_may_share_the_variance_of_a_normal_distribution(variance: Any, device: str) -> None:
     var = variance if isinstance(variance, float) else rng.uniform(0.5, 2, variance)
     program = lambda t, x, v: t.nn.functional.gaussian_nll_loss(x, x * 2, v)
     agree(program, rng.standard_normal((4, 3)), var, device=device)
 
 
 @cases("name", ["multi_margin_loss", "multilabel_margin_loss"])
-def test_second_order_that_pytorch_has_not(name: str, device: str) -> None:
+def test_second_order_that_pytorch_lacks(name: str, device: str) -> None:
     target = ours(classes(5) if name == "multi_margin_loss" else labels(), device=device)
     options = {"p": 2} if name == "multi_margin_loss" else {}
     scores = ours(rng.standard_normal((5, 4)), True, device)

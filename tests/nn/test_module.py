@@ -41,7 +41,7 @@ def names(pairs: Any) -> list[str]:
     return [name for name, _ in pairs]
 
 
-def test_what_is_registered_comes_in_order_and_once() -> None:
+def test_registered_objects_are_listed_once_and_in_order() -> None:
     net, tied = Net(), Tied()
     assert names(net.named_parameters()) == ["first.weight", "first.bias", "second.weight"]
     assert names(net.named_buffers()) == ["scale", "cache"]
@@ -205,13 +205,13 @@ def test_parameter() -> None:
 
 
 @alike
-def test_arguments_for_a_base_that_takes_none(t: Any) -> Any:
+def test_arguments_for_a_base_without_arguments(t: Any) -> Any:
     kind = type("Own", (t.nn.Module,), {})
     return [outcome(call) for call in (lambda: kind(3), lambda: kind(a=3), lambda: kind(1, 2, a=3))]
 
 
 @alike
-def test_call_super_init_hands_arguments_on(library: Any) -> Any:
+def test_call_super_init_passes_arguments_on(library: Any) -> Any:
     class Mixin:
         def __init__(self, a: int, b: int = 0) -> None:
             self.both = (a, b)
@@ -278,8 +278,8 @@ def test_buffers_by_assignment(t: Any) -> Any:
     raises(TypeError, "as parameter 'changed'", lambda: setattr(net, "changed", t.nn.Buffer(t.zeros(1))))
     del net.changed
     net.double()
-    kept = isinstance(net.kept, t.Tensor)
-    return [list(net.state_dict()), names(net.named_buffers()), net.lost.dtype, list(net.parameters()), kept]
+    is_tensor = isinstance(net.kept, t.Tensor)
+    return [list(net.state_dict()), names(net.named_buffers()), net.lost.dtype, list(net.parameters()), is_tensor]
 
 
 def test_buffers_are_tensors_without_gradients() -> None:
@@ -330,19 +330,19 @@ def test_data_replaces_the_memory_of_a_parameter(library: Any) -> Any:
     return [*actual, net.bias]
 
 
-def test_state_from_before_an_attribute_was_there() -> None:
+def test_state_from_before_an_attribute_existed() -> None:
     """A module pickled by an older version has fewer tables."""
     state = nn.Linear(2, 2).__dict__.copy()
     for name in ("_backward_hooks", "_state_dict_hooks", "_load_state_dict_post_hooks"):
         del state[name]
-    built = nn.Linear.__new__(nn.Linear)
-    built.__setstate__(state)
-    built.load_state_dict(built.state_dict())
-    assert built(minigrad.ones(1, 2)).shape == (1, 2)
+    module = nn.Linear.__new__(nn.Linear)
+    module.__setstate__(state)
+    module.load_state_dict(module.state_dict())
+    assert module(minigrad.ones(1, 2)).shape == (1, 2)
 
 
 @alike
-def test_register_buffer_of_ones_own_sees_buffers_that_are_assigned(t: Any) -> Any:
+def test_an_overridden_register_buffer_sees_assigned_buffers(t: Any) -> Any:
     class Own(t.nn.Module):  # type: ignore[misc, name-defined]
         def register_buffer(self, name: str, tensor: Any) -> None:
             super().register_buffer(name, tensor + 1)

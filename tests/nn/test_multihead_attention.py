@@ -1,4 +1,4 @@
-"""MultiheadAttention with PyTorch's arguments and PyTorch's numbers, weights and gradients included."""
+"""MultiheadAttention with PyTorch's arguments and numbers, including weights and gradients."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ MASKS: list[dict[str, Any]] = [
 def check(
     options: dict[str, Any], masks: dict[str, Any], device: str, same: str = "", batch: bool = True, **how: Any
 ) -> None:
-    """A layer in both libraries; ``same`` says which of query, key and value are one tensor."""
+    """Compare a layer in both libraries; ``same`` says which of query, key and value are one tensor."""
     lengths, widths = (S if same == "all" else T, S, S), (D, options.get("kdim", D), options.get("vdim", D))
     first = options.get("batch_first", False)
     shapes = [((B, n, w) if first else (n, B, w)) if batch else (n, w) for n, w in zip(lengths, widths, strict=True)]
@@ -113,7 +113,7 @@ def test_dropout_is_for_training(device: str) -> None:
     np.testing.assert_allclose(host(layer(x, x, x)[0]), host(layer(x, x, x, need_weights=False)[0]), atol=1e-6)
 
 
-def test_errors_are_told_in_terms_of_the_layer() -> None:
+def test_errors_use_the_terms_of_the_layer() -> None:
     layer, x, one = nn.MultiheadAttention(D, H, batch_first=True), minigrad.ones(B, T, D), minigrad.ones
     e: Any = AssertionError
     raises(e, r"query, key and value must be \(8, 8, 8\) wide", lambda: layer(one(B, T, 4), x, x))
@@ -133,8 +133,8 @@ PARAMETERS = ("in_proj_weight", "in_proj_bias", "bias_k", "bias_v", "add_zero_at
 
 @cases("options, static", pairwise([o for o in CONFIGURATIONS if "batch_first" not in o], (False, True)))
 def test_the_function(options: dict[str, Any], static: bool, device: str) -> None:
-    """F.multi_head_attention_forward with the parameters of a layer, and with keys projected elsewhere."""
-    static = static and "add_bias_kv" not in options  # a bias cannot be added to keys that are there
+    """F.multi_head_attention_forward with the parameters of a layer, and with keys that are already projected."""
+    static = static and "add_bias_kv" not in options  # a bias cannot be added to existing keys
     kinds = (nn.MultiheadAttention(D, H, **options), torch.nn.MultiheadAttention(D, H, **options))
     mine, other = twinned(*kinds, device)
     widths = (D, options.get("kdim", D), options.get("vdim", D))
@@ -163,8 +163,8 @@ def test_the_function(options: dict[str, Any], static: bool, device: str) -> Non
 def test_choosing_a_kernel_changes_nothing() -> None:
     q = minigrad.randn(2, 3, 4)
     expected = F.scaled_dot_product_attention(q, q, q).tolist()
-    for chosen in (SDPBackend.MATH, [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION]):
-        with sdpa_kernel(chosen):
+    for backends in (SDPBackend.MATH, [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION]):
+        with sdpa_kernel(backends):
             assert F.scaled_dot_product_attention(q, q, q).tolist() == expected
     with pytest.raises(AssertionError, match="SDPBackend"), sdpa_kernel("math"):  # type: ignore[arg-type]
         pass

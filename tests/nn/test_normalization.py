@@ -21,7 +21,7 @@ one = minigrad.ones
 
 
 def evaluated(make: Make) -> Make:
-    """The layer in evaluation, with running statistics that are not the first ones."""
+    """The layer in evaluation mode, with running statistics that are not the initial ones."""
 
     def built(n: Any) -> Any:
         layer = make(n).eval()
@@ -76,13 +76,13 @@ def test_running_statistics_over_several_batches(momentum: float | None, device:
     check_twins(lambda n: n.BatchNorm1d(3, momentum=momentum), *arrays, device=device, call=call)
 
 
-def test_state_of_before_version_two() -> None:
+def test_state_from_before_version_two() -> None:
     """Old files have no num_batches_tracked."""
     layer = nn.BatchNorm1d(2)
     old = {k: v.clone() for k, v in nn.BatchNorm1d(2).state_dict().items() if k != "num_batches_tracked"}
     layer.load_state_dict(old)
     assert "num_batches_tracked" not in old
-    for key, value in (("cpu", 7), ("meta", 0)):  # without data there is no count that could stay
+    for key, value in (("cpu", 7), ("meta", 0)):  # without data there is no count that could be kept
         layer = nn.BatchNorm1d(2, device=key)
         if key == "cpu":
             layer.num_batches_tracked.fill_(value)
@@ -141,11 +141,11 @@ def test_float16_whose_squares_overflow(norm: Callable[[Any, Any, Any], Any], de
         assert_close(mine.grad, other.grad, rtol)
     if device == "cpu":
         y = x.detach().requires_grad_()
-        (slope,) = minigrad.autograd.grad(norm(F, y, w), y, g, create_graph=True)  # by the rule
+        (slope,) = minigrad.autograd.grad(norm(F, y, w), y, g, create_graph=True)  # by its rule
         assert_close(slope, x.grad, 3e-3)
 
 
-# Normalisation of 16 bits with weights in float32: computed in float32, and rounded.
+# Normalisation of 16-bit inputs with weights in float32: computed in float32, and rounded.
 MIXED: list[Callable[[Any, Any, Any, Any], Any]] = [
     lambda t, x, w, b: t.nn.functional.layer_norm(x, (6,), w, b),
     lambda t, x, w, b: t.nn.functional.group_norm(x.view(2, 6, 4), 3, w, b),
@@ -172,8 +172,8 @@ def test_instance_norm_without_eps(axes: int) -> None:
     agree(program, numbers(2, 3, *(5, 2)[:axes]))
 
 
-def test_nothing_in_nothing_out(device: str) -> None:
-    """An empty batch leaves the statistics."""
+def test_an_empty_batch_has_an_empty_result(device: str) -> None:
+    """It does not change the statistics."""
     for kind, shape in itertools.product((nn.BatchNorm1d, nn.InstanceNorm1d), ((0, 3, 2), (2, 3, 0))):
         layer = kind(3, track_running_stats=True).to(device)
         assert layer(one(shape, device=device)).shape == shape

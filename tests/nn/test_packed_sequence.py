@@ -1,4 +1,4 @@
-"""Packed and padded sequences as PyTorch's, alone and through recurrent layers."""
+"""Packed and padded sequences as in PyTorch, directly and through recurrent layers."""
 
 import copy
 import itertools
@@ -92,7 +92,7 @@ def test_pack_and_unpack_sequences(enforce_sorted: bool, device: str) -> None:
     for flag in (False, True):
         padded = rnn.pad_sequence(mine, batch_first=flag)
         back.append(rnn.unpad_sequence(padded, minigrad.tensor(lengths), flag))
-        assert padded.shape[flag] == max(lengths)  # PyTorch's transposes its argument in place
+        assert padded.shape[flag] == max(lengths)  # PyTorch transposes its argument in place
     for sequences in back:
         for again, sequence in zip(sequences, mine, strict=True):
             assert_close(again, sequence)
@@ -123,8 +123,8 @@ def test_is_a_named_tuple() -> None:
     assert isinstance(mine._replace(data=data), rnn.PackedSequence)
     assert rnn.PackedSequence(data, sizes).sorted_indices is None
     assert_same(rnn.PackedSequence((data, sizes)), rnn.PackedSequence(data, sizes))
-    built = rnn.PackedSequence(data, sizes, mine.sorted_indices)
-    assert_close(built.unsorted_indices, other.unsorted_indices)
+    sequence = rnn.PackedSequence(data, sizes, mine.sorted_indices)
+    assert_close(sequence.unsorted_indices, other.unsorted_indices)
 
 
 @cases("name", ["double", "float", "half", "long", "int", "short", "char", "byte", "cpu"])
@@ -193,7 +193,7 @@ def test_refusals(program: str) -> None:
 
 
 def test_a_length_beyond_the_input_is_refused() -> None:
-    """PyTorch gives fewer rows than the sizes say."""
+    """PyTorch returns fewer rows than the sizes say."""
     x, one = minigrad.ones(T, B, I), minigrad.ones
     raises(RuntimeError, "a length of 6, but the input has 5", lambda: rnn.pack_padded_sequence(x, [6, 5, 4, 3]))
     raises(RuntimeError, "must be equal but for L", lambda: rnn.pad_sequence([one(2, 3), one(2, 4)]))

@@ -1,4 +1,4 @@
-"""Pooling against PyTorch: values, indices, gradients, windows that hang over, ties, NaN, errors."""
+"""Pooling against PyTorch: values, indices, gradients, windows beyond the end, ties, NaN, errors."""
 
 import itertools
 from typing import Any
@@ -48,7 +48,7 @@ def test_lp_pool(p: float, device: str) -> None:
     agree(program, rng.uniform(0.5, 2, (2, 3, 7)), device=device)
 
 
-def test_the_way_back(device: str) -> None:
+def test_unpooling(device: str) -> None:
     def program(t: Any, x: Any) -> list[Any]:
         values, cells = t.nn.functional.max_pool2d(x, 2, return_indices=True)
         sizes = [t.nn.MaxUnpool2d(2)(values, cells, size) for size in (None, x.shape)]
@@ -72,7 +72,7 @@ VALUES = {
 
 
 @cases("name", VALUES)
-def test_values_that_are_not_usual(name: str, device: str) -> None:
+def test_unusual_values(name: str, device: str) -> None:
     def program(t: Any, x: Any) -> list[Any]:
         f, x = t.nn.functional, x.detach()
         largest = [f.max_pool1d(x, 3, 1, padding, return_indices=True) for padding in (0, 1)]
@@ -99,7 +99,7 @@ def test_no_stride_is_the_kernel_size() -> None:
 
 
 def test_every_window_size() -> None:
-    """Lengths, kernels, strides, paddings and dilations one by one, with and without hanging over."""
+    """Lengths, kernels, strides, paddings and dilations one by one, with and without ceil_mode."""
     names = vars(F)
     for length in range(1, 8):
         x, tx = pair(rng.standard_normal((1, 2, length)))

@@ -65,14 +65,14 @@ def test_rotary_positions_follow_the_equation(device: str) -> None:
 
 
 def test_rotary_positions_in_any_layout_and_at_any_offset(device: str) -> None:
-    """Heads are a view of (B, T, H, Dh), as attention has them; a token alone is what it is among others."""
+    """Heads are a view of (B, T, H, Dh), as in attention; a single token gives the same as in a sequence."""
     layer = nn.RotaryPositionalEncoding(4, max_len=10).to(device)
     x = minigrad.randn(2, 5, 3, 4, device=device)
     heads = x.transpose(1, 2)
     actual = host(layer(heads))
     np.testing.assert_array_equal(actual, host(layer(heads.contiguous())))
     np.testing.assert_array_equal(host(layer(heads[:, :, 3:4], offset=3)), actual[:, :, 3:4])
-    np.testing.assert_array_equal(host(layer(heads.mT.contiguous().mT)), actual)  # last axis in strides
+    np.testing.assert_array_equal(host(layer(heads.mT.contiguous().mT)), actual)  # last axis with strides
     assert layer(heads[:, :, :0]).shape == (2, 3, 0, 4)
 
 

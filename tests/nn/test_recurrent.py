@@ -1,4 +1,4 @@
-"""RNN, LSTM, GRU and their cells with PyTorch's arguments, PyTorch's numbers and PyTorch's messages."""
+"""RNN, LSTM, GRU and their cells with PyTorch's arguments, numbers and messages."""
 
 import copy
 import pickle
@@ -37,14 +37,14 @@ cells = cases("kind, own", CELLS)
 
 
 def states(kind: str, layers: int, batch: int | None = B, **own: Any) -> list[Any]:
-    """Random states to begin with: one array, or two."""
+    """Random initial states: one array, or two."""
     lead = (layers,) if batch is None else (layers, batch)
     widths = [own.get("proj_size", H), H][: 1 + (kind == "LSTM")]
     return [rng.standard_normal((*lead, w)) for w in widths]
 
 
 def check(kind: str, options: dict[str, Any], device: str, *arrays: Any) -> tuple[Any, Any]:
-    """A layer or cell in both libraries, on an input and its states if there are any."""
+    """Compare a layer or cell in both libraries, on an input and optional states."""
 
     def call(t: Any, module: Any, x: Any, *hx: Any) -> Any:
         return module(x, *([hx] if len(hx) == 2 else hx))
@@ -126,7 +126,7 @@ def test_signatures(name: str) -> None:
 
 
 def test_positional_arguments() -> None:
-    """PyTorch takes ``*args`` there, so there is no signature to compare."""
+    """PyTorch takes ``*args``, so there is no signature to compare."""
     for kind, args in (
         ("RNN", (I, H, 2, "relu", False, True, 0.1, True)),
         ("GRU", (I, H, 2, False, True, 0.1, True)),
@@ -155,8 +155,8 @@ def test_copies_and_pickles(kind: str, own: dict[str, Any]) -> None:
         assert again._flat_weights[0] is again.weight_ih_l0 and again.weight_ih_l0 is not mine.weight_ih_l0
 
 
-def test_a_weight_may_be_replaced_or_made_by_ops() -> None:
-    """Weight dropping: the attribute is a computed tensor, and the gradient goes on to what it is made of."""
+def test_a_weight_may_be_replaced_or_computed_by_ops() -> None:
+    """Weight dropping: the attribute is a computed tensor, and the gradient flows on to its operands."""
     mine = nn.LSTM(I, H)
     raw = nn.Parameter(mine.weight_hh_l0.detach().clone())
     del mine.weight_hh_l0
@@ -226,7 +226,7 @@ def test_refusals(program: str) -> None:
     assert texts >= len(words) / 2, f"{actual} for {expected}"
 
 
-def test_an_lstm_wants_a_pair() -> None:
+def test_an_lstm_needs_a_pair() -> None:
     x = minigrad.zeros(T, B, I)
     for hx in (minigrad.zeros(1, B, H), (minigrad.zeros(1, B, H),)):
         raises(RuntimeError, "two hidden states", lambda hx=hx: nn.LSTM(I, H)(x, hx))

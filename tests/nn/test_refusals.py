@@ -1,4 +1,4 @@
-"""Calls that both libraries refuse, with the same kind of error and the same words."""
+"""Calls that both libraries refuse, with the same type of error and the same words."""
 
 import re
 from collections.abc import Callable
@@ -87,7 +87,7 @@ def test_both_warn(call: Call, words: str) -> None:
             call(library, library.nn.functional)
 
 
-def test_flags_of_to_in_their_places() -> None:
+def test_positional_flags_of_to() -> None:
     for t in (torch, minigrad):
         x = t.ones(2)
         assert x.to(t.float32, False) is x and x.to(t.float32, False, True) is not x

@@ -1,4 +1,4 @@
-"""F.scaled_dot_product_attention against PyTorch, and against what attention means."""
+"""F.scaled_dot_product_attention against PyTorch, and against the definition of attention."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def attention(t: Any, *args: Any, **how: Any) -> Any:
 def test_masks_and_leading_axes(lead: tuple[int, ...], mask: str, device: str) -> None:
     array = MASKS[mask](lead)
     if array is not None and array.dtype == bool:
-        array[..., 0] = True  # every query sees something
+        array[..., 0] = True  # every query sees at least one key
     agree(attention, *arrays((*lead, T, D), (*lead, S, D), (*lead, S, DV)), array, device=device)
 
 
@@ -45,7 +45,7 @@ def test_causal(lead: tuple[int, ...], scale: float | None, device: str) -> None
     agree(lambda t, *args: attention(t, *args, is_causal=True, scale=scale), *inputs, device=device)
 
 
-def test_causal_gradients_by_the_rule_are_those_of_the_kernel(device: str) -> None:
+def test_causal_gradients_by_the_rule_equal_the_kernels(device: str) -> None:
     inputs = [ours(a, True, device) for a in arrays((2, 3, T, D), (2, 3, S, D), (2, 3, S, DV))]
     loss = F.scaled_dot_product_attention(*inputs, is_causal=True).square().sum()  # type: ignore[misc, arg-type]
     slopes = [minigrad.autograd.grad(loss, inputs, retain_graph=True, create_graph=rule) for rule in (False, True)]
@@ -77,7 +77,7 @@ def test_dropout_of_the_weights(device: str) -> None:
         minigrad.manual_seed(1)
         return host(F.scaled_dot_product_attention(q, k, v, dropout_p=0.25))
 
-    out = run()  # the share kept, over 1 - p
+    out = run()  # the kept share, divided by 1 - p
     assert abs(out.mean() - 1) < 0.01 and 0.01 < out.std() < 0.05
     np.testing.assert_array_equal(run(), out)
 

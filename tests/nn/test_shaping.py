@@ -1,4 +1,4 @@
-"""Layers that put elements elsewhere, or more of them there, against PyTorch: shuffles, padding, sizes, grids."""
+"""Layers that move or resample elements, against PyTorch: shuffles, padding, sizes, grids."""
 
 import itertools
 import warnings
@@ -93,7 +93,7 @@ def test_antialias_and_uint8(mode: str, align_corners: bool, antialias: bool, de
         x, tx = pair(values, device)
         out, expected = F.interpolate(x, **how, **options), torch.nn.functional.interpolate(tx, **how, **options)
         assert out.dtype is minigrad.uint8
-        assert np.abs(host(out).astype(int) - host(expected).astype(int)).max() <= 2  # PyTorch rounds its weights, too
+        assert np.abs(host(out).astype(int) - host(expected).astype(int)).max() <= 2  # PyTorch also rounds its weights
         x, tx = pair(values / 255, device, requires_grad=True)
         out, expected = F.interpolate(x, **how, **options), torch.nn.functional.interpolate(tx, **how, **options)
         assert_close(out, expected)
@@ -102,7 +102,7 @@ def test_antialias_and_uint8(mode: str, align_corners: bool, antialias: bool, de
         assert_close(x.grad, tx.grad)
 
 
-def test_one_bad_element_spoils_its_neighbours_alone(device: str) -> None:
+def test_a_nan_spoils_only_adjacent_elements(device: str) -> None:
     values = np.ones((1, 1, 6))
     values[0, 0, 4] = np.nan
     x, tx = pair(values, device)
@@ -142,12 +142,12 @@ def test_negative_widths(mode: str, widths: tuple[int, ...], device: str) -> Non
         agree(lambda t, x: t.nn.functional.pad(x, widths, mode=mode).exp(), array, device=device)
 
 
-def test_coming_round_twice() -> None:
-    """Where PyTorch shows memory that nothing was written to."""
+def test_wrapping_around_twice() -> None:
+    """Where PyTorch returns uninitialized memory."""
     assert F.pad(minigrad.arange(4)[None], (4, -2), mode="circular").tolist() == [[0, 1, 0, 1, 0, 1]]
 
 
-def test_the_result_has_memory_of_its_own() -> None:
+def test_the_result_has_its_own_memory() -> None:
     x = minigrad.zeros(2, 3)
     for mode in ("constant", "reflect", "replicate", "circular"):
         F.pad(x, (0, 0), mode=mode).add_(1)
@@ -175,11 +175,11 @@ def test_grid_sample_to_second_order_and_in_float32(mode: str) -> None:
     sample = lambda x, grid: F.grid_sample(x, grid, mode, align_corners=False)
     assert gradcheck(sample, [x, grid]) and gradgradcheck(sample, [x, grid])
     slope = minigrad.autograd.grad(sample(x, grid).sum(), grid, create_graph=True)[0]
-    assert slope.requires_grad  # by nearest, too, where it is 0
+    assert slope.requires_grad  # also for "nearest", where it is 0
     assert sample(x.float(), grid.float()).dtype is minigrad.float32
 
 
-def test_places_of_a_grid_that_are_no_numbers(device: str) -> None:
+def test_infinity_in_a_grid(device: str) -> None:
     x = minigrad.ones(1, 1, 3, 3, device=device)
     grid = minigrad.tensor([[[[np.inf, 0.0], [0.0, -np.inf]]]], device=device).float()
     assert F.grid_sample(x, grid, "nearest", align_corners=False).tolist() == [[[[0, 0]]]]
@@ -193,7 +193,7 @@ def test_affine_grid(align_corners: bool, size: tuple[int, ...], device: str) ->
 
 
 @cases("images, places", [((0, 1, 4, 5), (0, 2, 3, 2)), ((2, 3, 2, 2), (2, 0, 3, 2)), ((1, 0, 2, 2), (1, 2, 2, 2))])
-def test_grids_of_nothing(images: tuple[int, ...], places: tuple[int, ...], device: str) -> None:
+def test_empty_grids(images: tuple[int, ...], places: tuple[int, ...], device: str) -> None:
     program = lambda t, x, g: t.nn.functional.grid_sample(x, g, align_corners=False)
     agree(program, np.ones(images), np.ones(places), device=device)
 

@@ -45,9 +45,9 @@ def test_errors_name_everything_and_change_nothing() -> None:
     state["third"] = minigrad.zeros(1)
     state["fourth"] = minigrad.zeros(1)
     before = {name: value.clone() for name, value in net.state_dict().items()}
-    with pytest.raises(RuntimeError) as caught:
+    with pytest.raises(RuntimeError) as error:
         net.load_state_dict(state)
-    assert str(caught.value) == (
+    assert str(error.value) == (
         "Error(s) in loading state_dict for Net:\n"
         '\tMissing key(s) in state_dict: "first.bias". \n'
         '\tUnexpected key(s) in state_dict: "third", "fourth". \n'
@@ -78,7 +78,7 @@ def test_assign_takes_the_tensors_and_keeps_ties() -> None:
     assert isinstance(net.head.weight, nn.Parameter)
 
 
-def test_loading_is_seen_by_graphs_recorded_before() -> None:
+def test_earlier_graphs_notice_loading() -> None:
     net = nn.Linear(2, 2)
     loss = net(minigrad.ones(1, 2, requires_grad=True)).sum()
     net.load_state_dict(nn.Linear(2, 2).state_dict())
@@ -86,10 +86,10 @@ def test_loading_is_seen_by_graphs_recorded_before() -> None:
 
 
 def layer(library: Any) -> Any:
-    built = library.nn.Sequential(library.nn.Linear(2, 2), library.nn.Linear(2, 1))
-    for i, parameter in enumerate(built.parameters()):
+    module = library.nn.Sequential(library.nn.Linear(2, 2), library.nn.Linear(2, 1))
+    for i, parameter in enumerate(module.parameters()):
         parameter.data.fill_(i)
-    return built
+    return module
 
 
 def listed(module: Any) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def listed(module: Any) -> dict[str, Any]:
 
 
 @alike
-def test_metadata_tells_the_versions(library: Any) -> Any:
+def test_metadata_contains_the_versions(library: Any) -> Any:
     class Second(library.nn.Module):  # type: ignore[misc, name-defined]
         _version = 3
 
@@ -126,7 +126,7 @@ def test_errors_have_pytorchs_words(t: Any) -> Any:
 
 @alike
 def test_a_module_that_loads_itself(library: Any) -> Any:
-    """An override may rename keys, and finds its values loaded when super() returns."""
+    """An override may rename keys; its values are loaded when super() returns."""
 
     class Renamed(library.nn.Linear):  # type: ignore[misc, name-defined]
         def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:

@@ -36,11 +36,11 @@ def causal(size: int) -> Any:
 
 
 def check(kind: str, sizes: tuple[int, ...], options: dict[str, Any], inputs: Any, masks: Any, device: str) -> None:
-    """A module in both libraries; the masks go to it by name, and get no gradient."""
+    """Compare a module in both libraries; the masks are passed by name, and get no gradient."""
 
     def call(t: Any, module: Any, *tensors: Any) -> Any:
-        named = {name: mask.detach() for name, mask in zip(masks, tensors[len(inputs) :], strict=True)}
-        return module(*tensors[: len(inputs)], **named)
+        keywords = {name: mask.detach() for name, mask in zip(masks, tensors[len(inputs) :], strict=True)}
+        return module(*tensors[: len(inputs)], **keywords)
 
     make = lambda n: getattr(n, kind)(D, H, *sizes, dropout=0.0, **options)
     check_twins(make, *inputs, *masks.values(), device=device, call=call)
@@ -123,7 +123,7 @@ PADDINGS = {
 @cases("options, padding, norm", pairwise(ENCODERS, list(PADDINGS), (False, True)))
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested", "ignore:.*prototype")
 def test_padded_places_in_evaluation(options: dict[str, Any], padding: str, norm: bool) -> None:
-    """PyTorch leaves them out and gives zeros, under conditions; the same ones hold here."""
+    """PyTorch skips them and returns zeros, under certain conditions; minigrad has the same conditions."""
     how = {"nhead": H, "dim_feedforward": 16, "batch_first": True, **options}
 
     def encoder(t: Any) -> Any:
@@ -160,7 +160,7 @@ def test_blocks_that_a_subclass_replaces() -> None:
 
 @cases("dtype", ["float32", "float64", "float16"])
 def test_relu_and_its_dropout_are_one_op_where_nobody_looks_between_them(dtype: str, device: str) -> None:
-    """The same bits as two ops, which a hook brings back."""
+    """It has the same bits as two ops, which a hook restores."""
     layer = nn.TransformerEncoderLayer(D, H, 16, 0.4, device=device, dtype=getattr(minigrad, dtype))
     x = minigrad.randn(S, B, D, device=device).to(getattr(minigrad, dtype))
     actual, calls = [], []

@@ -1,4 +1,4 @@
-"""Clipping, vectors of parameters, modules without values and with other values."""
+"""Clipping, vectors of parameters, uninitialized modules and calls with other values."""
 
 import itertools
 from collections.abc import Callable
@@ -76,16 +76,16 @@ def test_a_module_made_without_drawing() -> None:
     minigrad.manual_seed(3)
     expected = minigrad.rand(2).tolist()
     minigrad.manual_seed(3)
-    built = nn.utils.skip_init(nn.Linear, 3, 4, bias=False, dtype=minigrad.float64)
+    layer = nn.utils.skip_init(nn.Linear, 3, 4, bias=False, dtype=minigrad.float64)
     assert minigrad.rand(2).tolist() == expected
-    assert built.weight.shape == (4, 3) and built.weight.dtype is minigrad.float64
+    assert layer.weight.shape == (4, 3) and layer.weight.dtype is minigrad.float64
     raises(RuntimeError, "must support a 'device' arg", lambda: nn.utils.skip_init(nn.ReLU))
     raises(TypeError, None, lambda: nn.utils.skip_init(nn.Linear, 3, 4, 5, 6, 7, 8, 9))
-    assert minigrad.zeros(3).normal_().any()  # what follows is drawn again
+    assert minigrad.zeros(3).normal_().any()  # the later draws are repeated
 
 
 def test_a_module_called_with_other_values_by_its_old_name() -> None:
-    """tests/compat/func/test_stateless.py has what it does."""
+    """tests/compat/func/test_stateless.py tests its behaviour."""
     from minigrad.nn.utils import stateless
 
     net, x = nn.Linear(2, 2), minigrad.tensor([[1.0, 2.0]])

@@ -1,10 +1,10 @@
-"""What the gradient rules are tested on: a line an op, or a few. ``test_rules.py`` does the rest to each.
+"""Test cases of the gradient rules: one line per op, or a few. ``test_rules.py`` runs the tests.
 
     case("tanh", lambda t, x: t.tanh(x), (3, 4), extreme=True)
 
 ``t`` is minigrad, then torch. An input is a shape (normal numbers), ``between(low, high, *shape)`` or a NumPy
-array (of ints or bools: without a gradient). ``theirs`` says it in torch where the names differ. ``find``
-gives the cases of an op; ``test_rules.py`` fails where an op with a gradient has none.
+array (of ints or bools: without a gradient). ``theirs`` is the torch version if the names differ. ``find``
+returns the cases of an op; ``test_rules.py`` fails if an op with a gradient has none.
 """
 
 import math
@@ -35,7 +35,7 @@ Function = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Between:
-    """Uniform numbers of a shape."""
+    """Uniform numbers in a shape."""
 
     low: float
     high: float
@@ -52,10 +52,10 @@ class Case:
 
     Attributes:
         op: its name in the registry.
-        ours, theirs: the same function, of the library (minigrad, torch) and the inputs.
+        ours, theirs: the same function, called with the library (minigrad, torch) and the inputs.
         inputs: see the module's docstring.
-        second: whether its second order is compared, too (with torch, and by differences).
-        numeric: whether finite differences can tell its gradient (not at a kink or a step).
+        second: whether its second order is also compared (with torch, and by differences).
+        numeric: whether finite differences give its gradient (not at a kink or a step).
         extreme: whether to try very large, tiny, infinite and NaN elements.
         float32: how far it may be from float64, relative to the largest element.
     """
@@ -70,27 +70,27 @@ class Case:
     float32: float = 1e-5
 
     def __str__(self) -> str:
-        return f"{self.op}-{'-'.join(_told(i) for i in self.inputs)}"
+        return f"{self.op}-{'-'.join(_dimensions(i) for i in self.inputs)}"
 
     def arrays(self, seed: int = 0) -> list[Any]:
         """The inputs as NumPy arrays, floats in float64."""
         rng = np.random.default_rng(seed)
-        return [_drawn(i, rng) for i in self.inputs]
+        return [_array(i, rng) for i in self.inputs]
 
 
-def _told(spec: Input) -> str:
+def _dimensions(spec: Input) -> str:
     shape = spec if isinstance(spec, tuple) else spec.shape
     return "x".join(map(str, shape)) or "scalar"
 
 
-def _drawn(spec: Input, rng: np.random.Generator) -> Any:
+def _array(spec: Input, rng: np.random.Generator) -> Any:
     if isinstance(spec, Between):
         return np.asarray(rng.uniform(spec.low, spec.high, spec.shape))
     return np.asarray(rng.standard_normal(spec)) if isinstance(spec, tuple) else spec
 
 
 CASES: list[Case] = []
-_own: Function  # of the library, and of PyTorch, where a line is too short for both
+_own: Function  # for the library, and for PyTorch, if one line is too short for both
 _torch: Function
 
 
@@ -356,7 +356,7 @@ case("topk", lambda t, x: x.topk(2, dim=-1), (2, 40), numeric=False)
 case("gather", lambda t, x: x.max(dim=1)[0], (3, 4))
 case("gather", lambda t, x: x.min(0, keepdim=True).values, (3, 4))
 
-# The tail of PyTorch's names: one line an op ----------------------------------------------------------------
+# The rest of PyTorch's names: one line per op ---------------------------------------------------------------
 
 for _name in ("sinh", "cosh", "asinh", "erfc"):
     case(_name, lambda t, x, f=_name: getattr(t, f)(x), (3, 4), extreme=_name == "asinh")
@@ -390,7 +390,7 @@ for _upper in (False, True):
     case("solve_triangular", _own, (2, 3, 3), (3, 2))
     _own = lambda t, a, b, u=_upper: t.linalg.solve_triangular(a, b, upper=u, left=False, unitriangular=True)
     case("solve_triangular", _own, (5, 5), (2, 2, 5))
-for _shape in ((3, 3), (2, 4, 3), (3, 5)):  # the signs of vectors are nobody's choice
+for _shape in ((3, 3), (2, 4, 3), (3, 5)):  # the signs of the vectors are arbitrary
     case("svd", lambda t, x: [y.abs() for y in t.linalg.svd(x, full_matrices=False)], _shape, float32=1e-3)
     case("svd", lambda t, x: [y.abs() for y in t.svd(x, some=True)][1:], _shape, float32=1e-3)
     case("svd", lambda t, x: t.linalg.svdvals(x), _shape, float32=1e-4)
@@ -489,7 +489,7 @@ def _conv1d(t: Any, x: Any, w: Any, b: Any = None, groups: int = 1) -> Any:
 
 
 def _slope(t: Any, name: str, y: Any, of: Any, *others: Any, **how: Any) -> Any:
-    """In torch: the gradient of a convolution by an input ``of`` zeros, y being the result's."""
+    """In torch: the gradient of a convolution for an input ``of`` zeros; y is the result's gradient."""
     with t.enable_grad():
         zeros = of.requires_grad_()
         out = getattr(t.nn.functional, name)(*(zeros if o is None else o for o in others), **how)
@@ -549,7 +549,7 @@ _MATRIX = [[0.5, 0, 0, 3, 0], [0, 0, 3, 0, 0], [0, 0, -1, 0, 0], [0, 0, 0, 0, 0]
 _own = lambda t, x: convolution.resample(x, 1, _TAPS)
 case("resample", _own, (2, 5, 3), theirs=lambda t, x: t.tensor(_MATRIX, dtype=x.dtype) @ x)
 
-# Nothing at all: tensors without elements ------------------------------------------------------------------
+# Tensors without elements ----------------------------------------------------------------------------------
 
 for _name in ("exp", "relu", "sigmoid", "abs"):
     case(_name, lambda t, x, f=_name: getattr(t, f)(x), (0,))
@@ -588,18 +588,18 @@ case("unbind", lambda t, x: x.unbind(0), (2, 0))
 case("broadcast_to", lambda t, x: x.expand(0, 3), (1, 3))
 case("sort", lambda t, x: x.sort(), (2, 0))
 
-# Recurrent layers: PyTorch's take the input and not the gates; there the identity makes one of the other ---
+# Recurrent layers: PyTorch's take the input instead of the gates; an identity matrix converts it -----------
 
-_STEPS = (2, 2, 1)  # how many sequences have each step
+_STEPS = (2, 2, 1)  # number of sequences at each step
 
 
 def _recurrent(t: Any, mode: str, x: Any, weights: list[Any], states: list[Any], reverse: bool) -> tuple[Any, ...]:
-    """PyTorch's layer with both directions alike; the results of one of them."""
+    """PyTorch's layer with equal weights in both directions; returns the results of one of them."""
     bias = weights[1:2] if mode == "gru" and len(weights) > 1 else []
-    known = [t.eye(x.shape[1], dtype=x.dtype), weights[0], *(t.zeros_like(b) for b in bias), *weights[1:]]
+    parameters = [t.eye(x.shape[1], dtype=x.dtype), weights[0], *(t.zeros_like(b) for b in bias), *weights[1:]]
     hx = tuple(t.stack([s, s]) for s in states)
     sizes = t.tensor(_STEPS)
-    args = (x, sizes, hx if mode == "lstm" else hx[0], known * 2, bool(bias), 1, 0.0, False, True)
+    args = (x, sizes, hx if mode == "lstm" else hx[0], parameters * 2, bool(bias), 1, 0.0, False, True)
     out, *last = getattr(t, mode)(*args)
     return out.chunk(2, -1)[reverse], *(s[int(reverse)] for s in last)
 
@@ -630,7 +630,7 @@ for _name, _args in (_ARGS | {"softshrink": (0.4,), "threshold": (0.2, -3.0), "m
 case("hardtanh", lambda t, x: t.nn.functional.relu6(x), between(-3, 9, 3, 4), extreme=True)
 case("hardswish", lambda t, x: t.nn.functional.hardswish(x), between(-5, 5, 3, 4))
 _own = lambda t, x: t.nn.functional.hardsigmoid(x)
-_torch = lambda t, x: (x + 3).clamp(0, 6) / 6  # its own gradient is 1/6 in float32, whatever the dtype
+_torch = lambda t, x: (x + 3).clamp(0, 6) / 6  # its gradient is 1/6 in float32 for every dtype
 case("hardsigmoid", _own, between(-5, 5, 3, 4), theirs=_torch, extreme=True)
 case("scaled_elu", lambda t, x: t.nn.functional.selu(x), (3, 4), extreme=True)
 # α of 2: PyTorch's gradient rounds 1 / α to float32
@@ -643,11 +643,11 @@ case("binary_cross_entropy", _own, between(0.1, 0.9, 3, 4), between(0.0, 1.0, 3,
 _own = lambda t, x, y: t.nn.functional.binary_cross_entropy_with_logits(x, y, reduction="none")
 case("binary_cross_entropy_with_logits", _own, (3, 4), between(0.0, 1.0, 3, 4))
 
-# Complex numbers: real in, real out, so that differences can be taken -------------------------------------
+# Complex numbers: real inputs and outputs, for finite differences -----------------------------------------
 
 
 def _complex(name: str, function: Function, *shapes: tuple[int, ...], theirs: Function | None = None) -> None:
-    """A case of an op on complex numbers, which come as (..., 2) and go back as that if they are complex."""
+    """Add a case of an op on complex numbers, passed as (..., 2); complex results are also returned so."""
 
     def in_reals(function: Function) -> Function:
         def through_reals(t: Any, *xs: Any) -> Any:
@@ -731,7 +731,7 @@ for _name in ("igamma", "igammac"):
     case(_name, lambda t, x, f=_name: getattr(t, f)(t.ones_like(x) * 12, x), between(9, 20, 2, 3))
 
 
-# Of order 2, of which PyTorch has no functions: it differentiates integrals instead.
+# Order 2, for which PyTorch has no functions: it differentiates integrals instead.
 _ANGLES = (np.arange(40) + 0.5) * math.pi / 80
 
 

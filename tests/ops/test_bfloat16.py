@@ -1,4 +1,4 @@
-"""bfloat16, with the package ml_dtypes: ops computed in float32 and rounded, against PyTorch."""
+"""bfloat16, with the package ml_dtypes: ops compute in float32 and round, compared with PyTorch."""
 
 import operator
 import subprocess
@@ -23,7 +23,7 @@ SPECIAL = [0.0, -0.0, 1.0, -2.5, 3.140625, 1e-3, -7e4, 7e37, float("inf"), -floa
 
 
 def pair(values: Any, requires_grad: bool = False, device: str = "cpu") -> tuple[Any, Any]:
-    """The same tensor of bfloat16 in PyTorch and, on a device, in minigrad."""
+    """The same bfloat16 tensor in PyTorch and, on a device, in minigrad."""
     theirs = torch.as_tensor(np.asarray(values, np.float32)).bfloat16()
     ours = minigrad.tensor(np.asarray(values, np.float32)).bfloat16().to(device)
     return theirs.requires_grad_(requires_grad), ours.requires_grad_(requires_grad)
@@ -34,12 +34,12 @@ def normal(*shape: int, seed: int = 0) -> Any:
 
 
 def check(theirs: Any, ours: Any, tolerance: float = 0.0) -> None:
-    """Assert one dtype and shape, and the same values, to the bit or within a relative tolerance."""
+    """Assert equal dtypes, shapes and values, to the bit or within a relative tolerance."""
     assert in_torch_words(ours.dtype) == str(theirs.dtype)
     assert tuple(ours.shape) == tuple(theirs.shape)
     wide = "cdouble" if theirs.is_complex() else "double"
-    found, expected = (getattr(x.detach(), wide)().cpu().numpy() for x in (ours, theirs))
-    np.testing.assert_allclose(found, expected, tolerance, tolerance, equal_nan=True)
+    actual, expected = (getattr(x.detach(), wide)().cpu().numpy() for x in (ours, theirs))
+    np.testing.assert_allclose(actual, expected, tolerance, tolerance, equal_nan=True)
 
 
 METHODS = "neg abs sqrt exp log1p sigmoid square relu isnan sum mean amax argmax median double half bool"
@@ -76,9 +76,9 @@ def test_operands_of_two_dtypes(name: str, dtype: str, shapes: tuple[Any, Any]) 
     check(function(b, a), function(other, ours), tolerance)
 
 
-def test_sums_are_as_long_as_they_are() -> None:
+def test_long_sums_do_not_stop_growing() -> None:
     _, ones = pair(np.ones(1000), requires_grad=True)
-    assert ones.sum().item() == 1000 and ones.mean().item() == 1  # one by one in bfloat16 they stop at 256
+    assert ones.sum().item() == 1000 and ones.mean().item() == 1  # added one by one in bfloat16 they stop at 256
     _, one = pair([1.0], requires_grad=True)
     one.expand(1000).float().sum().backward()
     assert one.grad.item() == 1000
@@ -112,7 +112,7 @@ def test_through_a_conversion() -> None:
     wide, half = minigrad.tensor([1.01, 2.0], requires_grad=True), minigrad.tensor([3.0, 0.1], requires_grad=True)
     (wide.bfloat16().float() * half).sum().backward()
     assert wide.grad is not None and wide.grad.dtype is minigrad.float32 and half.grad is not None
-    assert wide.grad.tolist() == half.bfloat16().tolist()  # the gradient passes through bfloat16, too
+    assert wide.grad.tolist() == half.bfloat16().tolist()  # the gradient also passes through bfloat16
     assert half.grad.tolist() == wide.bfloat16().tolist()
 
 
@@ -192,7 +192,7 @@ def test_refusals(device: str) -> None:
 
 @cases("shapes", [((5, 4), (4, 3)), ((2, 5, 4), (2, 4, 3)), ((2, 1, 5, 4), (3, 4, 3)), ((2, 5, 4), (4,))])
 def test_products_stay_in_bfloat16(shapes: Any, device: str) -> None:
-    """On a GPU no operand of a product is converted, nor in the walk back."""
+    """On a GPU no operand of a product is converted, forward or backward."""
     a, b = (pair(normal(*shape, seed=i), True, device) for i, shape in enumerate(shapes))
     dtypes: list[Any] = []
 

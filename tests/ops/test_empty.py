@@ -1,4 +1,4 @@
-"""Axes without elements: the result and the gradient have their shapes, whatever is computed along such an axis."""
+"""Axes without elements: the result and the gradient have the right shapes for every computation along such an axis."""
 
 import math
 from collections.abc import Callable
@@ -42,7 +42,7 @@ def test_sums_of_no_powers(device: str) -> None:
 
 
 def test_the_gradient_of_a_loss_from_an_infinite_one(device: str) -> None:
-    """0 · ∞ of a smoothing that there is not makes no NaN."""
+    """A smoothing of 0 does not give NaN by 0 · ∞."""
     x = ours(np.array([[0.0, 1.0, 2.0]]), True, device)
     F.cross_entropy(x, ours(np.array([1]), device=device), reduction="none").backward(ours([math.inf], device=device))
     assert host(x.grad)[0, [0, 2]].tolist() == [math.inf] * 2

@@ -1,5 +1,5 @@
-"""Rules where a formula has 0/0, 0·∞ or ∞−∞: each gives the limit, in all orders. ``tests/peers/extremes.py`` looks for
-more of them."""
+"""Rules where a formula has 0/0, 0·∞ or ∞−∞: each gives the limit, in all orders. ``tests/peers/extremes.py`` searches
+for more such cases."""
 
 import math
 from collections.abc import Callable
@@ -22,20 +22,20 @@ INF, NAN = math.inf, math.nan
 
 
 def slopes(program: Callable[..., Any], *values: Any, device: str, order: int = 1) -> list[Any]:
-    """The gradients of the sum of a program's result, or those of the sum of these."""
+    """The gradients of the sum of a program's result; for order 2, the gradients of their sum."""
     xs = [ours(np.array(v, np.float64), True, device) for v in values]
     out = program(*xs)
     for _ in range(order):
         if not out.requires_grad:
             return [np.zeros(x.shape) for x in xs]
-        found = gradients([out], xs, [minigrad.ones_like(out)], create_graph=True)
-        out = sum((f.sum() for f in found[1:]), found[0].sum())
-    return [host(f) for f in found]
+        gradient = gradients([out], xs, [minigrad.ones_like(out)], create_graph=True)
+        out = sum((f.sum() for f in gradient[1:]), gradient[0].sum())
+    return [host(f) for f in gradient]
 
 
 # Determinants ----------------------------------------------------------------------------------------------
 
-NEARLY = [[1, 2, 0, 1], [0, 1, 1, 2], [1, 3, 1, 3], [2, 0, 1, 1]]  # singular, but elimination rounds
+NEARLY = [[1, 2, 0, 1], [0, 1, 1, 2], [1, 3, 1, 3], [2, 0, 1, 1]]  # singular, but elimination has rounding errors
 SINGULAR = [
     [[1, 2], [2, 4]],
     [[0, 0], [0, 0]],
@@ -56,7 +56,7 @@ def exact_det(rows: list[list[int]]) -> int:
 
 
 def cofactors(rows: list[list[int]]) -> Any:
-    """The derivative of the determinant in each element."""
+    """The derivative of the determinant with respect to each element."""
     n = len(rows)
     minor: Callable[..., Any] = lambda i, j: [r[:j] + r[j + 1 :] for k, r in enumerate(rows) if k != i]
     return np.array([[(-1) ** (i + j) * exact_det(minor(i, j)) for j in range(n)] for i in range(n)], float)
@@ -65,8 +65,8 @@ def cofactors(rows: list[list[int]]) -> Any:
 @cases("rows", [*SINGULAR, NEARLY])
 def test_det_of_a_singular_matrix(rows: list[list[int]], device: str) -> None:
     regular = (np.array(rows) + 3 * np.eye(len(rows))).astype(int).tolist()
-    (found,) = slopes(minigrad.linalg.det, [rows, regular], device=device)
-    np.testing.assert_allclose(found, [cofactors(rows), cofactors(regular)], atol=1e-12)
+    (actual,) = slopes(minigrad.linalg.det, [rows, regular], device=device)
+    np.testing.assert_allclose(actual, [cofactors(rows), cofactors(regular)], atol=1e-12)
     x = ours(np.array([rows, regular], float), True, device)
     assert gradcheck(minigrad.linalg.det, [x]) and gradgradcheck(minigrad.linalg.det, [x])
 
@@ -79,8 +79,8 @@ def test_the_logarithm_of_a_determinant_of_0_has_no_gradient(program: Any, devic
 def test_a_singular_complex_matrix(device: str) -> None:
     x = np.array([[1, 2j], [2j, -4]])  # the second row is 2i times the first
     z = minigrad.tensor(x, requires_grad=True, device=device)
-    (found,) = gradients([minigrad.linalg.det(z)], [z], [minigrad.tensor(1 + 0j, device=device)])
-    np.testing.assert_allclose(host(found), np.array([[-4, -2j], [-2j, 1]]).conj(), atol=1e-12)
+    (actual,) = gradients([minigrad.linalg.det(z)], [z], [minigrad.tensor(1 + 0j, device=device)])
+    np.testing.assert_allclose(host(actual), np.array([[-4, -2j], [-2j, 1]]).conj(), atol=1e-12)
     assert gradgradcheck(lambda z: minigrad.view_as_real(minigrad.linalg.det(z)), [z])
 
 
@@ -100,8 +100,8 @@ FACTORS = [
 
 
 def exact(values: list[float], ends: range, order: int) -> list[float]:
-    """The derivatives in each factor of the sum of the products of the first n, for n in ``ends``, or those of their
-    sum."""
+    """The derivatives with respect to each factor of the sum of the products of the first n, for n in ``ends``; for
+    order 2, the derivatives of their sum."""
     n = len(values)
     total = [Fraction(0)] * n
     for end, left_out in ((e, c) for e in ends for c in combinations(range(e), order)):
@@ -120,22 +120,22 @@ def _float(x: Fraction) -> float:
 
 @cases("order", [1, 2])
 @cases("values", FACTORS)
-def test_products_that_overflow_beside_a_zero(values: list[float], order: int, device: str) -> None:
+def test_products_with_a_zero_whose_other_factors_overflow(values: list[float], order: int, device: str) -> None:
     n = len(values)
-    (found,) = slopes(minigrad.prod, values, device=device, order=order)
+    (actual,) = slopes(minigrad.prod, values, device=device, order=order)
     expected = exact(values, range(n, n + 1), order)
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
-    (found,) = slopes(lambda x: x.prod(1), [values, values], device=device, order=order)
-    np.testing.assert_allclose(found, [expected] * 2, rtol=1e-12)
+    np.testing.assert_allclose(actual, expected, rtol=1e-12)
+    (actual,) = slopes(lambda x: x.prod(1), [values, values], device=device, order=order)
+    np.testing.assert_allclose(actual, [expected] * 2, rtol=1e-12)
     index = minigrad.zeros(n, dtype=minigrad.int64, device=device)
     one = minigrad.ones(1, dtype=minigrad.float64, device=device)
-    (found,) = slopes(lambda x: one.scatter_reduce(0, index, x, "prod"), values, device=device, order=order)
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
-    (found,) = slopes(lambda x: x.cumprod(0), values, device=device, order=order)
-    np.testing.assert_allclose(found, exact(values, range(1, n + 1), order), rtol=1e-12)
+    (actual,) = slopes(lambda x: one.scatter_reduce(0, index, x, "prod"), values, device=device, order=order)
+    np.testing.assert_allclose(actual, expected, rtol=1e-12)
+    (actual,) = slopes(lambda x: x.cumprod(0), values, device=device, order=order)
+    np.testing.assert_allclose(actual, exact(values, range(1, n + 1), order), rtol=1e-12)
 
 
-# Points: each a program, its arguments, and the gradients of the orders from 1 -------------------------------
+# Points: each has a program, its arguments, and the gradients from order 1 on --------------------------------
 
 Point = tuple[Callable[..., Any], list[Any], list[Any]]
 _SPECIAL = minigrad.special
@@ -225,7 +225,7 @@ POINTS |= {
     "acos": (minigrad.acos, [[1.0, -1.0, 1e-200]], [[[-INF, -INF, -1.0]], [[-INF, INF, -1e-200]]]),
     "atanh": (minigrad.atanh, [[1.0, -1.0, 1e-200]], [[[INF, INF, 1.0]], [[INF, -INF, 2e-200]]]),
     "tanh": (minigrad.tanh, [[INF, -INF, 1e-200]], [[[0.0, 0.0, 1.0]], [[0.0, 0.0, -2e-200]]]),
-    # The infinite one has the whole slope, which is NaN; the others have none.
+    # The infinite one gets the whole gradient, which is NaN; the others get 0.
     "logsumexp": (lambda x: minigrad.logsumexp(x, 0), [[INF, 1.0, -INF]], [[[NAN, 0.0, 0.0]]]),
     "logsumexp over two": (lambda x: minigrad.logsumexp(x, (0, 1)), [[[INF, 1.0, -INF]]], [[[[NAN, 0.0, 0.0]]]]),
 }
@@ -235,8 +235,8 @@ POINTS |= {
 def test_gradients_at_a_point(name: str, device: str) -> None:
     program, at, expected = POINTS[name]
     for order, right in enumerate(expected, 1):
-        found = slopes(program, *at, device=device, order=order)
-        np.testing.assert_allclose(found, right, rtol=1e-12, err_msg=f"order {order}")
+        actual = slopes(program, *at, device=device, order=order)
+        np.testing.assert_allclose(actual, right, rtol=1e-12, err_msg=f"order {order}")
 
 
 @cases(
@@ -259,7 +259,7 @@ def test_values(program: Any, x: float, expected: float, device: str) -> None:
 
 
 def test_powers_whose_exponent_is_0(device: str) -> None:
-    """The gradient of the base is 0 and does not depend on the exponent as 0 · ∞ would."""
+    """The gradient of the base is 0, and does not depend on the exponent as 0 · ∞ would."""
     base, _ = slopes(lambda a, b: a**b, [INF, -2.0, 3.0], [0.0, 0.0, 0.0], device=device, order=2)
     np.testing.assert_allclose(base, [0.0, -0.5, 1 / 3])
 
@@ -267,24 +267,24 @@ def test_powers_whose_exponent_is_0(device: str) -> None:
 def test_running_sums_of_exponentials_with_infinite_terms(device: str) -> None:
     rows = [[1, INF, 2], [-INF, 1, 1], [-INF, -INF, -INF]]
     program: Callable[..., Any] = lambda x: x.logcumsumexp(1)
-    (found,) = slopes(program, rows, device=device)
-    np.testing.assert_allclose(found, np.array([[1.0, 2, 0], [0, 1.5, 0.5], [0, 0, 0]]), atol=1e-15)
-    (found,) = slopes(program, rows, device=device, order=2)
-    np.testing.assert_allclose(found, np.zeros((3, 3)), atol=1e-15)
+    (actual,) = slopes(program, rows, device=device)
+    np.testing.assert_allclose(actual, np.array([[1.0, 2, 0], [0, 1.5, 0.5], [0, 0, 0]]), atol=1e-15)
+    (actual,) = slopes(program, rows, device=device, order=2)
+    np.testing.assert_allclose(actual, np.zeros((3, 3)), atol=1e-15)
 
 
 @cases("p", [0.5, 1.5, 2, 3, -1])
-def test_norms_of_zeros_and_of_what_overflows(p: float, device: str) -> None:
+def test_norms_of_zeros_and_of_numbers_that_overflow(p: float, device: str) -> None:
     program: Callable[..., Any] = lambda x: minigrad.linalg.vector_norm(x, p, 1)
     for order in (1, 2):
-        (found,) = slopes(program, [[0.0, 0.0]], device=device, order=order)
-        np.testing.assert_array_equal(found, [[0.0, 0.0]])
-    (found,) = slopes(lambda x: program(x)[:1], [[3e-70, 4e-70], [1.0, 2.0]], device=device)
+        (actual,) = slopes(program, [[0.0, 0.0]], device=device, order=order)
+        np.testing.assert_array_equal(actual, [[0.0, 0.0]])
+    (actual,) = slopes(lambda x: program(x)[:1], [[3e-70, 4e-70], [1.0, 2.0]], device=device)
     (expected,) = slopes(program, [[3.0, 4.0]], device=device)
-    np.testing.assert_allclose(found, [*expected, [0, 0]])
+    np.testing.assert_allclose(actual, [*expected, [0, 0]])
     for order in (1, 2):
-        (found,) = slopes(minigrad.linalg.vector_norm, [1e200, 1e200], device=device, order=order)
-        np.testing.assert_array_equal(found, [0.0, 0.0])  # its value is infinite, as PyTorch's
+        (actual,) = slopes(minigrad.linalg.vector_norm, [1e200, 1e200], device=device, order=order)
+        np.testing.assert_array_equal(actual, [0.0, 0.0])  # its value is infinite, as in PyTorch
 
 
 def test_quantiles_at_the_ends(device: str) -> None:
@@ -293,8 +293,8 @@ def test_quantiles_at_the_ends(device: str) -> None:
     np.testing.assert_allclose(host(_SPECIAL.ndtri(least)), -38.46740561714434, rtol=1e-13)
 
 
-def test_the_slope_of_binary_cross_entropy_in_its_target_at_the_ends(device: str) -> None:
-    """The logarithm of 0 is bounded by -100, and so flat; that of 1 has the slope 1."""
+def test_the_target_gradient_of_binary_cross_entropy_at_the_ends(device: str) -> None:
+    """The logarithm of 0 is clamped to -100, so its derivative is 0; at 1 the derivative of the logarithm is 1."""
     x, target = (ours(np.array(v), True, device) for v in ([0.0, 1.0, 0.5], [0.0, 1.0, 0.5]))
     loss = minigrad.nn.functional.binary_cross_entropy(x, target, reduction="sum")
     (slope,) = minigrad.autograd.grad(loss, target, create_graph=True)
@@ -304,7 +304,7 @@ def test_the_slope_of_binary_cross_entropy_in_its_target_at_the_ends(device: str
 
 # Infinite gradients ----------------------------------------------------------------------------------------
 
-# That of softmax is y (g − Σ g y), that of its logarithm g − eʸ Σ g: infinite beside one infinite g, NaN at its place.
+# Softmax has y (g − Σ g y), its logarithm g − eʸ Σ g: if one g is infinite, NaN there and infinite at the others.
 SHARES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "softmax": (minigrad.softmax, lambda g, y: y * (g - (g * y).sum(1, keepdims=True))),
     "softmin": (lambda x, dim: F.softmin(-x, dim), lambda g, y: y * (g - (g * y).sum(1, keepdims=True))),
@@ -318,8 +318,8 @@ LOGITS = [[0, 1, 2, -1], [0, 200, 0, 1], [50, 0, 0, 0], [-INF, 1, 2, 0], [0, -IN
 @cases("dtype", [np.float64, np.float32])
 @cases("across", [False, True])
 @cases("name", SHARES)
-def test_an_infinite_gradient_of_shares(name: str, across: bool, dtype: Any, kernel: bool, device: str) -> None:
-    """In one place, in two, everywhere; along rows and down columns, of few rows without a kernel, of many with one."""
+def test_an_infinite_gradient_of_softmax(name: str, across: bool, dtype: Any, kernel: bool, device: str) -> None:
+    """At one element, at two, at all; along rows and columns, for few rows without a kernel, for many with one."""
     program, slope = SHARES[name]
     beside = [np.where(np.eye(4) == 1, v, other) for v, other in product((INF, -INF, NAN), (0.0, 1.0))]
     arriving = np.concatenate([*beside, [[INF, -INF, 0, 0], [INF, INF, 1, 1], [INF] * 4]])
@@ -331,11 +331,11 @@ def test_an_infinite_gradient_of_shares(name: str, across: bool, dtype: Any, ker
     with nullcontext() if kernel else without_kernel(op):
         x = ours(rows.T.copy() if across else rows, True, device)
         y = program(x, 0 if across else 1)
-        (found,) = grad(y, x, ours(g.T.copy() if across else g, device=device), create_graph=not kernel)
+        (actual,) = grad(y, x, ours(g.T.copy() if across else g, device=device), create_graph=not kernel)
     turned: Callable[[Any], Any] = np.transpose if across else np.asarray
     with np.errstate(invalid="ignore"):
         expected = slope(g, turned(host(y)))
-    np.testing.assert_allclose(turned(host(found)), expected, 1e-4, 1e-6)
+    np.testing.assert_allclose(turned(host(actual)), expected, 1e-4, 1e-6)
 
 
 # Numbers whose squares overflow or underflow, and NaN ---------------------------------------------------------
@@ -355,13 +355,13 @@ SPREADS: dict[str, Callable[..., Any]] = {
     "dtype, sizes",
     [(np.float32, [1e-36, 1e-23, 1e19, 4e37]), (np.float64, [1e-307, 1e-200, 1e200]), (np.complex64, [1e-23, 1e19])],
 )
-def test_deviations_of_what_has_no_square(name: str, dtype: Any, sizes: list[float], device: str) -> None:
+def test_deviations_of_numbers_whose_squares_overflow(name: str, dtype: Any, sizes: list[float], device: str) -> None:
     for size in sizes:
         values = [np.array([1.0, 2.0, 4.0]) * s for s in (1.0, size)]
         one, x = (ours(v.astype(dtype), True, device) for v in values)
-        expected, found = SPREADS[name](one), SPREADS[name](x)
-        np.testing.assert_allclose(host(found) / size, host(expected), rtol=1e-5)
-        (right,), (slope,) = grad(expected.sum(), one), grad(found.sum(), x)
+        expected, actual = SPREADS[name](one), SPREADS[name](x)
+        np.testing.assert_allclose(host(actual) / size, host(expected), rtol=1e-5)
+        (right,), (slope,) = grad(expected.sum(), one), grad(actual.sum(), x)
         np.testing.assert_allclose(host(slope), host(right), rtol=1e-4)
 
 
@@ -381,7 +381,7 @@ DIFFERENCES: dict[str, Callable[..., Any]] = {
 
 
 @cases("name", DIFFERENCES)
-def test_the_slope_of_a_difference_that_is_nan(name: str, device: str) -> None:
+def test_the_gradient_of_a_difference_that_is_nan(name: str, device: str) -> None:
     """It is NaN there, and finite elsewhere."""
     for at in ([0.0, NAN, 3.0, 0.0], [0.0, 0.0, 3.0, NAN]):
         for values in ((at, [0.0] * 4), ([0.0] * 4, at)):
@@ -391,29 +391,29 @@ def test_the_slope_of_a_difference_that_is_nan(name: str, device: str) -> None:
 
 @cases("dtype, tolerance", [(np.complex64, 3e-7), (np.complex128, 1e-15)])
 def test_a_complex_log1p_keeps_its_digits(dtype: Any, tolerance: float, device: str) -> None:
-    """The parts by their series near 0; elsewhere NumPy's logarithm of 1 + x."""
+    """Both parts by their series near 0; elsewhere NumPy's logarithm of 1 + x."""
     near = np.array([1e-6, -1e-6j, 1e-10 + 1e-10j, -3e-12 + 2e-7j, 0])
     far = np.array([1 + 1j, -3 + 0.5j, -1.5, 1e15 - 1e15j, 1e30j, -1 + 1e-3j, 0.5 - 2j])
     for x, right in ((near, near - near**2 / 2 + near**3 / 3 - near**4 / 4), (far, np.log(1 + far))):
-        found = host(minigrad.log1p(ours(x.astype(dtype), device=device)))
+        actual = host(minigrad.log1p(ours(x.astype(dtype), device=device)))
         for part in ("real", "imag"):
-            np.testing.assert_allclose(getattr(found, part), getattr(right, part), rtol=4 * tolerance, atol=1e-25)
+            np.testing.assert_allclose(getattr(actual, part), getattr(right, part), rtol=4 * tolerance, atol=1e-25)
     assert host(minigrad.log1p(ours(np.array([-1 + 0j], dtype), device=device))).real == -INF
 
 
 @cases("name", ["abs", "sgn", "angle"])
 @cases("dtype, sizes", [(np.complex64, [1e-23, 1e-37, 1e25]), (np.complex128, [1e-200, 1e200])])
-def test_slopes_of_the_parts_of_tiny_and_large_complex_numbers(
+def test_gradients_of_parts_of_tiny_and_large_complex_numbers(
     name: str, dtype: Any, sizes: list[float], device: str
 ) -> None:
-    """The slope of the modulus does not depend on the size; those of phase and angle are over it."""
+    """The gradient of the modulus does not depend on the size; the gradients of phase and angle are divided by it."""
     z = np.array([3 + 4j, -1 + 2j, -2j, 1 + 0j, 0])
 
     def slope(size: float) -> Any:
         x = ours((z * size).astype(dtype), True, device)
         out = getattr(minigrad, name)(x)
-        (found,) = grad((out.real + out.imag if out.is_complex() else out).sum(), x)
-        return host(found) * (1 if name == "abs" else size)
+        (actual,) = grad((out.real + out.imag if out.is_complex() else out).sum(), x)
+        return host(actual) * (1 if name == "abs" else size)
 
     for size in sizes:
         np.testing.assert_allclose(slope(size), slope(1.0), rtol=1e-5)
@@ -430,22 +430,22 @@ NORMALISED: dict[str, Callable[..., Any]] = {
 @cases("plain", [False, True])
 @cases("name", NORMALISED)
 @cases("dtype, sizes", [(np.float32, [1e20, 1e36]), (np.float64, [1e155, 1e200, 1e307])])
-def test_norms_of_what_has_no_square(name: str, dtype: Any, sizes: list[float], plain: bool) -> None:
-    """They are those of the numbers over a factor, by kernels and by the ops' own formulas, beside other rows."""
+def test_norms_of_numbers_whose_squares_overflow(name: str, dtype: Any, sizes: list[float], plain: bool) -> None:
+    """They equal the norms of scaled numbers, by kernels and by the ops' formulas, next to other rows."""
     kernel = {"instance_norm": "group_norm"}.get(name, name)
     rows, g = np.tile([[1.0, 2, 4], [-3, 1, 1]], (20, 1)), ours(np.array([1.0, 2, 0], dtype))
     with without_kernel(REGISTRY[kernel]) if plain else nullcontext():
         for size in sizes:
             x, one = (ours((rows * s).astype(dtype), True) for s in (size, 2.0**20))
-            found, right = (NORMALISED[name](minigrad.cat([v, v.detach() / v.detach()])) for v in (x, one))
-            np.testing.assert_allclose(host(found), host(right), rtol=1e-5)
-            slope, expected = grad((found[:40] * g).sum(), x)[0], grad((right[:40] * g).sum(), one)[0]
+            actual, right = (NORMALISED[name](minigrad.cat([v, v.detach() / v.detach()])) for v in (x, one))
+            np.testing.assert_allclose(host(actual), host(right), rtol=1e-5)
+            slope, expected = grad((actual[:40] * g).sum(), x)[0], grad((right[:40] * g).sum(), one)[0]
             np.testing.assert_allclose(host(slope) * size, host(expected) * 2.0**20, rtol=1e-4, atol=1e-6)
 
 
 def test_batch_norm_of_large_numbers(device: str) -> None:
-    """Its slope is that of the numbers over a factor, though the cube of its scale underflows."""
+    """Its gradient equals the one of scaled numbers, although the cube of its scale underflows."""
     x, one = (ours(np.array([[1.0], [2], [4]], np.float32) * np.float32(s), True, device) for s in (1e16, 1e3))
     g = ours(np.array([[1.0], [2], [0]], np.float32), device=device)
-    found, right = (grad((F.batch_norm(v, None, None, training=True) * g).sum(), v)[0] for v in (x, one))
-    np.testing.assert_allclose(host(found) * 1e16, host(right) * 1e3, rtol=1e-4)
+    actual, right = (grad((F.batch_norm(v, None, None, training=True) * g).sum(), v)[0] for v in (x, one))
+    np.testing.assert_allclose(host(actual) * 1e16, host(right) * 1e3, rtol=1e-4)

@@ -1,6 +1,6 @@
-"""float16 and bfloat16 are computed in float32: every op, counts and numbers beyond float16, and tails.
+"""Ops on float16 and bfloat16 compute in float32: every op, counts and numbers beyond float16, and tails.
 
-The reference is the same function of the same numbers in float32, rounded once.
+The reference is the same function with the same numbers in float32, rounded once.
 """
 
 import math
@@ -33,7 +33,7 @@ def needs_ml_dtypes(request: pytest.FixtureRequest) -> None:
 
 
 def tensors(value: Any) -> Iterator[Any]:
-    """The tensors of floats in a result."""
+    """The floating-point tensors in a result."""
     if isinstance(value, (tuple, list)):
         for part in value:
             yield from tensors(part)
@@ -42,22 +42,22 @@ def tensors(value: Any) -> Iterator[Any]:
 
 
 def run(program: Program, inputs: list[Any], kind: Any) -> tuple[list[Any], list[Any]]:
-    """The results on inputs of 16 bits that are converted to a dtype first, and their gradients for these, not rounded.
-    The gradients that arrive at the results are quarters."""
+    """The results for 16-bit inputs that are first converted to a dtype, and the unrounded gradients of these inputs.
+    The gradients of the results are multiples of 1/4."""
     leaves = [x.to(kind).detach() if x.is_floating_point() else x for x in inputs]
-    wanted = [x.requires_grad_() for x in leaves if x.is_floating_point()]
+    variables = [x.requires_grad_() for x in leaves if x.is_floating_point()]
     outputs = list(tensors(program(*leaves)))
     sources = [y for y in outputs if y.requires_grad]
     arriving = [minigrad.arange(y.numel()).remainder(7).add(1).div(4).reshape(y.shape).to(y) for y in sources]
-    slopes = grad(sources, wanted, arriving, allow_unused=True) if sources else ()
+    slopes = grad(sources, variables, arriving, allow_unused=True) if sources else ()
     return outputs, [g for g in slopes if g is not None]
 
 
 def check(program: Program, inputs: list[Any], dtype: str, units: float = 0, large: bool = False) -> None:
-    """Assert that results and gradients are those of float32, rounded.
+    """Assert that results and gradients equal the rounded ones of float32.
 
     Args:
-        units: how many halves of a last digit they may be off, for ``large`` of the largest element.
+        units: the largest error in half units in the last place, for ``large`` relative to the largest element.
     """
     kind = getattr(minigrad, dtype)
     for what, narrow, wide in zip(
@@ -74,28 +74,28 @@ def check(program: Program, inputs: list[Any], dtype: str, units: float = 0, lar
             np.testing.assert_allclose(actual, expected, near, units * SMALLEST[dtype] + near * top, err_msg=what)
 
 
-def drawn(case: Case, dtype: str, device: str, scale: float) -> list[Any]:
-    """The inputs of a case, floats times a scale and rounded to 16 bits."""
+def inputs_of(case: Case, dtype: str, device: str, scale: float) -> list[Any]:
+    """The inputs of a case; floats are scaled and rounded to 16 bits."""
     arrays = (minigrad.tensor(a) for a in case.arrays())
     kind = getattr(minigrad, dtype)
     return [((x * scale).to(kind) if x.is_floating_point() else x).to(device) for x in arrays]
 
 
-OTHERS = {"pinv", "eig"}  # PyTorch has them in float32 and float64
+OTHERS = {"pinv", "eig"}  # PyTorch has them only in float32 and float64
 
 
 @both
 def test_every_op(dtype: str, device: str) -> None:
-    """A case is of one op, or of a few, which round the gradients in between; a kernel may add up in another order.
-    Functions of each element are right in their tails, too."""
+    """A case has one op, or a few, which round the gradients in between; a kernel may sum in another order.
+    Elementwise functions are also right in their tails."""
     wrong = []
     for case in CASES:
         for scale in (1, 30, 1e-3) if case.extreme and case.op not in OTHERS else (1,):
-            inputs = drawn(case, dtype, device, scale)
+            inputs = inputs_of(case, dtype, device, scale)
             try:
                 check(lambda *a, case=case: case.ours(minigrad, *a), inputs, dtype, 4, large=scale == 1)
             except Exception as error:
-                if case.op not in OTHERS and "complex" not in str(error):  # there are none of 16-bit parts
+                if case.op not in OTHERS and "complex" not in str(error):  # 16-bit complex numbers do not exist
                     wrong.append(f"{case}, {scale}: {error}")
     assert not wrong, "\n".join(wrong)
 
@@ -106,12 +106,12 @@ COUNT = 70_000
 
 
 def signs(x: Any) -> Any:
-    """1 and -1 in turn."""
+    """Alternating 1 and -1."""
     return minigrad.arange(len(x), device=x.device).remainder(2) * 2 - 1
 
 
 def classes(x: Any) -> Any:
-    """Scores of two classes."""
+    """Logits of two classes."""
     return minigrad.stack([x, 1 - x], 1)
 
 
@@ -141,7 +141,7 @@ F.embedding_bag(t.arange(COUNT, device=x.device)[None], x[:, None], mode="mean")
 
 def test_every_loss_is_counted() -> None:
     losses = {name for name in dir(F) if name.endswith(("_loss", "_entropy", "kl_div", "_with_logits"))}
-    assert losses - {"ctc_loss"} == {*re.findall(r"F\.(\w+)", LOSSES)}  # that of CTC divides by lengths
+    assert losses - {"ctc_loss"} == {*re.findall(r"F\.(\w+)", LOSSES)}  # CTC loss divides by lengths
 
 
 @cases("expression", split(LOSSES + COUNTS))
@@ -176,7 +176,7 @@ t.addmm(x[:, None], x[:, None], x[None, 2:3], alpha=70001, beta=1e-09) ; t.addr(
 @cases("expression", split(NUMBERS))
 def test_numbers_beyond_float16(expression: str, device: str) -> None:
     if "addmm" in expression and device != "cpu":
-        return  # on a GPU products of matrices, and so their gradients, are of 16 bits
+        return  # on a GPU matrix products, and so their gradients, have 16 bits
     x = minigrad.tensor([1000.0, -500.0, 0.25, 3.0, 1e-3], dtype=minigrad.float16, device=device)
     check(lambda x: evaluate(expression, t=minigrad, x=x), [x], "float16", 8)
 
@@ -196,7 +196,7 @@ def test_numbers_as_in_pytorch(expression: str) -> None:
 
 
 def test_higher_orders() -> None:
-    """The slope of a slope is computed in float32 as well: 1 / 70000² would be 0."""
+    """Second derivatives are also computed in float32: 1 / 70000² would be 0."""
     x = minigrad.tensor([3.0], dtype=minigrad.float16, requires_grad=True)
     (slope,) = grad((x / 70000).square().sum(), x, create_graph=True)
     assert slope.item() == pytest.approx(2 * 3 / 70000**2, abs=2.0**-24)
@@ -206,7 +206,7 @@ def test_higher_orders() -> None:
     assert first.item() == pytest.approx(second.item(), 2e-3) == pytest.approx(1000 * math.exp(-11.5), 2e-3)
 
 
-def test_what_gives_the_same_is_not_converted(device: str) -> None:
+def test_ops_that_do_not_round_are_not_converted(device: str) -> None:
     x = minigrad.ones(3, dtype=minigrad.float16, device=device, requires_grad=True)
     for y in (x + 1, x - x, -x, x * x, x.abs(), x.maximum(x), minigrad.cat([x, x]), x.view(3, 1), x.clamp(max=2)):
         assert y.grad_fn is not None and "Copy" not in y.grad_fn.name()

@@ -1,5 +1,5 @@
-"""Sums over millions of float32 numbers keep their digits: where NumPy or a loop would add one after the other, blocks
-are added. Each result, and each gradient of a norm, is compared with float64's."""
+"""Sums over millions of float32 numbers keep their digits: they add blocks, where NumPy or a loop would add one number
+after the other. Each result, and each gradient of a norm, is compared with float64."""
 
 from collections.abc import Callable
 from typing import Any
@@ -44,7 +44,7 @@ LAYOUTS: dict[str, tuple[tuple[int, ...], Any, Any]] = {
 
 
 def far(ours: Any, exact: Any) -> float:
-    """The largest difference, by the largest number."""
+    """The largest difference, relative to the largest number."""
     exact = exact.detach().numpy()
     return float(np.abs(ours.detach().numpy() - exact).max() / np.abs(exact).max())
 
@@ -71,7 +71,7 @@ def test_reductions_of_any_layout(layout: str) -> None:
     wide = x.double()
     for keepdim, name in enumerate(("sum", "mean", "var", "std")):
         y, exact = (getattr(v, name)(dim=dim, keepdim=keepdim % 2 == 1) for v in (x, wide))
-        assert y.shape == exact.shape and far(y, exact) < 8e-7, name  # var by NumPy's loops: 5.2e-7
+        assert y.shape == exact.shape and far(y, exact) < 8e-7, name  # NumPy's loops for var: 5.2e-7
 
 
 def test_the_norm_of_a_long_row_of_zeros() -> None:

@@ -1,7 +1,7 @@
-"""Where nothing flows, no gradient passes: not an infinite one and not NaN, whose product with 0 is NaN.
+"""Masks block gradients completely, also infinite ones and NaN, whose product with 0 is NaN.
 
-The gradient 1 shows a mask: what comes back is exactly 0. The test takes every op of the registry by its cases, and so
-a new op as soon as it has one.
+A gradient of 1 reveals a mask: the result is exactly 0. The test runs every case of every op in the registry, and so
+includes a new op as soon as it has a case.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,8 +26,8 @@ from tests.support.expressions import evaluate, split
 from tests.support.parity import host, ours
 from tests.support.plain_checks import without_kernel
 
-MOST = 3  # places of a result that are tried
-ELSEWHERE = {  # cases in which the 0 is a number that is multiplied, and no mask; PyTorch's gradient is NaN there, too
+MOST = 3  # number of tested positions in a result
+ELSEWHERE = {  # cases in which the 0 is a factor and no mask; PyTorch's gradient is also NaN there
     "adjugate-2x3x3": "of zeros",
     **dict.fromkeys(("prod-3x3-3x3", "cumprod-4-4"), "the case multiplies by 0"),
     "convolve*": "the margin of zeros is multiplied",
@@ -44,7 +44,7 @@ MASKED = [case for case in CASES if not any(fnmatchcase(str(case), pattern) for 
 
 
 def arriving(output: Any, device: str) -> Iterator[Callable[[float], Any]]:
-    """Functions that make a gradient of a value: the value at one place of a result and 0 at the others."""
+    """Functions that make a gradient from a value: the value at one position of a result and 0 at the others."""
     shape, count = tuple(output.shape), output.numel()
 
     def gradient(value: float, place: int) -> Any:
@@ -56,20 +56,20 @@ def arriving(output: Any, device: str) -> Iterator[Callable[[float], Any]]:
         yield partial(gradient, place=place)
 
 
-def check(output: Any, wanted: list[Any], g: Callable[[float], Any], value: float, create_graph: bool = False) -> None:
-    """A value of g brings 0 wherever a 1 brings 0."""
-    usual, found = (
-        grad(output, wanted, g(v), retain_graph=True, create_graph=create_graph, materialize_grads=True)
+def check(output: Any, inputs: list[Any], g: Callable[[float], Any], value: float, create_graph: bool = False) -> None:
+    """Assert that a value in g gives 0 wherever a 1 gives 0."""
+    usual, actual = (
+        grad(output, inputs, g(v), retain_graph=True, create_graph=create_graph, materialize_grads=True)
         for v in (1.0, value)
     )
-    for number, (a, b) in enumerate(zip(map(host, usual), map(host, found), strict=True)):
+    for number, (a, b) in enumerate(zip(map(host, usual), map(host, actual), strict=True)):
         wrong = b[(a == 0) & (b != 0)]
-        assert not wrong.size, f"{value} brings {wrong[:3]} to input {number} where nothing flows"
+        assert not wrong.size, f"{value} gives {wrong[:3]} in input {number} behind a mask"
 
 
 @pytest.mark.parametrize("op", sorted({case.op for case in MASKED}))
-def test_nothing_passes_an_op_where_nothing_flows(op: str, device: str) -> None:
-    """By its kernel, if it has one, and by its rules."""
+def test_no_gradient_passes_the_masks_of_an_op(op: str, device: str) -> None:
+    """By the kernel, if there is one, and by the rules."""
 
     def by_rules(case: Case) -> None:
         mine = inputs(case, device)
@@ -88,13 +88,13 @@ def test_nothing_passes_an_op_where_nothing_flows(op: str, device: str) -> None:
 
 
 def ignoring(x: Any) -> Any:
-    """Cross-entropy, of which every third row is ignored."""
+    """Cross-entropy that ignores every third row."""
     target = np.where(np.arange(len(x)) % 3, np.arange(len(x)) % x.shape[1], -100)
     return F.cross_entropy(x, ours(target, device=str(x.device)), reduction="none")
 
 
 def embedded(x: Any) -> Any:
-    """Rows of x, of which those of padding have no gradient."""
+    """Rows of x; padding rows have no gradient."""
     indices = np.random.default_rng(1).integers(0, len(x), (50, 60))
     return F.embedding(ours(indices, device=str(x.device)), x, padding_idx=2)
 
@@ -111,7 +111,7 @@ recurrent.rnn(x, x.new_full((120, 120), 0.01), x.new_zeros(9, 120), (9,) * 10, F
 
 
 @cases("expression", split(LARGE))
-def test_nor_a_kernel_of_large_arrays(expression: str, device: str) -> None:
+def test_no_gradient_passes_the_masks_of_kernels_for_large_arrays(expression: str, device: str) -> None:
     x = ours(numbers(90, 120, dtype=np.float32), True, device)
     names = {"relu_dropout": relu_dropout, "recurrent": recurrent, "ignoring": ignoring, "embedded": embedded}
     output = evaluate(expression, mg=mg, F=F, x=x, **names)
@@ -119,7 +119,7 @@ def test_nor_a_kernel_of_large_arrays(expression: str, device: str) -> None:
         check(output, [x], lambda v: mg.full_like(output.detach(), v), value)
 
 
-ROOTS: dict[str, Callable[[Any], Any]] = {  # whose slope at 0 is infinite
+ROOTS: dict[str, Callable[[Any], Any]] = {  # its derivative at 0 is infinite
     "relu": lambda x: x.relu().sqrt(),
     "clamp": lambda x: x.clamp(min=0).sqrt(),
     "maximum": lambda x: mg.maximum(x, mg.zeros_like(x)).log(),
@@ -138,8 +138,8 @@ FLAT: dict[str, Callable[[Any], Any]] = {
 
 @cases("name", FLAT)
 @cases("value", [np.inf, np.nan])
-def test_a_slope_of_0(name: str, value: float, device: str) -> None:
-    """Of a product with two zeros, and of sinc at 0."""
+def test_a_derivative_of_0(name: str, value: float, device: str) -> None:
+    """For a product with two zeros, and for sinc at 0."""
     x = ours(np.array([2.0, 0.0, 3.0, 0.0]), True, device)
     check(FLAT[name](x), [x], lambda v: ours(np.array(v), device=device), value)
 

@@ -15,15 +15,15 @@ from minigrad.ops.op import Op, op
 
 
 def cubed(module: str = __name__) -> Op:
-    """An op of the name of one that has a kernel."""
+    """An op with the name of an op that has a kernel."""
 
     def layer_norm(x: Any) -> Any:
         """x³"""
         return x * x * x
 
     layer_norm.__module__ = module
-    made: Op = op("dx = 3 g x²", x=lambda g, x: 3 * g * x * x)(layer_norm)
-    return made
+    custom: Op = op("dx = 3 g x²", x=lambda g, x: 3 * g * x * x)(layer_norm)
+    return custom
 
 
 def test_a_program_may_give_its_op_any_name_and_define_it_again() -> None:
@@ -36,12 +36,12 @@ def test_a_program_may_give_its_op_any_name_and_define_it_again() -> None:
     assert REGISTRY["layer_norm"] is theirs
 
 
-def test_the_library_has_a_name_once() -> None:
+def test_the_library_uses_a_name_once() -> None:
     with pytest.raises(ValueError, match=r"there already is an op 'layer_norm', in minigrad\.ops\.normalization"):
         cubed("minigrad.ops.theirs")
 
 
-def test_an_op_without_a_rule_says_so_when_its_gradient_is_asked_for() -> None:
+def test_an_op_without_a_rule_says_so_when_its_gradient_is_needed() -> None:
     @op
     def triple(x: Any) -> Any:
         return 3 * x

@@ -27,7 +27,7 @@ def test_every_op_with_a_gradient_has_a_case() -> None:
     assert tested <= set(REGISTRY)
 
 
-# Their results are bools or integers, or change by steps alone; of bessel_function PyTorch has none, either.
+# Their results are bools, integers or piecewise constant; PyTorch has no gradient of bessel_function either.
 WITHOUT_GRADIENT = """
 bessel_function zeros_of floor_divide eq ne lt le gt ge bitwise_and bitwise_or bitwise_xor bitwise_left_shift
 bitwise_right_shift bitwise_not gcd lcm logical_and logical_or logical_xor logical_not isnan isinf isfinite any all
@@ -37,9 +37,7 @@ argmax argmin count_nonzero nonzero largest_cells largest_cells_at largest_cells
 
 def test_every_op_has_rules_and_formulas() -> None:
     for name, op in REGISTRY.items():
-        assert bool(op.rules) != (name in WITHOUT_GRADIENT.split()), (
-            f"{name}: no gradient rule stands beside its forward"
-        )
+        assert bool(op.rules) != (name in WITHOUT_GRADIENT.split()), f"{name}: it has no gradient rule"
         for key in op.rules:
             assert op.formula(key).startswith("d"), f"{name}: its rule for {key} has no formula"
 
@@ -86,7 +84,7 @@ def arriving(outputs: list[Any], seed: int = 1) -> list[Any]:
 
 @each_op
 def test_agrees_with_torch(op: str, device: str) -> None:
-    """In float64 in both orders, also by the rules of an op that has a kernel; float32 is kept; and at the extremes."""
+    """In float64 in both orders, also by the rules of an op with a kernel; in float32; and with extreme inputs."""
     each(find(op), lambda case: in_float64(case, device))
     each(find(op), lambda case: in_float32(case, device))
     each([case for case in find(op) if case.extreme], lambda case: at_extremes(case, device))
@@ -101,8 +99,8 @@ def in_float64(case: Case, device: str) -> None:
     for a, b in zip(results, expected, strict=True):
         assert_close(a, b, name="value")
         assert a.dtype.name == str(b.dtype).removeprefix("torch.")
-    drawn = arriving(floats(results))
-    g, h = [ours(d, True, device) for d in drawn], [theirs(d, True) for d in drawn]
+    random = arriving(floats(results))
+    g, h = [ours(d, True, device) for d in random], [theirs(d, True) for d in random]
     first = gradients(floats(results), wanting(mine), g, create_graph=case.second)
     first_expected = gradients(floats(expected), wanting(others), h, create_graph=case.second)
     for a, b in zip(first, first_expected, strict=True):
@@ -110,13 +108,13 @@ def in_float64(case: Case, device: str) -> None:
     if not case.second or not floats(first):
         return
     both = [(a, b) for a, b in zip(first, first_expected, strict=True) if b.requires_grad]
-    drawn = arriving([b for _, b in both], 2)
+    random = arriving([b for _, b in both], 2)
     second = gradients(
         [a for a, _ in both if a.requires_grad],
         wanting(mine) + g,
-        [ours(d, device=device) for d, (a, _) in zip(drawn, both, strict=True) if a.requires_grad],
+        [ours(d, device=device) for d, (a, _) in zip(random, both, strict=True) if a.requires_grad],
     )
-    second_expected = gradients([b for _, b in both], wanting(others) + h, [theirs(d) for d in drawn])
+    second_expected = gradients([b for _, b in both], wanting(others) + h, [theirs(d) for d in random])
     for a, b in zip(second, second_expected, strict=True):
         assert_close(a, b, name="second order")
 
@@ -130,9 +128,9 @@ def in_float32(case: Case, device: str) -> None:
         if b.dtype.is_floating_point:
             assert a.dtype is minigrad.float32
             assert_close(a, b, case.float32, "value")
-    drawn = arriving(floats(results))
-    first = gradients(floats(results), wanting(mine), [ours(d.astype(np.float32), device=device) for d in drawn])
-    first_expected = gradients(floats(expected), wanting(others), [theirs(d) for d in drawn])
+    random = arriving(floats(results))
+    first = gradients(floats(results), wanting(mine), [ours(d.astype(np.float32), device=device) for d in random])
+    first_expected = gradients(floats(expected), wanting(others), [theirs(d) for d in random])
     for a, b in zip(first, first_expected, strict=True):
         assert a.dtype is minigrad.float32
         assert_close(a, b, case.float32, "gradient")
@@ -142,8 +140,8 @@ LARGE = {np.float64: (1e-310, 1e-300, 1e150, 1e300), np.float32: (1e-42, 1.3e-38
 
 
 def at_extremes(case: Case, device: str) -> None:
-    """As torch: values everywhere, gradients where torch's are finite and the element is. A device that takes
-    subnormal numbers for 0 has torch's results for 0. Of tails that torch loses, test_tails.py knows more."""
+    """As torch: values everywhere, gradients where torch's and the element are finite. A device that flushes subnormal
+    numbers to 0 has torch's results for 0. test_tails.py tests tails that torch loses."""
     tiny = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.5, 88.0, -104.0, 700.0, -745.0]
     for dtype, large in LARGE.items():
         values = np.array([*tiny, *large, *(-v for v in large), np.inf, -np.inf, np.nan], dtype)
@@ -153,19 +151,19 @@ def at_extremes(case: Case, device: str) -> None:
         result, expected = case.ours(minigrad, *mine), case.theirs(torch, *others)
         assert_same_dtype(result, expected)
         rtol = 1e-12 if dtype is np.float64 else 2e-6
-        least = 4 * np.finfo(dtype).smallest_normal  # the device or torch may take what is smaller for 0 on the way
+        least = 4 * np.finfo(dtype).smallest_normal  # the device or torch may flush smaller intermediate numbers to 0
         np.testing.assert_allclose(host(result), host(expected), rtol=rtol, atol=least)
         if len(mine) == 1:
             result.backward(ours(np.ones(values.shape, dtype), device=device))
             expected.backward(theirs(np.ones(values.shape, dtype)))
             slope, right = host(mine[0].grad), host(others[0].grad)
-            known = np.isfinite(right) & np.isfinite(values) & ((right != 0) | (abs(slope) > np.finfo(dtype).eps))
-            np.testing.assert_allclose(slope[known], right[known], rtol=rtol, atol=least)
+            finite = np.isfinite(right) & np.isfinite(values) & ((right != 0) | (abs(slope) > np.finfo(dtype).eps))
+            np.testing.assert_allclose(slope[finite], right[finite], rtol=rtol, atol=least)
 
 
 @each_op
 def test_agrees_with_finite_differences(op: str, device: str) -> None:
-    """On the CPU each element in both orders; elsewhere, where PyTorch has each element as well, a direction."""
+    """On the CPU each element in both orders; on other devices, whose elements PyTorch checks, one random direction."""
 
     def check(case: Case) -> None:
         mine, function = inputs(case, device, seed=3), lambda *a: case.ours(minigrad, *a)
@@ -179,7 +177,7 @@ def test_agrees_with_finite_differences(op: str, device: str) -> None:
 
 
 def laid_out(array: Any, layout: str) -> Any:
-    """The same elements, otherwise laid out in memory."""
+    """The same elements in another memory layout."""
     if layout == "transposed":
         return np.array(array.T, order="C").T
     if layout == "strided":
@@ -191,7 +189,7 @@ def laid_out(array: Any, layout: str) -> Any:
 
 
 @each_op
-def test_the_result_depends_neither_on_the_layout_nor_on_who_wants_a_gradient(op: str) -> None:
+def test_the_result_is_independent_of_the_layout_and_of_the_leaves_that_require_gradients(op: str) -> None:
     each(find(op), in_any_layout)
     each([case for case in find(op) if sum(not isinstance(i, np.ndarray) for i in case.inputs) > 1], alone)
 
@@ -199,7 +197,7 @@ def test_the_result_depends_neither_on_the_layout_nor_on_who_wants_a_gradient(op
 def in_any_layout(case: Case) -> None:
     for layout in ("transposed", "strided", "expanded"):
         if layout == "expanded" and case.op in ("sort", "topk", "gather"):
-            continue  # ties: which of the equal elements is taken is not defined
+            continue  # ties: it is undefined which of the equal elements is chosen
         arrays = [
             laid_out(a, layout) if a.dtype.kind == "f" and not isinstance(s, np.ndarray) else a
             for s, a in zip(case.inputs, case.arrays(5), strict=True)
@@ -210,12 +208,12 @@ def in_any_layout(case: Case) -> None:
 
 
 def slopes(outputs: list[Any], leaves: list[Any], g: list[Any]) -> Any:
-    """The gradients of leaves, zeros where one was not used."""
+    """The gradients of leaves, zeros for unused ones."""
     return minigrad.autograd.grad(outputs, leaves, g, retain_graph=True, materialize_grads=True)
 
 
 def results(case: Case, arrays: list[Any]) -> list[Any]:
-    """The values and gradients of a case on the CPU, in the very memory of ``arrays``."""
+    """The values and gradients of a case on the CPU, in the memory of ``arrays``."""
     mine = [minigrad.from_numpy(a) for a in arrays]
     for spec, tensor in zip(case.inputs, mine, strict=True):
         tensor.requires_grad_(not isinstance(spec, np.ndarray))
@@ -225,7 +223,7 @@ def results(case: Case, arrays: list[Any]) -> list[Any]:
 
 
 def alone(case: Case) -> None:
-    """No rule runs for a gradient that nobody asked for."""
+    """No rule runs for a gradient that is not needed."""
     full = inputs(case, "cpu")
     outputs = listed(case.ours(minigrad, *full))
     g = [ours(d) for d in arriving(floats(outputs))]
@@ -236,9 +234,9 @@ def alone(case: Case) -> None:
         again = listed(case.ours(minigrad, *full))
         for output in floats(again):
             for node in nodes_behind((output,)):
-                for target, *_ in node.edges:  # a rule runs for an edge, and for nothing else
+                for target, *_ in node.edges:  # a rule runs only for an edge
                     assert target is leaf or not isinstance(target, minigrad.Tensor)
-        kept = [d for f, d in zip(outputs, iter(g), strict=False) if f.requires_grad]
-        (slope,) = slopes(floats(again), [leaf], kept[: len(floats(again))])
+        factors = [d for f, d in zip(outputs, iter(g), strict=False) if f.requires_grad]
+        (slope,) = slopes(floats(again), [leaf], factors[: len(floats(again))])
         if len(floats(again)) == len(g):
             assert_close(slope, expected[id(leaf)], 1e-12)

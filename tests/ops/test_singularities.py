@@ -1,5 +1,5 @@
 """Derivatives of all orders of each smooth function of one number, against mpmath: at 0, where a rule that divides
-by x has a constant in place of its value, and near it, where the quotient loses its digits."""
+by x needs a constant instead, and near 0, where the quotient loses digits."""
 
 import math
 from typing import Any
@@ -18,19 +18,19 @@ ORDERS = 3
 NEAR = [0.0, 1e-30, -1e-30, 1e-8, 1e-4, -1e-4, 1e-2, 0.5, -0.5]
 WITH_ORDER = {"modified_bessel_i", "scaled_modified_bessel_i", "spherical_bessel_j"}
 REMOVABLE = ["i0", "i1", "sinc", *sorted(WITH_ORDER & {*WHOLE})]
-# Their pieces are straight or end in a corner (elu: e^x below 0)
+# They are piecewise linear or have a corner (elu: e^x below 0)
 PIECES = {"abs", "cast", "ceil", "clone", "elu", "floor", "hardshrink", "hardsigmoid", "hardswish", "hardtanh"}
 PIECES |= {"leaky_relu", "nan_to_num", "neg", "relu", "round", "scaled_elu", "sign", "softshrink", "threshold", "trunc"}
 
 
 def orders(name: str, points: list[float], count: int, device: str = "cpu", dtype: Any = np.float64) -> list[Any]:
-    """The values of an op at points, and its derivatives there up to an order."""
+    """The values of an op at points, and its derivatives up to an order."""
     attributes: tuple[Any, ...] = (2,) if name in WITH_ORDER else (1,) if name == "polygamma" else ()
     attributes = (1.0, math.inf) if name == "softplus" else attributes
     x = ours(np.array(points, dtype), True, device)
     results = [REGISTRY[name](x, *attributes)]
     for _ in range(count):
-        (slope,) = grad(results[-1].sum() + 0 * x.sum(), x, create_graph=True)  # of a constant there is none
+        (slope,) = grad(results[-1].sum() + 0 * x.sum(), x, create_graph=True)  # a constant has no derivative
         results.append(slope)
     return [host(r) for r in results]
 
@@ -51,7 +51,7 @@ def test_all_digits_at_a_removable_singularity(name: str) -> None:
     results = orders(name, NEAR, ORDERS)
     for i, point in enumerate(NEAR):
         expected = derivatives(WHOLE[name], point, ORDERS)
-        # of order 2, the sums that cancel to something of a higher power of x keep digits beside 1
+        # of order 2, sums that cancel to a higher power of x keep their digits relative to 1
         least = 1e-15 if name in WITH_ORDER else 1e-300
         np.testing.assert_allclose([r[i] for r in results], expected, rtol=1e-12, atol=least, err_msg=f"at {point}")
 
@@ -73,11 +73,11 @@ def test_on_every_device_and_in_float32(name: str, device: str) -> None:
     points = [0.0, 1e-4, -0.5, 2.0]
     expected = [host(r) for r in orders(name, points, 4)]
     for dtype, tolerance in ((np.float64, 1e-12), (np.float32, 2e-6)):
-        for found, right in zip(orders(name, points, 4, device, dtype), expected, strict=True):
-            np.testing.assert_allclose(found, right, tolerance, tolerance)
+        for actual, right in zip(orders(name, points, 4, device, dtype), expected, strict=True):
+            np.testing.assert_allclose(actual, right, tolerance, tolerance)
 
 
-def test_entropy_is_infinitely_steep_at_0() -> None:
+def test_entropy_has_an_infinite_derivative_at_0() -> None:
     value, first, second = orders("entr", [0.0], 2)
     assert (value[0], first[0], second[0]) == (0, math.inf, -math.inf)
     assert not np.signbit(value[0])

@@ -1,4 +1,4 @@
-"""The check of gradients along directions: it takes right ones, and no others."""
+"""The check of gradients along random directions accepts only right ones."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def leaves(device: str) -> list[Any]:
 
 
 class OneWrong(Cube):
-    """x³, and its gradient but for one element."""
+    """x³ with a gradient that is wrong in one element."""
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
@@ -33,11 +33,11 @@ def test_one_wrong_element_is_noticed() -> None:
         check_slopes(lambda x, y: OneWrong.apply(x) * y, leaves("cpu"))
 
 
-def test_a_gradient_without_its_own_is_noticed() -> None:
-    """As of a rule that computes on values: the first order is right."""
+def test_a_gradient_without_a_second_order_is_noticed() -> None:
+    """As from a rule that computes on values: the first order is right."""
 
     class Constant(Cube):
-        """x³, and a gradient that does not depend on x."""
+        """x³ with a gradient that does not depend on x."""
 
         @staticmethod
         def backward(ctx: Any, grad: Any) -> Any:

@@ -1,5 +1,5 @@
-"""Values and slopes far out, against mpmath: where y rounds to 1, or p to q, 1 - y and p - q are tiny, but not 0. All
-kernels keep their digits."""
+"""Values and derivatives in the tails, against mpmath: if y rounds to 1, or p to q, 1 - y and p - q are tiny, but not
+0. All kernels keep their digits."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ from tests.support.cupy_numbers import flushes
 from tests.support.parity import host, ours
 from tests.support.references import Reference, derivatives, mp, normal_share, sigmoid, softplus
 
-MANY = 5000  # elements from which on the compiled kernels of one operand are tried
+MANY = 5000  # number of elements from which the compiled kernels of one operand are used
 FAR = {np.float64: [20.0, -20.0, 40.0, -40.0, 100.0, -100.0], np.float32: [8.0, -8.0, 17.0, -17.0, 30.0, -30.0]}
 ORDERS = 2
 
@@ -26,7 +26,7 @@ def rows(x: Any) -> Any:
 
 
 def columns(function: Any, x: Any, which: int) -> Any:
-    """The same with the classes in the first axis."""
+    """The same with classes in the first axis."""
     return function(minigrad.stack([x, minigrad.zeros_like(x)]), 0)[which]
 
 
@@ -40,7 +40,7 @@ def cross_entropy(x: Any, label: int, weight: Any = None) -> Any:
 
 
 def of_linear(x: Any, label: int) -> Any:
-    """The cross-entropy of a linear layer's logits (x, 0), its mean over the rows times their number."""
+    """The cross-entropy of a linear layer's logits (x, 0): the mean over the rows, times their number."""
     weight = minigrad.tensor([[1.0], [0.0]], dtype=x.dtype, device=x.device)
     return F.linear_cross_entropy(x.unsqueeze(1), weight, classes(x, label), reduction="sum")
 
@@ -116,7 +116,7 @@ def test_tails(name: str, dtype: Any, device: str) -> None:
     function, reference = CASES[name]
     points = FAR[dtype]
     tolerance, least = (1e-9, 1e-100) if dtype is np.float64 else (3e-5, 1e-36)
-    for count in (len(points), MANY):  # few, and as many as the compiled kernels take
+    for count in (len(points), MANY):  # few, and enough for the compiled kernels
         results = derivatives_of(function, ours(np.resize(np.array(points, dtype), count), True, device), ORDERS)
         for i, point in enumerate(points):
             expected = np.array(derivatives(reference, point, ORDERS))
@@ -126,7 +126,7 @@ def test_tails(name: str, dtype: Any, device: str) -> None:
 @cases("dtype", FAR)
 @cases("label", [0, 1])
 def test_the_cross_entropy_of_a_linear_layer(label: int, dtype: Any, device: str) -> None:
-    """Its sum, and the gradients of its input and its weight, those of a row at a time."""
+    """Its sum, and the gradients of its input and its weight, one row at a time."""
     for point in FAR[dtype]:
         x = ours(np.array([[point]], dtype), True, device)
         weight = ours(np.array([[1], [0]], dtype), True, device)
@@ -135,16 +135,16 @@ def test_the_cross_entropy_of_a_linear_layer(label: int, dtype: Any, device: str
         value, slope = derivatives(minus(softplus) if label == 0 else softplus, point, 1)
         of_x, of_weight, of_bias = grad(loss, [x, weight, bias])
         tolerance, least = (1e-12, 1e-100) if dtype is np.float64 else (3e-5, 1e-37)
-        for found, expected in (
+        for actual, expected in (
             (loss, value),
             (of_x, [[slope]]),
             (of_weight, [[slope * point], [-slope * point]]),
             (of_bias, [slope, -slope]),
         ):
-            np.testing.assert_allclose(host(found), expected, tolerance, least)
+            np.testing.assert_allclose(host(actual), expected, tolerance, least)
 
 
-HUGE: dict[str, Callable[[Any, Any], Any]] = {  # of logits (N, C) and labels, a value for each row
+HUGE: dict[str, Callable[[Any, Any], Any]] = {  # functions of logits (N, C) and labels, with a value for each row
     "cross_entropy": lambda x, labels: F.cross_entropy(x, labels, reduction="none"),
     "smoothing": lambda x, labels: F.cross_entropy(x, labels, reduction="none", label_smoothing=0.1),
     "weights": lambda x, labels: F.cross_entropy(x, labels, minigrad.ones_like(x[0]), reduction="none"),
@@ -158,7 +158,7 @@ HUGE: dict[str, Callable[[Any, Any], Any]] = {  # of logits (N, C) and labels, a
 @cases("top", [1e30, -1e30, 1e9])
 @cases("name", HUGE)
 def test_huge_logits(name: str, top: float, dtype: Any, device: str) -> None:
-    """Equal ones share alike: the logarithm of their number is not lost beside them."""
+    """Equal logits get equal shares: the logarithm of their number is not lost in rounding."""
     smoothing = 0.1 if name == "smoothing" else 0.0
     for count in (8, MANY):
         labels = minigrad.arange(count, device=device) % 4
@@ -174,7 +174,7 @@ def test_huge_logits(name: str, top: float, dtype: Any, device: str) -> None:
 @cases("top", [1e30, -1e30, 1e9])
 @cases("classes", [4, 1300])
 def test_huge_logits_of_a_linear_layer(classes: int, top: float, smoothing: float, dtype: Any, device: str) -> None:
-    """The same of logits that are never whole in memory, also of more classes than a block has."""
+    """The same for logits that are never completely in memory, also with more classes than a block has."""
     labels = minigrad.arange(600, device=device) % classes
     x, weight = (ours(np.full((n, 1), v, dtype), True, device) for n, v in ((600, 1.0), (classes, top)))
     for bias in (None, minigrad.zeros(classes, dtype=x.dtype, device=device)):
@@ -193,13 +193,13 @@ def test_a_label_far_below_huge_logits(device: str) -> None:
 
 
 @cases("dtype", FAR)
-def test_the_second_slope_of_log_ndtr(dtype: Any, device: str) -> None:
+def test_the_second_derivative_of_log_ndtr(dtype: Any, device: str) -> None:
     points = np.array([-30.0, -1e3, -1e5], dtype)
-    found = derivatives_of(minigrad.special.log_ndtr, ours(points, True, device), 2)[2]
-    np.testing.assert_allclose(found, 1 / points**2 - 6 / points**4 - 1, 1e-6)
+    actual = derivatives_of(minigrad.special.log_ndtr, ours(points, True, device), 2)[2]
+    np.testing.assert_allclose(actual, 1 / points**2 - 6 / points**4 - 1, 1e-6)
 
 
-# Value and slope, in units of eˣ, where e⁻ˣ overflows.
+# Value and derivative, in units of eˣ, where e⁻ˣ overflows.
 BELOW: dict[str, tuple[Any, Any, Any]] = {
     "sigmoid": (minigrad.sigmoid, lambda x: 1.0, lambda x: 1.0),
     "silu": (F.silu, lambda x: x, lambda x: 1 + x),
@@ -216,15 +216,15 @@ BELOW: dict[str, tuple[Any, Any, Any]] = {
 
 @cases("name", BELOW)
 @cases("dtype, start", [(np.float32, -88.0), (np.float64, -709.0)])
-def test_as_far_below_as_there_are_numbers(name: str, dtype: Any, start: float, device: str) -> None:
-    """To some of the smallest numbers, of which eˣ is a few; of normal ones on a GPU, which takes others for 0."""
+def test_down_to_the_smallest_numbers(name: str, dtype: Any, start: float, device: str) -> None:
+    """To within a few of the smallest numbers; on a GPU of the smallest normal ones, as it flushes others to 0."""
     program, value, slope = BELOW[name]
     points = (start - np.arange(0, 14, 0.5)).astype(dtype)
     power = np.exp(points.astype(np.longdouble))
     limits = np.finfo(dtype)
     least = float(limits.tiny if flushes(device, np.dtype(dtype)) else limits.smallest_subnormal) * abs(start)
     for count in (len(points), MANY):
-        found = derivatives_of(program, ours(np.resize(points, count), True, device), 1)
-        for numbers, factor in zip(found, (value, slope), strict=True):
+        actual = derivatives_of(program, ours(np.resize(points, count), True, device), 1)
+        for numbers, factor in zip(actual, (value, slope), strict=True):
             expected = (factor(points.astype(np.longdouble)) * power).astype(dtype)
             np.testing.assert_allclose(numbers[: len(points)], expected, 1e-5, least)

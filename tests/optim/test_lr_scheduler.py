@@ -32,7 +32,7 @@ FORMULAS: list[tuple[Make, Callable[[float, int], float]]] = [
 ]
 
 
-# Of (lr_scheduler, optimiser, last_epoch); those without a formula above, and some with other options.
+# Functions of (lr_scheduler, optimiser, last_epoch): schedules without a formula above, and some with other options.
 MORE = programs("""
 s.LambdaLR(o, [lambda e: 0.9**e, lambda e: 1 / (1 + e)], e); s.MultiplicativeLR(o, lambda e: 0.9 + e / 1000, e);
 s.StepLR(o, 3, 0.5, e); s.MultiStepLR(o, [5, 2, 5, 9], 0.5, e); s.ConstantLR(o, 0.3, 4, e);
@@ -57,17 +57,17 @@ s.ChainedScheduler([s.ConstantLR(o, 0.1, 4), s.ExponentialLR(o, 0.9)])
 
 
 def groups(library: Any, name: str = "SGD", resumed: bool = False) -> Any:
-    """An optimiser with two groups of different rates, maybe those of a run that has begun."""
+    """An optimiser with two groups of different rates, optionally from a resumed run."""
     p, q = (library.nn.Parameter(library.ones(1)) for _ in range(2))
     how = {"momentum": 0.9} if name == "SGD" else {}
-    built = getattr(library.optim, name)([{"params": [p], "lr": 0.5}, {"params": [q]}], lr=0.1, **how)
-    for group in built.param_groups if resumed else []:
+    optimizer = getattr(library.optim, name)([{"params": [p], "lr": 0.5}, {"params": [q]}], lr=0.1, **how)
+    for group in optimizer.param_groups if resumed else []:
         group["initial_lr"], group["lr"] = group["lr"], group["lr"] * 0.6
-    return built
+    return optimizer
 
 
 def options(optimiser: Any) -> list[float]:
-    """All that a schedule may change."""
+    """All options that a schedule may change."""
     actual = [(g["lr"], g.get("momentum", 0), *g.get("betas", ())) for g in optimiser.param_groups]
     return [float(value) for group in actual for value in group]
 
@@ -85,7 +85,7 @@ def rates(optimiser: Any) -> list[float]:
 
 @cases("make, formula", FORMULAS)
 def test_closed_forms(make: Make, formula: Callable[[float, int], float]) -> None:
-    """By steps, going on from a state dict, and at an epoch."""
+    """By steps, continued from a state dict, and at an epoch."""
 
     def check(epoch: int) -> None:
         assert rates(optimiser) == pytest.approx([formula(0.5, epoch), formula(0.1, epoch)], rel=1e-12, abs=1e-15)
@@ -119,9 +119,9 @@ AT_ONCE = [
     "row, optimiser, begin", [*itertools.product(MORE, ["SGD", "Adam"], [-1, 2, 5]), *((r, "SGD", -1) for r in AT_ONCE)]
 )
 def test_against_pytorch(row: str, optimiser: str, begin: int) -> None:
-    """From the start, and going on by ``last_epoch``; a call too many, too."""
+    """From the start, and resumed by ``last_epoch``; also with one call too many."""
     if begin >= 0 and row.startswith(("s.OneCycleLR", "s.CyclicLR")) and "scale_fn" not in row:
-        return  # these need what the first scheduler put in the groups
+        return  # these need values that the first scheduler stored in the groups
     mine, other = pairs(lambda s, o: eval(row, {"s": s, "o": o, "e": begin}), optimiser, begin >= 0)
     assert set(mine.state_dict()) == set(other.state_dict())
     for _ in range(24):
@@ -130,7 +130,7 @@ def test_against_pytorch(row: str, optimiser: str, begin: int) -> None:
 
 
 @cases("row", MORE)
-def test_epochs_given_against_pytorch(row: str) -> None:
+def test_explicit_epochs_against_pytorch(row: str) -> None:
     schedules = pairs(lambda s, o: eval(row, {"s": s, "o": o, "e": -1}))
     for e in (7, 2, 13, 0, None, None, 5, None):
         for s in schedules:
@@ -139,7 +139,7 @@ def test_epochs_given_against_pytorch(row: str) -> None:
 
 
 @cases("row", MORE)
-def test_states_go_from_library_to_library(row: str) -> None:
+def test_states_move_between_libraries(row: str) -> None:
     mine, other = pairs(lambda s, o: eval(row, {"s": s, "o": o, "e": -1}))
     a, b = mine.optimizer, other.optimizer
     for _ in range(4):
@@ -152,7 +152,7 @@ def test_states_go_from_library_to_library(row: str) -> None:
             mine.step()
             other.step()
             assert options(a) == options(b)
-        source.step()  # so that there is something to take over
+        source.step()  # so that there is some state to transfer
 
 
 @cases("row", COMBINED)
@@ -183,7 +183,7 @@ def test_warm_restarts_in_fractions() -> None:
 
 
 @cases("library", [minigrad, torch])
-def test_a_schedule_of_ones_own(library: Any) -> None:
+def test_a_custom_schedule(library: Any) -> None:
     class Warmup(library.optim.lr_scheduler._LRScheduler):  # type: ignore[misc, name-defined]
         def __init__(self, optimizer: Any, warmup: int, last_epoch: int = -1) -> None:
             self.warmup = warmup

@@ -1,4 +1,4 @@
-"""Muon against PyTorch, which rounds its iteration to bfloat16; and with AdamW for what are no matrices."""
+"""Muon against PyTorch, which rounds its iteration to bfloat16; and with AdamW for parameters that are no matrices."""
 
 from functools import partial
 from typing import Any
@@ -79,9 +79,9 @@ def test_singular_values_come_near_one(shape: tuple[int, int]) -> None:
     actual = orthogonal(matrix)
     assert actual.shape == shape and actual.dtype == matrix.dtype
     u, s, vt = np.linalg.svd(matrix, full_matrices=False)
-    kept = s > 0.02 * np.linalg.norm(s)  # smaller ones take more steps
+    large = s > 0.02 * np.linalg.norm(s)  # smaller ones need more steps
     size = np.linalg.svd(actual, compute_uv=False)
-    assert ((size[: kept.sum()] > 0.5) & (size[: kept.sum()] < 1.3)).all()
+    assert ((size[: large.sum()] > 0.5) & (size[: large.sum()] < 1.3)).all()
     np.testing.assert_allclose(u.T @ actual @ vt.T, np.diag(np.diag(u.T @ actual @ vt.T)), atol=1e-9)
 
 
@@ -113,7 +113,7 @@ def test_the_number_of_threads_changes_no_bit() -> None:
 
 
 def test_with_adamw_each_group_has_its_own_rule(device: str) -> None:
-    """The matrix goes as Muon alone would, the rest as AdamW alone would; the state can be loaded again."""
+    """The matrix moves as with only Muon, the rest as with only AdamW; the state can be loaded again."""
 
     def parameters() -> list[Any]:
         minigrad.manual_seed(0)

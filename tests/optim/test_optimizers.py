@@ -39,12 +39,12 @@ NAMES = ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NA
 
 
 def optimiser_of(t: Any, row: str, params: list[Any]) -> Any:
-    """That of a row of OPTIONS, in one of the libraries."""
+    """The optimiser of a row in OPTIONS, in one of the libraries."""
     return eval(f"optim.{row}".replace("(", "(params, ", 1), {"params": params, "optim": t.optim})
 
 
 def start(dtype: Any, device: str) -> tuple[list[Any], list[Any]]:
-    """Parameters of both libraries: small, of several CUDA blocks, of no axes, and one without a gradient."""
+    """Parameters of both libraries: small, of several CUDA blocks, without axes, and one without a gradient."""
     rng = np.random.default_rng(0)
     arrays = [rng.standard_normal(s).astype(dtype) for s in ((4, 3), (40, 30), (), (2,))]
     mine = [nn.Parameter(ours(a, device=device)) for a in arrays]
@@ -82,12 +82,12 @@ def test_20_steps(row: str, dtype: Any, device: str) -> None:
         assert list(actual) == list(expected)
         for key, value in expected.items():
             assert_close(actual[key], value, 1e-9 if dtype is np.float64 else 2e-5, key)
-            assert host(actual[key]).dtype == host(value).dtype  # float32 stays float32, and counts are that
+            assert host(actual[key]).dtype == host(value).dtype  # float32 stays float32, and counts are also float32
 
 
-@cases("row", [row for row in OPTIONS if not row.startswith("Adafactor")])  # PyTorch's refuses them, too
+@cases("row", [row for row in OPTIONS if not row.startswith("Adafactor")])  # PyTorch's optimiser also refuses them
 def test_complex_parameters(row: str) -> None:
-    """A rule works on the two parts as on two numbers; the state is complex where PyTorch's is."""
+    """A rule treats the two parts as two numbers; the state is complex where PyTorch's is."""
     rng = np.random.default_rng(0)
     arrays = [rng.standard_normal(s) + 1j * rng.standard_normal(s) for s in ((4, 3), ())]
     mine = [nn.Parameter(ours(a)) for a in arrays]
@@ -127,8 +127,8 @@ def test_groups_and_rates_that_change(name: str, device: str) -> None:
 
 
 @cases("name, row", {row.partition("(")[0]: row for row in OPTIONS if not row.startswith("Adafactor")}.items())
-def test_going_on_from_a_state_dict(name: str, row: str, device: str) -> None:
-    """Ours into ours, and PyTorch's into ours."""
+def test_continuing_from_a_state_dict(name: str, row: str, device: str) -> None:
+    """Load our state into our optimiser, and PyTorch's state into ours."""
     mine, other = start(np.float64, device)
     a, b = optimiser_of(minigrad, row, mine), optimiser_of(torch, row, other)
     run(7, (a, b), mine, other, device)
@@ -145,7 +145,7 @@ def test_going_on_from_a_state_dict(name: str, row: str, device: str) -> None:
         others = [torch.nn.Parameter(t.detach().clone()) for t in other]
         c, d = getattr(optim, name)(again, lr=9.0), getattr(torch.optim, name)(others, lr=9.0)
         c.load_state_dict(passed)
-        d.load_state_dict(copy.deepcopy(b.state_dict()))  # PyTorch's would share tensors with b
+        d.load_state_dict(copy.deepcopy(b.state_dict()))  # PyTorch's state would share tensors with b
         assert c.param_groups[0]["lr"] == b.param_groups[0]["lr"]
         run(7, (c, d), again, others, device, seed=3)
         check(again, others, np.float64)
@@ -186,7 +186,7 @@ def test_zero_grad_and_closure() -> None:
 
 
 @cases("name", ["SGD", "Adam"])
-def test_a_step_is_noticed_by_graphs_recorded_before(name: str) -> None:
+def test_earlier_graphs_notice_a_step(name: str) -> None:
     layer = nn.Linear(2, 2)
     x = minigrad.ones(1, 2, requires_grad=True)
     loss = layer(x).sum()
@@ -276,7 +276,7 @@ def test_hooks(library: Any) -> None:
 
 @cases("library", [minigrad, torch])
 def test_a_wrapper_of_an_optimiser(library: Any, recwarn: Any) -> None:
-    """Libraries derive one from Optimizer, and do not call its ``__init__``."""
+    """Libraries derive one from Optimizer without calling its ``__init__``."""
 
     class Wrapper(library.optim.Optimizer):  # type: ignore[misc, name-defined]
         def __init__(self, wrapped: Any) -> None:
@@ -298,8 +298,8 @@ def test_a_wrapper_of_an_optimiser(library: Any, recwarn: Any) -> None:
 
 
 @cases("library", [minigrad, torch])
-def test_an_optimiser_of_ones_own(library: Any) -> None:
-    """As people write them: ``step`` whole, on ``.data`` and ``self.state[p]``."""
+def test_a_custom_optimiser(library: Any) -> None:
+    """As people write them: a complete ``step``, on ``.data`` and ``self.state[p]``."""
 
     class Heavy(library.optim.Optimizer):  # type: ignore[misc, name-defined]
         def __init__(self, params: Any, lr: float = 0.1, beta: float = 0.5) -> None:
@@ -338,7 +338,7 @@ def test_an_optimiser_of_ones_own(library: Any) -> None:
 
 
 class Loud(optim.Adam):
-    """A subclass that goes on to the parent's step: hooks run once."""
+    """A subclass that calls the parent's step: hooks run once."""
 
     def step(self, closure: Any = None) -> Any:
         return super().step(closure)
@@ -358,7 +358,7 @@ def test_an_optimiser_without_a_rule() -> None:
 
 @cases("how", [copy.deepcopy, lambda both: pickle.loads(pickle.dumps(both))])
 @cases("name", ["Adam", "NAdam", "SGD"])
-def test_copies_go_on_alike(name: str, how: Any) -> None:
+def test_copies_continue_alike(name: str, how: Any) -> None:
     layer = nn.Linear(3, 2)
     optimiser = getattr(optim, name)(layer.parameters(), lr=0.1)
 
@@ -488,7 +488,7 @@ def test_sparse_adam_of_an_embedding(maximize: bool, device: str) -> None:
 def test_sparse_adam_of_a_parameter_without_axes(device: str) -> None:
     p = nn.Parameter(minigrad.tensor(2.0, device=device))
     optimiser = optim.SparseAdam([p], lr=0.5)
-    for slope in (3.0, 0.0):  # Adam would go on
+    for slope in (3.0, 0.0):  # Adam would continue to move it
         p.grad = minigrad.tensor(slope, device=device)
         optimiser.step()
         assert p.item() == pytest.approx(1.5)

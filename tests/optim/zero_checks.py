@@ -1,4 +1,4 @@
-"""Checks of ZeroRedundancyOptimizer, which each rank makes: weights and states against those of one optimiser."""
+"""Checks of ZeroRedundancyOptimizer on each rank: weights and states equal the ones of a single optimiser."""
 
 import copy
 from typing import Any
@@ -67,7 +67,7 @@ def same_state(mine: dict[str, Any], whole: dict[str, Any]) -> None:
                 assert actual == value
 
 
-def check_steps_and_state_are_those_of_one(group: ProcessGroup) -> None:
+def check_steps_and_state_equal_a_single_optimiser(group: ProcessGroup) -> None:
     for kind, options in OPTIMIZERS:
         model = model_of()
         alone = copy.deepcopy(model)

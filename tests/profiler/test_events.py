@@ -1,4 +1,4 @@
-"""What a profile writes down: which events, how they lie within each other, and what each is told."""
+"""The events of a profile, their nesting, and their data."""
 
 import threading
 from collections import Counter, OrderedDict
@@ -55,8 +55,8 @@ def path(event: Any) -> list[str]:
 
 
 def below(event: Any) -> list[Any]:
-    """An event and all within it."""
-    return [event, *(found for child in event.cpu_children for found in below(child))]
+    """An event and all events within it."""
+    return [event, *(inner for child in event.cpu_children for inner in below(child))]
 
 
 def test_steps_modules_ops_and_their_backward_are_there(device: str) -> None:
@@ -65,12 +65,12 @@ def test_steps_modules_ops_and_their_backward_are_there(device: str) -> None:
     twice += ["MulBackward0", "backward", "Optimizer.step#Adam.step", "Optimizer.zero_grad#Adam.zero_grad"]
     expected = {**dict.fromkeys(twice, 2), "linear": 4, "AccumulateGrad": 8}
     assert {name: counts[name] for name in expected} == expected
-    # where a device has no kernel for it, a linear layer is recorded as what it is defined by
+    # if a device has no kernel for it, a linear layer is recorded as the ops of its definition
     assert counts["LinearBackward0"] + counts["MatmulBackward0"] == 4
 
 
-def test_events_lie_within_each_other_and_self_times_add_up_to_the_step() -> None:
-    """To the nanosecond; and the profile's own figure, of another clock reading, holds all of it."""
+def test_events_are_nested_and_self_times_add_up_to_the_step() -> None:
+    """To the nanosecond; and the profile's total, from another clock reading, is at least as long."""
     p = profiled()
     assert path(named(p, "relu")[0]) == ["Net.block.0", "Net.block", "Net", "loss", "step"]
     assert path(named(p, "ReluBackward0")[0])[-2:] == ["backward", "step"]
@@ -106,7 +106,7 @@ def test_backward_time_belongs_to_the_module_that_made_the_node() -> None:
     assert "module" not in {event.kind for event in bare.events()} and named(bare, "relu")[0].place == "[loss]"
 
 
-def test_bytes_are_those_of_results_that_are_no_views() -> None:
+def test_bytes_count_results_that_are_no_views() -> None:
     x = mg.ones(5, 4, requires_grad=True)
     with profile() as p:
         y = x.t().reshape(2, 10)[0] * 2
@@ -116,7 +116,7 @@ def test_bytes_are_those_of_results_that_are_no_views() -> None:
 
 
 @pytest.mark.parametrize("reader", ["malloc", "tracemalloc"])
-def test_memory_that_arrays_take_and_give_back(reader: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_that_arrays_allocate_and_free(reader: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if reader == "tracemalloc":
         monkeypatch.setattr(watch, "malloc_reader", lambda: None)
     size = 1 << 23
@@ -134,7 +134,7 @@ def test_memory_that_arrays_take_and_give_back(reader: str, monkeypatch: pytest.
     assert all(event.cpu_memory_usage == 0 for event in profiled().events())
 
 
-def test_shapes_and_stacks_are_recorded_if_asked_for() -> None:
+def test_shapes_and_stacks_are_recorded_on_request() -> None:
     p = profiled(with_stack=True, record_shapes=True)
     assert named(p, "mul")[0].input_shapes == [[3, 2], []] and named(p, "MulBackward0")[0].input_shapes == [[3, 2]]
     assert all(event.input_shapes == event.stack == [] for event in profiled().events())
@@ -159,7 +159,7 @@ def test_modules_are_named_by_the_outermost_that_is_called() -> None:
     net, other, loose = Net(), Net(), nn.ReLU()
 
     class Holder(nn.Module):
-        """Calls a layer that it has not registered, and one that it has twice."""
+        """Calls a layer that is not registered, and one that is registered twice."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -193,7 +193,7 @@ def test_second_order_and_recomputation_are_in_their_modules() -> None:
         assert sum(event.self_duration for event in below(root)) == root.duration
 
 
-def test_changes_in_place_and_functions_of_ones_own() -> None:
+def test_changes_in_place_and_custom_functions() -> None:
     x = mg.ones(3, requires_grad=True)
     with profile() as p:
         y = Cube.apply(x)
@@ -209,29 +209,29 @@ def test_changes_in_place_and_functions_of_ones_own() -> None:
 def test_batches_of_a_loader_are_timed_with_and_without_workers() -> None:
     data = TensorDataset(mg.arange(6.0))
     with profile() as p:
-        seen = [batch[0].tolist() for batch in DataLoader(data, batch_size=3)]
-        seen += [batch[0].tolist() for batch in DataLoader(data, batch_size=3, num_workers=1)]
-    assert seen == [[0, 1, 2], [3, 4, 5]] * 2
+        batches = [batch[0].tolist() for batch in DataLoader(data, batch_size=3)]
+        batches += [batch[0].tolist() for batch in DataLoader(data, batch_size=3, num_workers=1)]
+    assert batches == [[0, 1, 2], [3, 4, 5]] * 2
     counts = Counter(event.name for event in p.events())
-    for kind in ("SingleProcess", "MultiProcessing"):  # and the call that finds the end
+    for kind in ("SingleProcess", "MultiProcessing"):  # plus the call that reaches the end
         assert counts[f"enumerate(DataLoader)#_{kind}DataLoaderIter.__next__"] == 3
 
 
 def test_each_thread_has_its_own_events() -> None:
     x = mg.ones(3)
-    begun, go = threading.Event(), threading.Event()
+    begin, go = threading.Event(), threading.Event()
 
     def work() -> None:
         with record_function("in a thread"):
             x + 1
-            begun.set()
+            begin.set()
             go.wait(10)
             x - 1
 
     thread = threading.Thread(target=work)
     with profile() as p, record_function("in the program"):
         thread.start()
-        begun.wait(10)
+        begin.wait(10)
         x * 2
     go.set()
     thread.join()
@@ -249,7 +249,7 @@ def test_an_error_closes_the_events_it_leaves() -> None:
         with pytest.raises(RuntimeError, match="matmul"), record_function("bad"):
             mg.ones(2, 3) @ mg.ones(2, 3)
         mg.ones(2) + 1
-        late.__enter__()  # marks may be left open, and closed late
+        late.__enter__()  # marks may stay open, and be closed late
         mg.ones(2) - 1
     late.__exit__()
     assert path(named(p, "matmul")[0]) == ["bad"] and named(p, "matmul")[0].cpu_children == []

@@ -14,7 +14,7 @@ from tests.support.parity import torch
 
 pytestmark = pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")
 STEPS = 3
-# Ops that PyTorch's gradient rules call as well (mul, pow) are counted by their backward nodes.
+# Ops that PyTorch's gradient rules also call (mul, pow) are counted by their backward nodes.
 COUNTED = [
     *("randn", "relu", "linear", "add", "mean", "layer_norm", "stack", "scaled_dot_product_attention"),
     *("AddBackward0", "MulBackward0", "PowBackward0", "MeanBackward0", "ReluBackward0", "AccumulateGrad"),
@@ -24,7 +24,7 @@ COUNTED = [
 
 
 def program(lib: Any, **options: Any) -> Any:
-    """A few steps of training with the names of PyTorch, under the library's own profile."""
+    """A few steps of training with PyTorch's names, under the library's profile."""
     nn, data = lib.nn, lib.utils.data
     net = nn.Sequential(nn.Linear(4, 8), nn.LayerNorm(8), nn.ReLU(), nn.Linear(8, 3))
     optimizer = lib.optim.Adam(net.parameters())
@@ -33,9 +33,9 @@ def program(lib: Any, **options: Any) -> Any:
         for (x,) in loader:
             with lib.profiler.record_function("step"):
                 optimizer.zero_grad()
-                found = net(x + lib.randn(2, 4))
-                loss = nn.functional.cross_entropy(found, lib.tensor([0, 1])) + (found * found).pow(2).mean()
-                q = found.reshape(1, 1, 2, 3)
+                logits = net(x + lib.randn(2, 4))
+                loss = nn.functional.cross_entropy(logits, lib.tensor([0, 1])) + (logits * logits).pow(2).mean()
+                q = logits.reshape(1, 1, 2, 3)
                 nn.functional.scaled_dot_product_attention(q, q, q)
                 loss.backward()
                 optimizer.step()
@@ -43,16 +43,16 @@ def program(lib: Any, **options: Any) -> Any:
 
 
 def counts(p: Any) -> Counter[str]:
-    """How often each op was called; PyTorch's names without the namespace."""
+    """The number of calls of each op; PyTorch's names without the namespace."""
     return Counter({average.key.rpartition("::")[2]: average.count for average in p.key_averages()})
 
 
-@pytest.mark.nightly  # PyTorch takes ten seconds to begin
+@pytest.mark.nightly  # PyTorch takes ten seconds to start
 def test_as_many_calls_and_the_same_columns_as_in_pytorch() -> None:
     ours, theirs = (program(lib, profile_memory=True, record_shapes=True, with_flops=True) for lib in (minigrad, torch))
-    found, expected = counts(ours), counts(theirs)
+    actual, expected = counts(ours), counts(theirs)
     assert min(expected[name] for name in COUNTED) > 0
-    assert {name: found[name] for name in COUNTED} == {name: expected[name] for name in COUNTED}
+    assert {name: actual[name] for name in COUNTED} == {name: expected[name] for name in COUNTED}
     lines = [p.key_averages(group_by_input_shape=True).table().splitlines()[1] for p in (ours, theirs)]
     own, others = ({text for text in re.split(r"\s{2,}", line.strip()) if text} for line in lines)
     assert own == others | {"Bytes"} and {"Self CPU %", "CPU Mem", "Total FLOPs", "Input Shapes"} <= others

@@ -1,4 +1,4 @@
-"""When a profile records: schedules, steps, what is called with a finished trace, and misuse."""
+"""When a profile records: schedules, steps, the handler of a finished trace, and misuse."""
 
 import gzip
 import json
@@ -23,7 +23,7 @@ from tests.support.cases import raises
 NONE, WARMUP, RECORD, SAVE = ProfilerAction
 
 
-def test_a_schedule_tells_what_to_do_in_each_step() -> None:
+def test_a_schedule_gives_the_action_of_each_step() -> None:
     letters = {NONE: "N", WARMUP: "W", RECORD: "R", SAVE: "S"}
     for options, expected in [
         ({"wait": 1, "warmup": 1, "active": 2}, "NWRS" * 3),
@@ -42,12 +42,12 @@ def test_a_schedule_that_makes_no_sense_is_refused() -> None:
     with pytest.warns(UserWarning, match="won't be using warmup"):
         schedule(wait=1, warmup=0, active=1)
     raises(ValueError, "a step's number", lambda: schedule(wait=1, warmup=1, active=1)(-1))
-    with pytest.warns(UserWarning, match="RECORD followed by NONE"):  # it forgets to save
+    with pytest.warns(UserWarning, match="RECORD followed by NONE"):  # it never saves
         assert run(1, schedule=[RECORD, NONE, NONE].__getitem__)[1] == []
 
 
 def run(steps: int, **options: object) -> tuple[profile, list[list[str]]]:
-    """A profile of a program whose step i adds up i times; the names of each finished trace."""
+    """Profile a program whose step i runs i additions; returns the names in each finished trace."""
     traces: list[list[str]] = []
 
     def ready(p: profile) -> None:
@@ -67,14 +67,14 @@ def test_a_schedule_is_followed() -> None:
     p, traces = run(8, schedule=schedule(wait=1, warmup=1, active=2))
     assert traces == [[f"ProfilerStep#{i}", *["add"] * i, f"ProfilerStep#{i + 1}", *["add"] * (i + 1)] for i in (2, 6)]
     assert {average.key: average.count for average in p.key_averages()} == {"ProfilerStep*": 2, "add": 13}
-    p, traces = run(3)  # without a schedule all is one trace, and steps are counted
+    p, traces = run(3)  # without a schedule there is one trace, and steps are counted
     assert (traces, p.step_num) == ([["add"] * 3], 3)
 
 
 def test_rounds_that_end_early_follow_without_a_gap_or_are_kept() -> None:
     p, traces = run(3, schedule=schedule(wait=0, warmup=2, active=5))
     assert traces == [["ProfilerStep#2", "add", "add", "ProfilerStep#3"]] and p.step_num == 3
-    assert run(1, schedule=schedule(wait=0, warmup=5, active=5))[1] == []  # a warm-up is nothing to tell of
+    assert run(1, schedule=schedule(wait=0, warmup=5, active=5))[1] == []  # a warm-up is not reported
     _, traces = run(3, schedule=lambda step: SAVE)
     assert traces == [[f"ProfilerStep#{i}", *["add"] * (i % 3)] for i in range(4)]
     p, traces = run(3, schedule=schedule(wait=0, warmup=1, active=1), acc_events=True)
@@ -104,7 +104,7 @@ def test_misuse_and_questions_before_there_is_an_answer() -> None:
     with p, pytest.raises(RuntimeError, match="started already"):
         p.start()
     raises(ValueError, "activities is empty", lambda: profile(activities=[]))
-    p.start()  # by hand, and again
+    p.start()  # manually, and again
     mg.ones(2) + 1
     p.stop()
     assert [event.name for event in p.events()] == ["ones", "add"]
@@ -119,7 +119,7 @@ def test_activities() -> None:
                 assert profile(**options).activities == {ProfilerActivity.CPU}  # type: ignore[arg-type]
 
 
-def test_a_gpu_is_waited_for_at_each_event(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_event_waits_for_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[int] = []
     monkeypatch.setattr(cuda, "is_available", lambda: True)
     monkeypatch.setattr(cuda, "synchronize", lambda: waits.append(1))

@@ -1,4 +1,4 @@
-"""``minigrad.summary`` against counts by hand, and what it leaves as it was."""
+"""``minigrad.summary`` against manual counts, and that it does not change the model."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def linear(rows: int, inputs: int, outputs: int) -> tuple[int, int]:
 
 
 def attention(batch: int, length: int, width: int) -> tuple[int, int]:
-    """Those of self-attention: four projections, scores, and sums of values."""
+    """Parameters and multiply-adds of self-attention: four projections, scores, and sums of values."""
     return 4 * (width + 1) * width, batch * (4 * length * width * width + 2 * length * length * width)
 
 
@@ -38,7 +38,7 @@ LAYERS: list[tuple[Any, tuple[int, ...], int, int]] = [  # a layer, its input, p
 ]
 
 
-def test_numbers_are_those_of_the_formulas() -> None:
+def test_numbers_equal_the_formulas() -> None:
     for layer, shape, parameters, adds in LAYERS:
         table = mg.summary(layer, input_size=shape)
         for row in (table.total, table.root):
@@ -101,23 +101,23 @@ def test_shared_and_frozen_parameters() -> None:
         assert text in table.text()
 
 
-def test_what_is_kept_is_each_array_once_without_parameters_and_inputs() -> None:
+def test_saved_memory_counts_each_array_once_without_parameters_and_inputs() -> None:
     class Cube(nn.Linear):
         def forward(self, x: Any) -> Any:
-            h = F.linear(x, self.weight)  # keeps its input and weight, which are free
-            return h * h * h.exp()  # keeps h, h * h and the result of exp, once each
+            h = F.linear(x, self.weight)  # saves its input and weight, which do not count
+            return h * h * h.exp()  # saves h, h * h and the result of exp, once each
 
     table = mg.summary(Cube(10, 10, bias=False), mg.ones(5, 10))
     assert (table.total.kept, table.total.input_bytes) == (3 * 5 * 10 * 4, 5 * 10 * 4)
-    with mg.no_grad():  # as a training step would keep it, whatever the mode here
+    with mg.no_grad():  # as in a training step, in any mode
         assert mg.summary(Cube(10, 10, bias=False), mg.ones(5, 10)).total.kept == table.total.kept
     assert mg.summary(nn.Linear(3, 3).requires_grad_(False), mg.ones(2, 3)).total.kept == 0
 
 
-def test_the_model_is_as_it_was() -> None:
+def test_the_model_is_unchanged() -> None:
     model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Dropout(0.5))
     model[0].eval()
-    mg.summary(model, input_size=(8, 4))  # what loads at the first use is there
+    mg.summary(model, input_size=(8, 4))  # lazily loaded modules are now loaded
 
     def state() -> list[Any]:
         return [mg.get_rng_state().tolist(), *((id(b), b.tolist(), b._changes[0]) for b in model.buffers())]
@@ -133,13 +133,13 @@ def test_the_model_is_as_it_was() -> None:
     assert changed(before, parts(model)) == [] and model[0].num_batches_tracked.item() == 0
 
 
-def test_inputs_are_given_in_any_of_these_ways() -> None:
+def test_inputs_can_be_passed_in_several_ways() -> None:
     model = nn.Bilinear(3, 4, 5)
     a, b = mg.ones(2, 3), mg.ones(2, 4)
     tables = [mg.summary(model, a, b), mg.summary(model, a, input2=b), mg.summary(model, input_size=[(2, 3), (2, 4)])]
     assert len({table.text(100) for table in tables}) == 1 and "(2, 3), (2, 4)" in tables[0].text(100)
     assert mg.summary(nn.Linear(3, 1), (2, 3)).root.outputs == ((2, 1),)
-    bare = mg.summary(nn.Linear(3, 2))  # without inputs there are parameters alone
+    bare = mg.summary(nn.Linear(3, 2))  # without inputs there are only parameters
     assert bare.root.calls is None and bare.total.parameters == 8
     assert "multiply-adds" not in bare.text() and "input" not in bare.text()
 
@@ -161,4 +161,4 @@ def test_the_table_fits_the_width_and_has_the_levels_of_a_depth() -> None:
         assert max(map(len, table[:-4])) <= width and "parameters" in table[1]
     assert "output" in whole.text(100) and "class" not in whole.text(60)
     assert "attention" not in upper.text() and "attention" in whole.text()
-    assert {row.depth for row in upper.rows} == {row.depth for row in whole.rows}  # the numbers are all there
+    assert {row.depth for row in upper.rows} == {row.depth for row in whole.rows}  # all numbers are shown

@@ -14,7 +14,7 @@ from tests.support.cases import raises
 
 @pytest.fixture(scope="module")
 def finished() -> profile:
-    """A profile of a model of two levels, with everything recorded."""
+    """A profile of a two-level model, with everything recorded."""
     inner = nn.Sequential(nn.ReLU(), nn.Linear(8, 8), nn.ReLU())
     net = nn.Sequential(nn.Linear(4, 8), inner, nn.Linear(8, 2))
     optimizer = mg.optim.SGD(net.parameters(), lr=0.1)
@@ -26,15 +26,15 @@ def finished() -> profile:
     return p
 
 
-def test_averages_add_up_what_has_one_name(finished: profile) -> None:
+def test_averages_sum_events_of_the_same_name(finished: profile) -> None:
     averages = {average.key: average for average in finished.key_averages()}
     linear = [event for event in finished.events() if event.name == "linear"]
-    found = averages["linear"]
-    assert found.count == len(linear) == 6
+    row = averages["linear"]
+    assert row.count == len(linear) == 6
     for time in ("cpu_time_total", "self_cpu_time_total"):
-        assert getattr(found, time) == pytest.approx(sum(getattr(event, time) for event in linear), rel=1e-12)
-    assert found.cpu_time == found.cpu_time_total / 6
-    assert (found.bytes, found.flops) == (4 * (3 + 5) * (8 + 8 + 2), 2 * (3 + 5) * (4 * 8 + 8 * 8 + 8 * 2))
+        assert getattr(row, time) == pytest.approx(sum(getattr(event, time) for event in linear), rel=1e-12)
+    assert row.cpu_time == row.cpu_time_total / 6
+    assert (row.bytes, row.flops) == (4 * (3 + 5) * (8 + 8 + 2), 2 * (3 + 5) * (4 * 8 + 8 * 8 + 8 * 2))
     assert averages["LinearBackward0"].phase == "backward"
     assert averages["nn.Module: Sequential"].count == 4 and averages["nn.Module: Linear"].count == 6
     whole = sum(average.self_cpu_time_total for average in averages.values())
@@ -53,7 +53,7 @@ def test_averages_by_shape_and_by_stack(finished: profile) -> None:
     assert total.self_cpu_time_total == pytest.approx(finished.events().self_cpu_time_total, rel=1e-12)
 
 
-def test_a_table_is_sorted_by_what_is_asked_for(finished: profile) -> None:
+def test_a_table_is_sorted_by_the_given_column(finished: profile) -> None:
     averages = finished.key_averages()
     for key in SORT_KEYS:
         lines = averages.table(sort_by=key, row_limit=4).splitlines()[3:-2]
@@ -67,7 +67,7 @@ def test_a_table_is_sorted_by_what_is_asked_for(finished: profile) -> None:
     assert averages[0].cpu_time_total_str == format_time(averages[0].cpu_time_total)
 
 
-def test_columns_are_those_that_were_recorded(finished: profile) -> None:
+def test_columns_show_only_recorded_data(finished: profile) -> None:
     head = [text.strip() for text in finished.key_averages().table().splitlines()[1].split("  ") if text.strip()]
     assert head == [
         *("Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg"),
@@ -78,11 +78,11 @@ def test_columns_are_those_that_were_recorded(finished: profile) -> None:
     with profile() as p, record_function("data"):
         mg.ones(3) + 1
     assert "Mem" not in p.key_averages().table() and "FLOPs" not in p.key_averages().table()
-    (row,) = p.by_module()  # what lies outside of modules is with its mark
+    (row,) = p.by_module()  # events outside of modules are listed under their mark
     assert row.key == "[data]" and row.forward == row.total > 0
 
 
-def test_a_table_takes_what_pytorchs_takes(finished: profile) -> None:
+def test_a_table_takes_pytorchs_arguments(finished: profile) -> None:
     averages = finished.key_averages()
     text = averages.table(row_limit=2, max_name_column_width=8, header="mine", time_unit="s")
     lines = text.splitlines()
@@ -151,7 +151,7 @@ def test_numbers_as_text() -> None:
     assert format_table(["a"], []) == "-\na\n-\n-\n"
 
 
-def test_wrong_arguments_are_told(finished: profile) -> None:
+def test_wrong_arguments_are_refused(finished: profile) -> None:
     for table in (finished.key_averages().table, finished.by_module().table):
         raises(ValueError, r"sorted by 'speed': sort_by is one of .*total", partial(table, sort_by="speed"))
         raises(ValueError, "time_unit must be 's', 'ms', 'us' or None, not 'h'", partial(table, time_unit="h"))

@@ -30,25 +30,25 @@ def finished() -> profile:
 
 
 def read(p: profile, path: Path) -> dict[str, Any]:
-    """The trace, written and read again; JSON as others read it, which know no NaN."""
+    """The trace, written and read again by a strict JSON reader, which refuses NaN."""
     p.export_chrome_trace(path)
 
     def refuse(constant: str) -> None:
         raise ValueError(constant)
 
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
-    return found
+    trace: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
+    return trace
 
 
 def test_each_event_is_a_slice(finished: profile, tmp_path: Path) -> None:
     trace = read(finished, tmp_path / "trace.json")
     slices = [event for event in trace["traceEvents"] if event["ph"] == "X"]
     assert len(slices) == len(finished.events())
-    for event, found in zip(finished.events(), slices, strict=True):
-        assert (found["name"], found["tid"], found["pid"]) == (event.name, event.thread, os.getpid())
-        assert found["ts"] == pytest.approx(event.start / 1000, abs=1e-3)
-        assert found["dur"] == pytest.approx(event.duration / 1000, abs=1e-3)
-        assert found["args"]["External id"] == event.id
+    for event, item in zip(finished.events(), slices, strict=True):
+        assert (item["name"], item["tid"], item["pid"]) == (event.name, event.thread, os.getpid())
+        assert item["ts"] == pytest.approx(event.start / 1000, abs=1e-3)
+        assert item["dur"] == pytest.approx(event.duration / 1000, abs=1e-3)
+        assert item["args"]["External id"] == event.id
     kinds = {event["name"]: event["cat"] for event in slices}
     assert kinds["linear"] == kinds["LinearBackward0"] == "cpu_op"
     assert (kinds["step"], kinds["Sequential.0"]) == ("user_annotation", "python_function")
@@ -66,7 +66,7 @@ def test_each_event_is_a_slice(finished: profile, tmp_path: Path) -> None:
     assert __file__ in linear["Call stack"]
 
 
-def test_arrows_lead_from_ops_to_their_backward_and_every_thread_has_a_name(finished: profile, tmp_path: Path) -> None:
+def test_arrows_point_from_ops_to_their_backward_and_every_thread_has_a_name(finished: profile, tmp_path: Path) -> None:
     events = read(finished, tmp_path / "trace.json")["traceEvents"]
     arrows = [event for event in events if event.get("cat") == "fwdbwd"]
     begins, ends = ({event["id"]: event for event in arrows if event["ph"] == end} for end in "sf")
@@ -83,11 +83,11 @@ def test_a_compressed_trace_and_metadata(finished: profile, tmp_path: Path) -> N
     finished.add_metadata("model", "small")
     finished.add_metadata_json("sizes", "[1, 2]")
     finished.export_chrome_trace(str(tmp_path / "trace.json.gz"))
-    found = json.loads(gzip.decompress((tmp_path / "trace.json.gz").read_bytes()))
-    assert found["model"] == "small" and found["sizes"] == [1, 2]
+    trace = json.loads(gzip.decompress((tmp_path / "trace.json.gz").read_bytes()))
+    assert trace["model"] == "small" and trace["sizes"] == [1, 2]
     raises(ValueError, "Expecting value", lambda: finished.add_metadata_json("sizes", "one"))
     finished.events().export_chrome_trace(tmp_path / "other.json")
-    assert len(json.loads((tmp_path / "other.json").read_text())["traceEvents"]) == len(found["traceEvents"])
+    assert len(json.loads((tmp_path / "other.json").read_text())["traceEvents"]) == len(trace["traceEvents"])
 
 
 def test_stacks_hold_the_self_times(tmp_path: Path) -> None:

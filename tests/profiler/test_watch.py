@@ -1,4 +1,4 @@
-"""While no profile is on, nothing is in place; while one is, results are what they are without."""
+"""Without a profile no hooks are installed; with a profile, results are the same."""
 
 import os
 from typing import Any
@@ -17,7 +17,7 @@ from tests.support.engine import Parts, changed, parts
 
 @pytest.fixture
 def before() -> Any:
-    """What is in place without a profile, everything that one needs imported; and nobody watches in the end."""
+    """The library's parts before a profile and after its lazy imports; at the end no observer may be left."""
     with profile():
         mg.ones(2) + 1
     yield parts()
@@ -51,8 +51,8 @@ CALLS: dict[str, Any] = {
 
 
 @cases("name, call", [(name, call) for name, calls in CALLS.items() for call in calls])
-def test_no_way_leads_past_the_profile(name: str, call: Any) -> None:
-    """However an op is called, it has an event; and so has its turn in the backward."""
+def test_no_call_bypasses_the_profile(name: str, call: Any) -> None:
+    """Every way to call an op gives an event, and so does its backward."""
     for is_leaf in (True, False):
         x = mg.full((2, 2), 0.5, requires_grad=is_leaf)
         with profile() as p:
@@ -65,7 +65,7 @@ def test_no_way_leads_past_the_profile(name: str, call: Any) -> None:
         assert not nodes or any(event.forward is ops[0] for event in nodes)
 
 
-def test_a_second_profile_is_refused_and_leaves_the_first_alone(before: Parts) -> None:
+def test_a_second_profile_is_refused_and_does_not_affect_the_first(before: Parts) -> None:
     second = profile()
     with profile() as first:
         raises(RuntimeError, "a profile is running already", second.start)
@@ -93,20 +93,20 @@ def test_results_are_the_same_to_the_bit(device: str) -> None:
 
     expected = train()
     with profile(record_shapes=True, with_stack=True, with_flops=True, profile_memory=True):
-        found = train()
-    for a, b in zip(found, expected, strict=True):
+        actual = train()
+    for a, b in zip(actual, expected, strict=True):
         np.testing.assert_array_equal(a, b)
 
 
 class Own(mg.optim.SGD):
-    """A step of its own, which calls that of its base."""
+    """It overrides ``step``, and calls the base's ``step``."""
 
     def step(self, closure: Any = None) -> Any:
         return super().step(closure)
 
 
 @pytest.mark.filterwarnings("error")
-def test_hooks_and_schedules_of_an_optimizer_go_on() -> None:
+def test_hooks_and_schedules_of_an_optimizer_continue() -> None:
     w = nn.Parameter(mg.ones(2))
     for kind in (mg.optim.SGD, Own):
         optimizer, calls = kind([w], lr=0.1), []

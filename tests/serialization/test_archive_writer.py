@@ -1,4 +1,4 @@
-"""Files for PyTorch: what it reads of ours, what they look like inside, and which path gets which form."""
+"""Files for PyTorch: it reads ours, their structure, and the format that each path gets."""
 
 import io
 import pickle
@@ -40,7 +40,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def tensors() -> dict[str, Any]:
-    """A tensor of each dtype, each way to lie in memory, and each kind of its own."""
+    """A tensor of each dtype, each memory layout, and each kind."""
     x = minigrad.arange(12.0).reshape(3, 4)
     noted: Any = minigrad.ones(2)
     bias: Any = nn.Parameter(minigrad.ones(2))
@@ -104,7 +104,7 @@ def test_pytorch_reads_plain_values_and_names(path: Path) -> None:
 
 
 def test_values_that_pytorch_needs_permission_for(path: Path) -> None:
-    """It names what it does not know, as in a file of its own, and reads it on request."""
+    """PyTorch names the unknown types, as with its own files, and reads them on request."""
     for value in OTHER:
         save({"w": minigrad.ones(2), "value": value}, path)
         with pytest.raises(pickle.UnpicklingError):
@@ -112,7 +112,7 @@ def test_values_that_pytorch_needs_permission_for(path: Path) -> None:
         np.testing.assert_equal(torch.load(path, weights_only=False)["value"], value)
 
 
-def test_the_ending_decides_the_form(tmp_path: Path) -> None:
+def test_the_ending_decides_the_format(tmp_path: Path) -> None:
     for name in ("x.pt", "x.pth", "x.bin", "x.ckpt", "x"):
         save({"w": minigrad.ones(2)}, tmp_path / name)
         assert zipfile.is_zipfile(tmp_path / name)
@@ -121,7 +121,7 @@ def test_the_ending_decides_the_form(tmp_path: Path) -> None:
     for protocol in (None, 0, 2, 3, 4, 5, -1):
         save({"w": minigrad.ones(2), "n": np.arange(2)}, tmp_path / "x.pt", pickle_protocol=protocol)
         assert load(tmp_path / "x.pt")["w"].tolist() == [1, 1]
-    save(TIME, tmp_path / "time.pt")  # PyTorch has no form for it
+    save(TIME, tmp_path / "time.pt")  # PyTorch has no format for it
     assert not zipfile.is_zipfile(tmp_path / "time.pt")
 
 
@@ -142,7 +142,7 @@ def saved(value: Any) -> bytes:
     return file.getvalue()
 
 
-def test_the_pickle_has_names_of_pytorchs_list_alone() -> None:
+def test_the_pickle_has_only_names_of_pytorchs_list() -> None:
     net = nn.Linear(3, 2)
     tied: Any = nn.Parameter(minigrad.ones(2))
     tied.note = 1
@@ -165,39 +165,39 @@ def test_records_and_their_alignment() -> None:
     assert [opened._place(info)[0] % 64 for info in opened.records.values()] == [0] * len(names)
 
 
-def test_memory_is_written_once_and_no_more_of_it_than_is_shown() -> None:
+def test_only_visible_memory_is_written_and_only_once() -> None:
     x = minigrad.zeros(1000, 100)
     assert len(saved(x[0])) < 3_000
     assert len(saved([x, x.T, x[3], x.view(100, 1000), nn.Parameter(x)])) < 410_000
 
 
 def test_long_archives(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sizes and places in fields of 64 bits, as if 300 bytes were 4 GiB."""
+    """Sizes and offsets in 64-bit fields, as if 300 bytes were 4 GiB."""
     monkeypatch.setattr(archive_writer, "_LONG", 300)
     monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 300)
     content = saved({"a": minigrad.arange(100.0), "b": minigrad.arange(3), "c": minigrad.zeros(0)})
-    assert content.count(b"\xff" * 4) > 4  # in the places of numbers that have a field of 64 bits
+    assert content.count(b"\xff" * 4) > 4  # instead of numbers that have a 64-bit field
     path.write_bytes(content)
     with zipfile.ZipFile(path) as archive:
         assert archive.testzip() is None and archive.infolist()[-1].header_offset > 300
     opened = _Archive(Source(path))
     assert {opened._place(info)[0] % 64 for info in opened.records.values()} == {0}
-    for found in (load(path), torch.load(path)):
-        assert found["a"].tolist() == list(range(100)) and found["b"].tolist() == [0, 1, 2]
+    for state in (load(path), torch.load(path)):
+        assert state["a"].tolist() == list(range(100)) and state["b"].tolist() == [0, 1, 2]
 
 
 def test_files_of_earlier_versions(tmp_path: Path) -> None:
     """They wrote safetensors under any name, and pickled tensors as arrays."""
     save({"w": minigrad.ones(2), "n": (1, None)}, tmp_path / "x.safetensors")
     (tmp_path / "x.safetensors").rename(tmp_path / "x.pt")
-    found = load(tmp_path / "x.pt")
-    assert found["w"].tolist() == [1, 1] and found["n"] == (1, None)
+    state = load(tmp_path / "x.pt")
+    assert state["w"].tolist() == [1, 1] and state["n"] == (1, None)
     w = minigrad.ones(2)
     with zipfile.ZipFile(tmp_path / "y.pt", "w") as archive:
         archive.writestr("archive/data.pkl", pickle.dumps({"w": w, "again": [w]}, protocol=5))
         archive.writestr("archive/.minigrad", "1\n")
-    found = load(tmp_path / "y.pt", weights_only=False)
-    assert found["w"].tolist() == [1, 1] and found["again"][0] is found["w"]
+    state = load(tmp_path / "y.pt", weights_only=False)
+    assert state["w"].tolist() == [1, 1] and state["again"][0] is state["w"]
 
 
 def test_a_failure_while_writing_names_the_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

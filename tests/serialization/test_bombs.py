@@ -1,4 +1,4 @@
-"""Small files that describe huge values: none hangs, fills the memory or ends the process, in any place."""
+"""Small files that describe huge values: at any position, none hangs, exhausts the memory or kills the process."""
 
 import io
 import json
@@ -22,11 +22,11 @@ from minigrad_models.translation.translation_settings import Settings
 from tests.fuzz.pickles import BOMBS, call, legacy, number, places, replaced, text, valid, zipped
 from tests.support.cases import each, raises
 
-LONGEST = 1_500  # characters of a message
+LONGEST = 1_500  # largest length of a message
 
 
 def message(file: Any) -> str:
-    """The error of a file, which is short and names it; "" if it has none."""
+    """The error for a file, which must be short and name it; "" if there is no error."""
     try:
         load(file)
     except (RuntimeError, pickle.UnpicklingError) as error:
@@ -46,7 +46,7 @@ def described(tree: str) -> io.BytesIO:
 
 
 @pytest.mark.parametrize("bomb", ["tuple doubled", "two equal ones", "range", "tensor"])
-def test_places_of_every_pickle(bomb: str) -> None:
+def test_positions_in_every_pickle(bomb: str) -> None:
     places_of = [(whole, place) for whole in valid() for place in places(whole)]
     errors = [message(io.BytesIO(zipped(replaced(*at, BOMBS[bomb])))) for at in places_of[::2]]
     assert len(errors) - errors.count("") > 200
@@ -67,25 +67,25 @@ def test_the_pickles_of_these_tests_are_read() -> None:
     for whole in valid():
         error = message(io.BytesIO(zipped(whole)))
         assert error == "" or "its pickle takes 'real' of builtins.int" in error
-    assert message(io.BytesIO(legacy(next(valid())))).count("storages") == 1  # it has one that the object lacks
+    assert message(io.BytesIO(legacy(next(valid())))).count("storages") == 1  # the object lacks its attribute
 
 
 def test_small_pickles_copy_little() -> None:
-    """A text, dict or list that is named again and again is not copied each time."""
-    put, get = b"q\x01", b"h\x01"
+    """A text, dict or list with many references is not copied each time."""
+    store, get = b"q\x01", b"h\x01"
     for start, again in (
         (text("x" * 100_000), b"cbuiltins\nbytearray\n" + get + text("latin1") + b"\x86R"),
         (text("x" * 100_000), b"c_codecs\nencode\n" + get + b"\x85R"),
         (b"](" + b"K\0" * 10_000 + b"e", b"cbuiltins\nset\n" + get + b"\x85R"),
         (b"}(" + b"".join(number(i) + b"N" for i in range(10_000)) + b"u", b"ccollections\nCounter\n" + get + b"\x85R"),
     ):
-        assert message(io.BytesIO(zipped(b"\x80\x02" + start + put + again + b"."))) == ""
-        repeated = b"\x80\x02(" + start + put + again * 100 + b"t."
+        assert message(io.BytesIO(zipped(b"\x80\x02" + start + store + again + b"."))) == ""
+        repeated = b"\x80\x02(" + start + store + again * 100 + b"t."
         assert "repeats parts of itself too often" in message(io.BytesIO(zipped(repeated)))
 
 
 def test_lengths_without_end() -> None:
-    """What a call would walk through is a list, dict or tuple, whose parts are in the file."""
+    """Calls that iterate accept only lists, dicts and tuples, whose items are in the file."""
     huge = BOMBS["tensor"]  # of 2⁵⁰ rows, in 8 bytes
     for kind in ("builtins.set", "builtins.frozenset", "collections.Counter", "collections.OrderedDict"):
         for what in (huge, BOMBS["range"]):
@@ -94,7 +94,7 @@ def test_lengths_without_end() -> None:
 
 
 class Fussy:
-    """A class that a program allows, and that prints and hashes its arguments."""
+    """An allowed class that prints and hashes its arguments."""
 
     def __init__(self, *args: Any) -> None:
         raise ValueError(f"{args!r} {hash(args)}")
@@ -134,20 +134,20 @@ def test_descriptions() -> None:
 
 
 def test_a_chain_of_defaultdicts() -> None:
-    """Python would overflow its stack when it frees them."""
+    """Python would overflow its stack while freeing them."""
     chain = ", ".join(f'{{"defaultdict": null, "items": [[0, {{"again": {i}}}]]}}' for i in range(1, 60_000))
     assert "nested too deeply" in message(described(f'[{{"defaultdict": null, "items": []}}, {chain}]'))
 
 
-def test_bytes_that_are_named_again_and_again(tmp_path: Path) -> None:
+def test_bytes_with_many_references(tmp_path: Path) -> None:
     save({"w": b"x" * 100_000}, tmp_path / "x.safetensors")
     data = (tmp_path / "x.safetensors").read_bytes()
     size = int.from_bytes(data[:8], "little")
     name = next(name for name in json.loads(data[8 : 8 + size]) if name != "__metadata__")
     tree = json.dumps([{"bytes": {"array": name}}] * 1_000)
     header = json.loads(data[8 : 8 + size]) | {"__metadata__": {"minigrad": f'{{"version": 2, "tree": {tree}}}'}}
-    written = json.dumps(header).encode()
-    assert "too often" in message(io.BytesIO(struct.pack("<Q", len(written)) + written + data[8 + size :]))
+    encoded = json.dumps(header).encode()
+    assert "too often" in message(io.BytesIO(struct.pack("<Q", len(encoded)) + encoded + data[8 + size :]))
 
 
 def test_shapes_of_headers() -> None:
@@ -243,10 +243,10 @@ def test_a_pipe_with_a_name_is_not_opened(tmp_path: Path) -> None:
     readers += [lambda path: minigrad.UntypedStorage.from_file(str(path), nbytes=9), read_checkpoint, Settings.read]
     for reader in readers:
         with pytest.raises((RuntimeError, ValueError), match=r"pipe\b.* is a (folder, a )?device or a pipe"):
-            reader(pipe)  # nobody writes to it
+            reader(pipe)  # it has no writer
 
 
-# The sum of a file --------------------------------------------------------------------------------------------
+# The checksum of a file ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.skipif(sys.byteorder != "little", reason="the sum is of little-endian numbers")

@@ -1,4 +1,4 @@
-"""PyTorch's checkpoints, zip archives and what came before: read as PyTorch reads them, running nothing."""
+"""PyTorch's checkpoints, both zip archives and legacy files: read as PyTorch reads them, without running code."""
 
 import argparse
 import io
@@ -35,13 +35,13 @@ def by_torch(obj: Any, kind: str = "zip", protocol: int = 2) -> io.BytesIO:
 
 
 class Config:
-    """A program's own class."""
+    """A user-defined class."""
 
     def __init__(self) -> None:
         self.width = 3
 
 
-# What PyTorch writes ----------------------------------------------------------------------------------------
+# Files written by PyTorch -----------------------------------------------------------------------------------
 @pytest.mark.parametrize(("kind", "trusted"), [("zip", False), ("zip", True), ("legacy", False)])
 def test_dtypes(kind: str, trusted: bool) -> None:
     def check(dtype: Any) -> None:
@@ -67,7 +67,7 @@ def test_bfloat16_without_its_package_is_float32(kind: str, monkeypatch: pytest.
 def test_views_ties_and_flags(kind: str, trusted: bool) -> None:
     x = torch.arange(12.0).reshape(3, 4)
     leaf = torch.ones(2, requires_grad=True)
-    given = {
+    values = {
         "x": x,
         "T": x.T,
         "row": x[1],
@@ -78,26 +78,26 @@ def test_views_ties_and_flags(kind: str, trusted: bool) -> None:
         "p": torch.nn.Parameter(x[2]),
         "fixed": torch.nn.Parameter(x[2], requires_grad=False),
     }
-    found = load(by_torch(given, kind), weights_only=not trusted)
-    for name, theirs in given.items():
-        ours = found[name]
+    state = load(by_torch(values, kind), weights_only=not trusted)
+    for name, theirs in values.items():
+        ours = state[name]
         assert ours.stride() == theirs.stride() and ours.is_leaf
         assert ours.requires_grad == theirs.requires_grad
         assert isinstance(ours, nn.Parameter) == isinstance(theirs, torch.nn.Parameter)
         np.testing.assert_array_equal(host(ours), host(theirs))
-    found["x"][1, 2] = 77
-    assert found["T"][2, 1].item() == found["row"][2].item() == found["step"][1, 1].item() == 77
-    found["x"][2, 0] = 78
-    assert found["p"][0].item() == found["fixed"][0].item() == 78
-    (found["x"] * found["p"]).sum().backward()
+    state["x"][1, 2] = 77
+    assert state["T"][2, 1].item() == state["row"][2].item() == state["step"][1, 1].item() == 77
+    state["x"][2, 0] = 78
+    assert state["p"][0].item() == state["fixed"][0].item() == 78
+    (state["x"] * state["p"]).sum().backward()
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_attributes_of_tensors(kind: str) -> None:
     x, p = torch.ones(2), torch.nn.Parameter(torch.ones(2))
     x.note, p.is_bias = ["n"], True
-    found = load(by_torch([x, p], kind))
-    assert found[0].note == ["n"] and found[1].is_bias and type(found[1]) is nn.Parameter
+    tensors = load(by_torch([x, p], kind))
+    assert tensors[0].note == ["n"] and tensors[1].is_bias and type(tensors[1]) is nn.Parameter
     p.array = "the engine's own"
     with pytest.raises(RuntimeError, match="an attribute 'array' that a Parameter has of its own"):
         load(by_torch(p, kind))
@@ -105,7 +105,7 @@ def test_attributes_of_tensors(kind: str) -> None:
 
 @pytest.mark.parametrize(("kind", "protocol"), [("zip", 2), ("legacy", 3), ("zip", 4), ("legacy", 5)])
 def test_values(kind: str, protocol: int) -> None:
-    given = {
+    values = {
         "plain": [None, True, -1, 2**70, -(2**70), 0.5, -np.inf, "é", b"\xff", bytearray(b"x"), 1 + 2j, (1,), (), {}],
         "sets": [{1, "a"}, set(), frozenset({(1, 2)})],
         "dicts": [OrderedDict(a=1), Counter("aab"), defaultdict(list, a=[1]), {1: 2, (1, "x"): None}],
@@ -116,20 +116,20 @@ def test_values(kind: str, protocol: int) -> None:
         ],
         "states": [random.getstate(), np.random.RandomState(3).get_state(legacy=False)],
     }
-    given["shared"] = given["plain"]
-    found = load(by_torch(given, kind, protocol))
-    assert found["shared"] is found["plain"]
+    values["shared"] = values["plain"]
+    state = load(by_torch(values, kind, protocol))
+    assert state["shared"] is state["plain"]
     for name in ("plain", "sets", "dicts", "spaces"):
-        assert found[name] == given[name], name
-        assert [type(v) for v in found[name]] == [type(v) for v in given[name]]
-    for ours, theirs in zip(found["numpy"], given["numpy"], strict=True):
+        assert state[name] == values[name], name
+        assert [type(v) for v in state[name]] == [type(v) for v in values[name]]
+    for ours, theirs in zip(state["numpy"], values["numpy"], strict=True):
         assert type(ours) is type(theirs) and ours.dtype.kind == theirs.dtype.kind
         np.testing.assert_array_equal(ours, theirs)
-    assert found["states"][0] == given["states"][0]
+    assert state["states"][0] == values["states"][0]
     names = {"dtype": torch.float16, "device": torch.device("cuda", 1), "size": torch.Size([2, 3])}
-    found = load(by_torch(names, kind, protocol))
-    assert found["dtype"] is minigrad.float16 and found["device"] == minigrad.device("cuda:1")
-    assert type(found["size"]) is minigrad.Size and found["size"] == (2, 3)
+    state = load(by_torch(names, kind, protocol))
+    assert state["dtype"] is minigrad.float16 and state["device"] == minigrad.device("cuda:1")
+    assert type(state["size"]) is minigrad.Size and state["size"] == (2, 3)
 
 
 def test_files_paths_and_maps(tmp_path: Path) -> None:
@@ -137,10 +137,10 @@ def test_files_paths_and_maps(tmp_path: Path) -> None:
     torch.save({"x": torch.arange(5.0), "h": torch.ones(3).bfloat16(), "b": torch.tensor([True])}, path)
     before = path.read_bytes()
     for mmap in (False, True):
-        for given in (path, str(path)):
-            found = load(given, mmap=mmap)
-            found["x"][0] = 9
-            assert found["x"].tolist() == [9, 1, 2, 3, 4] and found["h"].tolist() == [1, 1, 1] and found["b"].all()
+        for file in (path, str(path)):
+            state = load(file, mmap=mmap)
+            state["x"][0] = 9
+            assert state["x"].tolist() == [9, 1, 2, 3, 4] and state["h"].tolist() == [1, 1, 1] and state["b"].all()
     assert path.read_bytes() == before
 
 
@@ -148,7 +148,7 @@ def test_files_paths_and_maps(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_map_location(kind: str, device: str) -> None:
     w = torch.arange(6.0).reshape(2, 3)
-    given = {"w": w, "tied": w.detach(), "T": w.T, "p": torch.nn.Parameter(w), "i": torch.arange(3)}
+    values = {"w": w, "tied": w.detach(), "T": w.T, "p": torch.nn.Parameter(w), "i": torch.arange(3)}
     where: list[Any] = [
         device,
         minigrad.device(device),
@@ -156,13 +156,13 @@ def test_map_location(kind: str, device: str) -> None:
         lambda storage, location: minigrad.device(device),
     ]
     for map_location in where:
-        found = load(by_torch(given, kind), map_location=map_location)
-        for name, theirs in given.items():
-            assert found[name].device.type == device
-            np.testing.assert_array_equal(host(found[name]), host(theirs))
+        state = load(by_torch(values, kind), map_location=map_location)
+        for name, theirs in values.items():
+            assert state[name].device.type == device
+            np.testing.assert_array_equal(host(state[name]), host(theirs))
         with minigrad.no_grad():
-            found["w"][0, 0] = 5
-        assert found["tied"][0, 0].item() == 5 and found["p"][0, 0].item() == 5
+            state["w"][0, 0] = 5
+        assert state["tied"][0, 0].item() == 5 and state["p"][0, 0].item() == 5
     for map_location in (
         None,
         "cpu",
@@ -172,24 +172,24 @@ def test_map_location(kind: str, device: str) -> None:
         lambda storage, location: None,
         lambda storage, location: storage.cpu(),
     ):
-        assert load(by_torch(given, kind), map_location=map_location)["w"].device.type == "cpu"
+        assert load(by_torch(values, kind), map_location=map_location)["w"].device.type == "cpu"
 
 
-def test_what_was_saved_on_a_device_that_is_not_here() -> None:
+def test_tensors_saved_on_a_device_that_is_not_available() -> None:
     content = by_torch(torch.ones(2)).getvalue()
     pickled = zipfile.ZipFile(io.BytesIO(content)).read("archive/data.pkl")
     moved = pickled.replace(b"X\x03\x00\x00\x00cpu", b"X\x07\x00\x00\x00cuda:77")
     assert moved != pickled
-    seen = []
+    calls = []
 
     def where(storage: Any, location: str) -> Any:
-        seen.append((location, storage.nbytes()))
+        calls.append((location, storage.nbytes()))
         return storage
 
-    found = load(archive(moved, {"0": np.ones(2, np.float32).tobytes()}))
-    assert found.device.type == "cpu" and found.tolist() == [1, 1]
+    tensor = load(archive(moved, {"0": np.ones(2, np.float32).tobytes()}))
+    assert tensor.device.type == "cpu" and tensor.tolist() == [1, 1]
     assert load(archive(moved, {"0": bytes(8)}), map_location=where).tolist() == [0, 0]
-    assert seen == [("cuda:77", 8)]
+    assert calls == [("cuda:77", 8)]
 
 
 def test_conjugates_and_negatives_are_refused() -> None:
@@ -205,7 +205,7 @@ def test_dtypes_that_may_require_a_gradient(kind: str, tmp_path: Path) -> None:
         x = torch.ones(2).to(getattr(torch, dtype))
         theirs = {"tensor": x.clone().requires_grad_(), "parameter": torch.nn.Parameter(x)}
         loaded = load(by_torch(theirs, kind))
-        endings = ["pt"] if dtype == "complex128" else ["pt", "safetensors"]  # which that form cannot hold
+        endings = ["pt"] if dtype == "complex128" else ["pt", "safetensors"]  # which the legacy format cannot store
         files = [tmp_path / f"x.{ending}" for ending in endings]
         for file in files:
             save(loaded, file)
@@ -217,7 +217,7 @@ def test_dtypes_that_may_require_a_gradient(kind: str, tmp_path: Path) -> None:
     each(GRADIENTS, check)
 
 
-# What is refused --------------------------------------------------------------------------------------------
+# Refused files ----------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("kind", KINDS)
 def test_objects_of_pytorchs_and_of_programs(kind: str) -> None:
     module = by_torch(torch.nn.Linear(2, 2), kind)
@@ -232,17 +232,17 @@ def test_objects_of_pytorchs_and_of_programs(kind: str) -> None:
         assert load(by_torch({"c": Config()}, kind))["c"].width == 3
 
 
-@pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")  # PyTorch's
-def test_formats_that_there_are_no_arrays_of() -> None:
-    for made, message in (
+@pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")  # a warning of PyTorch's
+def test_formats_that_minigrad_lacks() -> None:
+    for value, message in (
         (torch.ones(2, dtype=torch.complex32), r"torch\.complex32"),
         (torch.eye(2).to_sparse(), r"_rebuild_sparse_tensor.*dense tensors"),
     ):
         with pytest.raises((RuntimeError, pickle.UnpicklingError), match=message):
-            load(by_torch(made))
+            load(by_torch(value))
 
 
-def test_a_class_that_is_gone() -> None:
+def test_a_class_that_no_longer_exists() -> None:
     with pytest.raises(AttributeError, match=r"Gone.*define or import it before loading"):
         load(archive(b"\x80\x02" + call(f"{__name__}.Gone") + b"."), weights_only=False)
 
@@ -256,14 +256,14 @@ def archive(
     extra: dict[str, bytes] | None = None,
     compression: int = zipfile.ZIP_STORED,
 ) -> io.BytesIO:
-    """A checkpoint made by hand."""
+    """A handmade checkpoint."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", compression) as made:
-        made.writestr("archive/data.pkl", pickled)
+    with zipfile.ZipFile(buffer, "w", compression) as writer:
+        writer.writestr("archive/data.pkl", pickled)
         for key, value in (storages or {}).items():
-            made.writestr(f"archive/data/{key}", value)
+            writer.writestr(f"archive/data/{key}", value)
         for name, value in (extra or {}).items():
-            made.writestr(name, value)
+            writer.writestr(name, value)
     buffer.seek(0)
     return buffer
 
@@ -291,7 +291,7 @@ def tensor_pickle(
 
 
 def test_a_storage_of_several_dtypes() -> None:
-    """A flat buffer, as fused optimisers have it; and the same bytes under two dtypes."""
+    """A flat buffer, as in fused optimisers; and the same bytes under two dtypes."""
     parts = [np.array([1.5, -2], "f4"), np.array([3, 260], "i2"), np.array([2 + 1j], "c8")]
     raw = b"".join(part.tobytes() for part in parts) + b"\1\0\2\7"
     layout = [("float32", 0, 2), ("int16", 4, 2), ("bool", 20, 3), ("uint8", 20, 4), ("int32", 0, 2), ("float32", 0, 1)]
@@ -340,12 +340,12 @@ def test_tensors_that_do_not_fit_their_storage() -> None:
                 load(archive(tensor_pickle(**changes), {"0": bytes(8)}), weights_only=not trusted)
 
     each(WRONG, check)
-    with pytest.raises(RuntimeError) as caught:  # before anything is allocated
+    with pytest.raises(RuntimeError) as error:  # before anything is allocated
         load(archive(tensor_pickle(count=2**40), {"0": bytes(8)}))
-    assert "elements" in repr(caught.value.__cause__), repr(caught.value.__cause__)
+    assert "elements" in repr(error.value.__cause__), repr(error.value.__cause__)
 
 
-def test_archives_that_are_none() -> None:
+def test_files_that_are_no_archives() -> None:
     good = archive(tensor_pickle(), {"0": bytes(8)})
     whole = good.getvalue()
     for length in range(4, len(whole)):
@@ -360,9 +360,9 @@ def test_archives_that_are_none() -> None:
         (archive(b""), "makes no sense"),
         (archive(b"\x80\x02I1\n."), "makes no sense"),
     ]
-    for made, message in cases:
+    for file, message in cases:
         with pytest.raises(RuntimeError, match=message):
-            load(made)
+            load(file)
     with pytest.warns(UserWarning, match="Duplicate name"):
         twice = archive(b"\x80\x02N.", extra={"archive/data.pkl": b"\x80\x02N."})
     with pytest.raises(RuntimeError, match="has a name twice"):

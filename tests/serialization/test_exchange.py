@@ -1,4 +1,4 @@
-"""A training that one library began and saved goes on in the other, with the losses that it would have had."""
+"""A training that one library starts and saves continues in the other with the same losses."""
 
 import copy
 from collections.abc import Callable
@@ -82,7 +82,7 @@ class Training:
 
 @pytest.mark.parametrize(("optimiser", "scheduler"), CASES)
 @pytest.mark.parametrize("is_ours", [True, False], ids=["from minigrad", "from PyTorch"])
-def test_a_training_goes_on_in_the_other_library(is_ours: bool, optimiser: str, scheduler: str, tmp_path: Path) -> None:
+def test_training_continues_in_the_other_library(is_ours: bool, optimiser: str, scheduler: str, tmp_path: Path) -> None:
     first, second = (minigrad, torch) if is_ours else (torch, minigrad)
     before = Training(first, optimiser, scheduler)
     before.steps(4)
@@ -110,7 +110,7 @@ def test_safetensors_own_library_reads_tied_weights(tmp_path: Path) -> None:
     for name, tensor in theirs.state_dict().items():
         assert tensor.tolist() == ours.state_dict()[name].tolist()
     assert theirs["head"].weight is theirs["embedding"].weight
-    safetensors.save_model(theirs, tmp_path / "theirs.safetensors")  # leaves out the same names
+    safetensors.save_model(theirs, tmp_path / "theirs.safetensors")  # omits the same names
     assert (
         minigrad.load(tmp_path / "theirs.safetensors").keys()
         == safetensors.load_file(tmp_path / "net.safetensors").keys()

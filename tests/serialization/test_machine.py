@@ -1,4 +1,4 @@
-"""Pickles made to do harm: nothing they name is called, and none takes the machine's memory or stack."""
+"""Malicious pickles: their functions are not called, and they cannot exhaust the machine's memory or stack."""
 
 import enum
 import importlib
@@ -33,25 +33,25 @@ class Evil:
 
 
 def harm(*args: Any) -> Any:
-    """What pickles of these tests try to call."""
+    """A function that pickles of these tests try to call."""
     raise BaseException(f"a loaded file ran code: {args}")
 
 
 @pytest.fixture(autouse=True)
 def no_code_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """``os.system`` is not the real one, should a test fail."""
+    """Replace ``os.system``, in case a test fails."""
     monkeypatch.setattr(os, "system", harm)
     monkeypatch.setattr(importlib.import_module(os.name), "system", harm)
 
 
 def refused(pickled: bytes) -> None:
-    for made in (archive(pickled, {"0": bytes(8)}), legacy(pickled)):
+    for file in (archive(pickled, {"0": bytes(8)}), legacy(pickled)):
         with pytest.raises((pickle.UnpicklingError, RuntimeError), match="cannot load the BytesIO"):
-            load(made)
+            load(file)
 
 
 def legacy(pickled: bytes) -> io.BytesIO:
-    """The same object in the format before PyTorch 1.6."""
+    """The same object in the legacy format before PyTorch 1.6."""
     head = [pickle.dumps(part, 2) for part in (0x1950A86A20F9469CFC6C, 1001, {"little_endian": True})]
     return io.BytesIO(b"".join([*head, pickled, pickle.dumps([], 2)]))
 
@@ -88,12 +88,12 @@ def test_calls() -> None:
 
 
 class Colour(enum.Enum):
-    """A program's own."""
+    """A user-defined enumeration."""
 
     RED = 1
 
 
-def test_members_alone_are_reached_of_an_enumeration() -> None:
+def test_only_members_of_an_enumeration_are_accessible() -> None:
     """Some Pythons (3.11.2 for one) save them as getattr(Colour, "RED")."""
 
     def check(member: Any) -> None:
@@ -119,11 +119,11 @@ minigrad.tensor np, copyreg add_extension, functools partial, operator attrgette
 
 def test_names() -> None:
     def check(names: Any) -> None:
-        named = "c{}\n{}\n".format(*names).encode()
-        refused(HEAD + named + b".")
+        reference = "c{}\n{}\n".format(*names).encode()
+        refused(HEAD + reference + b".")
         refused(HEAD + text(names[0]) + text(names[1]) + b"\x93.")
-        refused(HEAD + named + b")R.")
-        refused(HEAD + named + b")\x81.")
+        refused(HEAD + reference + b")R.")
+        refused(HEAD + reference + b")\x81.")
 
     each([*map(str.split, NAMES.split(",")), ("", "")], check)
 
@@ -138,7 +138,7 @@ WRONG += [call(f"builtins.{kind}", number(10**12)) for kind in ("bytearray", "by
 WRONG += [call("torch.FloatStorage"), call("torch.Tensor"), name("torch.nn.parameter.Parameter") + b")\x81"]
 WRONG += [call("torch.device", text("disk")), call("torch.Size", text("12"))]
 WRONG += [call("collections.defaultdict", name("collections.OrderedDict"))]
-WRONG += [call("collections.OrderedDict") + STATE, name("collections.OrderedDict") + STATE]  # it hides a method
+WRONG += [call("collections.OrderedDict") + STATE, name("collections.OrderedDict") + STATE]  # it shadows a method
 WRONG += [name("torch._utils._rebuild_tensor_v2") + b"}" + text("__code__") + b"Nsb"]
 WRONG += [name("torch._utils._rebuild_tensor_v2") + b"N}" + text("__defaults__") + b"Ns\x86b"]
 WRONG += [tensor_pickle()[2:-1] + b"}" + text("array") + b"Nsb", b"]}" + text("x") + b"Nsb", b"N}b", b"}Nb"]
@@ -164,14 +164,14 @@ def test_pickles_that_make_no_sense_or_harm() -> None:
 
 
 @pytest.mark.skipif(sys.maxsize < 2**32, reason="on a 32-bit system Python itself refuses such indices")
-def test_indices_and_frames_cost_no_memory() -> None:
-    put = b"r" + struct.pack("<I", 2**32 - 1)
-    made = load(archive(HEAD + b"\x95" + b"\xff" * 8 + text("x") + put + b"0j" + struct.pack("<I", 2**32 - 1) + b"."))
-    assert made == "x"
+def test_indices_and_frames_take_no_memory() -> None:
+    put_it = b"r" + struct.pack("<I", 2**32 - 1)
+    x = load(archive(HEAD + b"\x95" + b"\xff" * 8 + text("x") + put_it + b"0j" + struct.pack("<I", 2**32 - 1) + b"."))
+    assert x == "x"
 
 
 def test_depth() -> None:
-    """Lists may hold each other to any depth; a tuple as deep has no hash, which would overflow the stack."""
+    """Lists may be nested to any depth; such a deep tuple is not hashed, which would overflow the stack."""
     deep = load(archive(HEAD + b"N" + b"\x85" * 5_000 + b"."))
     for _ in range(5_000):
         (deep,) = deep
@@ -189,17 +189,17 @@ def test_depth() -> None:
 
 def test_deques_within_deques() -> None:
     """Python frees them by recursion, as it does defaultdicts."""
-    levels, made = 50_000, name("collections.deque") + b")R"
+    levels, empty = 50_000, name("collections.deque") + b")R"
     with safe_globals([deque]):
-        assert load(archive(HEAD + made * 3 + b"aa.")) == deque([deque([deque()])])
-        refused(HEAD + made * levels + b"a" * (levels - 1) + b".")
-        from_within = HEAD + made + b"q\x000" + (made + b"h\x00aq\x000") * levels + b"h\x00"
+        assert load(archive(HEAD + empty * 3 + b"aa.")) == deque([deque([deque()])])
+        refused(HEAD + empty * levels + b"a" * (levels - 1) + b".")
+        from_within = HEAD + empty + b"q\x000" + (empty + b"h\x00aq\x000") * levels + b"h\x00"
         refused(from_within + b".")
         refused(from_within)  # which ends early
 
 
-def test_states_go_to_what_was_just_made() -> None:
-    """An array's state is given once: a second would move memory that others look at."""
+def test_states_are_set_only_on_new_objects() -> None:
+    """An array's state is set once: a second state would move memory that views share."""
     array = pickle.dumps(np.ones(2), 2)[:-1]
     again = b"(K\x01K\x01\x85" + name("numpy.dtype") + text("f8") + b"\x85R\x89C\x08" + bytes(8) + b"tb."
     refused(array + again)
@@ -216,7 +216,7 @@ class Handy:
         raise BaseException("a method of an allowed class ran")
 
 
-def test_what_is_allowed_is_allowed_alone() -> None:
+def test_only_allowed_names_are_allowed() -> None:
     with safe_globals([Handy]):
         assert load(archive(pickle.dumps(Handy(), 4))).x == 1
         refused(HEAD + f"c{Handy.__module__}\nHandy.run\n".encode() + b")R.")

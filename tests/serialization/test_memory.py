@@ -1,4 +1,4 @@
-"""Views of one memory are views of one memory again: in every form of file, on every device, and in deep copies."""
+"""Views of the same memory stay views of the same memory: in every file format, on every device, in deep copies."""
 
 import copy
 import io
@@ -21,7 +21,7 @@ Copier = Callable[[Any, Path], Any]
 
 
 class Config:
-    """A program's own class: what holds one is pickled."""
+    """A user-defined class: objects that contain it are pickled."""
 
 
 def by_file(name: str, *more: Any, **options: Any) -> Copier:
@@ -67,7 +67,7 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("form", COPIERS)
 def test_views_stay_views(form: str, tmp_path: Path, device: str) -> None:
-    """In any order, whichever of both is written first: what is written to one is in the other."""
+    """In any order of writing: changes to one appear in the other."""
 
     def check(case: tuple[bool, str]) -> None:
         is_first, view_of = case[0], VIEWS[case[1]]
@@ -88,32 +88,32 @@ def test_views_stay_views(form: str, tmp_path: Path, device: str) -> None:
 @pytest.mark.parametrize("form", COPIERS)
 def test_parts_without_their_whole(form: str, tmp_path: Path, device: str) -> None:
     x = minigrad.arange(20.0, device=device).view(4, 5)
-    found = COPIERS[form]({"a": x[:3, 1:], "b": x[1:, :4].T, "apart": x[3, 4:], "c": {"d": x[1:3, 2]}}, tmp_path)
-    found["a"][1, 1] = 70
-    assert found["b"].tolist() == [[5, 10, 15], [6, 11, 16], [70, 12, 17], [8, 13, 18]]
-    assert found["c"]["d"].tolist() == [70, 12] and found["apart"].tolist() == [19]
+    copy = COPIERS[form]({"a": x[:3, 1:], "b": x[1:, :4].T, "apart": x[3, 4:], "c": {"d": x[1:3, 2]}}, tmp_path)
+    copy["a"][1, 1] = 70
+    assert copy["b"].tolist() == [[5, 10, 15], [6, 11, 16], [70, 12, 17], [8, 13, 18]]
+    assert copy["c"]["d"].tolist() == [70, 12] and copy["apart"].tolist() == [19]
 
 
 @pytest.mark.parametrize("form", COPIERS)
 def test_bfloat16_and_empty_tensors(form: str, tmp_path: Path) -> None:
     pytest.importorskip("ml_dtypes")
     b = minigrad.arange(6.0).bfloat16()
-    found = COPIERS[form]([b, b[2:], b[3:3], b.view(2, 3)[:, :0], minigrad.zeros(0, 2)], tmp_path)
-    found[0][3] = 9
-    assert found[1].tolist() == [2, 9, 4, 5] and found[1].dtype is minigrad.bfloat16
-    assert [tuple(empty.shape) for empty in found[2:]] == [(0,), (2, 0), (0, 2)]
+    copies = COPIERS[form]([b, b[2:], b[3:3], b.view(2, 3)[:, :0], minigrad.zeros(0, 2)], tmp_path)
+    copies[0][3] = 9
+    assert copies[1].tolist() == [2, 9, 4, 5] and copies[1].dtype is minigrad.bfloat16
+    assert [tuple(empty.shape) for empty in copies[2:]] == [(0,), (2, 0), (0, 2)]
     halves, bits = COPIERS[form]([b, b.view(minigrad.int16)], tmp_path)
     bits[1] = 0x4000
     assert halves.tolist() == [0, 2, 2, 3, 4, 5]
 
 
 def test_a_state_dict_of_views_loads_in_the_other_library(tmp_path: Path) -> None:
-    """Ours has views where PyTorch has them, and each is the value that it was."""
+    """Ours has views where PyTorch has them, and the values are the same."""
     x = minigrad.arange(6.0)
     save({"a": x[1:], "b": x[:3]}, tmp_path / "x.pt")
-    found = torch.load(tmp_path / "x.pt", weights_only=True)
-    found["b"][2] = 9
-    assert found["a"].tolist() == [1, 9, 3, 4, 5]
+    state = torch.load(tmp_path / "x.pt", weights_only=True)
+    state["b"][2] = 9
+    assert state["a"].tolist() == [1, 9, 3, 4, 5]
 
 
 def test_deep_copies_are_pytorchs() -> None:
@@ -124,7 +124,7 @@ def test_deep_copies_are_pytorchs() -> None:
         assert part.tolist() == [9, 3] and again is first and turned.tolist() == [[0, 3], [1, 4], [9, 5]]
         assert a.tolist() == [0, 1, 2, 3, 4, 5]
         row = library.nn.Parameter(library.zeros(1000, 2)[0])
-        assert copy.deepcopy(row).untyped_storage().nbytes() == 8  # not the memory around it
+        assert copy.deepcopy(row).untyped_storage().nbytes() == 8  # without the memory around it
 
 
 def test_views_that_reach_beyond_their_memory() -> None:

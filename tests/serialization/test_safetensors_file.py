@@ -1,4 +1,4 @@
-"""Files are those of the package safetensors, to the byte."""
+"""Files equal the ones of the package safetensors, to the byte."""
 
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ def test_every_dtype_and_shape_and_their_order() -> None:
 def test_names_and_metadata() -> None:
     assert_written_alike({name: numbers("int16") for name in NAMES})
     assert_written_alike({}, None)
-    for metadata in (None, {}, *({name: name} for name in NAMES)):  # of several entries the package has no order
+    for metadata in (None, {}, *({name: name} for name in NAMES)):  # the package does not order several entries
         assert_written_alike({"x": numbers("float64")}, metadata)
     for length in range(17):
         assert_written_alike({"x" * length: numbers("uint8", (length,))}, {"by": "y" * length})
@@ -55,6 +55,6 @@ def test_the_package_reads_our_files(tmp_path: Path) -> None:
     for metadata in ({"a": 1}, {1: "a"}):
         with pytest.raises(TypeError, match="metadata is text by name"):
             save_file(tensors, path, metadata)
-    assert list(tmp_path.iterdir()) == [path]  # the file stays until the next is whole
-    found = pytest.importorskip("safetensors.numpy").load_file(path)
-    assert found["w"].tolist() == [0, 1, 2] and found["w"].dtype == np.int64 and found["e"].shape == (0, 2)
+    assert list(tmp_path.iterdir()) == [path]  # the old file stays until the new one is complete
+    state = pytest.importorskip("safetensors.numpy").load_file(path)
+    assert state["w"].tolist() == [0, 1, 2] and state["w"].dtype == np.int64 and state["e"].shape == (0, 2)

@@ -1,4 +1,4 @@
-"""save and load: every kind of value, sharing, safetensors of other programs, and all that can go wrong."""
+"""save and load: every kind of value, sharing, safetensors of other programs, and all kinds of errors."""
 
 import argparse
 import copy
@@ -77,14 +77,14 @@ def test_python_values(path: Path) -> None:
 
 
 def pickled_too(value: Any, path: Path) -> Any:
-    """The same value in a pickle, because of what stands beside it; still read as data."""
+    """The same value in a pickle, because of another value next to it; still loaded as data."""
     save([value, Config(1)], path)
     with safe_globals([Config]):
         return load(path)[0]
 
 
 def test_integers_of_more_than_64_bits_are_text(path: Path) -> None:
-    """Readers of JSON need not know larger numbers."""
+    """JSON readers need not support larger numbers."""
     save([2**63, 2**63 - 1], path)
     assert b"0x8000000000000000" in path.read_bytes() and b"9223372036854775807" in path.read_bytes()
 
@@ -105,7 +105,7 @@ def test_numpy_arrays(path: Path) -> None:
 
 
 class Config:
-    """A program's own class."""
+    """A user-defined class."""
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -113,7 +113,7 @@ class Config:
 
 @dataclasses.dataclass
 class Data:
-    """Another, with slots and a default."""
+    """Another class, with slots and a default."""
 
     __slots__ = ("x", "y")
     x: Any
@@ -121,7 +121,7 @@ class Data:
 
 
 class Colour(enum.Enum):
-    """A third, made by calling it."""
+    """A third class, constructed by a call."""
 
     RED = 1
 
@@ -131,8 +131,8 @@ VALUES_OF_OTHERS = [Config(3), Data(1, [2]), Colour.RED, Point(1, 2)]
 
 
 @pytest.mark.parametrize("value", VALUES_OF_OTHERS, ids=lambda value: type(value).__name__)
-def test_objects_of_a_programs_classes_need_its_word(value: Any, path: Path) -> None:
-    """PyTorch's rule: data loads; classes only with weights_only=False, or where they are said to be safe."""
+def test_objects_of_user_defined_classes_need_permission(value: Any, path: Path) -> None:
+    """PyTorch's rule: data loads; classes load only with weights_only=False, or if they are declared safe."""
     weight = minigrad.ones(2)
     save({"model": OrderedDict(w=weight, v=weight), "config": value}, path)
     kind = type(value)
@@ -142,23 +142,23 @@ def test_objects_of_a_programs_classes_need_its_word(value: Any, path: Path) -> 
         one = load(path)
     with pytest.raises(pickle.UnpicklingError):
         load(path)
-    for found in (one, load(path, weights_only=False)):
-        assert type(found["config"]) is kind
+    for state in (one, load(path, weights_only=False)):
+        assert type(state["config"]) is kind
         if kind is Config:
-            assert vars(found["config"]) == vars(value)
+            assert vars(state["config"]) == vars(value)
         else:
-            assert found["config"] == value
-        found["model"]["w"][0] = 5
-        assert found["model"]["v"].tolist() == [5, 1]
+            assert state["config"] == value
+        state["model"]["w"][0] = 5
+        assert state["model"]["v"].tolist() == [5, 1]
 
 
 class Queue(deque[Any]):
-    """A deque, which is no list, and which a pickle fills like one."""
+    """A deque, which is no list, although a pickle fills it like one."""
 
 
 @dataclasses.dataclass
 class Log:
-    """Neither list nor dict; ``__reduce__`` gives it items of both kinds."""
+    """Not a list and not a dict; ``__reduce__`` gives it items of both kinds."""
 
     lines: list[Any] = dataclasses.field(default_factory=list)
     marks: dict[Any, Any] = dataclasses.field(default_factory=dict)
@@ -186,14 +186,14 @@ FILLED = [deque([1, 2], maxlen=3), deque(["one"]), deque(), Queue([1, [2]]), fil
 
 @pytest.mark.parametrize("ending", [".pt", ".safetensors"])
 def test_the_advice_about_safe_globals_helps(ending: str, tmp_path: Path) -> None:
-    path, named = tmp_path / f"x{ending}", {"deque": deque, "Queue": Queue, "Log": Log}
+    path, classes = tmp_path / f"x{ending}", {"deque": deque, "Queue": Queue, "Log": Log}
 
     def check(value: Any) -> None:
         save([value, minigrad.ones(1)], path)
-        with pytest.raises(pickle.UnpicklingError, match="What to do: ") as caught:
+        with pytest.raises(pickle.UnpicklingError, match="What to do: ") as error:
             load(path)
-        (name,) = re.findall(r"safe_globals\(\[(\w+)\]\)", str(caught.value))
-        with safe_globals([named[name]]):
+        (name,) = re.findall(r"safe_globals\(\[(\w+)\]\)", str(error.value))
+        with safe_globals([classes[name]]):
             loaded = load(path)[0]
         assert type(loaded) is type(value) and loaded == value
         assert getattr(loaded, "maxlen", None) == getattr(value, "maxlen", None)
@@ -238,31 +238,31 @@ def test_whole_modules_and_optimisers(kwargs: Any, path: Path) -> None:
     save({"net": net, "optimiser": optimiser, "state": net.state_dict()}, path, **kwargs)
     with pytest.raises(pickle.UnpicklingError, match=r"\.Tied"):
         load(path)
-    found = load(path, weights_only=False)
-    twin = found["net"]
-    assert twin.head.weight is twin.embedding.weight is found["optimiser"].param_groups[0]["params"][0]
+    state = load(path, weights_only=False)
+    twin = state["net"]
+    assert twin.head.weight is twin.embedding.weight is state["optimiser"].param_groups[0]["params"][0]
     np.testing.assert_array_equal(host(twin.head.weight), host(net.head.weight))
-    found["state"]["head.weight"][0, 0] = 7
+    state["state"]["head.weight"][0, 0] = 7
     assert twin.embedding.weight[0, 0].item() == 7
     assert twin.steps.tolist() == [0] and "steps" not in twin.state_dict()
-    found["state"]["head.weight"][0, 0] = net.head.weight[0, 0].item()
-    for part, stepper in ((net, optimiser), (twin, found["optimiser"])):
+    state["state"]["head.weight"][0, 0] = net.head.weight[0, 0].item()
+    for part, stepper in ((net, optimiser), (twin, state["optimiser"])):
         part.zero_grad()
         part.head(part.embedding(minigrad.tensor([2]))).sum().backward()
         stepper.step()
     np.testing.assert_array_equal(host(twin.head.weight), host(net.head.weight))
 
 
-def test_tensors_keep_what_was_noted_on_them(path: Path) -> None:
+def test_tensors_keep_their_attributes(path: Path) -> None:
     x, p = minigrad.ones(2), nn.Parameter(minigrad.ones(2), requires_grad=False)
     x.note, p.is_bias = ["n"], True
     for extra in (None, Config(1)):
         save([x, p, p, x.detach(), extra], path)
-        found = load(path, weights_only=False)
-        assert found[0].note == ["n"] and found[1].is_bias and found[1] is found[2]
-        assert type(found[1]) is nn.Parameter and not found[1].requires_grad
-        found[3][0] = 9
-        assert found[0].tolist() == [9, 1]
+        copies = load(path, weights_only=False)
+        assert copies[0].note == ["n"] and copies[1].is_bias and copies[1] is copies[2]
+        assert type(copies[1]) is nn.Parameter and not copies[1].requires_grad
+        copies[3][0] = 9
+        assert copies[0].tolist() == [9, 1]
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["deepcopy", "pickle"])
@@ -273,7 +273,7 @@ def test_copies_share_memory_as_their_originals_do(copied: Any, device: str) -> 
     twin, state = copied([net, net.state_dict()])
     assert twin.head.weight is twin.embedding.weight is not net.head.weight
     assert twin.head.weight.requires_grad
-    if copied is copy.deepcopy:  # as in PyTorch, Parameters begin anew
+    if copied is copy.deepcopy:  # as in PyTorch, Parameters are new objects
         assert twin.head.weight.grad is None and not hasattr(twin.head.weight, "is_tied")
         return
     assert twin.head.weight.is_tied == [True]
@@ -285,20 +285,20 @@ def test_copies_share_memory_as_their_originals_do(copied: Any, device: str) -> 
     assert copied(x).stride() == x.stride() or device != "cpu"
 
 
-def test_one_object_is_one_again(path: Path) -> None:
+def test_shared_objects_stay_shared(path: Path) -> None:
     shared: list[Any] = [1]
     loop: dict[str, Any] = {"list": shared, "set": {1}}
     loop["again"] = loop
     tensor = minigrad.ones(2)
-    found = again([shared, loop, shared, tensor, tensor, tensor.detach()], path)
-    assert found[0] is found[2] is found[1]["list"] and found[1]["again"] is found[1]
-    assert found[3] is found[4] is not found[5]
-    found[3][0] = 4
-    assert found[5].tolist() == [4, 1]
+    copies = again([shared, loop, shared, tensor, tensor, tensor.detach()], path)
+    assert copies[0] is copies[2] is copies[1]["list"] and copies[1]["again"] is copies[1]
+    assert copies[3] is copies[4] is not copies[5]
+    copies[3][0] = 4
+    assert copies[5].tolist() == [4, 1]
     parameter = nn.Parameter(minigrad.ones(2))
-    found = again([parameter, {"same": parameter}, parameter.detach()], path)
-    assert found[0] is found[1]["same"] and isinstance(found[0], nn.Parameter)
-    assert type(found[2]) is minigrad.Tensor and not found[2].requires_grad
+    copies = again([parameter, {"same": parameter}, parameter.detach()], path)
+    assert copies[0] is copies[1]["same"] and isinstance(copies[0], nn.Parameter)
+    assert type(copies[2]) is minigrad.Tensor and not copies[2].requires_grad
     twice: list[Any] = [Config(1)]
     twice.append(twice)
     save(twice, path)
@@ -306,7 +306,7 @@ def test_one_object_is_one_again(path: Path) -> None:
         assert load(path)[1][0].width == 1
 
 
-def test_what_is_no_file(tmp_path: Path) -> None:
+def test_paths_that_are_no_files(tmp_path: Path) -> None:
     file = io.BytesIO()
     save(1, file)
     raises(EOFError, r"the BytesIO: it is empty.*seek\(0\)", lambda: load(file))
@@ -323,12 +323,12 @@ def test_what_is_no_file(tmp_path: Path) -> None:
 def test_mapped_tensors_stay_in_the_file_and_changes_in_memory(path: Path) -> None:
     save({"x": minigrad.arange(4.0), "i": minigrad.arange(3), "b": minigrad.ones(3) > 0}, path)
     before = path.read_bytes()
-    found = load(path, mmap=True)
-    found["x"][0] = 9
-    assert found["x"].tolist() == [9, 1, 2, 3] and found["i"].tolist() == [0, 1, 2] and found["b"].all()
+    state = load(path, mmap=True)
+    state["x"][0] = 9
+    assert state["x"].tolist() == [9, 1, 2, 3] and state["i"].tolist() == [0, 1, 2] and state["b"].all()
     assert path.read_bytes() == before
-    save({"x": minigrad.zeros(4)}, path)  # replaced, not written over
-    assert found["x"].tolist() == [9, 1, 2, 3]
+    save({"x": minigrad.zeros(4)}, path)  # replaced, not overwritten
+    assert state["x"].tolist() == [9, 1, 2, 3]
 
 
 def test_tensors(path: Path, device: str) -> None:
@@ -359,14 +359,14 @@ def test_pytorch_reads_our_state_dicts(path: Path) -> None:
         np.testing.assert_array_equal(value.numpy(), read(path)[f"model.{name}"].numpy())
 
 
-def test_names_that_meet(path: Path) -> None:
+def test_names_that_collide(path: Path) -> None:
     one, two, three = (minigrad.tensor([float(i)]) for i in range(3))
-    found = again({"a.b": one, "a": {"b": two}, "__metadata__": three}, path)
-    assert [found["a.b"].item(), found["a"]["b"].item(), found["__metadata__"].item()] == [0, 1, 2]
+    copy = again({"a.b": one, "a": {"b": two}, "__metadata__": three}, path)
+    assert [copy["a.b"].item(), copy["a"]["b"].item(), copy["__metadata__"].item()] == [0, 1, 2]
     assert again(one, path).item() == 0
 
 
-# What cannot be saved --------------------------------------------------------------------------------------
+# Values that cannot be saved -------------------------------------------------------------------------------
 
 
 def test_an_object_that_cannot_be_saved_is_named(path: Path, tmp_path: Path) -> None:
@@ -375,9 +375,9 @@ def test_an_object_that_cannot_be_saved_is_named(path: Path, tmp_path: Path) -> 
     for bad in (lambda: 1, (i for i in ())):
         for target in (path, buffer, tmp_path / "x.pt"):
             for obj in ({"a": [bad]}, {"w": minigrad.ones(2), "a": [bad]}):
-                with pytest.raises((TypeError, AttributeError, pickle.PicklingError)) as caught:
+                with pytest.raises((TypeError, AttributeError, pickle.PicklingError)) as error:
                     save(obj, target)
-                assert any("state['a'][0]: a builtins." in note for note in caught.value.__notes__)
+                assert any("state['a'][0]: a builtins." in note for note in error.value.__notes__)
     assert load(path) == 1 and not buffer.getvalue()
     assert [p.name for p in path.parent.iterdir()] == [path.name]
 
@@ -418,7 +418,7 @@ def test_modes_and_links(tmp_path: Path) -> None:
 # Files that cannot be read ---------------------------------------------------------------------------------
 
 
-def test_every_truncation_is_told(path: Path) -> None:
+def test_every_truncation_is_reported(path: Path) -> None:
     save({"x": minigrad.arange(5.0), "n": 3}, path)
     whole = path.read_bytes()
     for length in range(0, len(whole), 3):
@@ -487,7 +487,7 @@ def test_descriptions_that_make_no_sense(path: Path) -> None:
     check({"version": 3, "tree": 1}, r"newer minigrad \(format 3\)")
     code = {"__class__": "os.system", "__reduce__": ["echo", "x"]}
     with_description(path, {"version": 1, "tree": {"dict": code}})
-    assert load(path) == code  # whatever a description holds becomes plain values
+    assert load(path) == code  # every description becomes plain values
 
 
 # Other programs' files -------------------------------------------------------------------------------------
@@ -504,12 +504,12 @@ def test_files_of_pytorch(path: Path) -> None:
         "d": torch.ones(2, 2).half(),
     }
     write(values, path, metadata={"format": "pt"})
-    found = load(path)
-    assert sorted(found) == ["a", "b", "c", "d"]
+    state = load(path)
+    assert sorted(state) == ["a", "b", "c", "d"]
     for name, value in values.items():
         wide = value.dtype is torch.bfloat16 and not minigrad.bfloat16.is_available
-        assert in_torch_words(found[name].dtype) == ("torch.float32" if wide else str(value.dtype))
-        np.testing.assert_array_equal(found[name].double().numpy(), value.double().numpy())
+        assert in_torch_words(state[name].dtype) == ("torch.float32" if wide else str(value.dtype))
+        np.testing.assert_array_equal(state[name].double().numpy(), value.double().numpy())
     write({name: torch.ones(2).to(getattr(torch, name)) for name in ("float8_e5m2", "uint16", "uint64")}, path)
     for name, tensor in load(path).items():
         assert (tensor.dtype.name, tensor.float().tolist()) == (name, [1.0, 1.0])
@@ -521,7 +521,7 @@ def test_files_of_pytorch(path: Path) -> None:
 
 @pytest.mark.parametrize("dtype", dt.STORED, ids=str)
 def test_stored_dtypes(dtype: Any, path: Path) -> None:
-    """All but one are written as they are, not pickled, and views share their memory."""
+    """All except one are stored directly, not pickled, and views share their memory."""
     if dtype not in (minigrad.uint16, minigrad.uint32, minigrad.uint64):
         pytest.importorskip("ml_dtypes")
     ones = minigrad.ones(4, dtype=minigrad.uint8)
@@ -533,12 +533,12 @@ def test_stored_dtypes(dtype: Any, path: Path) -> None:
         assert load(path)["w"].tolist() == [1]
         return
     parameter = nn.Parameter(x, requires_grad=dtype.is_floating_point)
-    found = again({"x": x, "view": x[1:], "p": parameter, "n": x.array}, path)
+    copy = again({"x": x, "view": x[1:], "p": parameter, "n": x.array}, path)
     assert not zipfile.is_zipfile(path)
-    assert found["x"].dtype is found["view"].dtype is found["p"].dtype is dtype
-    assert found["x"].view(minigrad.uint8).tolist() == x.view(minigrad.uint8).tolist()
-    assert type(found["p"]) is nn.Parameter and found["p"].requires_grad == parameter.requires_grad
-    assert np.shares_memory(found["x"].array, found["view"].array)
+    assert copy["x"].dtype is copy["view"].dtype is copy["p"].dtype is dtype
+    assert copy["x"].view(minigrad.uint8).tolist() == x.view(minigrad.uint8).tolist()
+    assert type(copy["p"]) is nn.Parameter and copy["p"].requires_grad == parameter.requires_grad
+    assert np.shares_memory(copy["x"].array, copy["view"].array)
     save_file({"x": x}, path)
     assert load_file(path)["x"].dtype is dtype
     raises(TypeError, "'w' is a list", lambda: save_file({"w": [1]}, path))
@@ -556,10 +556,10 @@ def test_complex128_is_refused_by_safetensors(path: Path, tmp_path: Path) -> Non
 def test_half_characters_in_names(path: Path) -> None:
     x = minigrad.ones(2)
     state = {"a\ud800": x, "a\\ud800": x + 1, "inner": {"\udfff": [x + 2]}, "\ud800": "\ud800"}
-    found = again(state, path)
-    assert found.keys() == state.keys() and found["inner"].keys() == state["inner"].keys()
-    assert found["a\ud800"].tolist() == [1, 1] and found["a\\ud800"].tolist() == [2, 2]
-    assert found["inner"]["\udfff"][0].tolist() == [3, 3]
+    copy = again(state, path)
+    assert copy.keys() == state.keys() and copy["inner"].keys() == state["inner"].keys()
+    assert copy["a\ud800"].tolist() == [1, 1] and copy["a\\ud800"].tolist() == [2, 2]
+    assert copy["inner"]["\udfff"][0].tolist() == [3, 3]
     for tensors, metadata in (({"\ud800": x}, None), ({"x": x}, {"\ud800": "a"}), ({"x": x}, {"a": "\ud800"})):
         with pytest.raises(
             ValueError,
@@ -572,10 +572,10 @@ def test_bfloat16(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ml_dtypes")
     layer = nn.Linear(3, 2).bfloat16()
     value = {"w": layer.weight, "t": layer.weight.T, "numbers": layer.bias.detach().array, "kind": minigrad.bfloat16}
-    found = again(value, path)
-    assert isinstance(found["w"], nn.Parameter) and found["w"].requires_grad and found["kind"] is minigrad.bfloat16
-    assert found["w"].dtype is found["t"].dtype is minigrad.bfloat16 and found["w"].equal(layer.weight)
-    assert found["t"].equal(layer.weight.T) and (found["numbers"] == layer.bias.array).all()
+    twin = again(value, path)
+    assert isinstance(twin["w"], nn.Parameter) and twin["w"].requires_grad and twin["kind"] is minigrad.bfloat16
+    assert twin["w"].dtype is twin["t"].dtype is minigrad.bfloat16 and twin["w"].equal(layer.weight)
+    assert twin["t"].equal(layer.weight.T) and (twin["numbers"] == layer.bias.array).all()
     assert pickle.loads(pickle.dumps(layer.weight)).equal(layer.weight) and copy.deepcopy(layer).bias.equal(layer.bias)
     save(layer, path)  # as a pickle
     assert load(path, weights_only=False).weight.equal(layer.weight)
@@ -591,8 +591,8 @@ def test_bfloat16(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     save(value, path)
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
-    found = load(path)
-    assert found["w"].dtype is found["t"].dtype is minigrad.float32 and found["w"].equal(wide.weight)
+    twin = load(path)
+    assert twin["w"].dtype is twin["t"].dtype is minigrad.float32 and twin["w"].equal(wide.weight)
 
 
 def test_arguments_of_pytorchs(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Files are replaced in one step, also where another program has them open for a moment."""
+"""Files are replaced atomically, even if another program has them open for a moment."""
 
 import os
 import stat
@@ -17,7 +17,7 @@ from tests.support.interrupts import Lines
 
 
 class Busy:
-    """``os.replace`` on Windows, while another program reads the file."""
+    """Like ``os.replace`` on Windows while another program reads the file."""
 
     def __init__(self, times: int) -> None:
         self.left, self.replace = times, os.replace

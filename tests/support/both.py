@@ -1,4 +1,4 @@
-"""One program on both libraries: results, dtypes and gradients are compared, or the errors are."""
+"""Runs one program on both libraries, and compares results, dtypes and gradients, or errors."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -25,11 +25,11 @@ def complexes(*shape: int, seed: int = 0) -> Any:
 
 
 def tensor(t: Any, value: Any, device: str = "cpu") -> Any:
-    """An array as a tensor with memory of its own, a leaf if it has gradients; anything else as it is."""
+    """An array as a tensor with its own memory, a leaf if it has gradients; anything else unchanged."""
     if not isinstance(value, (np.ndarray, np.generic)):
         return value
-    made = t.from_numpy(np.array(value)).to(device)
-    return made.requires_grad_() if value.dtype.kind in "fc" else made
+    copy = t.from_numpy(np.array(value)).to(device)
+    return copy.requires_grad_() if value.dtype.kind in "fc" else copy
 
 
 def results(value: Any) -> Iterator[Any]:
@@ -64,9 +64,9 @@ def agree(
     """Run a program on both libraries, and compare results and gradients.
 
     Args:
-        program: called with the library and a tensor for each array; other values go to it as they are.
-        near: the largest difference, absolute and relative; by default that of the dtype.
-        orders: of gradients, 1 or 2.
+        program: called with the library and a tensor for each array; other values are passed unchanged.
+        near: the largest difference, absolute and relative; the default depends on the dtype.
+        orders: the orders of gradients, 1 or 2.
         gradient: False where PyTorch has none.
         device: of minigrad's tensors.
 
@@ -79,29 +79,29 @@ def agree(
     for number, pair in enumerate(zip(mine, other, strict=True)):
         same(*pair, f"result {number}", near)
     for order in range(1, gradient * orders + 1):
-        kept = [n for n, o in enumerate(other) if isinstance(o, torch.Tensor) and o.requires_grad]
-        assert all(mine[n].requires_grad for n in kept), f"order {order}: a result requires no gradient"
+        indices = [n for n, o in enumerate(other) if isinstance(o, torch.Tensor) and o.requires_grad]
+        assert all(mine[n].requires_grad for n in indices), f"order {order}: a result requires no gradient"
         if order == 1:
-            assert not any(getattr(m, "requires_grad", False) for n, m in enumerate(mine) if n not in kept)
-        if not kept:
+            assert not any(getattr(m, "requires_grad", False) for n, m in enumerate(mine) if n not in indices)
+        if not indices:
             return
-        mine = slopes(minigrad, [mine[n] for n in kept], ours, order < orders)
-        other = slopes(torch, [other[n] for n in kept], theirs, order < orders)
+        mine = slopes(minigrad, [mine[n] for n in indices], ours, order < orders)
+        other = slopes(torch, [other[n] for n in indices], theirs, order < orders)
         for number, pair in enumerate(zip(mine, other, strict=True)):
             same(*pair, f"gradient {number} of order {order}", near)
 
 
 def slopes(t: Any, outputs: Sequence[Any], inputs: Sequence[Any], again: bool = False) -> list[Any]:
-    """The gradients of outputs, weighted differently, for those inputs that have one."""
+    """The gradients of differently weighted outputs, for the inputs that have one."""
     leaves = [x for x in inputs if isinstance(x, t.Tensor) and x.requires_grad]
     weights = [np.linspace(0.5, 1.5, o.numel()).reshape(tuple(o.shape)) for o in outputs]
     weights = [t.from_numpy(w).to(o.device, o.dtype) for w, o in zip(weights, outputs, strict=True)]
-    found = t.autograd.grad(outputs, leaves, weights, create_graph=again, allow_unused=True)
-    return [t.zeros_like(x) if g is None else g for g, x in zip(found, leaves, strict=True)]
+    gradients = t.autograd.grad(outputs, leaves, weights, create_graph=again, allow_unused=True)
+    return [t.zeros_like(x) if g is None else g for g, x in zip(gradients, leaves, strict=True)]
 
 
 def refuse(program: Program, *values: Any) -> None:
-    """Both libraries raise an error, of the same type."""
+    """Assert that both libraries raise an error of the same type."""
     with pytest.raises(Exception) as theirs:
         program(torch, *(tensor(torch, v) for v in values))
     with pytest.raises(theirs.type):
@@ -109,7 +109,7 @@ def refuse(program: Program, *values: Any) -> None:
 
 
 def outcome(call: Callable[[], Any]) -> str:
-    """What a call returns, or the type and the text of its error; in PyTorch's words."""
+    """The result of a call, or the type and the text of its error, in PyTorch's words."""
     try:
         return str(call()).replace("minigrad", "torch")
     except Exception as error:
@@ -117,7 +117,7 @@ def outcome(call: Callable[[], Any]) -> str:
 
 
 def alike(program: Program) -> Callable[[], None]:
-    """A test of a program that returns the same in both libraries, read as text."""
+    """A test that a program returns the same in both libraries, compared as text."""
 
     def run() -> None:
         mine, other = str(program(minigrad)).replace("minigrad", "torch"), str(program(torch))

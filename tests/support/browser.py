@@ -1,8 +1,7 @@
 """Saved pages in a real browser, without a network: a fixture for tests.
 
-A conftest.py names ``browser``, ``open_file`` and ``opened`` once, for all tests of its folder (as
-tests/viz/conftest.py does). Where Playwright or Chromium is missing, the tests that ask for them are skipped with the
-reason.
+A conftest.py imports ``browser``, ``open_file`` and ``opened`` once, for all tests in its folder (as
+tests/viz/conftest.py does). If Playwright or Chromium is missing, the tests that use them are skipped with the reason.
 """
 
 import re
@@ -20,13 +19,13 @@ __all__ = ["browser", "contrast", "open_file", "opened", "texts", "wait_for"]
 
 NEEDED = "playwright drives the browser: pip install playwright"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-NOBODY = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"  # no name leads anywhere
+NOBODY = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"  # no host name resolves
 OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", NOBODY]
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Chromium, one for all tests of a module."""
+    """One Chromium for all tests of a module."""
     playwright = pytest.importorskip("playwright.sync_api", reason=NEEDED)
     if CHROMIUM is None:
         pytest.skip("no Chromium here (on Debian: apt install chromium)")
@@ -38,11 +37,11 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def open_file(browser: Any) -> Iterator[Callable[..., Any]]:
-    """Opens a file, offline: ``open_file(path, color_scheme="dark", viewport={…})`` gives Playwright's page.
-    ``first`` is a script that runs before those of the page.
+    """Opens a file offline: ``open_file(path, color_scheme="dark", viewport={…})`` returns Playwright's page.
+    ``first`` is a script that runs before the page's scripts.
 
-    At the end: no page may have asked for anything but the files that were opened, nothing may stand in the
-    console as an error, no script may have failed, and none may have opened a dialog.
+    Afterwards it asserts that the page requested only the opened files, logged no error to the console, and opened no
+    dialog, and that no script failed.
     """
     wrong: list[str] = []
     contexts = []
@@ -54,17 +53,17 @@ def open_file(browser: Any) -> Iterator[Callable[..., Any]]:
         page.set_default_timeout(timeout * 1000)
         page.add_init_script(first)
 
-        def request(made: Any) -> None:
-            if made.url.split("#")[0] != url and not made.url.startswith(("data:", "blob:", "about:")):
-                wrong.append(f"request: {made.url}")
+        def request(event: Any) -> None:
+            if event.url.split("#")[0] != url and not event.url.startswith(("data:", "blob:", "about:")):
+                wrong.append(f"request: {event.url}")
 
         def console(message: Any) -> None:
             if message.type == "error":
                 wrong.append(f"console: {message.text}")
 
-        def dialog(shown: Any) -> None:
-            wrong.append(f"dialog: {shown.message}")
-            shown.dismiss()
+        def dialog(box: Any) -> None:
+            wrong.append(f"dialog: {box.message}")
+            box.dismiss()
 
         page.on("request", request)
         page.on("console", console)
@@ -82,12 +81,12 @@ def open_file(browser: Any) -> Iterator[Callable[..., Any]]:
 
 @pytest.fixture
 def opened(request: pytest.FixtureRequest, open_file: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
-    """Opens a file, a page or a picture, and waits until the module's ``READY``, a selector, is there."""
+    """Opens a file, a page or a picture, and waits for the module's ``READY``, a selector."""
 
-    def open_page(shown: Any, **options: Any) -> Any:
-        if isinstance(shown, Page):
-            shown = written(tmp_path / "opened.html", shown.html())
-        page = open_file(shown if isinstance(shown, Path) else shown.save(tmp_path / "opened.html"), **options)
+    def open_page(source: Any, **options: Any) -> Any:
+        if isinstance(source, Page):
+            source = written(tmp_path / "opened.html", source.html())
+        page = open_file(source if isinstance(source, Path) else source.save(tmp_path / "opened.html"), **options)
         page.wait_for_selector(request.module.READY)
         return page
 
@@ -95,26 +94,26 @@ def opened(request: pytest.FixtureRequest, open_file: Callable[..., Any], tmp_pa
 
 
 def texts(page: Any, selector: str) -> list[str]:
-    """What stands in each element, without space around it."""
+    """The text of each element, without surrounding space."""
     # SVG has no innerText
-    shown = "nodes => nodes.map((node) => (node.innerText ?? node.textContent).trim())"
-    found: list[str] = page.locator(selector).evaluate_all(shown)
-    return found
+    script = "nodes => nodes.map((node) => (node.innerText ?? node.textContent).trim())"
+    result: list[str] = page.locator(selector).evaluate_all(script)
+    return result
 
 
-def wait_for(page: Any, script: str, given: Any = None, seconds: float = 60.0) -> None:
-    """Until a script is true. (Playwright's wait_for_function asks a second time by eval, which the policy of
-    a page forbids.)"""
+def wait_for(page: Any, script: str, argument: Any = None, seconds: float = 60.0) -> None:
+    """Wait until a script is true. (Playwright's wait_for_function uses eval when it polls, which the policy of a page
+    forbids.)"""
     for _ in range(int(seconds / 0.02)):
-        if page.evaluate(script, given):
+        if page.evaluate(script, argument):
             return
         page.wait_for_timeout(20)
     raise AssertionError(f"not true in {seconds:g} seconds: {script}")
 
 
 def contrast(page: Any, selector: str, style: str = "color") -> float:
-    """How far an element's ink, or another style of it, stands out from the paper: from 1 to 21, and for text
-    4.5 at least (WCAG 2.2)."""
+    """The contrast of an element's colour, or of another style, with the page's background: from 1 to 21, and at least
+    4.5 for text (WCAG 2.2)."""
     paper = _luminance(page.evaluate("getComputedStyle(document.body).backgroundColor"))
     ink = _luminance(page.eval_on_selector(selector, f"node => getComputedStyle(node).{style}"))
     return (max(ink, paper) + 0.05) / (min(ink, paper) + 0.05)

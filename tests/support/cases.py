@@ -1,4 +1,4 @@
-"""Tables within one test: all rows run, and those that fail are listed; errors that must be raised, one a line."""
+"""Tables within one test: all rows run, and failed rows are listed; expected errors, one per line."""
 
 import functools
 import inspect
@@ -15,12 +15,12 @@ import minigrad
 
 T = TypeVar("T")
 Test = Callable[..., None]
-MOST_SHOWN = 9  # failures with their tracebacks
+MOST_SHOWN = 9  # failures that are shown with tracebacks
 rng: Any = np.random  # conftest seeds it for each test, and ``each`` for each row
 
 
 def each(rows: Iterable[T], check: Callable[[T], object], name: Callable[[T], object] | None = None) -> None:
-    """Check all rows, each with the same seeds, and list those that fail. It skips if every row does."""
+    """Check all rows, each with the same seeds, and list the failures. Skips if every row does."""
     __tracebackhide__ = True
     table, failures, skips = list(rows), [], []
     for row in table:
@@ -30,7 +30,7 @@ def each(rows: Iterable[T], check: Callable[[T], object], name: Callable[[T], ob
             check(row)
         except pytest.skip.Exception as skip:
             skips.append(skip)
-        except (Exception, pytest.fail.Exception):  # also DID NOT RAISE
+        except (Exception, pytest.fail.Exception):  # including DID NOT RAISE
             failures.append(f"{str((name or _shown)(row))[:300]}:\n{traceback.format_exc(-3)}")
     if failures:
         pytest.fail("\n".join([f"{len(failures)} of {len(table)} rows fail", *failures[:MOST_SHOWN]]), pytrace=False)
@@ -39,7 +39,7 @@ def each(rows: Iterable[T], check: Callable[[T], object], name: Callable[[T], ob
 
 
 def cases(names: str, rows: Iterable[Any]) -> Callable[[Test], Test]:
-    """As ``pytest.mark.parametrize``, in one test: see ``each``."""
+    """Like ``pytest.mark.parametrize``, within one test: see ``each``."""
     keys, table = [name.strip() for name in names.split(",")], list(rows)
 
     def decorate(test: Test) -> Test:
@@ -51,20 +51,20 @@ def cases(names: str, rows: Iterable[Any]) -> Callable[[Test], Test]:
             each(table, check)
 
         signature = inspect.signature(test)
-        kept = [p for name, p in signature.parameters.items() if name not in keys]
-        run.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
+        parameters = [p for name, p in signature.parameters.items() if name not in keys]
+        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return run
 
     return decorate
 
 
 def programs(text: str) -> list[str]:
-    """A table of expressions that semicolons divide, for ``eval``."""
+    """A table of expressions for ``eval``, separated by semicolons."""
     return [" ".join(program.split()) for program in text.split(";")]
 
 
 def _shown(value: Any) -> str:
-    """A value as it is read in a table: of a function, where it stands."""
+    """A value as text for a table; a function is shown with its line."""
     if isinstance(value, FunctionType):
         return f"{value.__name__} of line {value.__code__.co_firstlineno}"
     return f"({', '.join(map(_shown, value))})" if isinstance(value, tuple) else repr(value)
@@ -73,13 +73,13 @@ def _shown(value: Any) -> str:
 def raises(
     kind: type[BaseException] | tuple[type[BaseException], ...], words: str | None, call: Callable[..., Any]
 ) -> None:
-    """A call must raise an error of this kind whose text matches."""
+    """Assert that a call raises an error of this type whose text matches."""
     with pytest.raises(kind, match=words):
         call()
 
 
 def pairwise(*options: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """Few rows of a grid, in which each value of an option meets each value of every other option."""
+    """A few rows of a grid that pair each value of an option with each value of every other option."""
     grid = list(itertools.product(*(range(len(values)) for values in options)))
     pairs = {row: set(itertools.combinations(enumerate(row), 2)) for row in grid}
     open_pairs, rows = set().union(*pairs.values()), []

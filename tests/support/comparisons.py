@@ -1,4 +1,4 @@
-"""Which tests compare with PyTorch: where it is missing, pytest leaves them out when it collects."""
+"""Finds the tests that compare with PyTorch: if it is missing, pytest deselects them."""
 
 import functools
 import importlib.util
@@ -12,7 +12,7 @@ _NAMES = {"torch", "theirs"}
 
 
 def compares(test: Callable[..., Any]) -> bool:
-    """Whether a test reads the name ``torch``, or names a function or class of the tests that does."""
+    """Whether a test uses the name ``torch``, or a function or class of the tests that does."""
     return isinstance(test, FunctionType) and _compares(test, frozenset())
 
 
@@ -33,7 +33,7 @@ def _reads_torch(function: FunctionType, above: frozenset[Any]) -> bool:
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """The global names and attributes that code and the functions in it read, and their strings."""
+    """The global names and attributes that code and its inner functions read, and the string "torch"."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

@@ -1,4 +1,4 @@
-"""Loops that show how loops are called. They are compiled by the test that asks for them (``compiled``)."""
+"""Loops that show how loops are called. The test that uses them compiles them (``compiled``)."""
 
 from __future__ import annotations  # compiled loops read them as text
 
@@ -23,7 +23,7 @@ _FOLDER = TemporaryDirectory()
 
 @loop
 def mark(start: int, stop: int, thread: int, times: Indices, who: Indices, first: Indices) -> None:
-    """How often each was done, by which thread, and where its block begins."""
+    """How often each element was processed, by which thread, and where its block begins."""
     for i in range(start, stop):
         times[i] += 1
         who[i] = thread
@@ -55,7 +55,7 @@ def see(
     real: float,
     out: Doubles,
 ) -> None:
-    """What arrives: of each array its lengths and its last number."""
+    """The arguments that arrive: the lengths and the last number of each array."""
     out[0] = flat.size
     out[1] = flat[flat.size - 1] if flat.size else 0
     out[2], out[3] = rows.shape[0], rows.shape[1]
@@ -74,7 +74,7 @@ def see(
 
 @loop
 def work(start: int, stop: int, thread: int, rounds: int, who: Indices, out: Doubles) -> None:
-    """Much of it, and by which thread."""
+    """Do much work, and record the thread."""
     for i in range(start, stop):
         total = 0.0
         for j in range(rounds):
@@ -84,8 +84,8 @@ def work(start: int, stop: int, thread: int, rounds: int, who: Indices, out: Dou
 
 @cache
 def compiled() -> Path:
-    """The file of these loops, compiled in another process, as those of the library are; or by the test that began
-    this process."""
+    """The file of these loops, compiled in another process like the library's loops; or by the test that started this
+    process."""
     path = Path(os.environ.get("COMPILED_PROBE") or Path(_FOLDER.name, NAME))
     if not path.exists():
         program = (

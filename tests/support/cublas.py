@@ -1,6 +1,6 @@
-"""cuBLAS for the strict stand-in, as ``cupy.cuda.cublas`` has it: pointers, leading dimensions, steps, type numbers.
+"""cuBLAS for the strict stand-in, like ``cupy.cuda.cublas``: pointers, leading dimensions, strides, type numbers.
 
-Matrices lie by columns, as in Fortran. Arguments that cuBLAS refuses or leaves undefined are refused here.
+Matrices are column-major, as in Fortran. Arguments that cuBLAS refuses or leaves undefined are refused here.
 """
 
 import ctypes
@@ -32,7 +32,7 @@ def _check(holds: bool, problem: str) -> None:
 
 
 def _matrices(pointer: int, kind: int, leading: int, step: int, shape: tuple[int, int], count: int) -> Any:
-    """A view of a batch of matrices (rows, columns) that lie by columns."""
+    """A view of a batch of column-major matrices (rows, columns)."""
     rows, columns = shape
     dtype = named(TYPES[kind]).numpy
     _check(leading >= max(1, rows), f"a leading dimension of {leading} for {rows} rows")
@@ -48,7 +48,7 @@ def gemmStridedBatchedEx(
     a: int, a_type: int, lda: int, stride_a: int, b: int, b_type: int, ldb: int, stride_b: int,
     beta: int, c: int, c_type: int, ldc: int, stride_c: int, count: int, compute: int, algorithm: int,
 ) -> None:  # fmt: skip
-    """C = α op(A) op(B) + β C for each of a batch."""
+    """C = α op(A) op(B) + β C for each batch element."""
     whole = (m, n, k, lda, ldb, ldc, stride_a, stride_b, stride_c, count, compute, a, b, c, alpha, beta)
     _check(all(type(number) is int for number in whole), "an argument is no Python int")
     _check(handle == HANDLE and {transa, transb} <= {0, 1} and algorithm == -1, "handle, operation or algorithm")

@@ -1,4 +1,4 @@
-"""Which functions CuPy has, and their keywords: writes ``cupy_names.json``, which the strict stand-in obeys.
+"""Writes ``cupy_names.json``, CuPy's functions and their keywords, for the strict stand-in.
 
 python -m tests.support.cupy_names      (where CuPy can be imported; it needs no GPU)
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 FILE = Path(__file__).with_name("cupy_names.json")
-_UFUNC = ["*", "out", "dtype", "casting"]  # what every ufunc of CuPy takes
+_UFUNC = ["*", "out", "dtype", "casting"]  # the parameters of every CuPy ufunc
 
 
 def parameters(function: Any) -> list[str]:
@@ -19,13 +19,13 @@ def parameters(function: Any) -> list[str]:
         return _UFUNC
     try:
         kinds = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # compiled code that does not tell
+    except (TypeError, ValueError):  # compiled code without a signature
         return ["*", "**"]
     return ["*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else p.name for p in kinds]
 
 
 def collect(cupy: Any) -> dict[str, Any]:
-    """Functions with their parameters, the names of constants and types, and what an array has."""
+    """Functions with their parameters, the names of constants and types, and the attributes of an array."""
     public = {name: getattr(cupy, name) for name in sorted(dir(cupy)) if not name.startswith("_")}
     functions = {n: parameters(v) for n, v in public.items() if callable(v) and not isinstance(v, type)}
     constants = [n for n, v in public.items() if n not in functions and not inspect.ismodule(v)]
@@ -33,7 +33,7 @@ def collect(cupy: Any) -> dict[str, Any]:
 
 
 def write(names: dict[str, Any]) -> None:
-    """Save the names, in lines that can be read."""
+    """Save the names in readable lines."""
     FILE.write_text(textwrap.fill(json.dumps(names), 119, break_long_words=False, break_on_hyphens=False) + "\n")
 
 

@@ -1,7 +1,7 @@
-"""How CuPy's kernels compute, where that is not as NumPy does.
+"""The arithmetic of CuPy's kernels, where it differs from NumPy's.
 
 CuPy compiles its own kernels and ours with ``-ftz=true``: of float32 and complex64, a number between 0 and the smallest
-normal one is read and written as 0. What lies in memory stays as it is, copies keep it.
+normal one is read and written as 0. Memory itself is unchanged, and copies keep such numbers.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ _LEAST = np.finfo(np.float32).smallest_normal
 
 
 def flushes(device: str, dtype: Any) -> bool:
-    """Whether a device takes subnormal numbers of a dtype for 0."""
+    """Whether a device flushes subnormal numbers of a dtype to 0."""
     return not device.startswith("cpu") and np.dtype(dtype).char in "fF"
 
 
@@ -22,7 +22,7 @@ def as_read(values: Any, device: str) -> Any:
 
 
 def flushed(x: Any, in_place: bool = False) -> Any:
-    """x, if it is a NumPy array, with 0 for its subnormal float32 numbers; a copy where there are some."""
+    """x, if it is a NumPy array, with 0 for its subnormal float32 numbers; a copy if it has any."""
     if not isinstance(x, np.ndarray) or x.dtype.char not in "fF":
         return x
     parts = (x.real, x.imag) if x.dtype.char == "F" else (x,)
@@ -31,7 +31,7 @@ def flushed(x: Any, in_place: bool = False) -> Any:
     if not in_place:
         return flushed(x.copy(), in_place=True)
     for part in parts:
-        part[np.abs(part) < _LEAST] *= 0  # which keeps the sign
+        part[np.abs(part) < _LEAST] *= 0  # it keeps the sign
     return x
 
 

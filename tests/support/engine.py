@@ -1,4 +1,4 @@
-"""All that the library is made of while a program runs, to find out whether something has replaced a part."""
+"""All parts of the library while a program runs, to find out whether anything has replaced a part."""
 
 import gc
 import inspect
@@ -14,41 +14,41 @@ Parts = dict[str, Any]
 
 
 def parts(*models: Any) -> Parts:
-    """Every function, class and variable of the library but for viz, by its name; what the tables of hooks
-    hold, who observes the tape, and the same of these models."""
-    found: Parts = {}
+    """Every function, class and variable of the library except viz, by name; the contents of the tables of hooks, the
+    observers of the tape, and the same for these models."""
+    result: Parts = {}
     for path, module in list(sys.modules.items()):
         if path.split(".")[0] == "minigrad" and not f"{path}.".startswith("minigrad.viz."):
             for name, value in list(vars(module).items()):
                 if not name.startswith("__"):
-                    found.update(_within(f"{path}.{name}", value, path))
-    found["observers"], found["trace"], found["profile"] = watch.observers, sys.gettrace(), sys.getprofile()
+                    result.update(_within(f"{path}.{name}", value, path))
+    result["observers"], result["trace"], result["profile"] = watch.observers, sys.gettrace(), sys.getprofile()
     tables = [*hooks.AROUND_CALLS, *hooks.ALL_REGISTRATION.values()]
-    found.update({f"hooks for all modules {i}": _held(table) for i, table in enumerate(tables)})
+    result.update({f"hooks for all modules {i}": _held(table) for i, table in enumerate(tables)})
     for number, model in enumerate(models):
-        found.update({f"model {number} {name}": value for name, value in _of_model(model)})
-    return found
+        result.update({f"model {number} {name}": value for name, value in _of_model(model)})
+    return result
 
 
 def changed(before: Parts, after: Parts) -> list[str]:
-    """The names of what is no longer the same thing."""
+    """The names of parts that are no longer the same object."""
     missing = object()
     return [name for name, value in before.items() if after.get(name, missing) is not value]
 
 
 def alive() -> int:
-    """How many tensors and nodes there are, all told."""
+    """The total number of tensors and nodes."""
     gc.collect()
     return sum(isinstance(thing, Variable | Node) for thing in gc.get_objects())
 
 
 def _within(name: str, value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """A value, what it wraps, and what a class of the module at ``path`` has."""
+    """A value, the value it wraps, and the members of a class of the module at ``path``."""
     yield name, value
     if inspect.isclass(value) and value.__module__ == path:
-        for key, held in list(vars(value).items()):
-            if key not in ("__dict__", "__weakref__", "_abc_impl") and held is not value:
-                yield from _within(f"{name}.{key}", held, path)
+        for key, member in list(vars(value).items()):
+            if key not in ("__dict__", "__weakref__", "_abc_impl") and member is not value:
+                yield from _within(f"{name}.{key}", member, path)
     elif "__wrapped__" in getattr(value, "__dict__", {}):
         yield f"{name}.__wrapped__", vars(value)["__wrapped__"]
 
@@ -63,10 +63,10 @@ def _of_model(model: Any) -> Iterator[tuple[str, Any]]:
             yield f"{path}.{name}", _held(value) if isinstance(value, dict) else value
 
 
-_known: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+_cache: dict[tuple[Any, ...], tuple[Any, ...]] = {}
 
 
 def _held(table: dict[Any, Any]) -> tuple[Any, ...]:
-    """The contents of a table, as one thing that is the same as long as they are."""
+    """The contents of a table as an object that stays the same as long as they do."""
     contents = tuple(x for item in table.items() for x in item)
-    return _known.setdefault(tuple(map(id, contents)), contents)
+    return _cache.setdefault(tuple(map(id, contents)), contents)

@@ -1,4 +1,4 @@
-"""A line of a program, said to both libraries: their values, or the kinds of their errors, must be equal."""
+"""Runs an expression in both libraries: their values, or the types of their errors, must be equal."""
 
 import functools
 import math
@@ -15,18 +15,18 @@ from .parity import torch
 
 
 def split(text: str) -> list[str]:
-    """The expressions in a text: semicolons and ends of lines separate them."""
+    """The expressions in a text, separated by semicolons and line ends."""
     return [part.strip() for part in re.split(r";|\n", text) if part.strip()]
 
 
 def evaluate(expression: str, **names: Any) -> Any:
-    """The value of an expression that speaks of these names, and of NumPy and ``math``."""
+    """The value of an expression that uses these names, NumPy and ``math``."""
     return eval(expression, {"np": np, "math": math, **names})
 
 
 @functools.cache
 def _arrays() -> dict[str, Any]:
-    """The tensors that an expression may speak of."""
+    """The tensors that an expression may use."""
     rng = np.random.RandomState(0)
     floats = {"x": (3, 4), "y": (3, 4), "v": (5,), "w": (5,), "m": (4, 4), "z": (2, 3, 4)}
     return {name: rng.randn(*shape).astype(np.float32) for name, shape in floats.items()} | {
@@ -62,26 +62,26 @@ def _result(expression: str, t: Any) -> Any:
 
 
 def assert_alike(expression: str) -> None:
-    """Equal values, dtypes and shapes in both libraries, or errors of one type."""
+    """Assert equal values, dtypes and shapes in both libraries, or errors of the same type."""
     expected = _result(expression, torch)
     before = show_as("torch")
     try:
-        found = _result(expression, minigrad)
+        actual = _result(expression, minigrad)
     finally:
         show_as(before)
-    _compare(found, expected, expression)
+    _compare(actual, expected, expression)
 
 
-def _compare(found: Any, expected: Any, what: str) -> None:
+def _compare(actual: Any, expected: Any, what: str) -> None:
     if isinstance(expected, list):
-        assert isinstance(found, list), f"{what}: {found}"
-        assert len(found) == len(expected), what
-        for f, e in zip(found, expected, strict=True):
+        assert isinstance(actual, list), f"{what}: {actual}"
+        assert len(actual) == len(expected), what
+        for f, e in zip(actual, expected, strict=True):
             _compare(f, e, what)
     elif isinstance(expected, np.ndarray):
-        assert isinstance(found, np.ndarray), f"{what}: {found}"
-        assert (found.dtype, found.shape) == (expected.dtype, expected.shape), what
+        assert isinstance(actual, np.ndarray), f"{what}: {actual}"
+        assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape), what
         tolerance = 1e-3 if expected.dtype == np.float16 else 2e-6
-        np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance, err_msg=what)
+        np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance, err_msg=what)
     else:
-        assert found == expected, what
+        assert actual == expected, what

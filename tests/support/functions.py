@@ -1,4 +1,4 @@
-"""Functions as a user writes them."""
+"""User-defined Functions."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ class Cube(Function):
 
 
 class Nothing(Function):
-    """Gives no gradient back."""
+    """Returns no gradient."""
 
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:

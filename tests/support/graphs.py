@@ -1,4 +1,4 @@
-"""Compute graphs made by hand, for tests of their pictures: no engine is needed. And what must hold of a graph."""
+"""Handmade compute graphs for tests of their pictures, which need no engine, and checks of graphs."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +14,7 @@ LONG = "long_name_" * 1000  # 10,000 characters
 
 
 def value(*shape: int, table: list[list[float]] | None = None, norm: float = 1.0) -> Value:
-    """A float32 value of a shape, by its table or by statistics."""
+    """A float32 value with a shape, from its table or from statistics."""
     size = 1
     for length in shape:
         size *= length
@@ -25,16 +25,16 @@ def value(*shape: int, table: list[list[float]] | None = None, norm: float = 1.0
     return Value(shape, "float32", "cpu", 4 * size, statistics=statistics, heat=heat)
 
 
-def record(*given: Any, backward: bool = True, modules: Any = None) -> Graph:
-    """The graph of a call (function, inputs, named inputs), or of a tensor: ``backward`` runs for it. No variable here
-    holds the tensor, as pictures have the names of the program's variables."""
-    rest = ((), {})[len(given) - 1 :]
-    return built("graph", *given, *rest, modules).drawn(backward or callable(given[0]))
+def record(*arguments: Any, backward: bool = True, modules: Any = None) -> Graph:
+    """The graph of a call (function, inputs, named inputs), or of a tensor, after ``backward``. No variable here holds
+    the tensor, because pictures show the names of the program's variables."""
+    rest = ((), {})[len(arguments) - 1 :]
+    return built("graph", *arguments, *rest, modules).drawn(backward or callable(arguments[0]))
 
 
 @dataclass
 class Builder:
-    """Adds nodes in order; their numbers and gradients are made up."""
+    """Adds nodes in order, with invented numbers and gradients."""
 
     graph: Graph = field(default_factory=lambda: Graph("loss", [], [], {}, {}, 0))
     backward: bool = True
@@ -48,10 +48,10 @@ class Builder:
         forward = Source(f"def {op}(x): ...", "minigrad/ops/made_up.py", 7)
         self.graph.ops.setdefault(op, OpInfo(op, f"{op} of x", forward, {"x": rule}))
         code = f"{name or 'y'} = {op}(x)"
-        made = Node(number, "op", op, name or op, module, "train.py:3", code, value=of or value(8, 8))
-        made.forward_seconds, made.backward_seconds = 1e-5 * (1 + number % 7), 3e-5 * (1 + number % 5)
-        made.saved = [Saved("x", 256, inputs[0])] if inputs else []
-        self._add(made)
+        node = Node(number, "op", op, name or op, module, "train.py:3", code, value=of or value(8, 8))
+        node.forward_seconds, node.backward_seconds = 1e-5 * (1 + number % 7), 3e-5 * (1 + number % 5)
+        node.saved = [Saved("x", 256, inputs[0])] if inputs else []
+        self._add(node)
         for i, source in enumerate(inputs):
             wants = self.backward and self.graph.nodes[source].kind != "constant"
             gradient = value(8, 8, norm=1 / (1 + number)) if wants else None
@@ -76,7 +76,7 @@ class Builder:
 
 
 def small(backward: bool = True) -> Graph:
-    """loss = mean((x @ w) * (x @ w + b)), with numbers that are few enough for tables."""
+    """loss = mean((x @ w) * (x @ w + b)), with few enough numbers for tables."""
     make = Builder(backward=backward)
     make.module("", "Sequential")
     x = make.leaf("input", "x", of=value(1, 2, table=[[1.0, -2.0]]))
@@ -99,10 +99,10 @@ def small(backward: bool = True) -> Graph:
 
 
 def transformer(layers: int = 12, backward: bool = True, listed: bool = False, kind: str = "Block") -> Graph:
-    """A decoder as GPT-2's: embeddings, ``layers`` equal blocks, a norm, and a head tied to the embedding.
+    """A decoder like GPT-2: embeddings, ``layers`` equal blocks, a norm, and a head tied to the embedding.
 
     Args:
-        listed: whether the blocks are in a ModuleList, or stand beside each other. kind: of a block.
+        listed: whether the blocks are in a ModuleList, or separate attributes. kind: the class of a block.
     """
     make = Builder(backward=backward)
     make.graph.title = "GPT"
@@ -149,7 +149,7 @@ def _block(make: Builder, path: str, x: int, mask: int, kind: str) -> int:
 
 
 def chain(length: int) -> Graph:
-    """Ops one after the other, in no module."""
+    """Ops one after the other, outside of modules."""
     make = Builder(backward=False)
     x = make.leaf("input", "x")
     for _ in range(length):
@@ -158,7 +158,7 @@ def chain(length: int) -> Graph:
 
 
 def linears(length: int) -> Graph:
-    """Layers one after the other, in no module, each with a weight and a bias of its own."""
+    """Layers one after the other, outside of modules, each with a separate weight and bias."""
     make = Builder()
     x = make.leaf("input", "x")
     for number in range(length):
@@ -168,7 +168,7 @@ def linears(length: int) -> Graph:
 
 
 def evil() -> Graph:
-    """Names that are quotes, HTML, backslashes, emoji, lines, and 10,000 characters."""
+    """Names with quotes, HTML, backslashes, emoji, line breaks, and 10,000 characters."""
     make = Builder()
     make.graph.title = EVIL
     make.module("", EVIL, text=EVIL)
@@ -176,21 +176,21 @@ def evil() -> Graph:
     x = make.leaf("input", EVIL)
     w = make.leaf("parameter", LONG, EVIL)
     h = make.op(EVIL, EVIL, x, w, name=EMOJI)
-    made = make.op("add", "", h, make.leaf("input", EMOJI), name=LONG)
+    last = make.op("add", "", h, make.leaf("input", EMOJI), name=LONG)
     make.graph.nodes[h].attributes = {EVIL: EVIL, "cat": EMOJI}
     make.graph.nodes[h].place, make.graph.nodes[h].code = EVIL, EVIL
-    return make.done(make.op("sum", "", made, name=EVIL))
+    return make.done(make.op("sum", "", last, name=EVIL))
 
 
 def check_same(first: Graph, second: Graph) -> None:
-    """The numbers of two graphs are the same."""
+    """Assert that the numbers of two graphs are the same."""
     for a, b in zip(first.nodes, second.nodes, strict=True):
-        assert repr((a.name, a.value, a.gradient)) == repr((b.name, b.value, b.gradient))  # NaN is NaN
+        assert repr((a.name, a.value, a.gradient)) == repr((b.name, b.value, b.gradient))  # so that NaN equals NaN
     assert repr(first.edges) == repr(second.edges)
 
 
 def check_sum(graph: Graph, number: int) -> None:
-    """A node's gradient is the sum of those on its edges, in the engine's order: of the youngest op first."""
+    """Assert that a node's gradient is the sum of its edges' gradients, in the engine's order: youngest op first."""
     edges = [e for e in graph.edges if e.source == number and e.gradient is not None]
     node = graph.nodes[number]
     if not edges or any(e.slot for e in edges):
@@ -199,7 +199,7 @@ def check_sum(graph: Graph, number: int) -> None:
         assert len(edges) > 1 or node.gradient == edges[0].gradient
         return
     total: Any = None
-    parts = {"complex64": np.float32, "complex128": np.float64}  # a table has the parts of complex numbers
+    parts = {"complex64": np.float32, "complex128": np.float64}  # a table holds the parts of complex numbers
     for edge in sorted(edges, key=lambda edge: -edge.target):
         passed = np.array(edge.gradient.table, np.float64)
         dtype: Any = parts.get(node.gradient.dtype, node.gradient.dtype)

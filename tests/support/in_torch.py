@@ -1,4 +1,4 @@
-"""A model's own source, run by PyTorch: its imports of minigrad's names that PyTorch has become PyTorch's."""
+"""A model's source, run by PyTorch: imports of minigrad names that PyTorch also has are redirected to PyTorch."""
 
 import ast
 import sys
@@ -11,7 +11,7 @@ import pytest
 
 THEIRS = {"minigrad": "torch", "minigrad.nn": "torch.nn", "minigrad.nn.utils.rnn": "torch.nn.utils.rnn"}
 PACKAGE = "models_in_torch"
-FILES = {  # of models, and of what they share
+FILES = {  # the files of models, and of their shared parts
     name: f"{folder}.{name}"
     for folder, names in {
         "examples.autoencoder": "network",
@@ -25,12 +25,12 @@ FILES = {  # of models, and of what they share
     }.items()
     for name in names.split()
 }
-TWINS = ("continuation", "generate", "layers", "pretrained", "transformer", "encoder_decoder")  # of other models
+TWINS = ("continuation", "generate", "layers", "pretrained", "transformer", "encoder_decoder")  # parts of other models
 
 
 def in_torch(name: str) -> ModuleType:
-    """The file of a model with PyTorch in minigrad's place, and the models that it rests on likewise. Without PyTorch
-    the test is skipped."""
+    """The module of a model, and of the models that it uses, with PyTorch in minigrad's place. Skips the test without
+    PyTorch."""
     pytest.importorskip("torch", reason="compares with PyTorch, which is not installed")
     full = f"{PACKAGE}.{name}"
     if full not in sys.modules:
@@ -44,7 +44,7 @@ def in_torch(name: str) -> ModuleType:
 
 
 class _Replaced(ast.NodeTransformer):
-    """Imports of PyTorch's names, and of twins of other models; decoding stays minigrad's."""
+    """Redirects imports to PyTorch, and to twins of other models; decoding stays minigrad's."""
 
     def __init__(self, package: str) -> None:
         self.package = package

@@ -1,7 +1,7 @@
 """KeyboardInterrupt before a chosen line of the library, as Ctrl-C raises it, but at the same place each time.
 
-As a program, ``python -m tests.support.interrupts mlp`` interrupts a step of training at many lines, and prints what is
-not as before.
+As a program, ``python -m tests.support.interrupts mlp`` interrupts a training step at many lines, and prints each
+setting that was not restored.
 """
 
 import copy
@@ -22,11 +22,11 @@ from minigrad.ops.op import watch
 
 LIBRARY = str(Path(mg.__file__).parent)
 EACH_LINE = ("blas.py", "parallel.py")
-STRIDE = 211  # of the lines of other files
+STRIDE = 211  # one in so many lines of other files
 
 
 class Lines:
-    """The lines of the library that a call runs; before line ``at``, counted from 1, KeyboardInterrupt is raised."""
+    """The library lines that a call runs; raises KeyboardInterrupt before line ``at``, counted from 1."""
 
     def __init__(self, at: int = 0) -> None:
         self.at = at
@@ -57,7 +57,7 @@ class Lines:
 
 
 def moments(places: list[tuple[str, int]]) -> Iterator[int]:
-    """The first time of each line of the files that switch something, and some of the others."""
+    """The first run of each line in the files that change settings, and some other lines."""
     passed = set()
     for number, place in enumerate(places, 1):
         if number % STRIDE == 0 or (place[0].endswith(EACH_LINE) and place not in passed):
@@ -66,7 +66,7 @@ def moments(places: list[tuple[str, int]]) -> Iterator[int]:
 
 
 def _step_of(kind: str) -> tuple[Callable[[], float], Callable[[], None]]:
-    """A step of training that is large enough for threads, and what goes back to before it."""
+    """A training step that is large enough for threads, and a function that undoes it."""
     mg.manual_seed(0)
     if kind == "mlp":
         model: Any = nn.Sequential(nn.Linear(64, 300), nn.ReLU(), nn.Dropout(0.1), nn.Linear(300, 300), nn.GELU())
@@ -95,10 +95,10 @@ def _step_of(kind: str) -> tuple[Callable[[], float], Callable[[], None]]:
 
 
 def modes() -> dict[str, Any]:
-    """What is switched for a while, as it is now."""
+    """The current values of all temporary settings."""
     crew = parallel._crew
     return {
-        "threads of BLAS": known[0]() if (known := blas.calls()) else None,
+        "threads of BLAS": functions[0]() if (functions := blas.calls()) else None,
         "gradients": (state.grad, state.inference),
         "observers": watch.observers,
         "NumPy's errors": np.geterr(),
@@ -107,7 +107,7 @@ def modes() -> dict[str, Any]:
 
 
 def main(kind: str) -> None:
-    """Print a line for each interrupt that has left something behind."""
+    """Print a line for each interrupt after which a setting was not restored."""
     step, go_back = _step_of(kind)
     go_back()
     expected, before = [step(), step()], modes()

@@ -1,4 +1,4 @@
-"""What the tests of the CUDA kernels share: run a kernel (emulated or on a GPU), check its gradients."""
+"""Helpers for the tests of CUDA kernels: run a kernel (emulated or on a GPU), check its gradients."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ _place = "strict"
 
 
 def use(place: str) -> None:
-    """Run kernels there from now on: "strict" (the emulator) or "cuda"."""
+    """Choose where kernels run: "strict" (the emulator) or "cuda"."""
     global _place
     _place = place
     strict.install()
@@ -35,27 +35,27 @@ def _backend() -> Any:
 
 
 def namespace() -> Any:
-    """What stands for ``cupy``, or ``cupy``."""
+    """``cupy``, or its stand-in."""
     return _backend().xp
 
 
 def most_shared_bytes() -> int:
-    """Shared memory that a block may ask for."""
+    """The shared memory that a block may request."""
     return int(on_device(np.zeros(1)).device.attributes["MaxSharedMemoryPerBlockOptin"])
 
 
 def kernel(name: str) -> Any:
-    """The CUDA kernel of that name."""
+    """The CUDA kernel with this name."""
     return _backend().kernels(name)[0]
 
 
 def on_device(value: Any) -> Any:
-    """A NumPy array as one of the backend's; anything else as it is."""
+    """A NumPy array as an array of the backend; anything else unchanged."""
     return _backend().asarray(value, Device(_place)) if isinstance(value, np.ndarray) else value
 
 
 def to_host(value: Any) -> Any:
-    """The backend's arrays, in a tuple too, as NumPy's."""
+    """The backend's arrays, also in a tuple, as NumPy arrays."""
     if isinstance(value, tuple):
         return tuple(to_host(v) for v in value)
     return value.get() if hasattr(value, "get") else value
@@ -67,31 +67,31 @@ def forward(name: str, *args: Any) -> Ndarray:
 
 
 def gradients(name: str, g: Ndarray, *args: Any, needs: tuple[int, ...]) -> tuple[Any, ...]:
-    """The result, and the gradient of each argument numbered in ``needs``. No other may be computed."""
-    wanted = tuple(i in needs for i in range(len(args)))
+    """The result, and the gradients of the arguments in ``needs``. No other gradient may be computed."""
+    flags = tuple(i in needs for i in range(len(args)))
     moved = tuple(map(on_device, args))
-    out, saved = kernel(name).forward(wanted, *moved)
-    found = to_host(kernel(name).backward(wanted, saved, on_device(g), *moved))
-    assert len(found) == len(args)
-    assert [f is not None for f in found] == list(wanted)
+    out, saved = kernel(name).forward(flags, *moved)
+    gradients = to_host(kernel(name).backward(flags, saved, on_device(g), *moved))
+    assert len(gradients) == len(args)
+    assert [f is not None for f in gradients] == list(flags)
     for i in needs:
-        assert found[i].shape == args[i].shape
-        assert found[i].dtype == args[i].dtype
-    return (to_host(out), *(found[i] for i in needs))
+        assert gradients[i].shape == args[i].shape
+        assert gradients[i].dtype == args[i].dtype
+    return (to_host(out), *(gradients[i] for i in needs))
 
 
-def assert_close(found: Any, expected: Any, dtype: str = "float64", what: str = "") -> None:
-    """Equal to the tolerance of a dtype, relative to the largest number, NaN and shapes included."""
-    found, expected = np.asarray(found, np.float64), np.asarray(expected, np.float64)
-    assert found.shape == expected.shape
+def assert_close(actual: Any, expected: Any, dtype: str = "float64", what: str = "") -> None:
+    """Assert equality within a dtype's tolerance, relative to the largest number, including NaN and shapes."""
+    actual, expected = np.asarray(actual, np.float64), np.asarray(expected, np.float64)
+    assert actual.shape == expected.shape
     finite = np.abs(expected[np.isfinite(expected)])
     largest = max(1.0, float(finite.max(initial=0.0)))
     tolerance = TOLERANCE[dtype]
-    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * largest, err_msg=what)
+    np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance * largest, err_msg=what)
 
 
 def check(name: str, *args: Any, needs: tuple[int, ...], dtypes: tuple[str, ...] = tuple(TOLERANCE)) -> None:
-    """A kernel's result and gradients in each dtype, against the op's plain definition in float64."""
+    """Check a kernel's result and gradients in each dtype, against the op's plain definition in float64."""
     for dtype in dtypes:
         single = [a.astype(dtype) if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a for a in args]
         wide = [a.astype("float64") if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a for a in single]
@@ -103,12 +103,12 @@ def check(name: str, *args: Any, needs: tuple[int, ...], dtypes: tuple[str, ...]
 
 
 def check_slopes(name: str, *args: Any, needs: tuple[int, ...], seed: int = 0) -> None:
-    """Each gradient in float64, along a random direction, against the difference quotient of the forward."""
+    """Check each gradient in float64 along a random direction, against the difference quotient of the forward."""
     rng, step = np.random.default_rng(seed), 1e-6
     out = forward(name, *args)
     g = np.asarray(rng.standard_normal(out.shape))
-    _, *found = gradients(name, g, *args, needs=needs)
-    for i, gradient in zip(needs, found, strict=True):
+    _, *slopes = gradients(name, g, *args, needs=needs)
+    for i, gradient in zip(needs, slopes, strict=True):
         direction = rng.standard_normal(args[i].shape)
         moved = [np.asarray(args[i] + s * step * direction) for s in (1, -1)]
         ahead, behind = (forward(name, *args[:i], arg, *args[i + 1 :]) for arg in moved)

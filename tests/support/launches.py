@@ -3,11 +3,11 @@
     with launches.count() as counted:
         step()
     counted.launches, counted.syncs  # numbers
-    counted.by_name, counted.sync_names  # the same by operation, to see which ones they are
+    counted.by_name, counted.sync_names  # the same by operation
 
-Each array operation that is not a view is one launch, and so is each CUDA kernel, fill, copy and upload. CuPy needs
-several for some (a sort, a variance); they are rare, and counted as one. A synchronisation is whatever makes the host
-wait for the device: reading a number, copying an array to the host, a result whose shape depends on values.
+Each array operation that is not a view is one launch, and so is each CUDA kernel, fill, copy and upload. Rare ones, for
+which CuPy needs several (a sort, a variance), are counted as one. A synchronisation makes the host wait for the device:
+reading a number, copying an array to the host, a result whose shape depends on values.
 """
 
 from collections import Counter
@@ -18,14 +18,14 @@ from dataclasses import dataclass, field
 
 @dataclass(eq=False)
 class Counts:
-    """The operations of a ``with count()`` by name."""
+    """The operations within a ``with count()``, by name."""
 
     by_name: Counter[str] = field(default_factory=Counter)
     sync_names: Counter[str] = field(default_factory=Counter)
 
     @property
     def launches(self) -> int:
-        """How many kernels were launched."""
+        """The number of kernels that were launched."""
         return self.by_name.total()
 
     @property
@@ -55,7 +55,7 @@ def total() -> int:
 
 
 def launched(name: str) -> None:
-    """Note a launch."""
+    """Record a launch."""
     global _total
     _total += 1
     for counts in _active:
@@ -63,6 +63,6 @@ def launched(name: str) -> None:
 
 
 def synchronized(name: str) -> None:
-    """Note that the host waits for the device."""
+    """Record that the host waits for the device."""
     for counts in _active:
         counts.sync_names[name] += 1

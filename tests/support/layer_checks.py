@@ -1,4 +1,4 @@
-"""One layer in both libraries: state dict, results, gradients of both orders, repr, first numbers."""
+"""One layer in both libraries: state dict, results, gradients of both orders, repr, initial numbers."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -17,7 +17,7 @@ Make = Callable[[Any], Any]
 
 @pytest.fixture
 def dropout_of_pytorch() -> Iterator[None]:
-    """Dropout draws as PyTorch's does."""
+    """Dropout draws PyTorch's numbers."""
     before = minigrad.get_dropout_stream()
     minigrad.set_dropout_stream("pytorch")
     yield
@@ -25,8 +25,8 @@ def dropout_of_pytorch() -> Iterator[None]:
 
 
 def check_layer(make: Make, shape: tuple[int, ...], device: str, second: bool = True) -> None:
-    """``make(nn)`` has the first numbers of ``make(torch.nn)``, gives the same from the same state, changes it alike,
-    and keeps float32."""
+    """Assert that ``make(nn)`` and ``make(torch.nn)`` have equal initial numbers, equal results from and changes to
+    the same state, and that float32 is kept."""
     check_first_numbers(make)
     check_float32(make, shape, device)
     mine, other = twinned(make(nn), make(torch.nn), device)
@@ -51,7 +51,7 @@ def check_layer(make: Make, shape: tuple[int, ...], device: str, second: bool = 
 
 
 def check_row(row: str, device: str) -> None:
-    """``check_layer`` of a row "layer of nn ``n`` of (the shape of its input)"."""
+    """``check_layer`` for a row "layer of nn ``n`` of (the shape of its input)"."""
     make, _, shape = row.rpartition(" of ")
     check_layer(lambda n: eval(make, {"n": n}), eval(shape), device)
 
@@ -63,10 +63,10 @@ def _check_second(mine: Any, other: Any, ours_: Any, theirs_: Any, device: str) 
         inputs = [x, *module.parameters()]
         first = gradients([out], inputs, [g], create_graph=True)
         rng = np.random.default_rng(1)
-        drawn = [np.asarray(rng.standard_normal(tuple(f.shape))) for f in first]
-        v = [ours(d, device=device) if module is mine else torch.from_numpy(d) for d in drawn]
-        kept = [(f, d) for f, d in zip(first, v, strict=True) if f.requires_grad]
-        actual.append(gradients([f for f, _ in kept], [*inputs, g], [d for _, d in kept]))
+        random = [np.asarray(rng.standard_normal(tuple(f.shape))) for f in first]
+        v = [ours(d, device=device) if module is mine else torch.from_numpy(d) for d in random]
+        pairs = [(f, d) for f, d in zip(first, v, strict=True) if f.requires_grad]
+        actual.append(gradients([f for f, _ in pairs], [*inputs, g], [d for _, d in pairs]))
     for f, e in zip(*actual, strict=True):
         assert_close(f, e, 1e-9, "second order")
 
@@ -83,7 +83,7 @@ def check_float32(make: Make, shape: tuple[int, ...], device: str) -> None:
 
 
 def check_first_numbers(make: Make, exact: bool = False) -> None:
-    """After the same seed a new layer holds PyTorch's numbers; to the bit where they are drawn from uniform ones."""
+    """After the same seed a new layer has PyTorch's numbers; to the bit if they are drawn from uniform ones."""
     minigrad.manual_seed(7)
     torch.manual_seed(7)
     mine, other = make(nn).state_dict(), make(torch.nn).state_dict()

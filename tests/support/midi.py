@@ -1,4 +1,4 @@
-"""MIDI files byte by byte, as the standard has them, so that tests may write what no library would."""
+"""MIDI files byte by byte, as in the standard, so that tests can write files that no library would."""
 
 import os
 import struct
@@ -28,7 +28,7 @@ def tempo(microseconds: int) -> bytes:
 
 
 def variable(number: int) -> bytes:
-    """Seven bits a byte; all but the last have the high bit."""
+    """Seven bits per byte; all bytes except the last have the high bit."""
     parts = [number & 127]
     while number := number >> 7:
         parts.append(128 | (number & 127))
@@ -41,5 +41,5 @@ def track(*events: Event) -> bytes:
 
 
 def midi(*tracks: bytes, kind: int = 1, division: int = 480) -> bytes:
-    """A file of tracks; ``division`` as its 16 bits."""
+    """A file of tracks; ``division`` has 16 bits."""
     return b"MThd" + struct.pack(">IHHH", 6, kind, len(tracks), division) + b"".join(tracks)

@@ -1,4 +1,4 @@
-"""Small music that tests write: chorales of a few bars that walk through chords, and a pianist's scales."""
+"""Small pieces of music for tests: chorales of a few bars that step through chords, and a pianist's scales."""
 
 from typing import Any
 
@@ -15,8 +15,8 @@ SMALL = (*SIZES, "--warm-up", "3", "--evaluate-every", "10", "--sample", "2", "-
 
 def chorale(seed: int, steps: int = 24) -> np.ndarray:
     """Chords that each last a quarter note (steps, 4)."""
-    chosen = np.random.default_rng(seed).integers(len(CHORDS), size=-(-steps // 4))
-    return np.repeat(CHORDS[chosen], 4, axis=0)[:steps]
+    chords = np.random.default_rng(seed).integers(len(CHORDS), size=-(-steps // 4))
+    return np.repeat(CHORDS[chords], 4, axis=0)[:steps]
 
 
 def scale(first: int, count: int = 40) -> list[Note]:
@@ -25,7 +25,7 @@ def scale(first: int, count: int = 40) -> list[Note]:
 
 
 def notes_of(grid: Any, tempo: float = 100.0, velocity: int = 80) -> list[Note]:
-    """The notes of a grid (T, 4), with the voice as their track."""
+    """The notes of a grid (T, 4); the voice is the track."""
     row = 60 / tempo / ROWS
     return ordered(Note(s.pitch, velocity, s.first * row, s.end * row, s.voice) for s in spans(grid))
 
@@ -34,5 +34,5 @@ IDS = {name(i): i for i in range(EVENTS)}
 
 
 def parse(text: str) -> Any:
-    """The events that a text names, with commas or space between them: (T,) int64."""
+    """The events in a text, separated by commas or spaces: (T,) int64."""
     return np.array([IDS[word] for word in text.replace(",", " ").split()], np.int64)

@@ -1,14 +1,14 @@
-"""NCCL for the strict stand-in, as ``cupy.cuda.nccl`` has it: pointers, counts, numbers of dtypes, and streams.
+"""NCCL for the strict stand-in, like ``cupy.cuda.nccl``: pointers, counts, numbers of dtypes, and streams.
 
-Ranks are threads or processes of one machine. Their unique id is an address, as NCCL's is: whoever makes it listens
-there (``Hub``), and passes on what the ranks send. What NCCL leaves undefined is refused here:
+Ranks are threads or processes on one machine. As in NCCL, their unique id is an address: its creator listens there
+(``Hub``), and forwards the ranks' data. Calls that NCCL leaves undefined are refused here:
 
-- a pointer, or a length behind it, that is outside the memory of a living array, also when the stream comes to it;
-- calls of one communicator that differ between ranks, and messages of other lengths than are expected;
-- two ranks on one GPU, where NCCL may hang: ``GPU``, if a test says so; else each rank has its own.
+- a pointer or length outside the memory of a living array, also when the stream reaches the operation;
+- calls of one communicator that differ between ranks, and messages of unexpected length;
+- two ranks on one GPU, where NCCL may hang: ``GPU``, if a test sets it; otherwise each rank has a different GPU.
 
-As NCCL's, operations of one communicator run one after another, whatever streams they are on; a message ends when it is
-received; who begins the first message between two ranks waits for the other; and so do ranks that free a communicator.
+As in NCCL, operations of one communicator run one after another on all streams; a message ends when it is received; the
+first message between two ranks waits for both; and so does freeing a communicator.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ ERRORS = {
 }
 UNHANDLED, ARGUMENT, USAGE, REMOTE = 1, 4, 5, 6
 GPU: int | None = None
-_local = threading.local()  # of a thread: the group of calls that it has open
+_local = threading.local()  # the open group of calls of each thread
 
 
 class NcclError(RuntimeError):
-    """What CuPy raises; for an error that it does not know (as of CuPy 13: 6) that is a KeyError."""
+    """CuPy's error; for a status that CuPy does not know (in CuPy 13: 6) it raises KeyError instead."""
 
     def __init__(self, status: int, detail: str = "") -> None:
         self.status = status
@@ -56,11 +56,11 @@ class NcclError(RuntimeError):
 
 
 def _connection() -> Any:
-    """``multiprocessing.connection``, which Pyodide has not, where all tests import this file."""
+    """``multiprocessing.connection``, imported lazily: Pyodide lacks it, but its tests import this file."""
     return import_module("multiprocessing.connection")
 
 
-# What a rank calls ------------------------------------------------------------------------------------------
+# Functions for ranks ----------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -77,7 +77,7 @@ class Operation:
 
     @property
     def count(self) -> int:
-        """The elements of a rank's result, or of what it sends."""
+        """The number of elements in a rank's result, or in its message."""
         place = self.writes or self.reads
         assert place is not None
         return place[1]
@@ -90,7 +90,7 @@ class Operation:
                 self.memory(*place)
 
     def memory(self, pointer: int, count: int) -> np.ndarray[Any, Any]:
-        """The elements at a pointer. Raises NcclError: they are not in one living array."""
+        """The elements at a pointer. Raises NcclError: they are not in a single living array."""
         dtype = DTYPES[self.dtype]
         size = count * dtype.itemsize
         if not any(begin <= pointer and pointer + size <= end for begin, end in _living()):
@@ -98,7 +98,7 @@ class Operation:
         return np.frombuffer((ctypes.c_char * size).from_address(pointer), dtype)
 
     def sent(self) -> Operation:
-        """The same, with the numbers that it reads."""
+        """The same operation, with the data that it reads."""
         data = b"" if self.reads is None else self.memory(*self.reads).tobytes()
         return Operation(self.name, self.dtype, self.op, self.other, self.reads, self.writes, data)
 
@@ -108,15 +108,15 @@ class Operation:
 
 
 def _living() -> Sequence[tuple[int, int]]:
-    """Where the memory of each strict array begins and ends."""
-    found = []
+    """The beginning and the end of each strict array's memory."""
+    ranges = []
     for reference in _owners.valuerefs():
         if (array := reference()) is not None:
             owner = array._array
             while type(owner.base) is np.ndarray:
                 owner = owner.base
-            found.append((owner.ctypes.data, owner.ctypes.data + owner.nbytes))
-    return found
+            ranges.append((owner.ctypes.data, owner.ctypes.data + owner.nbytes))
+    return ranges
 
 
 def get_unique_id() -> bytes:
@@ -137,12 +137,12 @@ def groupEnd() -> None:
         for comm in {id(comm): comm for comm, _, _ in calls}.values():
             own = [(stream, operation) for which, stream, operation in calls if which is comm]
             if len({stream for stream, _ in own}) > 1:
-                raise NcclError(USAGE, "a group on several streams, which the stand-in does not know")
+                raise NcclError(USAGE, "a group on several streams, which the stand-in does not support")
             comm._begin(own[0][0], [operation for _, operation in own])
 
 
 class NcclCommunicator:
-    """CuPy's, with its parameters."""
+    """CuPy's communicator, with its parameters."""
 
     _line: Connection | None = None
 
@@ -155,7 +155,7 @@ class NcclCommunicator:
         assert len(key) == ID_BYTES
         self._ndev, self._rank, self._failed = ndev, rank, 0
         self._connected: set[int] = set()
-        self._turn = threading.Event()  # that the operation before the next one is over
+        self._turn = threading.Event()  # set when the operation before the next one is done
         self._turn.set()
         if not 0 <= rank < ndev:
             raise NcclError(ARGUMENT, f"rank {rank} of {ndev}")
@@ -168,7 +168,7 @@ class NcclCommunicator:
     def _answer(self) -> Any:
         assert self._line is not None
         if not self._line.poll(streams.PATIENCE):
-            raise TimeoutError(f"no other rank of the communicator has come in {streams.PATIENCE:g} s")
+            raise TimeoutError(f"no other rank has joined the communicator in {streams.PATIENCE:g} s")
         return self._line.recv()
 
     def allReduce(self, sendbuf: int, recvbuf: int, count: int, datatype: int, op: int, stream: int) -> None:
@@ -212,7 +212,7 @@ class NcclCommunicator:
             self._line.close()
             self._line = None
 
-    __del__ = abort  # CuPy's destroys, and may wait for ever
+    __del__ = abort  # CuPy's destroys it, and may wait forever
 
     def _call(self, stream: int, operation: Operation) -> None:
         if self._line is None:
@@ -221,7 +221,7 @@ class NcclCommunicator:
             if type(number) is not int:
                 raise TypeError(f"an integer is required, not {type(number).__name__}")
         operation.check(self._ndev)
-        if not operation.count:  # NCCL looks no further
+        if not operation.count:  # NCCL checks no further
             return
         if getattr(_local, "depth", 0):
             _local.calls = [*getattr(_local, "calls", []), (self, stream, operation)]
@@ -229,7 +229,7 @@ class NcclCommunicator:
             self._begin(stream, [operation])
 
     def _begin(self, stream: int, operations: list[Operation]) -> None:
-        """Put operations, which run at once, on a stream."""
+        """Put operations, which run together, on a stream."""
         before, over = self._turn, threading.Event()
         self._turn = over
         peers = {each.other for each in operations if each.name in ("send", "recv")} - {self._rank}
@@ -254,7 +254,7 @@ class NcclCommunicator:
             answer = self._answer()
         except (OSError, EOFError):
             answer = REMOTE
-        except NcclError as error:  # the others cannot go on either
+        except NcclError as error:  # the others cannot continue either
             answer = error.status
             self.abort()
         if isinstance(answer, int):
@@ -269,7 +269,7 @@ class NcclCommunicator:
 
 @dataclass
 class Group:
-    """What a rank has sent, and waits for: the data of each operation, once it is there."""
+    """A rank's pending operations, and the data of each once it arrives."""
 
     operations: list[Operation]
     left: set[int] = field(default_factory=set)
@@ -279,13 +279,13 @@ class Group:
         self.left, self.answers = set(range(len(self.operations))), [None] * len(self.operations)
 
     def first(self, name: str, other: int) -> int | None:
-        """The first message that is still to be matched."""
+        """The first message that is not matched yet."""
         numbers = (n for n in sorted(self.left) if self.operations[n].name == name)
         return next((n for n in numbers if self.operations[n].other == other), None)
 
 
 class Hub(threading.Thread):
-    """Where the ranks of one communicator meet, in a thread of the process that made their id."""
+    """Connects the ranks of one communicator, in a thread of the process that created their id."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -320,15 +320,15 @@ class Hub(threading.Thread):
 
     def _hear(self, rank: int) -> None:
         try:
-            said = self.lines[rank].recv()
+            message = self.lines[rank].recv()
         except (EOFError, OSError):
             del self.lines[rank]
             self.broken = True
         else:
-            if said == "bye":
+            if message == "bye":
                 self.bye.add(rank)
             else:
-                self.groups[rank] = Group(said)
+                self.groups[rank] = Group(message)
         if self.broken:
             for other in [*self.groups, *self.bye]:
                 self._tell(other, REMOTE)
@@ -343,7 +343,7 @@ class Hub(threading.Thread):
                 self.lines[rank].send(answer)
 
     def _match(self) -> None:
-        """Do what can be done of what the ranks have sent."""
+        """Run all operations that are complete."""
         kinds = {rank: group.operations[0].name for rank, group in self.groups.items()}
         messages = [rank for rank, name in kinds.items() if name in ("send", "recv")]
         for source, to in product(messages, messages):
@@ -360,18 +360,18 @@ class Hub(threading.Thread):
             return
         ours, theirs = self.groups[source], self.groups[to]
         while (out := ours.first("send", to)) is not None and (into := theirs.first("recv", source)) is not None:
-            sent, expected = ours.operations[out], theirs.operations[into]
-            if (sent.dtype, sent.count) != (expected.dtype, expected.count):
+            message, expected = ours.operations[out], theirs.operations[into]
+            if (message.dtype, message.count) != (expected.dtype, expected.count):
                 self._tell(source, USAGE)
                 self._tell(to, USAGE)
                 return
             ours.left.discard(out)
             theirs.left.discard(into)
-            theirs.answers[into] = sent.data
+            theirs.answers[into] = message.data
 
 
 def combined(calls: list[list[Operation]]) -> list[Any]:
-    """What each rank gets of a collective, of which each gives one operation; an error if these differ."""
+    """Each rank's result of a collective, to which each rank passes one operation; an error if these differ."""
     first = calls[0][0]
     what = {(o.name, o.dtype, o.op, o.other, o.count) for (o, *_) in calls}
     if len(what) > 1 or any(len(each) > 1 for each in calls):

@@ -1,5 +1,5 @@
-"""Programs that import transformers with minigrad in PyTorch's place: in a process of their own, as an installed
-PyTorch is not to be touched, and a library is imported once in a process."""
+"""Programs that import transformers with minigrad in PyTorch's place: in a separate process, because an installed
+PyTorch must not be replaced in this one, and a process imports a library only once."""
 
 import importlib.util
 import json
@@ -17,7 +17,7 @@ needs_transformers = pytest.mark.skipif(MISSING, reason="not installed: transfor
 
 
 def printed(program: str, *arguments: object, folder: Path) -> Any:
-    """What a program prints as JSON in its last line; ``sys.argv[1:]`` are the arguments."""
+    """The last line of a program's output, read as JSON; ``sys.argv[1:]`` are the arguments."""
     threads = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "MINIGRAD")}
     offline = {"HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "TQDM_DISABLE": "1"}
     (folder / "program.py").write_text(program, encoding="utf-8")

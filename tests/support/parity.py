@@ -1,4 +1,4 @@
-"""The same numbers in minigrad and in PyTorch, and what they are expected to agree to."""
+"""The same numbers in minigrad and in PyTorch, and the expected tolerances."""
 
 import importlib
 import importlib.util
@@ -13,7 +13,7 @@ import minigrad
 
 
 class _Missing:
-    """Stands for PyTorch where that is not installed: who asks anything of it is skipped, the others run."""
+    """Stands in for PyTorch if it is not installed: tests that use it are skipped, others run."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("__", "_pytest", "pytest")):  # pytest looks at every name in a module
@@ -31,15 +31,15 @@ Array = Any
 
 
 def ours(array: Array, requires_grad: bool = False, device: str = "cpu") -> minigrad.Tensor:
-    """A NumPy array as a leaf tensor with memory of its own."""
-    made = minigrad.tensor(np.array(array), device=device)
-    return made.requires_grad_() if requires_grad else made
+    """A NumPy array as a leaf tensor with its own memory."""
+    tensor = minigrad.tensor(np.array(array), device=device)
+    return tensor.requires_grad_() if requires_grad else tensor
 
 
 def theirs(array: Array, requires_grad: bool = False) -> Any:
-    """A NumPy array, or a tensor of ours, as a leaf tensor of PyTorch with memory of its own."""
-    made = torch.from_numpy(np.array(host(array)))
-    return made.requires_grad_() if requires_grad else made
+    """A NumPy array, or one of our tensors, as a PyTorch leaf tensor with its own memory."""
+    tensor = torch.from_numpy(np.array(host(array)))
+    return tensor.requires_grad_() if requires_grad else tensor
 
 
 def host(value: Any) -> Array:
@@ -48,7 +48,7 @@ def host(value: Any) -> Array:
 
 
 def in_torch_words(value: Any) -> str:
-    """The text of ours with the library's name as torch has it."""
+    """Our text with the library's name replaced by torch."""
     return str(value).replace("minigrad.", "torch.")
 
 
@@ -58,7 +58,7 @@ def listed(values: Any) -> list[Any]:
 
 
 def assert_close(actual: Any, expected: Any, rtol: float = 1e-10, name: str = "") -> None:
-    """Equal in shape, and in value relative to the largest finite number; NaN and infinities alike."""
+    """Assert equal shapes, equal NaN and infinities, and close values relative to the largest finite number."""
     actual, expected = host(actual), host(expected)
     assert actual.shape == expected.shape, f"{name}: shape {actual.shape}, expected {expected.shape}"
     close = (actual == expected) | ((actual != actual) & (expected != expected))
@@ -71,7 +71,7 @@ def assert_close(actual: Any, expected: Any, rtol: float = 1e-10, name: str = ""
 
 
 def _worst(actual: Array, expected: Array, is_wrong: Array) -> str:
-    """How many elements differ, and the one that differs most."""
+    """The number of different elements, and the largest difference."""
     with np.errstate(all="ignore"):
         distance = np.nan_to_num(np.abs(actual.astype(complex) - expected), nan=np.inf)
     place = np.unravel_index(np.argmax(np.where(is_wrong, distance, -1.0)), expected.shape)
@@ -82,13 +82,13 @@ def _worst(actual: Array, expected: Array, is_wrong: Array) -> str:
 
 
 def assert_same_dtype(actual: Any, expected: Any, name: str = "") -> None:
-    """The same dtype by name, and the same shape."""
+    """Assert the same dtype by name, and the same shape."""
     assert actual.dtype.name == str(expected.dtype).removeprefix("torch."), name
     assert tuple(actual.shape) == tuple(expected.shape), name
 
 
 def assert_same_signature(mine: Any, other: Any) -> None:
-    """The same arguments, of the same kinds, with the same defaults; an old one may be left besides."""
+    """Assert the same arguments, of the same kinds, with the same defaults, besides an optional old argument."""
     actual, expected = (
         [(p.name, p.kind, p.default) for p in inspect.signature(f).parameters.values() if p.name != "verbose"]
         for f in (mine, other)
@@ -97,7 +97,7 @@ def assert_same_signature(mine: Any, other: Any) -> None:
 
 
 def gradients(outputs: Sequence[Any], inputs: Sequence[Any], g: Sequence[Any], create_graph: bool = False) -> Any:
-    """The gradients of either library's tensors, zeros where an input was not used."""
+    """The gradients of either library's tensors, zeros for unused inputs."""
     library = torch if isinstance(inputs[0], torch.Tensor) else minigrad
-    found = library.autograd.grad(outputs, inputs, g, create_graph=create_graph, retain_graph=True, allow_unused=True)
-    return [library.zeros_like(x) if f is None else f for f, x in zip(found, inputs, strict=True)]
+    slopes = library.autograd.grad(outputs, inputs, g, create_graph=create_graph, retain_graph=True, allow_unused=True)
+    return [library.zeros_like(x) if f is None else f for f, x in zip(slopes, inputs, strict=True)]

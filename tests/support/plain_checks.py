@@ -1,4 +1,4 @@
-"""A CPU kernel against the plain definition of its op: values, gradients, layouts, threads."""
+"""Checks a CPU kernel against the plain definition of its op: values, gradients, layouts, threads."""
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +14,7 @@ from minigrad.ops.op import Op
 
 RTOL = {np.float64: 1e-11, np.float32: 2e-5}
 Arrays = Sequence[Any]
-CUT_BY_THREADS = ("linear", "linear_cross_entropy")  # their products: a part for each thread
+CUT_BY_THREADS = ("linear", "linear_cross_entropy")  # their products are split into one part per thread
 
 
 def normal(*shape: int, seed: int = 0) -> Any:
@@ -22,17 +22,17 @@ def normal(*shape: int, seed: int = 0) -> Any:
 
 
 def check(name: str, args: Arrays, differentiable: Sequence[int], layouts: bool = True) -> None:
-    """Compare kernel and plain definition in both dtypes, for every choice of inputs that want a gradient."""
+    """Compare kernel and plain definition in both dtypes, for every choice of inputs that require a gradient."""
     for dtype in (np.float64, np.float32):
-        given = [a.astype(dtype) if _is_float(a) else a for a in args]
+        inputs = [a.astype(dtype) if _is_float(a) else a for a in args]
         expected, slopes, g = plain(name, args, differentiable)
-        for wanted in itertools.product([False, True], repeat=len(differentiable)):
+        for flags in itertools.product([False, True], repeat=len(differentiable)):
             needs = [False] * len(args)
-            for i, want in zip(differentiable, wanted, strict=True):
+            for i, want in zip(differentiable, flags, strict=True):
                 needs[i] = want
-            out, found = run(name, given, tuple(needs), g.astype(dtype))
+            out, gradients = run(name, inputs, tuple(needs), g.astype(dtype))
             close(out, expected, dtype, "value")
-            for i, f in enumerate(found):
+            for i, f in enumerate(gradients):
                 assert (f is not None) == needs[i], f"gradient of argument {i} computed: {f is not None}"
                 if f is not None:
                     close(f, slopes[i], dtype, f"gradient of argument {i}")
@@ -47,17 +47,17 @@ def _is_float(value: Any) -> bool:
 
 @contextmanager
 def without_kernel(op: Op) -> Iterator[Op]:
-    """Within it, the op is computed by its forward and its rules."""
+    """Within it, the op runs by its forward and its rules."""
     kernel, op.kernel = op.kernel, ""
     try:
         yield op
     finally:
         op.kernel = kernel
-        op.plans.clear()  # they keep too little for the kernel
+        op.plans.clear()  # they save too little for the kernel
 
 
 def plain(name: str, args: Arrays, differentiable: Sequence[int]) -> tuple[Any, dict[int, Any], Any]:
-    """The op's result by its forward and its gradients by its rules, in float64, and the gradient that arrives."""
+    """The op's result by its forward, its gradients by its rules, in float64, and the incoming gradient."""
     op = REGISTRY[name]
     tensors = [
         minigrad.tensor(a, requires_grad=i in differentiable) if isinstance(a, np.ndarray) else a
@@ -66,16 +66,16 @@ def plain(name: str, args: Arrays, differentiable: Sequence[int]) -> tuple[Any, 
     with without_kernel(op):
         out = op(*tensors)
         g = normal(*out.shape, seed=1) if out.shape else np.array(0.7)
-        wanted = [tensors[i] for i in differentiable]
-        gradients = minigrad.autograd.grad(out, wanted, minigrad.tensor(g), materialize_grads=True)
+        inputs = [tensors[i] for i in differentiable]
+        gradients = minigrad.autograd.grad(out, inputs, minigrad.tensor(g), materialize_grads=True)
     return out.detach().numpy(), {i: f.numpy() for i, f in zip(differentiable, gradients, strict=True)}, g
 
 
 def run(name: str, args: Arrays, needs: tuple[bool, ...], g: Any, kernel: Any = None) -> tuple[Any, list[Any]]:
-    """The result and gradients of a kernel, by default NumPy's; its inputs must be as they were."""
+    """The result and gradients of a kernel, by default NumPy's; asserts that its inputs are unchanged."""
     kernel, op = kernel or for_device(Device("cpu")).kernels(name)[-1], REGISTRY[name]
     keep = op.plan(0, len(args)).keep
-    kept = [a if i in keep else None for i, a in enumerate(args)]  # as the tape keeps them
+    saved = [a if i in keep else None for i, a in enumerate(args)]  # as on the tape
     before = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
     computed = kernel.forward(needs, *args)
     assert computed is not NotImplemented, f"{name}: the kernel does not take these"
@@ -83,31 +83,31 @@ def run(name: str, args: Arrays, needs: tuple[bool, ...], g: Any, kernel: Any = 
     out_before, g_before = np.array(out), np.array(g)
     gradients: list[Any] = [None] * len(args)
     if any(needs) and g is not None:
-        gradients = list(kernel.backward(needs, residual, g, *kept))
+        gradients = list(kernel.backward(needs, residual, g, *saved))
     for a, b in zip([*args, out, g], [*before, out_before, g_before], strict=True):
         if isinstance(b, np.ndarray):
             np.testing.assert_array_equal(a, b, err_msg="the kernel changed what it was given")
     return np.asarray(out), gradients
 
 
-def close(found: Any, expected: Any, dtype: Any, what: str, tolerance: float | None = None) -> None:
-    assert found.shape == expected.shape, f"{what}: {found.shape} for {expected.shape}"
-    assert found.dtype == dtype, f"{what}: {found.dtype}"
+def close(actual: Any, expected: Any, dtype: Any, what: str, tolerance: float | None = None) -> None:
+    assert actual.shape == expected.shape, f"{what}: {actual.shape} for {expected.shape}"
+    assert actual.dtype == dtype, f"{what}: {actual.dtype}"
     finite = np.abs(expected[np.isfinite(expected)])
-    scale = float(finite.max(initial=0.1))  # where terms cancel, what is left is rounding
+    scale = float(finite.max(initial=0.1))  # where terms cancel, only rounding is left
     tolerance = tolerance or RTOL[dtype]
-    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * scale, err_msg=what)
+    np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance * scale, err_msg=what)
 
 
 def _check_layouts(name: str, args: Arrays, differentiable: Sequence[int]) -> None:
-    """Transposed and strided memory, for inputs and for the gradient that arrives."""
+    """Check transposed and strided memory, for inputs and for the incoming gradient."""
     needs = tuple(i in differentiable for i in range(len(args)))
     expected, slopes, g = plain(name, args, differentiable)
     for lay in (transposed, strided):
-        out, found = run(name, [lay(a) if isinstance(a, np.ndarray) else a for a in args], needs, lay(g))
+        out, gradients = run(name, [lay(a) if isinstance(a, np.ndarray) else a for a in args], needs, lay(g))
         close(out, expected, np.float64, lay.__name__)
         for i in differentiable:
-            close(found[i], slopes[i], np.float64, f"{lay.__name__}, gradient of argument {i}")
+            close(gradients[i], slopes[i], np.float64, f"{lay.__name__}, gradient of argument {i}")
 
 
 def transposed(a: Any) -> Any:
@@ -116,7 +116,7 @@ def transposed(a: Any) -> Any:
 
 
 def strided(a: Any) -> Any:
-    """The same numbers, every other one of memory along each axis."""
+    """The same numbers in every other element of memory along each axis."""
     wide = np.zeros(tuple(2 * n for n in a.shape), a.dtype)
     every = wide[tuple(slice(1, None, 2) for _ in a.shape)] if a.ndim else wide
     every[...] = a
@@ -124,19 +124,19 @@ def strided(a: Any) -> Any:
 
 
 def _check_threads(name: str, args: Arrays, differentiable: Sequence[int]) -> None:
-    """The same bits from any number of threads; the same but for rounding where products are cut."""
+    """Check for the same bits with any number of threads; products that are cut may differ by rounding."""
     needs = tuple(i in differentiable for i in range(len(args)))
     g = plain(name, args, differentiable)[2]
 
     def compute() -> list[Any]:
-        out, found = run(name, args, needs, g)
-        return [out, *(f for f in found if f is not None)]
+        out, gradients = run(name, args, needs, g)
+        return [out, *(f for f in gradients if f is not None)]
 
     on_threads(compute, 8 if name in CUT_BY_THREADS else 0)
 
 
 def on_threads(compute: Callable[[], Sequence[Any]], ulps: int = 0) -> None:
-    """The arrays that are computed do not depend on the number of threads, but for so many last places in float64."""
+    """Assert that the arrays do not depend on the number of threads, except ``ulps`` of float64."""
     before, results = parallel.get_num_threads(), []
     try:
         for threads in (1, 2, 3):

@@ -1,7 +1,7 @@
-"""Programs that run as several ranks (``python -m minigrad.run``), and what each rank has found.
+"""Programs that run as several ranks (``python -m minigrad.run``), and the results of each rank.
 
-A program says what it found with ``tell``. A module of checks, functions named ``check_...`` that take a group, runs
-whole in one launch for each number of ranks; its outcomes are tests by the checks' names.
+A program reports results with ``tell``. A module of checks, functions named ``check_...`` that take a group, runs
+completely in one launch for each number of ranks; each check is a separate test.
 """
 
 import json
@@ -23,15 +23,15 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 ROOT = Path(__file__).parents[2]
-FOLDER = "MINIGRAD_TEST_FOLDER"  # where ranks tell what they have found
-PATIENCE = 10.0  # seconds that a rank waits in a call of a check
-SECONDS = 60.0  # for a program
+FOLDER = "MINIGRAD_TEST_FOLDER"  # the folder for the results of ranks
+PATIENCE = 10.0  # seconds that a rank waits in a call within a check
+SECONDS = 60.0  # time limit of a program
 Check = TypeVar("Check", bound=Callable[..., None])
 
 
 @dataclass(frozen=True)
 class Ran:
-    """How a program ended, and what it printed."""
+    """A program's exit status and output."""
 
     status: int
     out: str
@@ -42,13 +42,13 @@ class Ran:
 
 
 def tell(value: Any, rank: int | None = None) -> None:
-    """Leave what this rank has found for ``told``."""
+    """Store this rank's results for ``told``."""
     number = os.environ["RANK"] if rank is None else rank
     (Path(os.environ[FOLDER]) / f"{number}.pickle").write_bytes(pickle.dumps(value))
 
 
 def at_least(ranks: int) -> Callable[[Check], Check]:
-    """A check that needs so many ranks."""
+    """Mark a check that needs at least so many ranks."""
 
     def marked(check: Check) -> Check:
         check.fewest = ranks  # type: ignore[attr-defined]
@@ -67,12 +67,12 @@ def raised(kind: type[BaseException], call: Callable[[], Any]) -> str:
 
 
 def checks(module: ModuleType, ranks: int) -> list[str]:
-    """The names of a module's checks for so many ranks."""
+    """The names of a module's checks for a number of ranks."""
     return [n for n, f in vars(module).items() if n.startswith("check_") and getattr(f, "fewest", 1) <= ranks]
 
 
 def _main(name: str) -> None:
-    """Run a module's checks, each with a group of its own: one that fails leaves the next as it was."""
+    """Run a module's checks, each with a new group, so that a failure does not affect the next check."""
     import minigrad.distributed as dist
 
     warnings.filterwarnings("error", category=RuntimeWarning, module=r"minigrad\..*")
@@ -96,7 +96,7 @@ def _main(name: str) -> None:
 
 
 def environment(**extra: str) -> dict[str, str]:
-    """That of this process, without anything that would make its children ranks."""
+    """This process's environment, without variables that would make its children ranks."""
     from minigrad.distributed.launch import MPI_VARIABLES, TORCHRUN_VARIABLES
 
     others = {*TORCHRUN_VARIABLES, *(name for names in MPI_VARIABLES for name in names)}
@@ -112,20 +112,20 @@ def environment(**extra: str) -> dict[str, str]:
 
 
 def free_port() -> int:
-    """A port of this machine at which nobody listens."""
+    """A port on this machine that is not in use."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])
 
 
 def begun(command: Sequence[str | Path], folder: Path, **extra: str) -> subprocess.Popen[str]:
-    """A process of a session of its own, so that ``finished`` can end all of it."""
+    """Start a process in a new session, so that ``finished`` can end it with its children."""
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     env = environment(**{FOLDER: str(folder), **extra})
     return subprocess.Popen([*map(str, command)], cwd=folder, env=env, start_new_session=True, **pipes)
 
 
 def finished(process: subprocess.Popen[str], seconds: float = SECONDS) -> Ran:
-    """Wait for a process; what has not ended in time is killed, with its children, and fails the test."""
+    """Wait for a process; after a timeout it is killed with its children, and the test fails."""
     try:
         out, err = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
@@ -136,7 +136,7 @@ def finished(process: subprocess.Popen[str], seconds: float = SECONDS) -> Ran:
 
 
 def written(program: str | Path, folder: Path) -> Path:
-    """A program's file; a text is written to one."""
+    """A program's file; a text is written to a file first."""
     if isinstance(program, Path):
         return program
     folder.mkdir(parents=True, exist_ok=True)
@@ -146,31 +146,31 @@ def written(program: str | Path, folder: Path) -> Path:
 
 
 def launcher(ranks: int, *options: str | Path) -> list[str]:
-    """The command that starts so many ranks."""
+    """The command that starts a number of ranks."""
     return [sys.executable, "-m", "minigrad.run", "-n", str(ranks), *map(str, options)]
 
 
 def run(program: str | Path, ranks: int, folder: Path, *arguments: str, seconds: float = SECONDS, **extra: str) -> Ran:
-    """Run a program, or a program's text, as so many ranks; ``extra`` are environment variables."""
+    """Run a program, or a program's text, on a number of ranks; ``extra`` are environment variables."""
     return finished(begun(launcher(ranks, written(program, folder), *arguments), folder, **extra), seconds)
 
 
 def told(program: str | Path, ranks: int, folder: Path, *arguments: str, **options: Any) -> list[Any]:
-    """The same; what each rank has told. It must end without an error."""
+    """The same, but return the results of each rank. The program must end without an error."""
     ran = run(program, ranks, folder, *arguments, **options)
     assert ran.status == 0, f"status {ran.status}\n{ran.out}\n{ran.err}"
     return answers(ranks, folder)
 
 
 def answers(ranks: int, folder: Path) -> list[Any]:
-    """What each rank has told."""
+    """The results that each rank has stored."""
     return [pickle.loads((folder / f"{rank}.pickle").read_bytes()) for rank in range(ranks)]
 
 
 def by_hand(
     program: str | Path, ranks: int, folder: Path, which: Sequence[int] | None = None, *arguments: str, **extra: str
 ) -> list[subprocess.Popen[str]]:
-    """Ranks that nobody watches, with torchrun's variables: all of them, or some."""
+    """Start ranks without a launcher, with torchrun's variables: all of them, or some."""
     path = written(program, folder)
     place = {"WORLD_SIZE": str(ranks), "MASTER_ADDR": "localhost", "MASTER_PORT": str(free_port()), **extra}
     numbers = range(ranks) if which is None else which
@@ -178,7 +178,7 @@ def by_hand(
 
 
 def until(condition: Callable[[], bool], what: str, seconds: float = SECONDS) -> None:
-    """Wait until something is so."""
+    """Wait until a condition is true."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, f"{what}: not after {seconds:g} s"
@@ -186,7 +186,7 @@ def until(condition: Callable[[], bool], what: str, seconds: float = SECONDS) ->
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process is there, and no zombie."""
+    """Whether a process exists and is no zombie."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
@@ -195,23 +195,23 @@ def is_running(pid: int) -> bool:
 
 
 class Outcomes:
-    """The outcomes of modules of checks, each launched once for a number of ranks, also where several processes test.
+    """The outcomes of modules of checks, each launched once per number of ranks, even if several processes run tests.
 
     Args:
-        shared: a folder that those processes share.
+        shared: a folder that these processes share.
     """
 
     def __init__(self, shared: Path) -> None:
         self.shared = shared
 
     def confirm(self, module: str, ranks: int, check: str) -> None:
-        """Raise AssertionError, with the traceback of each rank where a check has failed."""
+        """Raise AssertionError if a check has failed, with the traceback of each rank."""
         outcomes, log = self._outcomes(module, ranks)
-        said = {rank: found[check] for rank, found in enumerate(outcomes) if check in found}
-        wrong = [f"rank {rank} of {ranks}:\n{error}" for rank, error in said.items() if error]
+        errors = {rank: outcome[check] for rank, outcome in enumerate(outcomes) if check in outcome}
+        wrong = [f"rank {rank} of {ranks}:\n{error}" for rank, error in errors.items() if error]
         assert not wrong, "\n".join(wrong)
-        missing = [rank for rank in range(ranks) if rank not in said]
-        assert not missing, f"of {ranks} ranks, {missing} did not come to the end of {check}:\n{log}"
+        missing = [rank for rank in range(ranks) if rank not in errors]
+        assert not missing, f"of {ranks} ranks, {missing} did not finish {check}:\n{log}"
 
     def _outcomes(self, module: str, ranks: int) -> tuple[list[dict[str, str | None]], str]:
         from filelock import FileLock
@@ -221,12 +221,12 @@ class Outcomes:
             if not folder.exists():
                 folder.mkdir()
                 (folder / "log").write_text(self._launch(module, ranks, folder), encoding="utf-8")
-        found = []
+        outcomes = []
         for rank in range(ranks):
             path = folder / f"{rank}.jsonl"
             lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-            found.append(dict(map(json.loads, lines)))
-        return found, (folder / "log").read_text(encoding="utf-8")
+            outcomes.append(dict(map(json.loads, lines)))
+        return outcomes, (folder / "log").read_text(encoding="utf-8")
 
     def _launch(self, module: str, ranks: int, folder: Path) -> str:
         try:

@@ -28,7 +28,7 @@ def second_spherical(x: Any) -> Any:
     return mp.fsum(terms)
 
 
-WHOLE: dict[str, Reference] = {  # on the whole line; an order is 2, 1 of polygamma
+WHOLE: dict[str, Reference] = {  # on the whole real line; the order is 2, or 1 for polygamma
     "asinh": mp.asinh,
     "atan": mp.atan,
     "cos": mp.cos,
@@ -60,7 +60,7 @@ WHOLE: dict[str, Reference] = {  # on the whole line; an order is 2, 1 of polyga
     "tan": mp.tan,
     "tanh": mp.tanh,
 }
-INSIDE: dict[str, Reference] = {"acos": mp.acos, "asin": mp.asin, "atanh": mp.atanh, "erfinv": mp.erfinv}  # of (-1, 1)
+INSIDE: dict[str, Reference] = {"acos": mp.acos, "asin": mp.asin, "atanh": mp.atanh, "erfinv": mp.erfinv}  # on (-1, 1)
 POSITIVE: dict[str, Reference] = {
     "digamma": mp.digamma,
     "entr": lambda x: -x * mp.log(x),
@@ -77,7 +77,7 @@ POSITIVE: dict[str, Reference] = {
     "scaled_modified_bessel_i": lambda x: mp.besseli(2, x) * mp.exp(-x),
     "sqrt": mp.sqrt,
 }
-SHARES: dict[str, Reference] = {  # of (0, 1)
+SHARES: dict[str, Reference] = {  # on (0, 1)
     "logit": lambda x: mp.log(x / (1 - x)),
     "ndtri": lambda x: mp.sqrt(2) * mp.erfinv(2 * x - 1),
 }
@@ -86,6 +86,6 @@ ABOVE_1: dict[str, Reference] = {"acosh": mp.acosh}
 
 @cache
 def derivatives(function: Reference, x: float, orders: int, digits: int = 150) -> list[float]:
-    """The derivatives of a function at x, of orders from 0 up to ``orders``; what is below 1e-100 may be noise."""
+    """The derivatives of a function at x, of orders 0 to ``orders``; numbers below 1e-100 may be noise."""
     with mp.workdps(digits):
         return [float(c * mp.factorial(k)) for k, c in enumerate(mp.taylor(function, mp.mpf(x), orders))]

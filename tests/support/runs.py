@@ -1,4 +1,4 @@
-"""What a program's run has written: weights, which may be the same to the bit, and the losses of evaluations."""
+"""The results of a program's run: weights, which can be compared to the bit, and losses of evaluations."""
 
 from pathlib import Path
 

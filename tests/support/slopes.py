@@ -1,7 +1,7 @@
-"""Gradients of both orders against difference quotients along random directions: one of each input.
+"""Gradients of both orders against difference quotients along random directions, one per input.
 
-A gradient with a wrong element gives another slope along nearly every direction. ``gradcheck`` looks at each
-element, by a pass through the function for each: hundreds of times the work.
+A gradient with a wrong element has a wrong directional derivative along nearly every direction. ``gradcheck`` checks
+each element with a separate pass through the function, which is hundreds of times the work.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,32 +19,32 @@ Function = Callable[..., Any]
 
 
 def check_slopes(function: Function, inputs: Sequence[Any], second: bool = False, seed: int = 0) -> None:
-    """Compare the gradients of ``function(*inputs)``, float64 tensors, with its slopes.
+    """Compare the gradients of ``function(*inputs)``, float64 tensors, with difference quotients.
 
     Args:
-        second: compare the gradients' gradients, too: by the inputs, and by what arrives at the results.
+        second: also compare the gradients' gradients with respect to the inputs and the incoming gradients.
     """
     arriving = _compare(function, inputs, np.random.default_rng(seed), "first order")
     if second:
 
         def gradient(*args: Any) -> list[Any]:
             own, g = args[: len(inputs)], args[len(inputs) :]
-            wanted = [x for x in own if x.requires_grad]
-            return list(grad(_floats(function(*own)), wanted, g, create_graph=True, materialize_grads=True))
+            leaves = [x for x in own if x.requires_grad]
+            return list(grad(_floats(function(*own)), leaves, g, create_graph=True, materialize_grads=True))
 
         _compare(gradient, [*inputs, *arriving], np.random.default_rng(seed + 1), "second order")
 
 
 def _compare(function: Function, inputs: Sequence[Any], rng: np.random.Generator, what: str) -> list[Any]:
-    """Of a random sum of the results, the gradient of each input; returns the factors of the sum."""
+    """Check the gradient of a random sum of the results for each input; returns the factors of the sum."""
     outputs = _floats(function(*inputs))
     device = str(inputs[0].device)
     factors = [ours(np.asarray(rng.standard_normal(tuple(o.shape))), True, device) for o in outputs]
     if not outputs:  # a gradient that is the same everywhere
         return factors
-    wanted = [i for i, x in enumerate(inputs) if x.requires_grad]
-    found = grad(outputs, [inputs[i] for i in wanted], factors, materialize_grads=True)
-    for i, gradient in zip(wanted, found, strict=True):
+    indices = [i for i, x in enumerate(inputs) if x.requires_grad]
+    gradients = grad(outputs, [inputs[i] for i in indices], factors, materialize_grads=True)
+    for i, gradient in zip(indices, gradients, strict=True):
         direction = np.asarray(rng.standard_normal(tuple(inputs[i].shape)))
         sides = []
         for step in (STEP, -STEP):

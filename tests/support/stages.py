@@ -1,4 +1,4 @@
-"""Items of stages that go wrong, for the tests of ``benchmarks.gpu``."""
+"""Items of stages that fail, for the tests of ``benchmarks.gpu``."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ from benchmarks.process import Missing
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
-    """One that works, one of each kind that does not, and another that works."""
+    """One item that works, one of each kind that fails, and another that works."""
     if place.stage == "broken":
         raise RuntimeError("this stage does not even begin")
     kinds: dict[str, Callable[[], Any]] = {
@@ -31,7 +31,7 @@ def items(place: Place) -> dict[str, Callable[[], Any]]:
 
 
 def raises() -> None:
-    """An error of many lines."""
+    """Raise an error after many lines of output."""
     for number in range(TAIL + 20):
         print(f"line {number}")
     raise ValueError("all is\nwrong")
@@ -46,14 +46,14 @@ def needs() -> None:
 
 
 def garbage(place: Place) -> dict[str, float]:
-    """Lines that no stage writes, in its own file."""
+    """Write invalid lines to the stage's file."""
     with place.rows.open("ab") as rows:
         rows.write(b'\xff\xfe no JSON\n[1, 2]\n{"something": 3}\n')
     return {"ms": 3.5}
 
 
 def hangs(place: Place) -> None:
-    """A process that waits for a process that waits; their numbers are in a file."""
+    """Hang with a child process that also hangs; their process ids are in a file."""
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     (Path(place.work) / "pids").write_text(f"{os.getpid()} {child.pid}")
     time.sleep(600)

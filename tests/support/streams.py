@@ -1,8 +1,8 @@
 """CUDA's streams and events for the strict stand-in, as ``cupy.cuda`` has them.
 
-A stream is a thread that does one thing after another, later than the program that put them there: who looks at a
-result without an event sees the old numbers. NumPy computes at once, so the null stream does everything at once, too,
-and whoever makes it wait for an event waits. Kernels for other streams are functions (``launch_host_func``).
+A stream is a thread that runs one task after another, later than the program that queued them: code that reads a result
+without an event sees the old numbers. NumPy computes immediately, and so does the null stream: code that makes it wait
+for an event waits itself. Kernels for other streams are functions (``launch_host_func``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 
 from .strict_array import DEVICE, Device
 
-PATIENCE = 60.0  # seconds until a test that waits for nothing fails
+PATIENCE = 60.0  # seconds until a test that hangs fails
 _numbers = itertools.count(1)
 _streams: weakref.WeakValueDictionary[int, Stream] = weakref.WeakValueDictionary()
 _local = threading.local()
@@ -24,13 +24,13 @@ Work = Callable[[], None]
 
 
 def waited(flag: threading.Event) -> None:
-    """Wait for a flag. Raises TimeoutError: it does not come."""
+    """Wait for a flag. Raises TimeoutError: it is not set in time."""
     if not flag.wait(PATIENCE):
-        raise TimeoutError(f"a stream of the stand-in has waited for {PATIENCE:g} s")
+        raise TimeoutError(f"a stream has waited for {PATIENCE:g} s")
 
 
 class Event:
-    """A place in a stream, once it was recorded there."""
+    """A position in a stream, once it is recorded."""
 
     def __init__(self, block: bool = False, disable_timing: bool = False, interprocess: bool = False) -> None:
         if interprocess and not disable_timing:
@@ -39,7 +39,7 @@ class Event:
 
     @property
     def done(self) -> bool:
-        """True before it is recorded, as CUDA has it."""
+        """True before it is recorded, as in CUDA."""
         return self.reached is None or self.reached.is_set()
 
     def record(self, stream: Stream | None = None) -> None:
@@ -51,7 +51,7 @@ class Event:
 
 
 class Stream:
-    """A stream: ``ptr`` is what NCCL gets of it, and 0 that of the null stream."""
+    """A stream: ``ptr`` is its handle for NCCL, which is 0 for the null stream."""
 
     null: ClassVar[Stream]
 
@@ -68,7 +68,7 @@ class Stream:
         _streams[self.ptr] = self
 
     def put(self, work: Work) -> None:
-        """What CUDA does with a kernel."""
+        """Launch work, as CUDA launches a kernel."""
         if self.ptr:
             self._last = threading.Event()
             self._queue.put((work, self._last))
@@ -119,18 +119,18 @@ Stream.null = Stream(null=True)
 
 
 def get_current_stream(device_id: int = -1) -> Stream:
-    """This thread's."""
-    found: Stream = getattr(_local, "stream", Stream.null)
-    return found
+    """This thread's stream."""
+    stream: Stream = getattr(_local, "stream", Stream.null)
+    return stream
 
 
 def of_pointer(pointer: int) -> Stream:
-    """The stream that NCCL was told. Raises KeyError: there is none any more."""
+    """The stream with a pointer. Raises KeyError: it no longer exists."""
     return _streams[pointer]
 
 
 def on(device: int | None = None) -> Device:
-    """``cupy.cuda.Device(number)``: there is one. Raises RuntimeError: another one is asked for."""
+    """``cupy.cuda.Device(number)``: there is only one. Raises RuntimeError: another number."""
     if device not in (None, DEVICE.id):
         raise RuntimeError("cudaErrorInvalidDevice: invalid device ordinal")
     return DEVICE

@@ -1,10 +1,10 @@
 """The backend "strict": the GPU path without a GPU.
 
-Arrays refuse what CuPy's refuse (``strict_array``), and fused kernels are the CUDA sources themselves, run by
-an emulator (``cuda_emulator``). Ranks exchange arrays by a stand-in for NCCL (``nccl``). ``install()`` makes
-the device "strict" known::
+Arrays raise CuPy's errors (``strict_array``), and fused kernels are the CUDA sources themselves, run by an emulator
+(``cuda_emulator``). Ranks exchange arrays through a stand-in for NCCL (``nccl``). ``install()`` registers the device
+"strict"::
 
-    strict.install()                 # kernels through the emulator, where there is a g++
+    strict.install()                 # kernels run in the emulator, if there is a g++
     strict.install(emulate=False)    # no kernels: the plain definitions run
 """
 
@@ -28,7 +28,7 @@ from .strict_array import DEVICE, NAMESPACE, StrictArray, wrap
 NAMESPACE.__name__ = "strict_cupy"
 NAMESPACE.cuda = nccl.CUDA
 NAMESPACE.cuda.cublas, NAMESPACE.cuda.get_cublas_handle = cublas, cublas.get_cublas_handle
-sys.modules["strict_cupy.cuda.nccl"] = nccl.NCCL  # as in CuPy, one has to import it
+sys.modules["strict_cupy.cuda.nccl"] = nccl.NCCL  # as in CuPy, it must be imported explicitly
 device.add_type("strict")
 _STRICT = Device("strict")
 
@@ -38,7 +38,7 @@ class StrictBackend:
 
     Attributes:
         emulate: whether there are kernels.
-        asked: whether anybody asked for a kernel that a GPU has, since it was last set to False.
+        asked: whether a kernel that a GPU has was requested since it was last set to False.
     """
 
     name = "strict"
@@ -65,7 +65,7 @@ class StrictBackend:
         return array.get()  # type: ignore[no-any-return]
 
     def later(self, array: Any) -> Callable[[], np.ndarray[Any, Any]]:
-        """Reading counts as a wait unless something was launched since, so that the device has work to go on with."""
+        """Reading counts as a wait unless something was launched since, which keeps the device busy."""
         launched("copy to the host")
         before, copy = launches.total(), array.emulator_array().copy()
 
@@ -91,7 +91,7 @@ BACKEND = StrictBackend()
 
 
 def install(emulate: bool = True) -> StrictBackend:
-    """Make the device "strict" known (again: set its mode)."""
+    """Register the device "strict", or set its mode."""
     BACKEND.emulate = emulate
     backend.register(BACKEND)
     return BACKEND

@@ -1,12 +1,12 @@
-"""An array that refuses what a CuPy array refuses, on NumPy's memory: ``StrictArray``, and ``Namespace``.
+"""An array that raises a CuPy array's errors, on NumPy's memory: ``StrictArray``, and ``Namespace``.
 
-A program that mixes host and device, or relies on what only NumPy has, fails here as it would on a GPU:
+A program that mixes host and device, or relies on features that only NumPy has, fails here as it would on a GPU:
 
 - no implicit conversion to NumPy, no NumPy arrays among the operands (NumPy scalars are welcome);
 - no function, keyword or method that CuPy lacks (``cupy_names.json``), no Python lists as operands;
-- results are arrays, of no axes too: nothing turns into a scalar by itself.
+- results are arrays, even without axes: they never turn into scalars implicitly.
 
-As on a GPU, views share memory and name their owner as ``base``. New memory of ``empty`` is poisoned.
+As on a GPU, views share memory, and ``base`` is their owner. New memory of ``empty`` is poisoned.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# functions that take sequences of arrays, that make arrays of anything, and that answer in plain Python
+# functions that take sequences of arrays, that make arrays of anything, and that return plain Python values
 _TAKE_SEQUENCES = _words("block broadcast_arrays column_stack concatenate dstack einsum hstack meshgrid stack vstack")
 _CONVERT = _words("array asanyarray asarray ascontiguousarray asfortranarray")
 _PLAIN = _words(
@@ -45,14 +45,14 @@ _TAKE_SHAPES = _words(
     """arange broadcast_shapes empty eye full identity indices linspace logspace ones tri tril_indices triu_indices
     zeros"""
 )
-# methods and functions whose result's shape depends on values: CuPy waits for it
+# methods and functions whose result shape depends on values: CuPy synchronises for it
 _WAIT = frozenset({"argwhere", "extract", "flatnonzero", "nonzero", "unique"})
-_WRITE_BY_INDEX = frozenset({"put", "put_along_axis"})  # CuPy has them; here x[index] = y knows about repeats
+_WRITE_BY_INDEX = frozenset({"put", "put_along_axis"})  # CuPy has them; here x[index] = y handles repeats
 _owners: weakref.WeakValueDictionary[int, StrictArray] = weakref.WeakValueDictionary()
 
 
 class Device:
-    """Where every strict array lives: stands for ``cupy.cuda.Device``."""
+    """The device of every strict array; stands in for ``cupy.cuda.Device``."""
 
     id = 0
 
@@ -88,7 +88,7 @@ def _on_host(name: str) -> Callable[..., Any]:
 
 
 class StrictArray:
-    """A NumPy array behind CuPy's interface. ``get()`` is the way back to NumPy."""
+    """A NumPy array with CuPy's interface. ``get()`` converts it back to NumPy."""
 
     __slots__ = ("__weakref__", "_array", "_base")
     __hash__ = None  # type: ignore[assignment]
@@ -101,7 +101,7 @@ class StrictArray:
         self._base = base
 
     def emulator_array(self) -> Ndarray:
-        """The memory itself, for the emulator of kernels alone."""
+        """The memory itself, only for the emulator of kernels."""
         return self._array
 
     # to NumPy and Python, on demand only
@@ -141,7 +141,7 @@ class StrictArray:
     @property
     def data(self) -> Any:
         address = self._array.ctypes.data
-        if self.size:  # nobody may read at an address of nothing
+        if self.size:  # the address of an empty array must not be read
             cuda_emulator.at_address[address] = self
         return SimpleNamespace(ptr=address)
 
@@ -181,7 +181,7 @@ class StrictArray:
         if not any(isinstance(i, np.ndarray) and not _is_mask(i) for i in whole):
             self._array[whole] = _operand(value)
             return
-        # Of values for one place any may win on a GPU. Here the first does, in NumPy the last.
+        # On a GPU any of several values for one element may win. Here the first wins, in NumPy the last.
         places = np.arange(self.size).reshape(self.shape)[whole]
         values = np.broadcast_to(_operand(value), places.shape)
         self._array.flat[places.flatten()[::-1]] = values.flatten()[::-1]
@@ -226,7 +226,7 @@ class StrictArray:
 
 
 def wrap(result: Any, *sources: Any) -> Any:
-    """NumPy's result as CuPy would give it: the source itself where nothing was done, a view, a new array."""
+    """NumPy's result as CuPy would return it: the unchanged source itself, a view, or a new array."""
     if isinstance(result, (tuple, list)):
         return type(result)(wrap(r, *sources) for r in result)
     if isinstance(result, (np.generic, bool)):
@@ -239,9 +239,9 @@ def wrap(result: Any, *sources: Any) -> Any:
     owner = result
     while type(owner.base) is np.ndarray:
         owner = owner.base
-    known = _owners.get(id(owner))
-    array = StrictArray(result, known)
-    if known is None:
+    base = _owners.get(id(owner))
+    array = StrictArray(result, base)
+    if base is None:
         _owners[id(owner)] = array
     return array
 
@@ -256,7 +256,7 @@ def _new(name: str, result: Any, *sources: StrictArray) -> Any:
 
 
 def _operand(value: Any) -> Any:
-    """What an operator or function may be given: a strict array or a scalar."""
+    """A valid operand of an operator or function: a strict array or a scalar."""
     if isinstance(value, StrictArray):
         return value._array
     if isinstance(value, _SCALARS):
@@ -265,19 +265,19 @@ def _operand(value: Any) -> Any:
 
 
 def _index(index: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """An index as NumPy takes it. CuPy converts NumPy arrays and lists here, and no integer in them is out of range:
-    they count round the axis."""
+    """An index as NumPy takes it. CuPy converts NumPy arrays and lists here, and their integers are never out of range:
+    they wrap around the axis."""
     whole = index if isinstance(index, tuple) else (index,)
     arrays = (i._array if isinstance(i, StrictArray) else i for i in whole)
     parts = [np.asarray(i) if i.__class__ is list and i else i for i in arrays]
-    used = [i.ndim if _is_mask(i) else i is not None and i is not Ellipsis for i in parts]
+    axes_used = [i.ndim if _is_mask(i) else i is not None and i is not Ellipsis for i in parts]
     axis = 0
     for n, part in enumerate(parts):
         if part is Ellipsis:
-            axis = len(shape) - sum(used[n:])
+            axis = len(shape) - sum(axes_used[n:])
         elif isinstance(part, np.ndarray) and part.dtype.kind in "iu" and axis < len(shape):
             parts[n] = part.astype(np.int64) % max(shape[axis], 1)
-        axis += used[n]
+        axis += axes_used[n]
     return tuple(parts)
 
 
@@ -301,7 +301,7 @@ def _binary(function: Callable[[Any, Any], Any], swapped: bool) -> Callable[[Str
 
 @contextmanager
 def _refusing(name: str) -> Iterator[None]:
-    """No warnings, as on a GPU, and dtypes are refused in CuPy's words."""
+    """No warnings, as on a GPU, and errors about dtypes in CuPy's words."""
     try:
         with np.errstate(all="ignore"):
             yield
@@ -320,7 +320,7 @@ def _unary(function: Callable[[Any], Any]) -> Callable[[StrictArray], Any]:
 
 
 def _half_product(a: Ndarray, b: Ndarray) -> Any:
-    """Products of 16 bits are added up in float32. CuPy 14.2 has none of bfloat16 in a batch."""
+    """Products of 16 bits are summed in float32. CuPy 14.2 has no batched products of bfloat16."""
     if a.dtype.name == "bfloat16" and max(a.ndim, b.ndim) > 2:
         raise TypeError("dtype is not supported: bfloat16")
     with np.errstate(all="ignore"):
@@ -339,26 +339,26 @@ def _inplace(ufunc: Any) -> Callable[[StrictArray, Any], StrictArray]:
 
 
 def _by_function(name: str, parameters: tuple[str, ...]) -> Callable[..., Any]:
-    """A method that does what NumPy's does, with the parameters of CuPy's."""
+    """A method that behaves like NumPy's, with the parameters of CuPy's."""
 
     def method(self: StrictArray, *args: Any, **kwargs: Any) -> Any:
         unknown = [k for k in kwargs if k not in parameters]
         if unknown:
             raise TypeError(f"{name}() got an unexpected keyword argument {unknown[0]!r}")
-        named = {k: _plain_arrays((v,))[0] for k, v in kwargs.items()}
+        keywords = {k: _plain_arrays((v,))[0] for k, v in kwargs.items()}
         if name in _WAIT:
             synchronized(name)
         with np.errstate(all="ignore"):
             takes_any = name in ("argmax", "argmin") and self.dtype.kind == "f"
             array = _last_nan_wins(name, self._array, *args, **kwargs) if takes_any else self._array
-            result = getattr(array, name)(*_plain_arrays(args), **named)
+            result = getattr(array, name)(*_plain_arrays(args), **keywords)
         return _new(name, wrap(result, self, *kwargs.values()), self)
 
     return method
 
 
 def _last_nan_wins(name: str, x: Ndarray, axis: int | None = None, **options: Any) -> Ndarray:
-    """Numbers of which ``argmax`` or ``argmin`` takes the last NaN: a GPU takes any."""
+    """Numbers that make ``argmax`` or ``argmin`` return the last NaN: a GPU may return any."""
     missing, number = np.isnan(x), np.arange(1, x.size + 1).reshape(x.shape)
     return np.where(missing.any(axis, keepdims=True), missing * (number if name == "argmax" else -number), x)
 
@@ -374,7 +374,7 @@ _OPERATORS = _words("add and floordiv lshift matmul mod mul or pow rshift sub tr
 _INPLACE = {"iadd": np.add, "isub": np.subtract, "imul": np.multiply, "itruediv": np.true_divide, "ipow": np.power}
 _INPLACE |= {"ifloordiv": FORMULAS["floor_divide"], "imod": FORMULAS["remainder"]}
 _INPLACE |= {"iand": np.bitwise_and, "ior": np.bitwise_or, "ixor": np.bitwise_xor}
-_METHODS = {  # by the parameters of CuPy's
+_METHODS = {  # by CuPy's parameters
     "": "conj nonzero transpose",
     "axis": "argsort sort squeeze",
     "axis dtype out": "cumprod cumsum",
@@ -421,7 +421,7 @@ def _as_strided(x: StrictArray, shape: Any, strides: Any) -> Any:
 
 
 class Namespace:
-    """What stands for the module ``cupy``: NumPy's functions, where CuPy has them, with its parameters."""
+    """Stands in for the module ``cupy``: NumPy's functions that CuPy has, with CuPy's parameters."""
 
     ndarray = StrictArray
     RawModule = cuda_emulator.RawModule
@@ -438,8 +438,8 @@ class Namespace:
         self.fft = SimpleNamespace(fft=Function("fft", transform, np.fft), ifft=Function("ifft", transform, np.fft))
 
     def __getattr__(self, name: str) -> Any:
-        known = name in NAMES["functions"] and hasattr(np, name)
-        if name.startswith("_") or not known or name in _WRITE_BY_INDEX:
+        exists = name in NAMES["functions"] and hasattr(np, name)
+        if name.startswith("_") or not exists or name in _WRITE_BY_INDEX:
             raise AttributeError(f"the strict stand-in for CuPy has no {name!r}")
         function = Function(name, NAMES["functions"][name])
         setattr(self, name, function)
@@ -472,21 +472,21 @@ class Function:
         self._check(args, kwargs)
         sources: list[StrictArray] = []
         plain = [self._unwrap(a, sources) for a in args]
-        named = {k: self._unwrap(v, sources) for k, v in kwargs.items()}
+        keywords = {k: self._unwrap(v, sources) for k, v in kwargs.items()}
         if self.name == "argsort":
-            named["kind"] = "stable"  # CuPy's only one
+            keywords["kind"] = "stable"  # CuPy's only one
         if self.name == "take":
-            named["mode"] = "wrap"  # CuPy's only one
+            keywords["mode"] = "wrap"  # CuPy's only one
         count = self.numpy.nin if isinstance(self.numpy, np.ufunc) else 0
         with _refusing(self.name):
-            result = self.formula(*map(flushed, plain[:count]), *plain[count:], **named)
+            result = self.formula(*map(flushed, plain[:count]), *plain[count:], **keywords)
         if self.name in _PLAIN:
             return result
         for part in (result if isinstance(result, tuple) else (result,)) if count else ():
             flushed(part, in_place=True)
         if self.name in _WAIT:
             synchronized(self.name)
-        origins = () if kwargs.get("out") is not None else sources  # an output is written to, and is no view
+        origins = () if kwargs.get("out") is not None else sources  # it writes to an output, and returns no view
         return _new(self.name, wrap(np.asarray(result) if isinstance(result, int) else result, *sources), *origins)
 
     def _check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

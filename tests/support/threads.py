@@ -1,4 +1,4 @@
-"""Calls side by side in threads of the program."""
+"""Concurrent calls in threads of the program."""
 
 import sys
 import threading
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 @contextmanager
 def impatient() -> Iterator[None]:
-    """Within it, threads take turns after microseconds, and whatever depends on turns shows."""
+    """Within it, threads switch after microseconds, which reveals race conditions."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     try:
@@ -21,7 +21,7 @@ def impatient() -> Iterator[None]:
 
 
 def side_by_side(calls: Sequence[Callable[[], T]]) -> list[T]:
-    """The results of calls, each in a thread of its own; all begin together. Raises the first error of any."""
+    """The results of calls, each in a separate thread; all start together. Raises the first error of any."""
     results: list[T | BaseException] = [TimeoutError("a thread hangs")] * len(calls)
     begin = threading.Barrier(len(calls))
 
@@ -38,9 +38,9 @@ def side_by_side(calls: Sequence[Callable[[], T]]) -> list[T]:
             thread.start()
         for thread in threads:
             thread.join(120)
-    done: list[T] = []
+    values: list[T] = []
     for result in results:
         if isinstance(result, BaseException):
             raise result
-        done.append(result)
-    return done
+        values.append(result)
+    return values

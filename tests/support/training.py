@@ -1,4 +1,4 @@
-"""Steps of training whose result can be compared to the bit; as a program it prints a digest of them."""
+"""Training steps whose result can be compared to the bit; as a program it prints a digest of them."""
 
 import hashlib
 import importlib
@@ -15,7 +15,7 @@ from minigrad.ops import elementwise
 
 
 class Model(nn.Module):
-    """An encoder and a decoder of one layer, with dropout, a table of vectors, and a large last layer."""
+    """An encoder and a decoder with one layer each, dropout, an embedding, and a large last layer."""
 
     def __init__(self, words: int = 400) -> None:
         super().__init__()
@@ -24,13 +24,13 @@ class Model(nn.Module):
         self.head = nn.Linear(16, words)
 
     def forward(self, source: Tensor, target: Tensor, following: Tensor) -> Tensor:
-        """The loss of the tokens that follow those of the target, without whole logits."""
+        """The loss of predicting the next target tokens, without complete logits."""
         mask = nn.Transformer.generate_square_subsequent_mask(target.shape[1])
         out = self.transformer(self.embed(source), self.embed(target), tgt_mask=mask, tgt_is_causal=True)
         return F.linear_cross_entropy(out, self.head.weight, following, linear_bias=self.head.bias)
 
 
-# Of numbers that decide what is shared among threads, wherever a module has one.
+# Names of thresholds above which threads share work, in any module.
 SMALL = {"SMALL": 1 << 9, "LARGE": 1 << 10}
 SMALL |= {"PART": 1 << 8, "LEAST": 4, "LEAST_ROWS": 16, "CHUNK_BYTES": 1 << 12}
 MODULES = [parallel, products, elementwise, importlib.import_module("minigrad.nn.functional.linear")]
@@ -38,22 +38,22 @@ MODULES += [importlib.import_module("minigrad.backend.kernels.cross_entropy_numb
 
 
 def cut_small(patch: pytest.MonkeyPatch) -> None:
-    """Have small arrays and products shared among threads."""
+    """Let threads also share small arrays and products."""
     for module in MODULES:
         for name, value in SMALL.items():
             if hasattr(module, name):
-                patch.setattr(module, name, value)  # there these are of exponents
+                patch.setattr(module, name, value)  # there they are exponents
 
 
 def train(threads: int, dtype: Any = minigrad.float32, steps: int = 3) -> tuple[list[Any], list[Any]]:
-    """The loss of each step and the gradients of the last; the parameters; all as NumPy's arrays."""
+    """The loss of each step and the gradients of the last; the parameters; all as NumPy arrays."""
     before = parallel.get_num_threads()
     parallel.set_num_threads(threads)
     try:
         minigrad.manual_seed(1)
         model = Model().to(dtype)
         optimizer = optim.AdamW(model.parameters(), lr=1e-3)
-        found: list[Any] = []
+        losses: list[Any] = []
         for _ in range(steps):
             source, target = minigrad.randint(0, 400, (4, 9)), minigrad.randint(0, 400, (4, 8))
             optimizer.zero_grad()
@@ -61,15 +61,15 @@ def train(threads: int, dtype: Any = minigrad.float32, steps: int = 3) -> tuple[
             loss.backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
-            found.append(loss.detach().numpy())
+            losses.append(loss.detach().numpy())
         parameters = list(model.parameters())
-        return [*found, *(p.grad.numpy() for p in parameters)], [p.detach().numpy() for p in parameters]
+        return [*losses, *(p.grad.numpy() for p in parameters)], [p.detach().numpy() for p in parameters]
     finally:
         parallel.set_num_threads(before)
 
 
 def digest(results: tuple[list[Any], list[Any]]) -> str:
-    """A text that is another one if a single bit of ``train``'s results is."""
+    """A text that changes if a single bit of ``train``'s results changes."""
     total = hashlib.sha256()
     for arrays in results:
         for array in arrays:

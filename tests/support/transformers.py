@@ -9,7 +9,7 @@ VOCABULARY = 12
 
 
 def small(**sizes: Any) -> Transformer:
-    """Two layers of width 4, with tied weights and dropout; ``sizes`` are of its Config."""
+    """Two layers of width 4, with tied weights and dropout; ``sizes`` are arguments of its Config."""
     usual = {"vocabulary": VOCABULARY, "d_model": 4, "heads": 2, "layers": 2, "d_ff": 8, "positions": 8}
     return Transformer(Config(**{**usual, "dropout": 0.2, **sizes}))
 

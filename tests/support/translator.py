@@ -1,4 +1,4 @@
-"""A translator without a model: it turns the order of words round, and looks at random places."""
+"""A translator without a model: it reverses the order of words, and has random attention."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Attention(NamedTuple):
 class Reversing:
     """ "one two three" becomes "three two one"; tokens are pieces of at most four letters.
 
-    It never saw the word "zebra", cannot take "forbidden" and has a bug at "bug"; "nothing" becomes "".
+    It has never seen the word "zebra", refuses "forbidden" and has a bug at "bug"; "nothing" becomes "".
     """
 
     layers, heads = 2, 3
@@ -52,7 +52,7 @@ class Reversing:
         self.settings = Settings().changed({"beam": beam, "mbr": mbr, "source": "norm.tok.en", "target": "it"})
         self.asked: list[str] = []
         self.seconds, self.at_work, self.most_at_work = seconds, 0, 0
-        self.busy = threading.Lock()  # a test has it: translations wait
+        self.busy = threading.Lock()  # while a test holds it, translations wait
 
     def translate(self, sentences: list[str], beam: int = 5) -> list[Translation]:
         self.asked += sentences
@@ -71,9 +71,9 @@ class Reversing:
             raise KeyError("secret")
         text = "" if words == ["nothing"] else " ".join(reversed(words))
         texts = [text, *(f"{text} {i}" for i in range(1, beam))]
-        found = [Hypothesis(t, -0.5 - i if i < 4 else float("-inf")) for i, t in enumerate(texts)]
+        hypotheses = [Hypothesis(t, -0.5 - i if i < 4 else float("-inf")) for i, t in enumerate(texts)]
         notes = ["the model has never seen: zebra"] if "zebra" in words else []
-        return Translation(" ".join(words), text, found[0].score, found, notes)
+        return Translation(" ".join(words), text, hypotheses[0].score, hypotheses, notes)
 
     def attention(self, source: str, target: str) -> Attention:
         pieces = lambda text: [word[i : i + 4] for word in text.split() for i in range(0, len(word), 4)]
@@ -87,7 +87,7 @@ class Reversing:
 
 
 class Drawn(NamedTuple):
-    """What stands for the page of a translation's attention and graph: a script of its own writes the title."""
+    """A substitute for the page of a translation's attention and graph: its script writes the title."""
 
     translation: Translation
 
@@ -101,12 +101,12 @@ class Drawn(NamedTuple):
 
 @contextmanager
 def served(translator: Reversing) -> Iterator[Server]:
-    """A server that answers, at a free port."""
-    with Server(translator, port=0) as made:
-        thread = threading.Thread(target=made.serve_forever)
+    """A running server at a free port."""
+    with Server(translator, port=0) as server:
+        thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
-            yield made
+            yield server
         finally:
-            made.shutdown()
+            server.shutdown()
             thread.join()

@@ -1,4 +1,4 @@
-"""A module of ours and PyTorch's, with the same values: their results and gradients side by side."""
+"""One of our modules and PyTorch's with the same values: compares their results and gradients."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ from .parity import assert_close, host, in_torch_words, ours, theirs, torch
 
 
 def twinned(mine: nn.Module, other: Any, device: str = "cpu") -> tuple[nn.Module, Any]:
-    """Both in float64, ours on a device and with PyTorch's values, loaded by PyTorch's names."""
+    """Both modules in float64, ours on a device and with PyTorch's values, loaded by PyTorch's names."""
     other = other.double()
     mine.double().load_state_dict({name: ours(host(value)) for name, value in other.state_dict().items()})
     return mine.to(device), other
@@ -25,7 +25,7 @@ def pair(array: Any, device: str = "cpu", requires_grad: bool = False) -> tuple[
 
 
 def compare_gradients(mine: nn.Module, other: Any, rtol: float = 1e-10) -> None:
-    """Every parameter's gradient, by name."""
+    """Compare every parameter's gradient by name."""
     expected = dict(other.named_parameters())
     outputs = dict(mine.named_parameters())
     assert list(outputs) == list(expected)
@@ -45,13 +45,13 @@ def check_twins(
     call: Callable[..., Any] = lambda t, module, *inputs: module(*inputs),
     near: float | None = None,
 ) -> tuple[nn.Module, Any]:
-    """``make(nn)`` and ``make(torch.nn)``, from the same state: repr, results, gradients of arrays and of parameters.
+    """Compare ``make(nn)`` and ``make(torch.nn)`` with equal states: repr, results, gradients of arrays and parameters.
 
     Args:
-        make: a module of a library's nn.
+        make: returns a module of a library's nn.
         values: inputs; arrays become tensors, leaves if they have gradients.
-        call: of the library, the module and the inputs, if they are not all of its arguments.
-        near: the largest difference, absolute and relative; by default that of the dtype.
+        call: called with the library, the module and the inputs, if these are not all of its arguments.
+        near: the largest difference, absolute and relative; the default depends on the dtype.
     """
     mine, other = make(nn), make(torch.nn)
     assert in_torch_words(repr(mine)) == repr(other)
@@ -61,11 +61,11 @@ def check_twins(
     assert len(outputs) == len(references)
     for number, pair_ in enumerate(zip(outputs, references, strict=True)):
         same(*pair_, f"result {number}", near)
-    kept = [n for n, out in enumerate(references) if isinstance(out, torch.Tensor) and out.requires_grad]
-    for library, outs in ((minigrad, outputs), (torch, references)) if kept else ():
-        weights = [np.linspace(0.5, 1.5, references[n].numel()).reshape(tuple(references[n].shape)) for n in kept]
-        tensors = [library.from_numpy(w).to(outs[n].device, outs[n].dtype) for n, w in zip(kept, weights, strict=True)]
-        library.autograd.backward([outs[n] for n in kept], tensors)
+    index = [n for n, out in enumerate(references) if isinstance(out, torch.Tensor) and out.requires_grad]
+    for library, outs in ((minigrad, outputs), (torch, references)) if index else ():
+        weights = [np.linspace(0.5, 1.5, references[n].numel()).reshape(tuple(references[n].shape)) for n in index]
+        tensors = [library.from_numpy(w).to(outs[n].device, outs[n].dtype) for n, w in zip(index, weights, strict=True)]
+        library.autograd.backward([outs[n] for n in index], tensors)
     for number, (x, y) in enumerate(zip(inputs, expected, strict=True)):
         if getattr(y, "grad", None) is not None:
             same(x.grad, y.grad, f"gradient of input {number}", near)

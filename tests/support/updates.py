@@ -1,10 +1,10 @@
-"""The updates of presets on the stand-in for a GPU, counted in the programs' own loop.
+"""Counts the updates of presets on the stand-in for a GPU, in the programs' own loop.
 
     counts = updates.of("multi30k", folder)
     counts.launches, counts.syncs, counts.by_name.most_common(10)
 
-Layers, optimiser, clipping and schedule are those of the preset. Only text, vocabulary and batches are small, so that
-the emulator of CUDA kernels takes seconds; they do not change the number of launches.
+Layers, optimiser, clipping and schedule are the preset's. Only text, vocabulary and batches are small, so that the
+emulator of CUDA kernels takes seconds; they do not change the number of launches.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ from minigrad_models.translation.translator import Translator
 
 from . import launches, strict
 
-UPDATES = 5  # the last but one is counted: by then the optimiser has its state, and kernels are compiled
+UPDATES = 5  # the second to last is counted: by then the optimiser has its state, and kernels are compiled
 WORDS = ("a", "big", "boat", "dog", "eats", "fish", "house", "likes")
 WORDS += ("man", "red", "runs", "sees", "small", "sun", "the", "two")
 
@@ -38,7 +38,7 @@ class Counting:
     """Batches of a training; it counts from the first batch of an update to the first of the next.
 
     Args:
-        batches: of the training. each: batches of an update. update: the number of the update to count, from 0.
+        batches: the training's batches. each: batches per update. update: the number of the update to count, from 0.
     """
 
     def __init__(self, batches: Any, each: int, update: int) -> None:
@@ -55,8 +55,8 @@ class Counting:
 
 
 def of(name: str, folder: Path, device: str = "strict", **changes: Any) -> launches.Counts:
-    """The launches and synchronisations of one update of a preset: "multi30k", "toy" or "shakespeare", in the loop that
-    trains it. ``changes`` are settings."""
+    """The launches and synchronisations of one update of a preset: "multi30k", "toy" or "shakespeare", in its training
+    loop. ``changes`` are settings."""
     strict.install()
     minigrad.manual_seed(0)
     usual = {"device": device, "steps": UPDATES, "ranks": 1, "save_seconds": 0.0, "warm_up": 1}

@@ -1,4 +1,4 @@
-"""Nested values taken apart and put together, as PyTorch does."""
+"""Flattening and unflattening of nested values, as in PyTorch."""
 
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable
@@ -15,7 +15,7 @@ Point = namedtuple("Point", "x y")
 
 
 class _Theirs:
-    """PyTorch's, imported when it is asked for: where it is missing, comparisons alone are skipped."""
+    """PyTorch's module, imported on demand: if it is missing, only comparisons are skipped."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(torch.utils._pytree, name)

@@ -1,4 +1,4 @@
-"""The progress bar: on stderr, after a while, and only where tqdm is."""
+"""The progress bar: on stderr, after a while, and only if tqdm is installed."""
 
 import subprocess
 import sys
@@ -12,8 +12,8 @@ from minigrad.utils.bar import bar, say, watched
 
 def test_it_is_on_stderr_and_only_after_its_delay(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("tqdm", reason="tqdm draws the bar: pip install tqdm")
-    with bar(3, "reading", " lines", delay=0) as shown:
-        shown.update(3)
+    with bar(3, "reading", " lines", delay=0) as progress:
+        progress.update(3)
     with bar(3, "waiting", " lines") as late:
         late.update(3)
     out, error = capsys.readouterr()
@@ -21,22 +21,22 @@ def test_it_is_on_stderr_and_only_after_its_delay(capsys: pytest.CaptureFixture[
 
 
 def test_it_is_left_out(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    with bar(3, "reading", " lines", shown=False, delay=0) as shown:
-        shown.update(3)
+    with bar(3, "reading", " lines", shown=False, delay=0) as progress:
+        progress.update(3)
     monkeypatch.setitem(sys.modules, "tqdm", None)
-    with bar(3, "reading", " lines", delay=0) as shown:
-        shown.update()
+    with bar(3, "reading", " lines", delay=0) as progress:
+        progress.update()
     assert capsys.readouterr().err == ""
 
 
-def test_what_takes_long_is_watched(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_slow_loops_have_a_bar(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("tqdm")
-    asked: list[dict[str, Any]] = []
-    monkeypatch.setattr(bars, "_chosen", lambda _: lambda items, **options: asked.append(options) or items)
+    calls: list[dict[str, Any]] = []
+    monkeypatch.setattr(bars, "_chosen", lambda _: lambda items, **options: calls.append(options) or items)
     assert list(watched([1, 2], "counting")) == [1, 2]
-    assert asked == [{"desc": "counting", "leave": False, "delay": 2, "disable": None}]
+    assert calls == [{"desc": "counting", "leave": False, "delay": 2, "disable": None}]
     monkeypatch.setitem(sys.modules, "tqdm", None)
-    assert list(watched([1, 2], "counting")) == [1, 2] and len(asked) == 1
+    assert list(watched([1, 2], "counting")) == [1, 2] and len(calls) == 1
 
 
 def test_lines_between_bars(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,5 +63,5 @@ with Progress(2, 60.0) as progress:
 
 def test_a_notebook_without_widgets_has_a_bar_of_text_and_no_warning() -> None:
     pytest.importorskip("tqdm", reason="tqdm draws the bar: pip install tqdm")
-    done = subprocess.run([sys.executable, "-c", NOTEBOOK], capture_output=True, text=True, check=True)
-    assert "100%" in done.stderr and "step 2/2" in done.stderr and "IProgress" not in done.stderr
+    process = subprocess.run([sys.executable, "-c", NOTEBOOK], capture_output=True, text=True, check=True)
+    assert "100%" in process.stderr and "step 2/2" in process.stderr and "IProgress" not in process.stderr

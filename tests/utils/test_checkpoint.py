@@ -1,4 +1,4 @@
-"""Checkpointing changes memory, and nothing else."""
+"""Checkpointing changes only the use of memory."""
 
 import tracemalloc
 from typing import Any
@@ -14,7 +14,7 @@ from tests.support.cases import raises
 
 
 class Block(nn.Module):
-    """Dropout, attention, in-place changes, a view: what a region may hold."""
+    """A region with dropout, attention, in-place changes and a view."""
 
     def __init__(self, nested: bool = False) -> None:
         super().__init__()
@@ -45,17 +45,17 @@ def gradients(wrap: Any, nested: bool = False) -> list[Any]:
 
 
 @pytest.mark.parametrize("nested", [False, True])
-def test_gradients_of_both_orders_and_random_numbers_are_as_without(nested: bool) -> None:
+def test_gradients_of_both_orders_and_random_numbers_do_not_change(nested: bool) -> None:
     expected = gradients(lambda block, x: block(x))
-    found = gradients(lambda block, x: checkpoint(block, x, use_reentrant=False), nested)
-    for i, (ours, theirs) in enumerate(zip(found, expected, strict=True)):
+    actual = gradients(lambda block, x: checkpoint(block, x, use_reentrant=False), nested)
+    for i, (ours, theirs) in enumerate(zip(actual, expected, strict=True)):
         exact = 0.0 if i != 2 else 1e-12  # the second order adds up in another order
         np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=exact, atol=exact)
 
 
 def test_backward_accumulates_into_the_parameters() -> None:
     model = Block()
-    x = minigrad.randn(4, 8)  # that wants no gradient itself
+    x = minigrad.randn(4, 8)  # that does not require a gradient
     minigrad.manual_seed(3)
     model(x).sum().backward()
     expected = [p.grad.clone() for p in model.parameters() if p.grad is not None]
@@ -67,20 +67,20 @@ def test_backward_accumulates_into_the_parameters() -> None:
         assert p.grad.equal(e)
 
 
-def test_the_random_state_may_be_left_alone() -> None:
-    drawn: list[Any] = []
+def test_the_random_state_need_not_be_restored() -> None:
+    draws: list[Any] = []
 
     def draw(x: Any) -> Any:
-        drawn.append(minigrad.rand(2).tolist())
+        draws.append(minigrad.rand(2).tolist())
         return (x * 2).exp()
 
     for preserve in (True, False):
         checkpoint(draw, minigrad.ones(2, requires_grad=True), preserve_rng_state=preserve).sum().backward()
-        first, second = drawn[-2:]
+        first, second = draws[-2:]
         assert (first == second) is preserve
 
 
-def test_memory_is_that_of_the_regions_ends() -> None:
+def test_only_the_ends_of_regions_take_memory() -> None:
     layers = [lambda x: (x.tanh().exp() * x.sin()).cos() for _ in range(8)]
 
     def peak(run: Any) -> int:
@@ -104,7 +104,7 @@ def test_memory_is_that_of_the_regions_ends() -> None:
     assert peak(parts) < 0.6 * peak(whole)
 
 
-def test_a_function_that_does_something_else_the_second_time_is_told() -> None:
+def test_a_function_that_differs_the_second_time_is_reported() -> None:
     calls: list[int] = []
 
     def fickle(x: Any) -> Any:
@@ -116,7 +116,7 @@ def test_a_function_that_does_something_else_the_second_time_is_told() -> None:
     assert x.grad is None
 
 
-def test_sequential_and_what_a_hand_written_checkpoint_needs() -> None:
+def test_sequential_and_the_parts_of_a_handwritten_checkpoint() -> None:
     model, x = nn.Sequential(*[nn.Linear(4, 4) for _ in range(5)]), minigrad.randn(2, 4)
     assert checkpoint_sequential(model, 2, x, use_reentrant=False).equal(model(x))
     raises(ValueError, "6 segments", lambda: checkpoint_sequential(model, 6, x))
@@ -146,8 +146,8 @@ def test_a_second_run_that_fails_may_be_tried_again() -> None:
 
 
 @pytest.mark.parametrize("nested", [False, True])
-def test_a_function_that_asks_for_gradients_itself_can_be_differentiated(nested: bool) -> None:
-    """Its walks free nodes of both runs that the walk from outside still wants."""
+def test_a_function_that_computes_gradients_can_be_differentiated(nested: bool) -> None:
+    """Its backward passes free nodes of both runs that the outer backward pass still needs."""
 
     def penalty(x: Any) -> Any:
         first, second = x.sin().exp().sin(), x.cos().exp()

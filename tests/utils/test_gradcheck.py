@@ -1,4 +1,4 @@
-"""The checker itself: it accepts what is right, and tells where what is wrong is wrong."""
+"""The checker itself: it accepts right gradients, and locates the errors in wrong ones."""
 
 import inspect
 import warnings
@@ -18,7 +18,7 @@ def leaf(*shape: int) -> minigrad.Tensor:
 
 @pytest.fixture
 def wrong() -> Op:
-    """An op whose rule for b forgets a factor in one element."""
+    """An op whose rule for b omits a factor in one element."""
 
     @op
     def skewed(a, b):  # type: ignore[no-untyped-def]
@@ -40,9 +40,9 @@ def test_right_gradients(device: str) -> None:
 def test_a_wrong_rule_is_named(wrong: Op) -> None:
     x = minigrad.tensor([1.0, 3.0, 2.0], dtype=minigrad.float64, requires_grad=True)
     y = minigrad.tensor([1.0, 1.0, 1.0], dtype=minigrad.float64, requires_grad=True)
-    with pytest.raises(GradcheckError) as caught:
+    with pytest.raises(GradcheckError) as info:
         gradcheck(lambda a, b: wrong(a, b * 2) * 1.0, (x, y))
-    text = str(caught.value)
+    text = str(info.value)
     line = inspect.getsourcelines(wrong.rules["b"][0])[1]
     assert "for output 0 with respect to input 1: gradcheck finds it wrong in 1 of 9 elements" in text
     assert "d output[1] / d input[1]" in text and "analytical 9.0, numerical " in text
@@ -68,17 +68,17 @@ def test_a_backward_that_is_not_repeatable() -> None:
     calls: list[int] = []
 
     def noisy(a: minigrad.Tensor) -> minigrad.Tensor:
-        built = a * 2
-        built.register_hook(lambda g: g * (1 + 1e-3 * (calls.append(1) or len(calls))))  # type: ignore[func-returns-value]
-        return built
+        product = a * 2
+        product.register_hook(lambda g: g * (1 + 1e-3 * (calls.append(1) or len(calls))))  # type: ignore[func-returns-value]
+        return product
 
     raises(GradcheckError, "not repeatable", lambda: gradcheck(noisy, leaf(2)))
 
 
-def test_second_order_is_checked_for_itself() -> None:
+def test_second_order_is_checked_separately() -> None:
     @op
     def once(x):  # type: ignore[no-untyped-def]
-        """x³, its gradient right in value but cut off from x"""
+        """x³, whose gradient has the right value but is detached from x"""
         return x * x * x
 
     once.gradient(x=lambda g, x: g * 3 * minigrad.backend.xp(getattr(x, "array", x)).square(getattr(x, "array", x)))
@@ -86,7 +86,7 @@ def test_second_order_is_checked_for_itself() -> None:
     raises(GradcheckError, None, lambda: gradgradcheck(once, leaf(3)))
 
 
-def test_what_cannot_be_checked() -> None:
+def test_functions_that_cannot_be_checked() -> None:
     with pytest.warns(UserWarning, match=r"input 1 requires gradient and is not a double .*\.double\(\)"):
         gradcheck(lambda a, b: a + b, (leaf(2), minigrad.ones(2, requires_grad=True)), eps=1e-2)
     with pytest.raises(ValueError, match="at least one input tensor to require gradient"):
@@ -131,7 +131,7 @@ def test_right_gradients_need_few_evaluations(fast_mode: bool) -> None:
 @cases("fast_mode", [False, True])
 def test_one_wrong_element_of_many_is_found(fast_mode: bool) -> None:
     x = minigrad.linspace(0.5, 1, 400, dtype=minigrad.float64).reshape(20, 20).requires_grad_()
-    error = 20.0 if fast_mode else 3e-5  # the tolerance of fast_mode is that of all elements together
+    error = 20.0 if fast_mode else 3e-5  # the tolerance of fast_mode applies to all elements together
 
     @op
     def nearly(a):  # type: ignore[no-untyped-def]

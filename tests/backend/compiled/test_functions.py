@@ -1,4 +1,4 @@
-"""The functions of compiled loops against float64, over all exponents, by the kernels that are nothing but them."""
+"""The functions of compiled loops against float64 over all exponents, by kernels that call only them."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ pytestmark = needs_numba
 
 
 def numbers() -> Any:
-    """float32 of every exponent and sign, and many where the functions bend."""
+    """float32 numbers of every exponent and sign, and many where the functions are curved."""
     bits = np.random.default_rng(0).integers(0, 1 << 23, (256, 400)) + (np.arange(256) << 23)[:, None]
     x = bits.astype(np.uint32).view(np.float32).reshape(-1)
     x = np.concatenate([x, -x, np.linspace(-110, 110, 400_001, dtype=np.float32)])
@@ -19,7 +19,7 @@ def numbers() -> Any:
 
 
 def error(name: str, expected: Any) -> Any:
-    """How many units in the last place of float32 a function is off, at ``numbers``."""
+    """The error of a function at ``numbers``, in units in the last place of float32."""
     out, _ = kernel(name).forward((False,), numbers())
     assert out.dtype == np.float32
     fits = np.abs(expected) <= np.finfo(np.float32).max
@@ -47,7 +47,7 @@ def test_sigmoid() -> None:
 
 @cases("name", ["exp", "tanh", "sigmoid"])
 def test_small_steps_keep_the_order(name: str) -> None:
-    """None of them falls by more than its error where x grows."""
+    """No function falls by more than its error when x grows."""
     x = np.linspace(-12, 12, 300_001, dtype=np.float32)
     out, _ = kernel(name).forward((False,), x)
     assert (np.diff(out) >= -3 * np.spacing(np.abs(out[1:]))).all()

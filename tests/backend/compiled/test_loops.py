@@ -1,4 +1,4 @@
-"""Loops: what they are given, that each block is done once whoever does it, and that their threads harm nobody."""
+"""Loops: their arguments, that exactly one thread runs each block, and that their threads cause no problems."""
 
 import os
 import pickle
@@ -33,7 +33,7 @@ def threads() -> Iterator[None]:
     parallel.set_num_threads(before)
 
 
-def given() -> dict[str, Any]:
+def defaults() -> dict[str, Any]:
     """Arguments for ``probe.see``."""
     draw = np.random.default_rng(0)
     return {
@@ -51,39 +51,39 @@ def given() -> dict[str, Any]:
     }
 
 
-def seen(**changes: Any) -> Any:
-    arguments = {**given(), **changes}
+def observe(**changes: Any) -> Any:
+    arguments = {**defaults(), **changes}
     probe.see(1, 1, *arguments.values())
     return arguments["out"]
 
 
 def test_kinds() -> None:
-    a = given()
+    a = defaults()
     last = [float(a[name].reshape(-1)[-1]) for name in ("flat", "rows", "cube", "doubles")]
     expected = [24, last[0], 6, 4, last[1], 6, 4, 5, last[2], 4, 2, 3, 4, 1, -4, 1 << 53, last[3], 2, 2, 2, 12, 1]
-    np.testing.assert_array_equal(seen(), [*expected, -(1 << 40), 0.1])
+    np.testing.assert_array_equal(observe(), [*expected, -(1 << 40), 0.1])
 
 
 def test_fewer_axes_than_a_kind_has() -> None:
     x = np.ones(5, np.float32)
-    out = seen(rows=x, cube=x)
+    out = observe(rows=x, cube=x)
     np.testing.assert_array_equal(out[2:4], (1, 5))
     np.testing.assert_array_equal(out[5:8], (1, 1, 5))
-    assert seen(flat=np.ones((), np.float32))[0] == 1
+    assert observe(flat=np.ones((), np.float32))[0] == 1
 
 
-def test_an_array_from_a_pickle_has_a_dtype_object_of_its_own() -> None:
-    there = pickle.loads(pickle.dumps(given()["rows"]))
+def test_an_array_from_a_pickle_has_another_dtype_object() -> None:
+    there = pickle.loads(pickle.dumps(defaults()["rows"]))
     assert there.dtype is not np.dtype(np.float32)
-    np.testing.assert_array_equal(seen(rows=there, strided=there)[:8], seen(rows=given()["rows"])[:8])
+    np.testing.assert_array_equal(observe(rows=there, strided=there)[:8], observe(rows=defaults()["rows"])[:8])
 
 
-def test_nothing_has_no_elements() -> None:
+def test_empty_arrays() -> None:
     names = ("flat", "rows", "cube", "flags", "indices", "words", "doubles")
-    out = seen(**dict.fromkeys(names))
+    out = observe(**dict.fromkeys(names))
     np.testing.assert_array_equal(out[[0, 4, 8, 9, 10, 11, 12]], 0)
     for name in names:
-        assert seen(**{name: None}).any()
+        assert observe(**{name: None}).any()
 
 
 KINDS = ("flat", "rows", "cube", "flags", "indices", "words", "doubles")
@@ -91,33 +91,33 @@ KINDS = ("flat", "rows", "cube", "flags", "indices", "words", "doubles")
 
 @cases("name", [*KINDS, "strided"])
 def test_another_dtype_is_refused(name: str) -> None:
-    number = list(given()).index(name)
-    own = given()[name]
+    number = list(defaults()).index(name)
+    own = defaults()[name]
     for dtype in (np.float16, np.int32, np.complex64, own.dtype.newbyteorder()):
         if dtype != own.dtype:
             with pytest.raises(TypeError, match=f"see: argument {number} does not fit"):
-                seen(**{name: own.astype(dtype)})
+                observe(**{name: own.astype(dtype)})
     for other in ([1.0], (), "text", 1.5, object()):
         with pytest.raises(TypeError, match=f"argument {number} "):
-            seen(**{name: other})
+            observe(**{name: other})
 
 
 @cases("name", KINDS)
 def test_steps_are_refused(name: str) -> None:
-    own = given()[name]
+    own = defaults()[name]
     wide = np.repeat(own, 2, axis=-1)
     for array in (wide[..., ::2], np.repeat(wide, 2, axis=0)[::2].T):
         with pytest.raises(TypeError, match="does not fit"):
-            seen(**{name: array})
+            observe(**{name: array})
 
 
 def test_numbers_are_refused_where_they_do_not_fit() -> None:
     for changes in ({"whole": None}, {"whole": 0.5}, {"whole": 1 << 64}, {"real": "text"}):
         with pytest.raises((struct.error, TypeError)):
-            seen(**changes)
+            observe(**changes)
     raises(TypeError, "arguments, not 1", lambda: probe.see(1, 1, 2))
-    assert seen(whole=True)[22] == 1
-    assert seen(real=np.float32(0.5))[23] == 0.5
+    assert observe(whole=True)[22] == 1
+    assert observe(real=np.float32(0.5))[23] == 0.5
 
 
 @cases("number", [1, 2, 3, 7])
@@ -133,7 +133,7 @@ def test_each_once_in_the_same_blocks(number: int, count: int, grain: int) -> No
 
 
 def test_threads_share_the_work() -> None:
-    """In a loop long enough for a helper that was asleep: how soon it wakes is the system's matter."""
+    """In a loop long enough for a helper to wake up, whose delay depends on the system."""
     who, out, end = np.zeros(64, np.int64), np.zeros(64), time.monotonic() + 60
     while len(set(who)) < 2:
         assert time.monotonic() < end, "one thread has done all"
@@ -143,14 +143,14 @@ def test_threads_share_the_work() -> None:
 @cases("size", [1, 17, 1000, 100_003])
 def test_the_number_of_threads_changes_no_bit(size: int) -> None:
     x = np.random.default_rng(0).standard_normal(size, np.float32)
-    found = []
+    results = []
     for number in (1, 2, 3, 8):
         parallel.set_num_threads(number)
         sums = np.zeros(-(-size // 64), np.float32)
         probe.add_up(size, 64, x, 64, sums)
-        found.append(sums)
+        results.append(sums)
         np.testing.assert_allclose(sums, np.add.reduceat(x, np.arange(0, size, 64)), rtol=1e-4, atol=1e-5)
-    assert all(np.array_equal(found[0], other) for other in found)
+    assert all(np.array_equal(results[0], other) for other in results)
 
 
 def test_several_threads_of_the_program_at_once() -> None:
@@ -169,11 +169,11 @@ def test_several_threads_of_the_program_at_once() -> None:
 
 
 def test_another_number_of_threads_at_any_time() -> None:
-    done = threading.Event()
+    stop = threading.Event()
 
     def change() -> None:
         i = 0
-        while not done.is_set():
+        while not stop.is_set():
             parallel.set_num_threads(1 + i % 4)
             i += 1
 
@@ -184,7 +184,7 @@ def test_another_number_of_threads_at_any_time() -> None:
         for _ in range(3000):
             probe.mark(20, 2, times, who, first)
     finally:
-        done.set()
+        stop.set()
         changing.join()
     np.testing.assert_array_equal(times, 3000)
 
@@ -242,12 +242,12 @@ WORKS_STILL = """
 def ends_well(program: str) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COMPILED_PROBE": str(probe.compiled())}
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", BEGIN + program]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
-    assert (done.returncode, done.stderr) == (0, "")
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    assert (process.returncode, process.stderr) == (0, "")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_a_forked_child_has_threads_of_its_own() -> None:
+def test_a_forked_child_starts_new_threads() -> None:
     ends_well(FORK_AT_WORK)
 
 

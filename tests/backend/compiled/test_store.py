@@ -1,4 +1,4 @@
-"""The cache of compiled loops: found, made once, made anew where it is damaged, and done without where it cannot be."""
+"""The cache of compiled loops: written once, reused, rebuilt if damaged, and skipped if it cannot be written."""
 
 import importlib.metadata
 import marshal
@@ -26,29 +26,29 @@ pytest.importorskip("llvmlite")
 
 
 def code_of(unit: str) -> Code:
-    """What stands for machine code."""
+    """A substitute for machine code."""
     return {f"{unit}.first": ("symbol", unit.encode() * 40), f"{unit}.second": ("other", b"\0\xff")}
 
 
 @pytest.fixture
 def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
-    """Three units in the place of those that there are."""
-    found = {name: tmp_path / f"{name}.py" for name in ("crew", "a_numba", "ab_numba")}
-    for name, path in found.items():
+    """Replace the real units with three others."""
+    paths = {name: tmp_path / f"{name}.py" for name in ("crew", "a_numba", "ab_numba")}
+    for name, path in paths.items():
         path.write_text(name)
-    monkeypatch.setattr(machine_code, "_sources", lambda: found)
+    monkeypatch.setattr(machine_code, "_sources", lambda: paths)
     monkeypatch.setattr(store, "FIRST", ("crew", "a_numba"))
-    return found
+    return paths
 
 
 @pytest.fixture
-def made(sources: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The units that have been compiled, in order: nothing is."""
+def compilations(sources: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The units that would have been compiled, in order."""
     units: list[str] = []
 
-    def compiled(wanted: list[str]) -> dict[str, Code]:
-        units.extend(wanted)
-        return {unit: code_of(unit) for unit in wanted}
+    def compiled(names: list[str]) -> dict[str, Code]:
+        units.extend(names)
+        return {unit: code_of(unit) for unit in names}
 
     monkeypatch.setattr(machine_code, "_compiled", compiled)
     return units
@@ -56,7 +56,7 @@ def made(sources: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> list[str]
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The only folder of the cache."""
+    """The cache folder."""
     monkeypatch.setenv("MINIGRAD_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
@@ -68,37 +68,37 @@ def files(cache: Path, unit: str) -> list[Path]:
     return sorted(cache.glob(f"{unit}-*.bin"))
 
 
-def test_it_is_made_once(made: list[str], cache: Path) -> None:
+def test_each_unit_is_compiled_once(compilations: list[str], cache: Path) -> None:
     assert machine_code.load() == ALL
-    assert sorted(made) == ["a_numba", "ab_numba", "crew"]
+    assert sorted(compilations) == ["a_numba", "ab_numba", "crew"]
     assert machine_code.load() == ALL
-    assert len(made) == 3
+    assert len(compilations) == 3
     assert len(list(cache.glob("*.bin"))) == 3
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="there are no users")
-def test_others_may_not_write_to_it_and_a_file_that_they_may_is_made_anew(made: list[str], cache: Path) -> None:
+def test_other_users_cannot_write_to_it_and_a_file_they_could_is_rebuilt(compilations: list[str], cache: Path) -> None:
     machine_code.load()
     assert all(not path.stat().st_mode & 0o077 for path in (cache, *cache.glob("*.bin")))
-    made.clear()
+    compilations.clear()
     (path,) = files(cache, "a_numba")
     path.chmod(0o666)
     assert machine_code.load() == ALL
-    assert made == ["a_numba"]
+    assert compilations == ["a_numba"]
     assert not path.stat().st_mode & 0o077
 
 
-def test_a_change_of_one_file_makes_its_unit_anew(made: list[str], cache: Path, sources: dict[str, Path]) -> None:
+def test_a_change_of_one_file_rebuilds_its_unit(compilations: list[str], cache: Path, sources: dict[str, Path]) -> None:
     machine_code.load()
-    made.clear()
+    compilations.clear()
     sources["a_numba"].write_text("changed")
     assert machine_code.load() == ALL
-    assert made == ["a_numba"]
+    assert compilations == ["a_numba"]
 
 
 @pytest.mark.parametrize("what", ["get_host_cpu_name", "get_host_cpu_features", "version"])
-def test_another_processor_or_numba_makes_all_anew(
-    made: list[str], cache: Path, monkeypatch: pytest.MonkeyPatch, what: str
+def test_another_processor_or_numba_rebuilds_everything(
+    compilations: list[str], cache: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     from llvmlite import binding
 
@@ -106,7 +106,7 @@ def test_another_processor_or_numba_makes_all_anew(
     other = {"get_host_cpu_features": SimpleNamespace(flatten=lambda: "+none")}.get(what, "0.0")
     monkeypatch.setattr(importlib.metadata if what == "version" else binding, what, lambda *_: other)
     assert machine_code.load() == ALL
-    assert len(made) == 6
+    assert len(compilations) == 6
 
 
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
@@ -120,15 +120,15 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_file_is_made_anew(made: list[str], cache: Path, damage: str) -> None:
+def test_a_damaged_file_is_rebuilt(compilations: list[str], cache: Path, damage: str) -> None:
     machine_code.load()
-    made.clear()
+    compilations.clear()
     (path,) = files(cache, "a_numba")
     path.write_bytes(DAMAGES[damage](path.read_bytes()))
     assert machine_code.load() == ALL
-    assert made == ["a_numba"]
+    assert compilations == ["a_numba"]
     assert machine_code.load() == ALL
-    assert made == ["a_numba"], "it has not been mended"
+    assert compilations == ["a_numba"], "it was not rebuilt"
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="there are no users")
@@ -136,14 +136,14 @@ def test_a_damaged_file_is_made_anew(made: list[str], cache: Path, damage: str) 
     "owner, mode, safe",
     [(1000, 0o600, True), (0, 0o644, True), (1001, 0o600, False), (1000, 0o620, False), (1000, 0o602, False)],
 )
-def test_whose_files_are_loaded(monkeypatch: pytest.MonkeyPatch, owner: int, mode: int, safe: bool) -> None:
+def test_only_trusted_files_are_loaded(monkeypatch: pytest.MonkeyPatch, owner: int, mode: int, safe: bool) -> None:
     monkeypatch.setattr(os, "getuid", lambda: 1000)
     about: Any = SimpleNamespace(st_uid=owner, st_mode=mode)
     assert machine_code._is_safe(about) == safe
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="there are no users")
-def test_a_folder_that_others_may_write_to_is_left_alone(made: list[str], cache: Path) -> None:
+def test_a_folder_that_others_can_write_to_is_not_used(compilations: list[str], cache: Path) -> None:
     cache.mkdir()
     cache.chmod(0o777)
     assert machine_code.load() == ALL
@@ -151,24 +151,24 @@ def test_a_folder_that_others_may_write_to_is_left_alone(made: list[str], cache:
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="the cache is elsewhere")
-def test_without_a_home_to_write_to_it_lies_in_a_temporary_folder(
-    made: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_without_a_writable_home_it_is_in_a_temporary_folder(
+    compilations: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("no folder")
     monkeypatch.delenv("MINIGRAD_CACHE", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))  # which even root cannot make a folder in
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))  # in which even root cannot create a folder
     monkeypatch.setattr(machine_code.tempfile, "gettempdir", lambda: str(tmp_path / "tmp"))
     assert machine_code.load() == ALL
     assert machine_code.load() == ALL
-    assert len(made) == 3
+    assert len(compilations) == 3
     assert len(list((tmp_path / "tmp" / f"minigrad-{os.getuid()}").glob("*.bin"))) == 3
     monkeypatch.setattr(machine_code.tempfile, "gettempdir", lambda: str(tmp_path / "file"))
-    assert machine_code.load() == ALL, "for this process alone"
-    assert len(made) == 6
+    assert machine_code.load() == ALL, "only for this process"
+    assert len(compilations) == 6
 
 
 def test_a_full_disk_costs_one_compilation(
-    made: list[str], cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    compilations: list[str], cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -176,10 +176,10 @@ def test_a_full_disk_costs_one_compilation(
     monkeypatch.setattr(machine_code, "_folders", lambda: iter([cache, tmp_path / "second"]))
     monkeypatch.setattr(machine_code.os, "replace", full)
     assert machine_code.load() == ALL
-    assert len(made) == 3
+    assert len(compilations) == 3
 
 
-def test_old_files_go(made: list[str], cache: Path) -> None:
+def test_old_files_are_removed(compilations: list[str], cache: Path) -> None:
     cache.mkdir(mode=0o700)
     for i in range(2 * machine_code.KEPT):
         for unit in ("a_numba", "ab_numba"):
@@ -191,10 +191,10 @@ def test_old_files_go(made: list[str], cache: Path) -> None:
     assert len(left) == len(files(cache, "ab_numba")) == machine_code.KEPT
     assert cache / f"a_numba-{2 * machine_code.KEPT - 1}.bin" in left
     assert cache / "a_numba-0.bin" not in left
-    assert machine_code.load() == ALL and len(made) == 3
+    assert machine_code.load() == ALL and len(compilations) == 3
 
 
-def test_of_several_processes_one_compiles(tmp_path: Path) -> None:
+def test_only_one_of_several_processes_compiles(tmp_path: Path) -> None:
     program = textwrap.dedent(
         """
         import os, time
@@ -225,7 +225,7 @@ def test_of_several_processes_one_compiles(tmp_path: Path) -> None:
 
 
 def stands_in(program: str) -> Callable[[str, list[str]], Any]:
-    """For ``machine_code._start``: a program in the place of the compiler."""
+    """For ``machine_code._start``: a program that replaces the compiler."""
 
     def start(folder: str, units: list[str]) -> subprocess.Popen[bytes]:
         return subprocess.Popen([sys.executable, "-c", program, folder, *units], stderr=subprocess.PIPE)
@@ -233,7 +233,7 @@ def stands_in(program: str) -> Callable[[str, list[str]], Any]:
     return start
 
 
-def test_a_line_says_that_it_takes_time(
+def test_a_message_says_that_it_takes_time(
     sources: dict[str, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write = (
@@ -253,18 +253,18 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MINIGRAD_FAST", raising=False)
 
 
-def test_a_compiler_that_fails_is_said_once(
+def test_a_compiler_that_fails_is_reported_once(
     sources: dict[str, Path], cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fresh(monkeypatch)
     monkeypatch.setattr(machine_code, "_start", stands_in("raise SystemExit('first words\\nLLVM is out of order')"))
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as messages:
         warnings.simplefilter("always")
         assert store.library() is None
         assert store.library() is None
-    assert len(said) == 1
-    assert said[0].category is RuntimeWarning
-    assert "LLVM is out of order" in str(said[0].message) and "MINIGRAD_FAST=0" in str(said[0].message)
+    assert len(messages) == 1
+    assert messages[0].category is RuntimeWarning
+    assert "LLVM is out of order" in str(messages[0].message) and "MINIGRAD_FAST=0" in str(messages[0].message)
     assert not list(cache.glob("*.bin"))
 
 
@@ -276,23 +276,23 @@ def test_without_a_python_to_start(cache: Path, monkeypatch: pytest.MonkeyPatch,
         assert store.library() is None
 
 
-def test_a_unit_that_few_programs_need_waits_until_it_is_asked_for(
-    made: list[str], cache: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_rarely_used_unit_is_loaded_on_demand(
+    compilations: list[str], cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fresh(monkeypatch)
     monkeypatch.setattr(store.Library, "add", lambda library, units, code: library.units.update(units))
-    assert store.library() is not None and made == ["crew", "a_numba"]
-    assert store.library("a_numba") is store.library() and len(made) == 2
-    assert store.library("ab_numba") is store.library() and made[2:] == ["ab_numba"]
+    assert store.library() is not None and compilations == ["crew", "a_numba"]
+    assert store.library("a_numba") is store.library() and len(compilations) == 2
+    assert store.library("ab_numba") is store.library() and compilations[2:] == ["ab_numba"]
 
 
 def empty_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is loaded."""
+    """A library into which nothing is loaded."""
     monkeypatch.setattr(store, "is_wanted", lambda: True)
     monkeypatch.setattr(store, "Library", lambda: SimpleNamespace(units=(), add=lambda units, code: None))
 
 
-def test_it_is_prepared_beside_other_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_prepared_during_other_work(monkeypatch: pytest.MonkeyPatch) -> None:
     names: list[str] = []
     fresh(monkeypatch)
     empty_library(monkeypatch)
@@ -303,17 +303,17 @@ def test_it_is_prepared_beside_other_work(monkeypatch: pytest.MonkeyPatch) -> No
     assert names == ["minigrad kernels"] or names == [current_thread().name]
 
 
-def test_threads_ask_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[None] = []
+def test_threads_load_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[None] = []
     fresh(monkeypatch)
     empty_library(monkeypatch)
-    monkeypatch.setattr(machine_code, "load", lambda units: asked.append(None))
+    monkeypatch.setattr(machine_code, "load", lambda units: calls.append(None))
     threads = [Thread(target=store.library) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(asked) == 1
+    assert len(calls) == 1
 
 
 def test_without_numba_or_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -358,12 +358,12 @@ print(len(said), "llvmlite" in sys.modules)
 
 
 def ran(before: str = "", **environment: str) -> list[str]:
-    """What a process says that computes a little."""
+    """The output of a process that runs a short computation."""
     command = [sys.executable, "-c", STEP.format(before=before)]
-    known = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-    done = subprocess.run(command, env=known, capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split()
+    variables = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    process = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=300)
+    assert process.returncode == 0, process.stderr
+    return process.stdout.split()
 
 
 @needs_numba

@@ -22,8 +22,8 @@ PLANES: list[tuple[tuple[int, ...], Window, int]] = [
     ((4, 9), Window((1, 1), ONE, ((0, 1), (0, 0)), ONE), 1),
     ((7, 8), Window((3, 2), (2, 3), ((1, 0), (2, 1)), ONE), 1),
     ((9, 7), Window((3, 3), (1, 2), ((2, 2), (0, 3)), (2, 3)), 2),
-    ((1, 3), Window((3, 5), ONE, ((2, 2), (4, 4)), ONE), 4),  # more padding than elements; a channel a group
-    ((2, 1), Window((2, 2), (5, 5), ((4, 4), (9, 9)), ONE), 1),  # windows that meet nothing but padding
+    ((1, 3), Window((3, 5), ONE, ((2, 2), (4, 4)), ONE), 4),  # more padding than elements; one channel per group
+    ((2, 1), Window((2, 2), (5, 5), ((4, 4), (9, 9)), ONE), 1),  # windows that contain only padding
     ((17,), Window((4,), (3,), ((2, 0),), (2,)), 2),
     ((64,), Window((1,), (1,), ((0, 0),), (1,)), 1),
 ]
@@ -35,7 +35,7 @@ def arguments(lengths: tuple[int, ...], window: Window, groups: int, n: int = 3)
 
 @pytest.fixture(params=[convolve_numba.SPACE, 1])
 def space(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In one block, and a row of places at a time."""
+    """In one block, and one row of positions at a time."""
     monkeypatch.setattr(convolve_numba, "SPACE", request.param)
 
 
@@ -83,7 +83,7 @@ def test_any_number_of_threads_gives_the_same_bits() -> None:
     on_threads(compute)
 
 
-def test_what_is_left_to_numpy() -> None:
+def test_inputs_for_numpys_kernel() -> None:
     """Other dtypes, three axes, no images."""
     flat = Window((1, 1), ONE, NONE, ONE)
     x, weight = np.ones((2, 4, 3, 3), np.float32), np.ones((8, 4, 1, 1), np.float32)

@@ -9,7 +9,7 @@ from minigrad.backend.kernels import linear
 from tests.support.cases import cases
 from tests.support.plain_checks import check, normal
 
-SHAPES: list[tuple[tuple[int, ...], int]] = [  # of x, and how many columns come out
+SHAPES: list[tuple[tuple[int, ...], int]] = [  # of x, and the number of columns of the result
     *(((1, 1), 1), ((5, 3), 2), ((7, 4), 9), ((64, 33), 17), ((2, 3, 5), 4), ((6,), 3), ((0, 3), 4), ((2, 0, 3), 2)),
     *(((3, 4), 0), ((3, 0), 4)),
 ]
@@ -17,7 +17,7 @@ SHAPES: list[tuple[tuple[int, ...], int]] = [  # of x, and how many columns come
 
 @pytest.fixture(params=["whole", "cut"])
 def cut(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Products as they come, and all of them cut for the threads."""
+    """Products with the default cuts, and all of them cut for the threads."""
     if request.param == "cut":
         for name in ("SMALL", "LARGE", "PART", "LEAST"):
             monkeypatch.setattr(products, name, 1)
@@ -35,7 +35,7 @@ def test_values_and_gradients(shape: tuple[int, ...], out: int) -> None:
 @cases("threads", [1, 2, 3, 4, 5, 7, 8])
 @cases("rows, width, out", [(40, 4, 5), (3, 9, 2), (2, 6, 1), (1, 3, 10)])
 def test_no_part_is_left_out_for_any_number_of_threads(threads: int, rows: int, width: int, out: int) -> None:
-    """Lengths that a number of threads does not divide give fewer parts than threads."""
+    """Lengths that the number of threads does not divide may give fewer parts than threads."""
     before = parallel.get_num_threads()
     parallel.set_num_threads(threads)
     try:
@@ -61,14 +61,14 @@ def test_a_bias_that_broadcasts(rows: int, shape: tuple[int, ...]) -> None:
     x, weight = minigrad.tensor(normal(rows, 3)), minigrad.tensor(normal(4, 3, seed=2))
     bias = minigrad.tensor(normal(*shape, seed=3), requires_grad=True)
     minigrad.nn.functional.linear(x, weight, bias).square().sum().backward()
-    found, bias.grad = bias.grad, None
+    gradient, bias.grad = bias.grad, None
     (x @ weight.T + bias).square().sum().backward()
-    assert minigrad.allclose(found, bias.grad, rtol=1e-12)
+    assert minigrad.allclose(gradient, bias.grad, rtol=1e-12)
 
 
 @pytest.mark.usefixtures("cut")
 def test_a_gradient_that_is_one_number_everywhere() -> None:
-    """What ``sum`` sends back takes no memory: its steps from element to element are 0."""
+    """The gradient of ``sum`` takes no memory: its strides are 0."""
     x, weight, bias = normal(6, 3), normal(4, 3, seed=2), normal(4, seed=3)
     g = np.broadcast_to(np.float64(2), (6, 4))
     dx, dweight, dbias = linear.backward((True,) * 3, None, g, x, weight, bias)

@@ -43,8 +43,8 @@ def test_values_and_gradients(
         smoothing,
         reduction,
     ]
-    for wanted in ([0, 1, 2] if biased else [0, 1], [0], [1]):
-        check(NAME, *args, differentiable=wanted, tolerance=1e-4)
+    for needs in ([0, 1, 2] if biased else [0, 1], [0], [1]):
+        check(NAME, *args, differentiable=needs, tolerance=1e-4)
 
 
 @pytest.fixture(params=[1, 3, 4])
@@ -58,7 +58,7 @@ def threads(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.mark.usefixtures("threads")
 @cases("least", [1, 2, 7, 64])
 def test_chunks_of_any_length(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also a last one that is shorter, and of a single row."""
+    """Also a shorter last chunk, and one with a single row."""
     monkeypatch.setattr(linear_cross_entropy, "CHUNK_BYTES", 0)
     monkeypatch.setattr(linear_cross_entropy, "LEAST_ROWS", least)
     target = np.arange(29) % 5
@@ -72,42 +72,42 @@ def test_chunks_of_any_length(least: int, monkeypatch: pytest.MonkeyPatch) -> No
 @cases("size", [50.0, 79.0, 300.0, 1e4])
 @cases("sign", [1, -1])
 def test_large_logits(size: float, sign: int) -> None:
-    """All of one size, far from 0, where exp of them, or of their sum, is not finite."""
+    """All of similar size and far from 0, where their exp, or the exp of their sum, is not finite."""
     classes = 9000
     x, weight = np.eye(4), normal(classes, 4, seed=2)
     bias, target = np.full(classes, sign * size), np.array([3, 0, 8999, 5])
     args: list[Any] = [x, weight, bias, target, -100, 0.0, "mean"]
     args = [a.astype(np.float32).astype(np.float64) if getattr(a, "dtype", 0) == np.float64 else a for a in args]
     expected, slopes, g = plain(NAME, args, [0, 1, 2])
-    out, found = run(NAME, args, [0, 1, 2], g)
+    out, gradients = run(NAME, args, [0, 1, 2], g)
     ulps = 4 * size * np.finfo(np.float32).eps  # a logit of that size has that much rounding
     np.testing.assert_allclose(out, expected, atol=max(ulps, 1e-5), rtol=0)
     for i in range(3):
         tolerance = (TOLERANCE + 4 * ulps) * np.abs(slopes[i]).max()
-        np.testing.assert_allclose(found[i], slopes[i], rtol=0, atol=tolerance)
+        np.testing.assert_allclose(gradients[i], slopes[i], rtol=0, atol=tolerance)
 
 
 @cases("reduction", ["mean", "sum"])
 def test_ignored_rows_do_not_matter(reduction: str) -> None:
-    """Whatever they hold; their gradient is 0."""
+    """Regardless of their values; their gradient is 0."""
     x, weight, bias = normal(9, 4), normal(5, 4, seed=2), normal(5, seed=3)
     target = np.array([0, 7, 1, 7, 7, 2, 3, 4, 7])  # 7 is no class
     x[target == 7] = np.nan
     rest, g = [7, 0.1, reduction], np.array(0.7)
-    out, found = run(NAME, [x, weight, bias, target, *rest], [0, 1, 2], g)
+    out, gradients = run(NAME, [x, weight, bias, target, *rest], [0, 1, 2], g)
     counts = target != 7
     expected, slopes = run(NAME, [x[counts], weight, bias, target[counts], *rest], [0, 1, 2], g)
     np.testing.assert_allclose(out, expected, rtol=1e-6)
-    np.testing.assert_allclose(found[0][counts], slopes[0], rtol=1e-5)
-    assert not found[0][~counts].any()
+    np.testing.assert_allclose(gradients[0][counts], slopes[0], rtol=1e-5)
+    assert not gradients[0][~counts].any()
     for i in (1, 2):
-        np.testing.assert_allclose(found[i], slopes[i], rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(gradients[i], slopes[i], rtol=1e-5, atol=1e-7)
 
 
 @pytest.mark.usefixtures("threads")
 @cases("level", [0.0, -300.0, 300.0])
-def test_classes_that_cannot_be(level: float) -> None:
-    """Their bias is -inf: also where all of a thread's classes are such, and the other logits far from 0."""
+def test_impossible_classes(level: float) -> None:
+    """Their bias is -inf, also if all classes of a thread are impossible and the other logits are far from 0."""
     bias = np.full(5, -np.inf)
     bias[[1, 3]] = level
     args = [normal(7, 4), normal(5, 4, seed=2), bias, np.array([1, 3, 3, 1, 1, 3, 1]), -100, 0.0, "mean"]
@@ -116,24 +116,24 @@ def test_classes_that_cannot_be(level: float) -> None:
 
 def test_where_no_row_counts() -> None:
     x, weight, target = normal(3, 4), normal(5, 4, seed=2), np.full(3, -100)
-    out, found = run(NAME, [x, weight, None, target, -100, 0.0, "sum"], [0, 1], np.array(1.0))
+    out, gradients = run(NAME, [x, weight, None, target, -100, 0.0, "sum"], [0, 1], np.array(1.0))
     assert out == 0
-    assert not found[0].any()
-    assert not found[1].any()
+    assert not gradients[0].any()
+    assert not gradients[1].any()
     assert np.isnan(run(NAME, [x, weight, None, target, -100, 0.0, "mean"], [0, 1], np.array(1.0))[0])
 
 
-def test_what_is_not_finite() -> None:
+def test_numbers_that_are_not_finite() -> None:
     x = normal(6, 4)
     x[2, 1] = np.nan
     args = [x, normal(5, 4, seed=2), None, np.arange(6) % 5, -100, 0.0, "sum"]
-    out, found = run(NAME, args, [0, 1], np.array(1.0))
+    out, gradients = run(NAME, args, [0, 1], np.array(1.0))
     assert np.isnan(out)
-    assert np.isnan(found[0][2]).all()
-    assert np.isfinite(np.delete(found[0], 2, axis=0)).all()
+    assert np.isnan(gradients[0][2]).all()
+    assert np.isfinite(np.delete(gradients[0], 2, axis=0)).all()
 
 
-# Through autograd: gradients that were made in the forward pass are handed out more than once -------------
+# Through autograd: gradients that the forward pass computed are returned more than once -------------------
 
 
 def _inputs() -> tuple[list[minigrad.Tensor], minigrad.Tensor]:
@@ -147,27 +147,27 @@ def _loss(inputs: list[minigrad.Tensor], target: minigrad.Tensor) -> minigrad.Te
 
 
 def _slopes() -> list[Any]:
-    """The gradients of the loss, by the composition."""
+    """The gradients of the loss as a composition of ops."""
     inputs, target = _inputs()
     log_p = F.log_softmax(inputs[0] @ inputs[1].T + inputs[2], -1)
     F.nll_loss(log_p, target).backward()
     return [t.grad.numpy() for t in inputs]
 
 
-def test_changing_a_gradient_leaves_the_graph_as_it_is() -> None:
+def test_changing_a_gradient_does_not_change_the_graph() -> None:
     inputs, target = _inputs()
     loss = _loss(inputs, target)
     loss.backward(retain_graph=True)
     for t in inputs:
         t.grad.zero_()
-    for found in minigrad.autograd.grad(loss, inputs, retain_graph=True):
-        found.zero_()
-    for found, s in zip(minigrad.autograd.grad(loss, inputs), _slopes(), strict=True):
-        np.testing.assert_allclose(found.numpy(), s, rtol=1e-4, atol=1e-6)
+    for gradient in minigrad.autograd.grad(loss, inputs, retain_graph=True):
+        gradient.zero_()
+    for gradient, s in zip(minigrad.autograd.grad(loss, inputs), _slopes(), strict=True):
+        np.testing.assert_allclose(gradient.numpy(), s, rtol=1e-4, atol=1e-6)
 
 
 @cases("factor", [1.0, 0.5])
-def test_a_leaf_that_another_path_leads_to_as_well(factor: float) -> None:
+def test_a_leaf_on_another_path(factor: float) -> None:
     """The sum of both paths' gradients, in either order, twice."""
     for first in (True, False):
         inputs, target = _inputs()
@@ -186,8 +186,8 @@ def test_logits_that_overflow_and_classes_that_are_excluded() -> None:
     bias[7:20] = -np.inf
     args = [x, weight, bias, np.arange(20) % 7, -100, 0.0, "mean"]
     expected, slopes, g = plain(NAME, args, [0, 1])
-    out, found = run(NAME, args, [0, 1], g)
+    out, gradients = run(NAME, args, [0, 1], g)
     assert np.isfinite(expected)
     close(np.asarray(out), np.asarray(expected), "loss", 1e-4)
     for i in (0, 1):
-        close(found[i], slopes[i], f"gradient {i}", 1e-4)
+        close(gradients[i], slopes[i], f"gradient {i}", 1e-4)

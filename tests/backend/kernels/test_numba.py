@@ -1,4 +1,4 @@
-"""Compiled kernels of rows and elements against their ops in float64. (Larger ones have a file of their own.)"""
+"""Compiled kernels of rows and elements against their ops in float64. (Larger ones have separate files.)"""
 
 import itertools
 import math
@@ -22,7 +22,7 @@ ACROSS = [((5, 3), 0), ((4, 70, 3), 1), ((2, 3, 4, 5), -3), ((3, 5, 256), 1), ((
 GROUPS = [((2, 4, 3), 2), ((3, 6, 5, 7), 3), ((2, 6, 2, 2, 2), 1), ((40, 4, 17), 4), ((7, 6), 2), ((2, 64, 28, 28), 32)]
 CLASSES = [(1, 2), (4, 3), (7, 8), (5, 17), (3, 64), (9, 100), (5, 1), (2000, 33), (7, 1025)]
 ELEMENTS = ("exp", "relu", "sigmoid", "silu", "tanh")
-Case = tuple[str, list[Any], tuple[int, ...]]  # an op, its arguments, and those that have a gradient
+Case = tuple[str, list[Any], tuple[int, ...]]  # an op, its arguments, and the arguments with a gradient
 
 
 def single(x: Any) -> Any:
@@ -36,7 +36,7 @@ def labels(shape: tuple[int, int]) -> Any:
     return target
 
 
-def drawn() -> Iterator[Case]:
+def all_cases() -> Iterator[Case]:
     for shape in SHAPES:
         x, keep = np.asarray(3 * normal(*shape)), np.asarray(normal(*shape, seed=2)) > 0
         yield from (("gelu", [x, kind], (0,)) for kind in ("none", "tanh"))
@@ -66,10 +66,10 @@ def drawn() -> Iterator[Case]:
             yield "cross_entropy", [5 * normal(*shape), labels(shape), weights, -100, smoothing], (0,)
     large, target = single(1000 * normal(6, 9)), np.array([0, 1, 2, 3, 0, 8])
     yield from (("cross_entropy", [large, target.astype(kind), None, 0, 0.0], (0,)) for kind in ("i4", "u1", "i8"))
-    for wanted in ((0,), (1,), (2,), (0, 2), (1, 2)):
-        yield "layer_norm", [normal(70, 9), normal(9, seed=2), normal(9, seed=3), 1e-5], wanted
-        yield "group_norm", [normal(7, 6, 9), normal(6, seed=2), normal(6, seed=3), 2, 1e-5], wanted
-    yield from (("rms_norm", [normal(70, 9), normal(9, seed=2), 1e-5], wanted) for wanted in ((0,), (1,)))
+    for needs in ((0,), (1,), (2,), (0, 2), (1, 2)):
+        yield "layer_norm", [normal(70, 9), normal(9, seed=2), normal(9, seed=3), 1e-5], needs
+        yield "group_norm", [normal(7, 6, 9), normal(6, seed=2), normal(6, seed=3), 2, 1e-5], needs
+    yield from (("rms_norm", [normal(70, 9), normal(9, seed=2), 1e-5], needs) for needs in ((0,), (1,)))
     ends = np.array([0.0, -0.0, 1e-40, -1e-40, 20.0, -20.0, 87.0, -87.0, -104.0, -1e5, -3e38, 0.5, -0.5])
     spoilt = np.tile([np.nan, 1.0, np.inf, -1.0, -np.inf], 1000)
     for name in ELEMENTS:
@@ -81,7 +81,7 @@ def drawn() -> Iterator[Case]:
     yield from ((name, [x, np.arange(35) % 2 == 0, 1.0], (0,)) for name in ("dropout", "relu_dropout"))
 
 
-CASES = list(drawn())
+CASES = list(all_cases())
 NAMES = sorted({name for name, *_ in CASES})
 
 
@@ -111,7 +111,7 @@ def test_any_number_of_threads_gives_the_same_bits() -> None:
 
 
 def refused() -> Iterator[tuple[str, list[Any]]]:
-    """Other dtypes, and nothing."""
+    """Other dtypes, and empty arrays."""
     y, empty = np.zeros((2, 3)), np.zeros((0, 3), np.float32)
     for name in ELEMENTS:
         yield from ((name, [x]) for x in (np.ones((4096, 0), "f"), np.ones(9, "f"), np.ones(5000), np.float32(1), 2.0))
@@ -130,7 +130,7 @@ def refused() -> Iterator[tuple[str, list[Any]]]:
 
 
 @cases("name, args", refused())
-def test_what_is_left_to_numpy(name: str, args: list[Any]) -> None:
+def test_inputs_for_numpys_kernel(name: str, args: list[Any]) -> None:
     assert kernel(name).forward((True, *(False for _ in args[1:])), *args) is NotImplemented
 
 
@@ -138,7 +138,7 @@ def test_what_is_left_to_numpy(name: str, args: list[Any]) -> None:
 
 
 @cases("kind", ["none", "tanh"])
-def test_what_is_not_finite_stays_in_its_place(kind: str) -> None:
+def test_numbers_that_are_not_finite_affect_no_others(kind: str) -> None:
     x = np.array([1.0, np.nan, -1.0, np.inf, 2.0, -np.inf, 0.5, 1e-40, -0.0, 3.0, -3.0], np.float32)
     out, slopes = run("gelu", [x, kind], (0,), np.ones(x.size))
     finite = np.isfinite(x)
@@ -147,7 +147,7 @@ def test_what_is_not_finite_stays_in_its_place(kind: str) -> None:
 
 
 def test_the_normal_distribution() -> None:
-    """Φ(x) = gelu(x) / x, against Python's own erfc: to 1e-7, and where it is small to 1e-5 of itself."""
+    """Φ(x) = gelu(x) / x, against Python's erfc: within 1e-7, and within a relative 1e-5 where it is small."""
     x = np.linspace(-9, 9, 20_000, dtype=np.float32)
     expected = np.array([0.5 * math.erfc(-n / math.sqrt(2)) for n in x.tolist()])
     share = run("gelu", [x, "none"], ())[0].astype(np.float64) / x.astype(np.float64)
@@ -170,7 +170,7 @@ def test_a_mean_far_from_zero_and_rows_of_one_number() -> None:
 
 
 @cases("name, bad", itertools.product(["layer_norm", "rms_norm", "group_norm"], [np.nan, np.inf, -np.inf]))
-def test_a_number_that_is_none_spoils_its_row_or_group_alone(name: str, bad: float) -> None:
+def test_a_nan_spoils_only_its_row_or_group(name: str, bad: float) -> None:
     x = normal(4, 4, 20) if name == "group_norm" else normal(4, 20)
     args = {"layer_norm": [x, None, None, 1e-5], "rms_norm": [x, None, 1e-5], "group_norm": [x, None, None, 2, 1e-5]}
     clean, _ = run(name, args[name], (0,))
@@ -209,7 +209,7 @@ def test_shares_of_extreme_scores(name: str, dim: int) -> None:
 
 
 def test_a_logarithm_near_nothing() -> None:
-    """ln of a sum just above 1: as exact as float32 has the sum."""
+    """ln of a sum just above 1, as exact as the sum is in float32."""
     x = np.stack([np.zeros(2000), -np.linspace(0, 30, 2000)], 1)
     out, _ = run("log_softmax", [x, 1], ())
     np.testing.assert_allclose(out[:, 0], -np.log1p(np.exp(x[:, 1])), atol=2e-7)
@@ -219,7 +219,7 @@ def test_a_logarithm_near_nothing() -> None:
 
 
 def test_infinite_logits() -> None:
-    """A class that is ruled out, and a row that rules out all."""
+    """A class that is impossible, and a row in which all are."""
     logits = normal(3, 20)
     logits[0, 4] = logits[2] = -np.inf
     loss, _ = run("cross_entropy", [logits, np.array([5, 6, 7]), None, -100, 0.0], (0,))
@@ -229,7 +229,7 @@ def test_infinite_logits() -> None:
     assert loss[0] == np.inf
 
 
-def test_ignored_rows_give_nothing_whatever_they_hold() -> None:
+def test_ignored_rows_contribute_nothing() -> None:
     logits, g = normal(3, 20), np.array([1.0, np.nan, 2.0])
     logits[1] = np.nan
     loss, slopes = run("cross_entropy", [logits, np.array([5, -100, 7]), None, -100, 0.2], (0,), g)
@@ -238,7 +238,7 @@ def test_ignored_rows_give_nothing_whatever_they_hold() -> None:
 
 @cases("target", [20, -1, 1 << 40])
 def test_a_class_out_of_range_is_not_read(target: int) -> None:
-    """The functional checks targets; who calls the op without gets NaN, in the gradient, too."""
+    """The functional form checks targets; a direct call of the op gives NaN, also in the gradient."""
     args = [normal(3, 20), np.array([0, target, 1]), None, -100, 0.1]
     loss, slopes = run("cross_entropy", args, (0,), np.ones(3))
     np.testing.assert_array_equal(np.isnan(loss), [False, True, False])
@@ -249,7 +249,7 @@ def test_a_class_out_of_range_is_not_read(target: int) -> None:
 
 
 @cases("count", [0, 1, 3, 4, 7, 8, 9, 64, 101, 70_001])
-def test_bits_of_masks_are_those_of_the_plain_form(count: int) -> None:
+def test_masks_have_the_bits_of_the_plain_form(count: int) -> None:
     for bound, seed in itertools.product((0, 1, 6554, 32768, 65535), (0, 1, 2**63 - 1, 2**63, 2**64 - 1)):
         keep = dropout_numba.draw(count, bound, seed)
         assert (keep.dtype, keep.shape) == (np.bool_, (count,))
@@ -262,8 +262,8 @@ def test_masks_of_any_number_of_threads_are_the_same() -> None:
     on_threads(lambda: [random.Generator().manual_seed(4).keep_mask((301, 999), 0.3)])
 
 
-def test_no_bit_depends_on_where_arrays_lie() -> None:
-    """A loop that adds and writes is compiled twice: for arrays that lie apart, and for those that may overlap."""
+def test_no_bit_depends_on_the_memory_of_arrays() -> None:
+    """A loop that adds and writes is compiled twice: for separate arrays, and for arrays that may overlap."""
     memory, rows = np.zeros(2000, np.float32), np.random.default_rng(0).standard_normal((5, 8), np.float32)
     loops = softmax_numba
     for loop, count in ((loops.rows, 1), (loops.slope, 2), (loops.log_rows, 1), (loops.log_slope, 2)):

@@ -1,4 +1,4 @@
-"""NumPy's kernel of cross-entropy against its plain definition. (Others have a file of their own.)"""
+"""NumPy's kernel of cross-entropy against its plain definition. (Others have separate files.)"""
 
 import itertools
 

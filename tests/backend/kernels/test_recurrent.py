@@ -16,12 +16,12 @@ from tests.support.plain_checks import normal, on_threads, strided, transposed, 
 
 pytestmark = needs_numba
 KINDS = ["gru", "gru no bias", "lstm"]
-BLOCKS: list[tuple[int, ...]] = [(1,), (17, 17, 16, 1), (40, 33, 2, 0), (16, 16)]  # around those of compiled loops
+BLOCKS: list[tuple[int, ...]] = [(1,), (17, 17, 16, 1), (40, 33, 2, 0), (16, 16)]  # near the loops' block sizes
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def arguments(kind: str, sizes: tuple[int, ...], reverse: bool, width: int = 3) -> list[Any]:
-    """The op's arguments, in float64."""
+    """The op's arguments in float64."""
     n, batch = sum(sizes), sizes[0]
     name, _, option = kind.partition(" ")
     gates = {"gru": 3, "lstm": 4}[name] * width
@@ -37,11 +37,11 @@ def arguments(kind: str, sizes: tuple[int, ...], reverse: bool, width: int = 3) 
 
 def plain(kind: str, args: list[Any]) -> tuple[list[Any], list[Any], list[Any]]:
     """The plain definition's results and gradients, in float64, and the gradients that arrive."""
-    given = [minigrad.tensor(a, requires_grad=True) if isinstance(a, np.ndarray) else a for a in args]
+    tensors = [minigrad.tensor(a, requires_grad=True) if isinstance(a, np.ndarray) else a for a in args]
     with without_kernel(REGISTRY[kind.partition(" ")[0]]) as op:
-        out = op(*given)
+        out = op(*tensors)
     g = [normal(*o.shape, seed=10 + i) for i, o in enumerate(out)]
-    leaves = [t for t in given if isinstance(t, minigrad.Tensor)]
+    leaves = [t for t in tensors if isinstance(t, minigrad.Tensor)]
     slopes = minigrad.autograd.grad(out, leaves, [minigrad.tensor(d) for d in g], materialize_grads=True)
     left = iter(s.numpy() for s in slopes)
     return [o.detach().numpy() for o in out], [next(left) if isinstance(a, np.ndarray) else None for a in args], g
@@ -52,28 +52,28 @@ def kernel(kind: str) -> Any:
 
 
 def run(kind: str, args: list[Any], needs: tuple[bool, ...], g: Any) -> list[Any]:
-    """Results and gradients. What the kernel is given stays as it is; its results may be changed after."""
-    given = [a.astype(np.float32, order="K") if isinstance(a, np.ndarray) else a for a in args]
+    """Results and gradients. The kernel must not change its inputs; its results may be changed afterwards."""
+    inputs = [a.astype(np.float32, order="K") if isinstance(a, np.ndarray) else a for a in args]
     slopes = tuple(d.astype(np.float32, order="K") for d in g)
-    arrays = [a for a in (*given, *slopes) if isinstance(a, np.ndarray)]
+    arrays = [a for a in (*inputs, *slopes) if isinstance(a, np.ndarray)]
     before = [a.copy() for a in arrays]
-    out, saved = kernel(kind).forward(needs, *given)
-    kept = [o.copy() for o in out]
+    out, saved = kernel(kind).forward(needs, *inputs)
+    results = [o.copy() for o in out]
     for o in out:
         o[...] = np.nan
     keep = REGISTRY[kind.partition(" ")[0]].plan(sum(1 << i for i, need in enumerate(needs) if need), len(args)).keep
-    left = [a if i in keep else None for i, a in enumerate(given)]
-    found = kernel(kind).backward(needs, saved, slopes, *left) if any(needs) else [None] * len(args)
+    left = [a if i in keep else None for i, a in enumerate(inputs)]
+    gradients = kernel(kind).backward(needs, saved, slopes, *left) if any(needs) else [None] * len(args)
     for a, b in zip(arrays, before, strict=True):
         np.testing.assert_array_equal(a, b, err_msg="the kernel changed what it was given")
-    return [*kept, *found]
+    return [*results, *gradients]
 
 
 def compare(kind: str, args: list[Any], needs: tuple[bool, ...], expected: Any) -> None:
     results, slopes, g = expected
-    found = run(kind, args, needs, g)
+    actual = run(kind, args, needs, g)
     for number, (a, b, need) in enumerate(
-        zip(found, [*results, *slopes], [*(True for _ in results), *needs], strict=True)
+        zip(actual, [*results, *slopes], [*(True for _ in results), *needs], strict=True)
     ):
         assert (a is not None) == need
         if need:
@@ -81,7 +81,7 @@ def compare(kind: str, args: list[Any], needs: tuple[bool, ...], expected: Any) 
 
 
 def some_needs(args: list[Any]) -> list[tuple[bool, ...]]:
-    """None, all, each alone, and each left out."""
+    """None, all, each by itself, and all except each."""
     every = tuple(isinstance(a, np.ndarray) for a in args)
     alone = [tuple(i == j for j in range(len(args))) for i, is_array in enumerate(every) if is_array]
     others = [tuple(e and not a for e, a in zip(every, one, strict=True)) for one in alone]
@@ -104,14 +104,14 @@ def test_memory_layout_makes_no_difference(kind: str) -> None:
     results, slopes, g = plain(kind, args)
     needs = tuple(isinstance(a, np.ndarray) for a in args)
     for lay in (transposed, strided):
-        laid = [lay(a) if isinstance(a, np.ndarray) else a for a in args]
+        inputs = [lay(a) if isinstance(a, np.ndarray) else a for a in args]
         expected = results, slopes, [lay(d) for d in g]
-        compare(kind, laid, needs, expected)
+        compare(kind, inputs, needs, expected)
 
 
 @each_kind
 def test_extreme_values(kind: str) -> None:
-    """Gates far from 0 are 0 or 1, without an overflow; a NaN stays in its own sequence."""
+    """Gates far from 0 are 0 or 1 without an overflow; a NaN stays in its sequence."""
     args = arguments(kind, (3, 3), False)
     args[0][0], args[0][1], args[0][5] = 1e4, -np.inf, np.nan
     args[1][:] = abs(args[1])  # an infinite gate, and not the difference of two
@@ -131,7 +131,7 @@ def test_any_number_of_threads_gives_the_same_bits(kind: str) -> None:
     on_threads(lambda: [a for a in run(kind, args, needs, g) if a is not None])
 
 
-def test_what_is_left_to_numpy() -> None:
+def test_inputs_for_the_plain_definition() -> None:
     """Projections, other dtypes, and no rows."""
     assert {"gru", "lstm"} <= kernels.CPU_FILES.keys()
     args = [a.astype(np.float32) if isinstance(a, np.ndarray) else a for a in arguments("lstm", (2, 2), False)]

@@ -36,7 +36,7 @@ def mask_of(kind: str, shape: tuple[int, ...], source: int) -> Any:
     b, h, t, _ = shape
     axes = {"axes": (t, source), "keys": (b, 1, 1, source), "heads": (1, h, 1, source), "row": (b, h, t, 1)}
     numbers = normal(*axes.get(kind.rsplit(maxsplit=1)[-1], (b, h, t, source)), seed=4)
-    if "past" in kind:  # of a future that no query sees
+    if "past" in kind:  # for keys in the future, which no query sees
         numbers[..., ~np.tri(t, source, max(0, source - t), dtype=bool)] = -np.inf
         return numbers > -np.inf if "bool" in kind else numbers
     if "hides" in kind:
@@ -47,7 +47,7 @@ def mask_of(kind: str, shape: tuple[int, ...], source: int) -> Any:
 
 
 def uses() -> Iterator[tuple[tuple[int, ...], int, int, str, bool, float]]:
-    """Each shape with each pair of ``is_causal`` and dropout; each mask with shapes, and with these pairs."""
+    """Each shape with each pair of ``is_causal`` and dropout; each mask with shapes and with such pairs."""
     for i, shape in enumerate(SHAPES):
         for j, (is_causal, p) in enumerate(itertools.product((False, True), (0.0, 0.25))):
             yield *shape, MASKS[(4 * i + 5 * j + i // 3) % len(MASKS)], is_causal, p
@@ -64,14 +64,14 @@ def test_values_and_gradients(
     compiled_checks.close(out, plain(NAME, args, [0])[0], "result where no gradient is wanted")
 
 
-@cases("wanted", [(0,), (1,), (2,), (0, 2)])
-def test_some_gradients(wanted: tuple[int, ...]) -> None:
-    compiled_checks.check(NAME, *qkv((2, 2, 40, 8), 40, 8), None, None, True, 0.3, 0.0, differentiable=wanted)
+@cases("needs", [(0,), (1,), (2,), (0, 2)])
+def test_some_gradients(needs: tuple[int, ...]) -> None:
+    compiled_checks.check(NAME, *qkv((2, 2, 40, 8), 40, 8), None, None, True, 0.3, 0.0, differentiable=needs)
 
 
 @cases("is_causal", [False, True])
 def test_dropout_of_everything(is_causal: bool) -> None:
-    """PyTorch's: zeros, and so are the gradients."""
+    """As in PyTorch, the result and the gradients are zeros."""
     args = [*qkv((2, 2, 6, 4), 5, 4), None, np.zeros((2, 2, 6, 5), bool), is_causal, 0.5, 1.0]
     out, slopes = compiled_checks.run(NAME, args, (0, 1, 2), normal(2, 2, 6, 4))
     assert not out.any() and not any(slopes[i].any() for i in range(3))
@@ -79,12 +79,12 @@ def test_dropout_of_everything(is_causal: bool) -> None:
 
 @cases("size, sign", itertools.product([30.0, 100.0, 1000.0, 1e30], [1, -1]))
 def test_large_scores_of_compiled_loops(size: float, sign: int) -> None:
-    """All of a row's scores are large, or all small: only their differences count."""
+    """A row's scores are all large or all small: only their differences count."""
     shape, source = (2, 2, 9, 4), 70
     mask = np.full((1, 1, 9, source), sign * size)
     expected = plain(NAME, [*qkv(shape, source, 3), mask, None, False, 0.5, 0.0], [0])[0]
     out, _ = compiled_checks.run(NAME, [*qkv(shape, source, 3), mask, None, False, 0.5, 0.0], ())
-    if size < 1e9:  # of 1e30 nothing is left of the scores: all weigh the same
+    if size < 1e9:  # at 1e30 the scores lose their differences: all weights are the same
         compiled_checks.close(out, expected, "result", 3e-7 * size + 2e-5)
     else:
         compiled_checks.close(
@@ -93,7 +93,7 @@ def test_large_scores_of_compiled_loops(size: float, sign: int) -> None:
 
 
 @cases("value, place, queries", itertools.product([np.nan, np.inf, -np.inf], [0, 1, 2], [3, 5, 40]))
-def test_what_is_not_finite_stays_in_its_head(value: float, place: int, queries: int) -> None:
+def test_numbers_that_are_not_finite_stay_in_their_head(value: float, place: int, queries: int) -> None:
     def outcome(args: list[Any]) -> list[Any]:
         out, slopes = compiled_checks.run(NAME, args, (0, 1, 2), g)
         return [out, *slopes.values()]
@@ -110,29 +110,29 @@ def test_what_is_not_finite_stays_in_its_head(value: float, place: int, queries:
             np.testing.assert_array_equal(now[head], then[head])
 
 
-# Where the gradients lie ------------------------------------------------------------------------------------
+# The memory of the gradients --------------------------------------------------------------------------------
 
 
 @cases("together, batch_first", itertools.product([(0, 1, 2), (1, 2), (0, 1), ()], [False, True]))
 def test_slices_of_one_projection(together: tuple[int, ...], batch_first: bool) -> None:
-    """They are read where they lie; their gradients lie in the same order of axes."""
+    """They are read without a copy; their gradients have the same order of axes in memory."""
     b, h, t, d = 3, 2, 20, 16
     apart = [x.astype(np.float32) for x in qkv((b, h, t, d), t, d)]
     lead, axes = ((b, t), (0, 2, 1, 3)) if batch_first else ((t, b), (1, 2, 0, 3))
     memory = np.empty((*lead, max(1, len(together)), h, d), np.float32)
-    given = list(apart)
+    arrays = list(apart)
     for n, i in enumerate(together):
-        given[i] = memory[:, :, n].transpose(axes)
-        given[i][...] = apart[i]
+        arrays[i] = memory[:, :, n].transpose(axes)
+        arrays[i][...] = apart[i]
     rest: list[Any] = [None, None, True, 0.5, 0.0]
     needs, g, results = (True,) * 3 + (False,) * 5, normal(b, h, t, d, seed=8).astype(np.float32), []
-    for args in ([*apart, *rest], [*given, *rest]):
+    for args in ([*apart, *rest], [*arrays, *rest]):
         out, saved = kernel(NAME).forward(needs, *args)
         results.append([out, *kernel(NAME).backward(needs, saved, g, *args)[:3]])
     for one, other in zip(*results, strict=True):
         np.testing.assert_array_equal(other, one)
     out, *slopes = results[1]
-    assert not any(np.may_share_memory(slope, a) for slope in slopes for a in (*given, out))
+    assert not any(np.may_share_memory(slope, a) for slope in slopes for a in (*arrays, out))
     assert out.transpose(0, 2, 1, 3).flags.c_contiguous
     assert all(slopes[i].transpose([axes.index(axis) for axis in range(4)]).flags.c_contiguous for i in together)
 
@@ -142,7 +142,7 @@ def test_any_number_of_threads_gives_the_same_bits() -> None:
     same_bits(NAME, *qkv((5, 3, 40, 24), 50, 20), None, keep, True, 0.5, 0.5, differentiable=(0, 1, 2))
 
 
-def test_no_scores_are_kept() -> None:
+def test_scores_are_not_saved() -> None:
     b, h, t, d = 2, 2, 256, 8
     args = [x.astype(np.float32) for x in qkv((b, h, t, d), t, d)]
     _, saved = kernel(NAME).forward((True,) * 3 + (False,) * 5, *args, None, None, False, 0.5, 0.0)
@@ -150,8 +150,8 @@ def test_no_scores_are_kept() -> None:
     assert sum(x.size for x in own) == 2 * b * h * t
 
 
-def test_what_is_left_to_numpy() -> None:
-    """Nothing, float64, and the gradient of a mask."""
+def test_inputs_for_the_plain_definition() -> None:
+    """Empty inputs, float64, and the gradient of a mask."""
     rest: list[Any] = [None, None, False, 0.5, 0.0]
     forward, needs = kernel(NAME).forward, (True,) * 3 + (False,) * 5
     for shape, source, width in [*EMPTY, ((2, 1, 3, 4), 0, 4)]:

@@ -1,4 +1,4 @@
-"""The sum of rows by index, by the compiled kernel, against np.add.at in float64."""
+"""The compiled kernel that sums rows by index, against np.add.at in float64."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ def test_runs_of_any_length(length: int) -> None:
 
 
 @cases("bad", [np.nan, np.inf, -np.inf])
-def test_what_is_not_finite_stays_in_its_row(bad: float) -> None:
+def test_numbers_that_are_not_finite_stay_in_their_row(bad: float) -> None:
     x, indices = np.ones((50, 3), np.float32), np.arange(50) % 4
     x[8, 1] = bad
     out = added(x, indices, 5)
@@ -60,7 +60,7 @@ def test_any_number_of_threads_gives_the_same_bits() -> None:
     on_threads(lambda: [added(x, indices, 2000)])
 
 
-def test_what_is_left_to_numpy() -> None:
+def test_inputs_for_numpys_kernel() -> None:
     x, indices, forward = np.ones((2, 3), np.float32), np.array([0, 1]), kernel("scatter_add_rows").forward
     others = (x.astype(np.float64), indices), (x[:0], indices[:0]), (x, np.array([0, 2])), (x, np.array([-1, 0]))
-    assert all(forward((False,) * 3, *given, 2) is NotImplemented for given in others)
+    assert all(forward((False,) * 3, *arguments, 2) is NotImplemented for arguments in others)

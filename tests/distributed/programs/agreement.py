@@ -1,4 +1,4 @@
-"""Checks of the debugging mode: all ranks hear who calls what where their calls differ, and the group goes on."""
+"""Checks of the debugging mode: if calls differ, every rank gets an error that lists them, and the group survives."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ def _of(*shape: int, dtype: Any = minigrad.float32) -> minigrad.Tensor:
 
 
 def _differ(g: ProcessGroup, first: Callable[[], Any], others: Callable[[], Any], *texts: str) -> None:
-    """Rank 0 makes one call, the others another."""
+    """Rank 0 makes one call, the other ranks make another."""
     g.compares = True
     message = raised(RuntimeError, first if g.rank() == 0 else others)
     rest = "rank 1: " if g.size() == 2 else f"ranks {', '.join(map(str, range(1, g.size())))}: "
@@ -28,7 +28,7 @@ def _differ(g: ProcessGroup, first: Callable[[], Any], others: Callable[[], Any]
 
 def check_calls(g: ProcessGroup) -> None:
     half, three = minigrad.bfloat16, lambda: dist.all_reduce(_of(3), group=g)
-    said = "all_reduce(float32 of shape (3,), op=sum)"
+    ours = "all_reduce(float32 of shape (3,), op=sum)"
     for others, text in (
         (lambda: dist.barrier(g), "barrier()"),
         (lambda: dist.broadcast(_of(3), 0, g), "broadcast(float32 of shape (3,), root=0)"),
@@ -37,7 +37,7 @@ def check_calls(g: ProcessGroup) -> None:
         (lambda: dist.all_reduce(_of(3), ReduceOp.AVG, g), "op=avg"),
         (lambda: dist.all_reduce(_of(4), group=g, async_op=True), "shape (4,)"),
     ):
-        _differ(g, three, others, said, text)
+        _differ(g, three, others, ours, text)
 
 
 def check_roots_and_lists(g: ProcessGroup) -> None:

@@ -1,4 +1,4 @@
-"""Checks of every collective against NumPy, which each rank makes with the numbers of all."""
+"""Checks of every collective: each rank compares it with NumPy on the numbers of all ranks."""
 
 import importlib.util
 import math
@@ -27,13 +27,13 @@ if importlib.util.find_spec("ml_dtypes"):
 
 
 def numbers(rank: int, shape: tuple[int, ...] = (2, 3), dtype: str = "float64") -> Array:
-    """A rank's numbers: small, and exact in every dtype. Those of bfloat16 are of float32."""
-    drawn = np.random.default_rng(rank).integers(1, 5, shape)
+    """A rank's numbers: small, and exact in every dtype. For bfloat16 they are float32."""
+    array = np.random.default_rng(rank).integers(1, 5, shape)
     if dtype == "bool":
-        return np.asarray(drawn > 2)
+        return np.asarray(array > 2)
     if dtype == "complex64":
-        return (drawn - 1j * drawn[::-1] if drawn.ndim else drawn + 1j).astype(dtype)
-    return np.asarray(drawn.astype("float32" if dtype == "bfloat16" else dtype))
+        return (array - 1j * array[::-1] if array.ndim else array + 1j).astype(dtype)
+    return np.asarray(array.astype("float32" if dtype == "bfloat16" else dtype))
 
 
 def tensor(rank: int, shape: tuple[int, ...] = (2, 3), dtype: str = "float64") -> Tensor:
@@ -49,12 +49,12 @@ def plain(x: Tensor) -> Array:
 
 
 def same(x: Tensor, expected: Array, label: object = "", rtol: float = 0.0) -> None:
-    got = plain(x)
-    assert got.shape == expected.shape, (label, got.shape, expected.shape)
-    assert np.allclose(got, expected, rtol, 0), f"{label}: {got.tolist()}, expected {expected.tolist()}"
+    actual = plain(x)
+    assert actual.shape == expected.shape, (label, actual.shape, expected.shape)
+    assert np.allclose(actual, expected, rtol, 0), f"{label}: {actual.tolist()}, expected {expected.tolist()}"
 
 
-def done(*works: dist.Work | None) -> None:
+def wait_all(*works: dist.Work | None) -> None:
     """Wait for calls in the order in which they are listed."""
     for work in works:
         assert work is not None and work.wait() is True
@@ -81,9 +81,9 @@ def _sum(g: ProcessGroup, **how: Any) -> Array:
     return REDUCED[ReduceOp.SUM](_all(g, **how))
 
 
-def call(function: Callable[..., Any], *arguments: Any, later: object, **named: Any) -> None:
+def call(function: Callable[..., Any], *arguments: Any, later: object, **keywords: Any) -> None:
     """Call a collective, which returns None, or a handle to wait for."""
-    work = function(*arguments, async_op=bool(later), **named)
+    work = function(*arguments, async_op=bool(later), **keywords)
     assert isinstance(work, dist.Work) if later else work is None
     if later:
         assert work.wait() is True
@@ -123,7 +123,7 @@ def check_reductions_that_a_dtype_does_not_have(g: ProcessGroup) -> None:
 
 
 def check_sums_that_round_or_wrap_around(g: ProcessGroup) -> None:
-    """2048 + 1 + 1 + ... in float16 stays 2048 if each sum is rounded."""
+    """In float16 2048 + 1 + 1 + ... stays 2048 if each sum is rounded."""
     x = minigrad.tensor([2048.0 if g.rank() == 0 else 1.0], dtype=minigrad.float16)
     dist.all_reduce(x, group=g)
     same(x, np.array([2048 + g.size() - 1], "float16"))
@@ -211,9 +211,9 @@ def check_all_to_all(g: ProcessGroup) -> None:
     """Rank s sends to rank r a matrix of s + 1 rows and r columns."""
     k, n = g.rank(), g.size()
     for number, dtype in enumerate(MOVED):
-        sent = [tensor(10 * k + r, (k + 1, r), dtype) for r in range(n)]
+        inputs = [tensor(10 * k + r, (k + 1, r), dtype) for r in range(n)]
         into = [zeros((s + 1, k), dtype) for s in range(n)]
-        call(dist.all_to_all, into, sent, g, later=number % 2)
+        call(dist.all_to_all, into, inputs, g, later=number % 2)
         for s, x in enumerate(into):
             same(x, numbers(10 * s + k, (s + 1, k), dtype), (dtype, s))
 
@@ -227,8 +227,8 @@ def check_all_to_all_single(g: ProcessGroup) -> None:
     sizes = [[(s + r) % 3 for r in range(n)] for s in range(n)]
     received = [sizes[s][k] for s in range(n)]
     for number, dtype in enumerate(MOVED):
-        out, sent = zeros((sum(received), 2), dtype), tensor(k, (sum(sizes[k]), 2), dtype)
-        call(dist.all_to_all_single, out, sent, received, sizes[k], g, later=number % 2)
+        out, source = zeros((sum(received), 2), dtype), tensor(k, (sum(sizes[k]), 2), dtype)
+        call(dist.all_to_all_single, out, source, received, sizes[k], g, later=number % 2)
         parts = []
         for s in range(n):
             start = sum(sizes[s][:k])
@@ -236,7 +236,7 @@ def check_all_to_all_single(g: ProcessGroup) -> None:
         same(out, np.concatenate(parts), dtype)
 
 
-# What tensors look like ----------------------------------------------------------------------------------------
+# Layouts and graphs of tensors ---------------------------------------------------------------------------------
 
 
 def _spread(array: Array, dtype: str = "float64") -> Tensor:
@@ -277,7 +277,7 @@ def check_output_and_input_may_share_memory(g: ProcessGroup) -> None:
     """As in PyTorch: a shard that is a view of the whole."""
     n, k = g.size(), g.rank()
     whole = minigrad.zeros(n, 3)
-    whole[k].fill_(k + 1)  # a view changes its own part alone
+    whole[k].fill_(k + 1)  # a view changes only its part
     dist.all_gather_into_tensor(whole, whole[k], g)
     same(whole, np.repeat(np.arange(1, n + 1, dtype="float32"), 3).reshape(n, 3))
     whole = minigrad.ones(n, 3) * (k + 1)
@@ -305,11 +305,11 @@ def check_parameters_and_tensors_with_a_graph(g: ProcessGroup) -> None:
 
 
 def _version_after(g: ProcessGroup, call: Callable[[Tensor], Any]) -> str:
-    """What the backward pass says after a tensor that it needs was changed; "" if it says nothing."""
+    """The error of the backward pass after a tensor that it needs was changed; "" if there is no error."""
     x = minigrad.ones(2, 3, requires_grad=True)
-    kept = x * 2
-    result = (kept * kept).sum()
-    call(kept.detach())
+    y = x * 2
+    result = (y * y).sum()
+    call(y.detach())
     try:
         result.backward()
     except RuntimeError as error:
@@ -352,13 +352,13 @@ def check_some_wait_at_once_and_some_later(g: ProcessGroup) -> None:
     pair = tensor(g.rank()), tensor(g.rank()) + 1
     works = [dist.all_reduce(x, group=g, async_op=g.rank() == 0) for x in pair]
     if g.rank() == 0:
-        done(*works)
+        wait_all(*works)
     for i, x in enumerate(pair):
         same(x, _sum(g) + i * g.size())
 
 
-def check_what_a_handle_says(g: ProcessGroup) -> None:
-    """It ends without ``wait``."""
+def check_the_state_of_a_handle(g: ProcessGroup) -> None:
+    """It completes without ``wait``."""
     x = tensor(g.rank())
     work = dist.all_reduce(x, group=g, async_op=True)
     assert work is not None
@@ -368,7 +368,7 @@ def check_what_a_handle_says(g: ProcessGroup) -> None:
 
 
 def check_nobody_keeps_the_handle(g: ProcessGroup) -> None:
-    """Nothing that the calls use is freed, and they are over when their group ends."""
+    """Memory that the calls use is not freed, and they complete before their group is destroyed."""
     group = dist.new_group()
     tensors = [minigrad.ones(1 << 16, dtype=minigrad.float16) for _ in range(8)]
     for x in tensors:
@@ -450,7 +450,7 @@ def check_a_root_outside_the_group(g: ProcessGroup) -> None:
 
 
 @at_least(2)
-def check_a_group_that_its_members_alone_make(g: ProcessGroup) -> None:
+def check_a_group_that_only_its_members_create(g: ProcessGroup) -> None:
     n, k = g.size(), g.rank()
     if k in (0, n - 1):
         group = dist.new_group([0, n - 1], use_local_synchronization=True)
@@ -465,8 +465,8 @@ def check_a_group_that_its_members_alone_make(g: ProcessGroup) -> None:
     same(x, _sum(g))
 
 
-def check_ranks_that_make_no_group(g: ProcessGroup) -> None:
-    """And the order of ranks is the caller's."""
+def check_wrong_ranks_of_a_group(g: ProcessGroup) -> None:
+    """The ranks of a group are sorted, and must be different ranks of the world."""
     assert dist.get_rank(dist.new_group(list(reversed(range(g.size()))))) == g.rank()
     for ranks in ([0, 0], [g.size()], [-1], []):
         message = raised(ValueError, lambda ranks=ranks: dist.new_group(ranks))
@@ -475,11 +475,11 @@ def check_ranks_that_make_no_group(g: ProcessGroup) -> None:
 
 
 def check_groups_that_overlap_in_time(g: ProcessGroup) -> None:
-    """Calls of two groups of the same ranks, begun in another order on every second rank."""
+    """Calls in two groups of the same ranks, started in another order on every second rank."""
     other = dist.new_group()
     x, y = tensor(g.rank()), tensor(g.rank()) + 1
     pairs = [(x, g), (y, other)]
-    done(*[dist.all_reduce(t, group=p, async_op=True) for t, p in (pairs if g.rank() % 2 else pairs[::-1])])
+    wait_all(*[dist.all_reduce(t, group=p, async_op=True) for t, p in (pairs if g.rank() % 2 else pairs[::-1])])
     same(x, _sum(g))
     same(y, _sum(g) + g.size())
 
@@ -492,7 +492,7 @@ def check_a_group_is_made_while_a_call_is_under_way(g: ProcessGroup) -> None:
         dist.all_reduce(x, group=g)
     group = dist.new_group()
     if work is not None:
-        done(work)
+        wait_all(work)
     dist.all_reduce(y, group=group)
     same(x, _sum(g))
     same(y, _sum(g))
@@ -506,10 +506,10 @@ def check_a_destroyed_group_leaves_the_others(g: ProcessGroup) -> None:
     check_all_to_all_single(g)
 
 
-# Arguments that cannot be right ----------------------------------------------------------------------------------
+# Wrong arguments -------------------------------------------------------------------------------------------------
 
 
-def check_what_is_no_tensor(g: ProcessGroup) -> None:
+def check_arguments_that_are_no_tensors(g: ProcessGroup) -> None:
     x, calls = tensor(0), []
     calls += [lambda: dist.all_reduce([1.0], group=g), lambda: dist.broadcast(np.ones(3), 0, g)]  # type: ignore[arg-type]
     calls += [lambda: dist.all_gather(x, x, g), lambda: dist.all_gather([1] * g.size(), x, g)]  # type: ignore[arg-type,list-item]
@@ -559,7 +559,7 @@ def check_lists_of_another_length_or_dtype(g: ProcessGroup) -> None:
 
 
 def check_barrier(g: ProcessGroup) -> None:
-    """It ends when the last has come: here one that first hears from each other rank that it waits."""
+    """It ends when the last rank arrives: here one that first receives a message from each waiting rank."""
     last, waits = g.size() - 1, minigrad.ones(1)
     if g.rank() == last:
         for rank in range(last):
@@ -569,12 +569,12 @@ def check_barrier(g: ProcessGroup) -> None:
     if g.rank() != last:
         assert not work.is_completed()
         dist.send(waits, last, g)
-    done(work)
+    wait_all(work)
     dist.barrier(g)
 
 
 @at_least(2)
-def check_the_time_is_over(g: ProcessGroup) -> None:
+def check_timeouts(g: ProcessGroup) -> None:
     group = dist.new_group()
     if g.rank() == 0:
         work = dist.barrier(group, async_op=True)
@@ -587,7 +587,7 @@ def check_the_time_is_over(g: ProcessGroup) -> None:
 
 
 @at_least(2)
-def check_what_the_world_says(g: ProcessGroup) -> None:
+def check_properties_of_the_world(g: ProcessGroup) -> None:
     n = dist.get_world_size()
     assert (g.rank(), g.size()) == (dist.get_rank(), n) == (dist.get_rank(g), dist.get_world_size(g))
     assert dist.get_backend() == "gloo" and dist.is_initialized() and dist.is_mpi_available()
@@ -601,7 +601,7 @@ def check_what_the_world_says(g: ProcessGroup) -> None:
 
 @at_least(2)
 def check_shared_memory_has_no_name(g: ProcessGroup) -> None:
-    """MPICH's has none as soon as all ranks have it: a rank that is killed leaves no file behind."""
+    """MPICH removes the name as soon as all ranks have the memory: a killed rank leaves no file behind."""
     maps = Path("/proc/self/maps")
     parts = [line for line in maps.read_text().splitlines() if "mpich_shm" in line] if maps.exists() else []
     assert all(line.endswith("(deleted)") for line in parts), parts
@@ -613,7 +613,7 @@ def check_large_calls_under_way_at_once_keep_their_numbers(g: ProcessGroup) -> N
     works = [dist.all_reduce(t, group=g, async_op=True) for t in tensors]
     small = minigrad.ones(3)
     works.append(dist.broadcast(small, group=g, group_src=0, async_op=True))
-    done(works[-1], *works[:-1])
+    wait_all(works[-1], *works[:-1])
     total = sum(range(g.size()))
     for i, t in enumerate(tensors):
         assert t.min().item() == t.max().item() == 10 * i * g.size() + total

@@ -1,4 +1,4 @@
-"""All checks under one name each, for a single launch: ``check_MODULE_NAME``."""
+"""All checks under the names ``check_MODULE_NAME``, for a single launch."""
 
 from tests.distributed.programs import agreement, collectives, functional, messages, nccl, objects
 from tests.support.ranks import at_least, checks

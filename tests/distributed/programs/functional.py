@@ -25,7 +25,7 @@ def _loss(x: Tensor, rank: int) -> Tensor:
 def _compare(
     g: ProcessGroup, ours: Callable[[Tensor], Tensor], theirs: Losses, shape: tuple[int, ...] = (2, 3)
 ) -> None:
-    """The value and the gradient of this rank's input; ``theirs`` makes all ranks' losses of all inputs."""
+    """Compare the value and the gradient of this rank's input; ``theirs`` computes all ranks' losses of all inputs."""
     mine, all_of_them = _inputs(g.size(), shape)[g.rank()], _inputs(g.size(), shape)
     own = ours(mine)
     losses = theirs(all_of_them)
@@ -38,7 +38,7 @@ def _compare(
 
 
 def check_all_reduce(g: ProcessGroup) -> None:
-    """The sum and the average; the input stays as it is."""
+    """The sum and the average; the input is unchanged."""
     k, n = g.rank(), g.size()
     for op, divisor in ((ReduceOp.SUM, 1), (ReduceOp.AVG, n)):
         total = lambda xs, divisor=divisor: sum(xs[1:], xs[0]) / divisor
@@ -52,7 +52,7 @@ def check_all_reduce(g: ProcessGroup) -> None:
 
 
 def check_all_reduce_of_an_expanded_gradient(g: ProcessGroup) -> None:
-    """That of a sum is one number under many indices."""
+    """The gradient of a sum is one number under many indices."""
     n = g.size()
     _compare(g, lambda x: F.all_reduce(x, group=g).sum(), lambda xs: [sum(xs[1:], xs[0]).sum() for _ in range(n)])
 

@@ -1,4 +1,4 @@
-"""A program in PyTorch's names, for PyTorch and for minigrad in its place: each rank writes down what it found."""
+"""A program with PyTorch's names, for both PyTorch and minigrad: each rank writes its results."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import torch.distributed.nn.functional as F
 
 dist.init_process_group("gloo", timeout=timedelta(seconds=60))
 rank, size = dist.get_rank(), dist.get_world_size()
-found: dict = {"rank": rank, "size": size, "initialized": dist.is_initialized()}
+results: dict = {"rank": rank, "size": size, "initialized": dist.is_initialized()}
 
 
 def numbers(*shape, dtype=torch.float64, of=None):
@@ -20,7 +20,7 @@ def numbers(*shape, dtype=torch.float64, of=None):
 
 
 def note(name, x):
-    found[name] = [str(x.dtype), list(x.shape), x.tolist()]
+    results[name] = [str(x.dtype), list(x.shape), x.tolist()]
 
 
 def wrong(name, call):
@@ -28,9 +28,9 @@ def wrong(name, call):
         call()
     except Exception as error:
         kinds = [kind for kind in (ValueError, TypeError, RuntimeError) if isinstance(error, kind)]
-        found[f"wrong: {name}"] = kinds[0].__name__ if kinds else type(error).__name__
+        results[f"wrong: {name}"] = kinds[0].__name__ if kinds else type(error).__name__
     else:
-        found[f"wrong: {name}"] = "no error"
+        results[f"wrong: {name}"] = "no error"
 
 
 for op in ("SUM", "PRODUCT", "MIN", "MAX", "BAND", "BOR", "BXOR"):
@@ -60,7 +60,7 @@ note("all_gather_into_tensor", whole)
 into = [torch.zeros(3, dtype=torch.int64) for _ in range(size)] if rank == 0 else None
 dist.gather(numbers(3, dtype=torch.int64), into, dst=0)
 for part in into or []:
-    note(f"gather {len(found)}", part)
+    note(f"gather {len(results)}", part)
 x = torch.zeros(3, dtype=torch.float64)
 dist.scatter(x, [numbers(3, of=r + 5) for r in range(size)] if rank == 1 else None, src=1)
 note("scatter", x)
@@ -70,9 +70,9 @@ note("reduce_scatter", x)
 x = torch.zeros(2, dtype=torch.float64)
 dist.reduce_scatter_tensor(x, numbers(2 * size))
 note("reduce_scatter_tensor", x)
-sent, received = ([2, 1], [2, 3]) if rank == 0 else ([3, 0], [1, 0])
+lengths, received = ([2, 1], [2, 3]) if rank == 0 else ([3, 0], [1, 0])
 x = torch.zeros(sum(received), 2, dtype=torch.float64)
-dist.all_to_all_single(x, numbers(sum(sent), 2), received, sent)
+dist.all_to_all_single(x, numbers(sum(lengths), 2), received, lengths)
 note("all_to_all_single, uneven", x)
 x = torch.zeros(4, dtype=torch.float64)
 dist.all_to_all_single(x, numbers(4))
@@ -93,27 +93,27 @@ for work in dist.batch_isend_irecv(ops):
 note("batch_isend_irecv", x)
 x, y = numbers(2), numbers(3)
 works = [dist.all_reduce(x, async_op=True), dist.all_reduce(y, async_op=True)]
-found["wait"] = [work.wait() for work in reversed(works)]
-found["is_completed"] = [work.is_completed() for work in works]
+results["wait"] = [work.wait() for work in reversed(works)]
+results["is_completed"] = [work.is_completed() for work in works]
 note("async", torch.cat([x, y]))
 
 objects = [{"rank": 1, "list": [1, None]}, "é"] if rank == 1 else [None, None]
 dist.broadcast_object_list(objects, src=1)
-found["broadcast_object_list"] = objects
+results["broadcast_object_list"] = objects
 objects = [None] * size
 dist.all_gather_object(objects, {"of": rank})
-found["all_gather_object"] = objects
+results["all_gather_object"] = objects
 objects = [None] * size if rank == 0 else None
 dist.gather_object(rank * "x", objects, dst=0)
-found["gather_object"] = objects
+results["gather_object"] = objects
 
 group = dist.new_group([1])
-found["rank in a group"] = [dist.get_rank(group), dist.get_world_size(group)]
-found["outside"] = group == dist.GroupMember.NON_GROUP_MEMBER
+results["rank in a group"] = [dist.get_rank(group), dist.get_world_size(group)]
+results["outside"] = group == dist.GroupMember.NON_GROUP_MEMBER
 x = numbers(2)
-found["all_reduce outside"] = dist.all_reduce(x, group=group) is None
+results["all_reduce outside"] = dist.all_reduce(x, group=group) is None
 note("all_reduce of a group", x)
-found["get_process_group_ranks"] = dist.get_process_group_ranks(dist.group.WORLD)
+results["get_process_group_ranks"] = dist.get_process_group_ranks(dist.group.WORLD)
 
 x = numbers(3).requires_grad_()
 F.all_reduce(x).pow(2).sum().backward()
@@ -134,9 +134,9 @@ wrong("a rank twice", lambda: dist.new_group([0, 0]))
 wrong("an op of messages", lambda: dist.P2POp(dist.broadcast, numbers(2), 0))
 wrong("bits of floats", lambda: dist.all_reduce(torch.zeros(2), dist.ReduceOp.BAND))
 dist.destroy_process_group()
-found["at the end"] = dist.is_initialized()
+results["at the end"] = dist.is_initialized()
 wrong("after the end", lambda: dist.all_reduce(numbers(2)))
 wrong("destroyed twice", dist.destroy_process_group)
 
 with open(os.path.join(sys.argv[1], f"{rank}.json"), "w") as file:
-    json.dump(found, file)
+    json.dump(results, file)

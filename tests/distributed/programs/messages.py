@@ -6,7 +6,7 @@ from typing import Any
 import minigrad
 import minigrad.distributed as dist
 from minigrad.distributed import P2POp, ProcessGroup
-from tests.distributed.programs.collectives import MOVED, SHAPES, done, numbers, plain, same, tensor, zeros
+from tests.distributed.programs.collectives import MOVED, SHAPES, numbers, plain, same, tensor, wait_all, zeros
 from tests.support.ranks import raised
 
 LARGE = 1 << 20  # elements: far more than MPI sends before the other side receives
@@ -29,16 +29,16 @@ def check_send_and_recv(g: ProcessGroup) -> None:
 
 
 def check_a_ring(g: ProcessGroup) -> None:
-    """While a collective is under way; a sent tensor may change after ``wait``."""
+    """During a collective; a sent tensor may change after ``wait``."""
     n, k = g.size(), g.rank()
-    x, y, sent = zeros(), tensor(k), tensor(k)
+    x, y, message = zeros(), tensor(k), tensor(k)
     receives = dist.irecv(x, (k - 1) % n, g, tag=9)
     reduces = dist.all_reduce(y, group=g, async_op=True)
     dist.barrier(g)
-    sends = dist.isend(sent, (k + 1) % n, g, tag=9)
-    done(reduces, sends)
-    sent.zero_()
-    done(receives)
+    sends = dist.isend(message, (k + 1) % n, g, tag=9)
+    wait_all(reduces, sends)
+    message.zero_()
+    wait_all(receives)
     same(x, numbers((k - 1) % n))
     same(y, sum(map(numbers, range(n))))  # type: ignore[arg-type]
 
@@ -51,7 +51,7 @@ def check_many_large_messages_at_once(g: ProcessGroup) -> None:
     ops = [P2POp(dist.isend, mine, r, g) for r in others] + [P2POp(dist.irecv, into[r], r, g) for r in others]
     works = dist.batch_isend_irecv(ops)
     assert len(works) == 2 * (n - 1)
-    done(*works)
+    wait_all(*works)
     for r in others:
         assert (plain(into[r]) == r + 1).all()
 
@@ -66,9 +66,9 @@ def check_batches_by_number_in_the_group(g: ProcessGroup) -> None:
             P2POp(dist.irecv, x, group=group, group_peer=other),
             P2POp(dist.isend, tensor(k), group=group, group_peer=other),
         ]
-        done(*dist.batch_isend_irecv(ops))
+        wait_all(*dist.batch_isend_irecv(ops))
         same(x, numbers(n - 2 + other))
-        if k == n - 1:  # the sender's number is that in the world
+        if k == n - 1:  # the sender's rank is its global rank
             assert dist.recv(x, group=group) == n - 2
         else:
             dist.send(tensor(k), n - 1, group)
@@ -100,7 +100,7 @@ def check_tags(g: ProcessGroup) -> None:
         dist.barrier(g)
 
 
-def check_the_time_is_over(g: ProcessGroup) -> None:
+def check_timeouts(g: ProcessGroup) -> None:
     if g.rank() == 0:
         work = dist.irecv(minigrad.zeros(3), 1, g, tag=4)
         assert work is not None and not work.is_completed()
@@ -109,8 +109,8 @@ def check_the_time_is_over(g: ProcessGroup) -> None:
     dist.barrier(g)
 
 
-def check_a_rank_that_receives_moves_its_collectives_on(g: ProcessGroup) -> None:
-    """Rank 0 waits for a message that rank 1 sends after a collective which rank 0 has begun."""
+def check_receiving_makes_progress_on_collectives(g: ProcessGroup) -> None:
+    """Rank 0 waits for a message that rank 1 sends after a collective that rank 0 has started."""
     y = tensor(g.rank())
     if g.rank() == 0:
         work = dist.all_reduce(y, group=g, async_op=True)
@@ -124,8 +124,8 @@ def check_a_rank_that_receives_moves_its_collectives_on(g: ProcessGroup) -> None
     same(y, sum(map(numbers, range(g.size()))))  # type: ignore[arg-type]
 
 
-def check_a_collective_moves_messages_on(g: ProcessGroup) -> None:
-    """A large message, begun by ranks that then wait for each other: as soon as all have, it is there."""
+def check_a_collective_makes_progress_on_messages(g: ProcessGroup) -> None:
+    """Two ranks start a large message and then a barrier, which must also make progress on the message."""
     if g.rank() < 2:
         x = minigrad.full((LARGE,), 3.0) if g.rank() == 0 else minigrad.zeros(LARGE)
         work: Any = dist.isend(x, 1, g) if g.rank() == 0 else dist.irecv(x, 0, g)
@@ -140,13 +140,13 @@ def check_a_received_tensor_is_changed(g: ProcessGroup) -> None:
         dist.send(minigrad.ones(2, 3), 1, g)
     elif g.rank() == 1:
         x = minigrad.ones(2, 3, requires_grad=True)
-        kept = x * 2
-        result = (kept * kept).sum()
-        dist.recv(kept.detach(), 0, g)
+        y = x * 2
+        result = (y * y).sum()
+        dist.recv(y.detach(), 0, g)
         assert "modified by an inplace operation" in raised(RuntimeError, result.backward)
 
 
-def check_arguments_that_cannot_be_right(g: ProcessGroup) -> None:
+def check_wrong_arguments(g: ProcessGroup) -> None:
     x, k, n = tensor(0), g.rank(), g.size()
     for call in (
         lambda: dist.send(x, k, g),
@@ -168,7 +168,7 @@ def check_arguments_that_cannot_be_right(g: ProcessGroup) -> None:
 
 
 def check_many_messages_under_way_keep_their_order(g: ProcessGroup) -> None:
-    """Whatever has arrived when: headers and arrays go separate ways."""
+    """In any order of arrival: headers and arrays travel separately."""
     right, left = g.ranks[(g.rank() + 1) % g.size()], g.ranks[(g.rank() - 1) % g.size()]
     for size in (3, 40_000):
         rooms = [minigrad.zeros(size) for _ in range(40)]

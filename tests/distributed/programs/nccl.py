@@ -9,7 +9,7 @@ import minigrad
 import minigrad.distributed as dist
 from minigrad import Tensor
 from minigrad.distributed import ProcessGroup, ReduceOp, mpi, nccl
-from tests.distributed.programs.collectives import done, numbers as drawn
+from tests.distributed.programs.collectives import numbers as drawn, wait_all
 from tests.support import strict
 from tests.support.ranks import at_least, raised
 
@@ -34,19 +34,19 @@ def room(shape: tuple[int, ...], dtype: Any = minigrad.float32) -> Tensor:
 
 
 def same(x: Tensor, expected: Array, label: object = "") -> None:
-    got = x.cpu().numpy()
+    actual = x.cpu().numpy()
     assert str(x.device) == "strict"
-    assert got.dtype == expected.dtype and got.shape == expected.shape, (label, got.dtype, expected.dtype)
-    assert np.array_equal(got, expected), f"{label}: {got.tolist()}, expected {expected.tolist()}"
+    assert actual.dtype == expected.dtype and actual.shape == expected.shape, (label, actual.dtype, expected.dtype)
+    assert np.array_equal(actual, expected), f"{label}: {actual.tolist()}, expected {expected.tolist()}"
 
 
-def check_what_carries_a_tensor(group: ProcessGroup) -> None:
+def check_the_carrier_of_a_tensor(group: ProcessGroup) -> None:
     """NCCL on a GPU, and MPI on the CPU, in one group at the same time."""
     gpu, cpu = ([make(numbers(group.number + i)) for i in range(2)] for make in (on_gpu, minigrad.tensor))
     assert type(group.carrier(gpu[0].array)) is nccl.Nccl
     assert type(group.carrier(cpu[0].array)) is (mpi.Mpi if group.size() > 1 else mpi.Alone)
     works = [dist.all_reduce(x, group=group, async_op=True) for pair in zip(gpu, cpu, strict=True) for x in pair]
-    done(*works)
+    wait_all(*works)
     for i in range(2):
         total = reduce(np.add, (numbers(rank + i) for rank in group.ranks))
         same(gpu[i], total)
@@ -118,19 +118,19 @@ def check_reduce_scatter(group: ProcessGroup) -> None:
 
 
 def check_all_to_all(group: ProcessGroup) -> None:
-    """Rank s sends r + s rows to rank r: none from 0 to itself."""
+    """Rank s sends r + s rows to rank r; rank 0 sends itself no rows."""
     me, ranks = group.number, group.ranks
-    sent = [on_gpu(np.full((me + rank, 2), 10 * me + rank, np.float32)) for rank in ranks]
-    got = [room((me + rank, 2)) for rank in ranks]
-    dist.all_to_all(got, sent, group)
-    for rank, part in enumerate(got):
+    inputs = [on_gpu(np.full((me + rank, 2), 10 * me + rank, np.float32)) for rank in ranks]
+    outputs = [room((me + rank, 2)) for rank in ranks]
+    dist.all_to_all(outputs, inputs, group)
+    for rank, part in enumerate(outputs):
         same(part, np.full((me + rank, 2), 10 * rank + me, np.float32))
     whole, sizes = room((sum(me + rank for rank in ranks), 2)), [me + rank for rank in ranks]
-    dist.all_to_all_single(whole, minigrad.cat(sent), sizes, sizes, group)
-    same(whole, np.concatenate([part.cpu().numpy() for part in got]))
+    dist.all_to_all_single(whole, minigrad.cat(inputs), sizes, sizes, group)
+    same(whole, np.concatenate([part.cpu().numpy() for part in outputs]))
 
 
-def check_what_is_empty(group: ProcessGroup) -> None:
+def check_empty_tensors(group: ProcessGroup) -> None:
     x = room((0, 3))
     dist.all_reduce(x, group=group)
     dist.broadcast(x, 0, group)
@@ -140,7 +140,7 @@ def check_what_is_empty(group: ProcessGroup) -> None:
     same(rows[0], np.zeros((0, 3), np.float32))
 
 
-def check_what_nccl_does_not_have(group: ProcessGroup) -> None:
+def check_operations_that_nccl_lacks(group: ProcessGroup) -> None:
     for dtype, op in (("int64", ReduceOp.BXOR), ("int16", ReduceOp.SUM), ("complex64", ReduceOp.PRODUCT)):
         x = on_gpu(numbers(group.number, dtype))
         for call in (
@@ -148,8 +148,8 @@ def check_what_nccl_does_not_have(group: ProcessGroup) -> None:
             lambda x=x, op=op: dist.reduce(x, 0, op, group),
             lambda x=x, op=op: dist.reduce_scatter(x, [x] * group.size(), op, group),
         ):
-            said = raised(RuntimeError, call)
-            assert f"NCCL has no reduction '{op.value}' of {dtype}: move the tensor to the CPU" in said, said
+            message = raised(RuntimeError, call)
+            assert f"NCCL has no reduction '{op.value}' of {dtype}: move the tensor to the CPU" in message, message
         same(x, numbers(group.number, dtype))
 
 
@@ -162,8 +162,8 @@ def check_gradients(group: ProcessGroup) -> None:
 
 
 @at_least(3)
-def check_two_ranks_begin(group: ProcessGroup) -> None:
-    """A message before any collective, while the others go on."""
+def check_two_ranks_start(group: ProcessGroup) -> None:
+    """A message before any collective, while the other ranks continue."""
     if group.number == 0:
         dist.send(on_gpu(numbers(7)), 2, group)
     elif group.number == 2:
@@ -174,13 +174,13 @@ def check_two_ranks_begin(group: ProcessGroup) -> None:
 
 
 @at_least(2)
-def check_a_ring_beside_a_collective(group: ProcessGroup) -> None:
+def check_a_ring_during_a_collective(group: ProcessGroup) -> None:
     me, n, x = group.number, group.size(), room((LARGE,))
     mine = on_gpu(np.full(LARGE, me, np.float32))
     ops = [dist.P2POp(dist.isend, mine, (me + 1) % n, group), dist.P2POp(dist.irecv, x, (me - 1) % n, group)]
     works = dist.batch_isend_irecv(ops)
     _average(group)
-    done(*works)
+    wait_all(*works)
     same(x, np.full(LARGE, (me - 1) % n, np.float32))
 
 

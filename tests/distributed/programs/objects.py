@@ -82,7 +82,7 @@ def check_nothing_happens_outside(g: ProcessGroup) -> None:
         assert objects == ["mine"]
 
 
-def check_what_the_first_makes(g: ProcessGroup) -> None:
+def check_a_result_of_the_first_rank(g: ProcessGroup) -> None:
     calls = []
     assert of_first(lambda: calls.append(1) or "made", g) == "made"
     assert len(calls) == (g.rank() == 0)
@@ -91,21 +91,21 @@ def check_what_the_first_makes(g: ProcessGroup) -> None:
 
 
 class _Odd(Exception):
-    """An exception that pickle makes, and cannot read."""
+    """An exception that pickle writes but cannot read."""
 
     def __init__(self, one: int, two: int) -> None:
         super().__init__(f"{one} and {two}")
 
 
 class _Closed(Exception):
-    """One that pickle cannot make."""
+    """An exception that pickle cannot write."""
 
     def __reduce__(self) -> Any:
         raise TypeError("no")
 
 
 def check_an_exception_that_does_not_travel(g: ProcessGroup) -> None:
-    """The others get some exception that says the same."""
+    """The other ranks get an exception with the same text."""
 
     def make(error: Exception) -> Any:
         raise error
@@ -116,8 +116,8 @@ def check_an_exception_that_does_not_travel(g: ProcessGroup) -> None:
     check_all_gather_object(g)
 
 
-def check_what_the_first_makes_cannot_travel(g: ProcessGroup) -> None:
-    """What pickle cannot make is an error on all ranks, not on one while the others wait."""
+def check_a_result_that_cannot_travel(g: ProcessGroup) -> None:
+    """An object that pickle cannot write is an error on all ranks, not on one while the others wait."""
     raised(TypeError, lambda: dist.all_gather_object([None] * g.size(), threading.Lock(), g))
     if g.size() > 1:
         message = raised(Exception, lambda: of_first(threading.Lock, g))

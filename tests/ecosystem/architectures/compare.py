@@ -1,4 +1,4 @@
-"""When two measurements are equal.
+"""The criteria by which two measurements are equal.
 
 Outputs: the largest difference, relative to the largest magnitude where that is above 1, is at most 1e-4. Gradients: at
 most 1e-4 of the largest magnitude in the parameter's gradient, to which a hundredth of the largest in the whole model's
@@ -14,30 +14,30 @@ TOLERANCE = 1e-4
 Arrays = dict[str, Any]
 
 
-def compare(found: Arrays, expected: Arrays) -> list[str]:
-    """What differs, in words."""
-    problems = [f"{name} is missing" for name in expected if name not in found]
-    problems += [f"{name} is not torch's" for name in found if name not in expected]
+def compare(actual: Arrays, expected: Arrays) -> list[str]:
+    """Describe the differences."""
+    problems = [f"{name} is missing" for name in expected if name not in actual]
+    problems += [f"{name} is not torch's" for name in actual if name not in expected]
     gradients = [np.abs(value).max(initial=0) for name, value in expected.items() if name.startswith("gradient.")]
     floor = 0.01 * max(gradients, default=0.0)
     for name in expected:
-        if name in found:
-            problems += _difference(name, found[name], expected[name], floor if name.startswith("gradient.") else None)
+        if name in actual:
+            problems += _difference(name, actual[name], expected[name], floor if name.startswith("gradient.") else None)
     return problems
 
 
-def _difference(name: str, found: Any, expected: Any, floor: float | None) -> list[str]:
-    if found.shape != expected.shape or found.dtype != expected.dtype:
-        return [f"{name} is {found.dtype}{found.shape}, torch's {expected.dtype}{expected.shape}"]
+def _difference(name: str, actual: Any, expected: Any, floor: float | None) -> list[str]:
+    if actual.shape != expected.shape or actual.dtype != expected.dtype:
+        return [f"{name} is {actual.dtype}{actual.shape}, torch's {expected.dtype}{expected.shape}"]
     if expected.dtype.kind not in "fc":
-        return [] if np.array_equal(found, expected) else [f"{name} differs: {_ids(found)}, torch's {_ids(expected)}"]
+        return [] if np.array_equal(actual, expected) else [f"{name} differs: {_ids(actual)}, torch's {_ids(expected)}"]
     finite = np.isfinite(expected)
-    if not np.array_equal(found[~finite], expected[~finite], equal_nan=True):
+    if not np.array_equal(actual[~finite], expected[~finite], equal_nan=True):
         return [f"{name} has other infinities or NaN"]
-    found, expected = found[finite].astype(np.float64), expected[finite].astype(np.float64)
+    actual, expected = actual[finite].astype(np.float64), expected[finite].astype(np.float64)
     largest = float(np.abs(expected).max(initial=0.0))
     scale = max(largest, 1.0) if floor is None else largest + floor or 1.0
-    error = float(np.abs(found - expected).max(initial=0.0)) / scale
+    error = float(np.abs(actual - expected).max(initial=0.0)) / scale
     return [f"{name} differs by {error:.1e}"] if not error <= TOLERANCE else []
 
 

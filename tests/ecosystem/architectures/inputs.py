@@ -1,4 +1,4 @@
-"""Small random inputs of a model, by what its ``forward`` asks for: several, of which the first that runs is taken."""
+"""Small random inputs for the parameters of a model's ``forward``: candidates, of which the first that runs is used."""
 
 import inspect
 from collections.abc import Iterator
@@ -10,16 +10,16 @@ from .find import LANGUAGE
 from .overrides import OVERRIDES
 
 BATCH, LENGTH, FRAMES = 2, 7, 64
-# Given where a model does not run without.
+# Used if a model does not run without them.
 OPTIONAL = {"bbox", "input_features_mask", "future_values", "future_time_features"}
 Inputs = dict[str, Any]
 
 
 def candidates(model: Any, kind: str, task: str) -> Iterator[Inputs]:
-    """Inputs to try, as NumPy arrays: with pictures and padding first, plainer ones then."""
-    given = OVERRIDES.get(kind, {}).get("inputs")
-    if given:
-        yield given(model.config)
+    """Inputs to try, as NumPy arrays: first with pictures and padding, then plainer ones."""
+    override = OVERRIDES.get(kind, {}).get("inputs")
+    if override:
+        yield override(model.config)
         return
     parameters = inspect.signature(model.forward).parameters
     maker = _Maker(model, np.random.default_rng(0))
@@ -36,20 +36,20 @@ def candidates(model: Any, kind: str, task: str) -> Iterator[Inputs]:
         main.append("input_ids")
     for padded in ("attention_mask" in parameters, False):
         for variant in range(3):
-            made = {name: maker.make(name, variant) for name in dict.fromkeys(main)}
-            if any(value is None for value in made.values()):
+            arrays = {name: maker.make(name, variant) for name in dict.fromkeys(main)}
+            if any(value is None for value in arrays.values()):
                 continue
-            if "input_ids" in made:
+            if "input_ids" in arrays:
                 if padded:
-                    made["attention_mask"] = maker.mask(model.config.is_encoder_decoder or "MASKED" in task)
-                made.update(maker.labels(made, task, parameters))
-            yield made
+                    arrays["attention_mask"] = maker.mask(model.config.is_encoder_decoder or "MASKED" in task)
+                arrays.update(maker.labels(arrays, task, parameters))
+            yield arrays
             extra = {name: maker.make(name, variant) for name in sorted(OPTIONAL & set(parameters))}
             if extra:
-                yield {**made, **extra}
-    if "input_ids" in parameters:  # of a model of several kinds of input, text alone
-        made = {"input_ids": maker.ids(LENGTH)}
-        yield {**made, **maker.labels(made, task, parameters)}
+                yield {**arrays, **extra}
+    if "input_ids" in parameters:  # only the text, for a model with several kinds of input
+        arrays = {"input_ids": maker.ids(LENGTH)}
+        yield {**arrays, **maker.labels(arrays, task, parameters)}
 
 
 def _safe(make: Any, *args: Any) -> list[Inputs]:
@@ -78,10 +78,10 @@ class _Maker:
         mask[1, slice(LENGTH - 2, None) if right else slice(0, 2)] = 0
         return mask
 
-    def labels(self, made: Inputs, task: str, parameters: Any) -> Inputs:
+    def labels(self, arrays: Inputs, task: str, parameters: Any) -> Inputs:
         if task not in LANGUAGE or "labels" not in parameters:
             return {}
-        return {"labels": made.get("decoder_input_ids", made["input_ids"])}
+        return {"labels": arrays.get("decoder_input_ids", arrays["input_ids"])}
 
     def normal(self, *shape: int) -> Any:
         return self.rng.standard_normal(shape).astype(np.float32)
@@ -92,7 +92,7 @@ class _Maker:
         return rule(variant) if rule else None
 
     def picture_and_text(self, parameters: Any) -> Inputs:
-        """Text in which as many tokens stand for pictures as the model makes of them."""
+        """Text with as many picture tokens as the model makes of its pictures."""
         import torch
 
         config = self.config
@@ -109,13 +109,13 @@ class _Maker:
             parts = features if isinstance(features, (list, tuple)) else [features]
             each = sum(part.numel() // part.shape[-1] for part in parts) // BATCH
         ids = np.concatenate([self.ids(2), np.full((BATCH, each), token), self.ids(3)], 1)
-        made = {"input_ids": ids, "attention_mask": np.ones_like(ids), "pixel_values": pixels, **extra}
+        arrays = {"input_ids": ids, "attention_mask": np.ones_like(ids), "pixel_values": pixels, **extra}
         for name in {"mm_token_type_ids", "token_type_ids"} & set(parameters):
-            made[name] = (ids == token).astype(np.int64)
-        return {**made, **({"labels": ids} if "labels" in parameters else {})}
+            arrays[name] = (ids == token).astype(np.int64)
+        return {**arrays, **({"labels": ids} if "labels" in parameters else {})}
 
     def _first(self, names: str, default: int) -> Any:
-        """The first of the numbers that the configuration, or the part of it for the input, has."""
+        """The first of these numbers in the configuration, or in its part for the input."""
         parts = [getattr(self.config, part, None) for part in ("vision_config", "audio_config", "encoder_config")]
         for config in [self.config, *filter(None, parts), getattr(self.config, "backbone_config", None)]:
             for name in names.split():
@@ -137,7 +137,7 @@ class _Maker:
         return int(self._first("spatial_merge_size merge_size", 2))
 
     def _hidden_states(self, variant: int) -> Any:
-        """Patches of pictures, each a row, of 2 x 2 patches after merging."""
+        """Patches of pictures as rows, which merge to 2 x 2 patches."""
         patch, channels = self._first("patch_size", 14), self._first("in_channels in_chans num_channels", 3)
         width = channels * self._first("temporal_patch_size", 1) * patch**2
         return self.normal(BATCH * (2 * self._merge()) ** 2, width)

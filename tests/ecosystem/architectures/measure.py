@@ -1,8 +1,8 @@
-"""What is computed of a model, in the same words on either library: ``import torch`` gives what this process has.
+"""Measures a model with the same code on either library: ``import torch`` gives the one in this process.
 
-Everything is in eval mode, and float32 (or float64, see ``worker.py``). The loss is the sum, over all floating outputs,
-the loss that the model itself returns among them, of the mean squared difference from fixed numbers. (Zeros would not
-do: the square of what was normalised is constant, and its gradient rounding.) So every output has a part in gradients.
+Everything runs in eval mode and float32 (or float64, see ``worker.py``). The loss is the mean squared difference from
+fixed numbers, summed over all floating outputs, including the model's own loss, so that gradients depend on every
+output. (Zeros would not do: the mean square of a normalised output is constant, and its gradient is only rounding.)
 """
 
 from collections.abc import Iterator
@@ -12,11 +12,11 @@ import numpy as np
 
 STEPS, NEW_TOKENS = 5, 8
 Arrays = dict[str, Any]
-HUGE = 1e6  # what masks put into logits has no part in the loss
+HUGE = 1e6  # larger numbers, which masks put into logits, do not enter the loss
 
 
 def measure(model: Any, inputs: Arrays, generates: bool = True) -> tuple[Arrays, str]:
-    """Outputs, gradients, five losses and generated ids by name; and why there are none of the latter, or ""."""
+    """Outputs, gradients, five losses and generated ids by name; and the reason why there are no ids, or ""."""
     import torch
 
     model.eval()
@@ -32,12 +32,12 @@ def measure(model: Any, inputs: Arrays, generates: bool = True) -> tuple[Arrays,
 
 
 def host(value: Any) -> Any:
-    """A tensor as an array of its own."""
+    """A tensor as a new array."""
     return np.array(value.detach().cpu().numpy())
 
 
 def loss_and_outputs(model: Any, tensors: Arrays) -> tuple[Any, list[tuple[str, Any]]]:
-    """The loss, and the model's outputs that are tensors, by name."""
+    """The loss, and the model's tensor outputs by name."""
     import inspect
 
     import torch
@@ -47,13 +47,13 @@ def loss_and_outputs(model: Any, tensors: Arrays) -> tuple[Any, list[tuple[str, 
     uncached = {"use_cache": False} if "use_cache" in inspect.signature(model.forward).parameters else {}
     outputs = list(flatten("", model(**tensors, **uncached)))
     parts = [value for _, value in outputs if value.is_floating_point() and value.numel()]
-    kept = [torch.where((part.abs() < HUGE), part, torch.zeros_like(part)) for part in parts if part.requires_grad]
-    fixed = [torch.tensor(np.cos(np.arange(p.numel())).reshape(p.shape), dtype=p.dtype) for p in kept]  # from -1 to 1
-    return sum((part - target).pow(2).mean() for part, target in zip(kept, fixed, strict=True)), outputs
+    finite = [torch.where((part.abs() < HUGE), part, torch.zeros_like(part)) for part in parts if part.requires_grad]
+    fixed = [torch.tensor(np.cos(np.arange(p.numel())).reshape(p.shape), dtype=p.dtype) for p in finite]  # from -1 to 1
+    return sum((part - target).pow(2).mean() for part, target in zip(finite, fixed, strict=True)), outputs
 
 
 def flatten(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """The tensors in what a model returns; keys and values of earlier tokens are not among them."""
+    """The tensors in a model's output, except keys and values of earlier tokens."""
     import torch
 
     if isinstance(value, torch.Tensor):
@@ -81,7 +81,7 @@ def _train(model: Any, tensors: Arrays) -> list[float]:
 
 
 def _generate(model: Any, tensors: Arrays) -> tuple[Arrays, str]:
-    """Ids by greedy choice and by beams, of a model that generates."""
+    """Ids by greedy search and beam search, of a model that generates."""
     import torch
 
     if not (hasattr(model, "can_generate") and model.can_generate()):
@@ -91,6 +91,6 @@ def _generate(model: Any, tensors: Arrays) -> tuple[Arrays, str]:
     for beams in (1, 3):
         torch.manual_seed(0)
         with torch.no_grad():
-            made = model.generate(**prompt, max_new_tokens=NEW_TOKENS, do_sample=False, num_beams=beams)
-        result |= {f"generated.{beams}.{name}": host(value) for name, value in flatten("", made)}
+            output = model.generate(**prompt, max_new_tokens=NEW_TOKENS, do_sample=False, num_beams=beams)
+        result |= {f"generated.{beams}.{name}": host(value) for name, value in flatten("", output)}
     return result, ""

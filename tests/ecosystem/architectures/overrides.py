@@ -1,11 +1,11 @@
-"""What the rules of ``shrink.py`` and ``inputs.py`` do not find out about an architecture.
+"""Exceptions to the rules of ``shrink.py`` and ``inputs.py`` for single architectures.
 
-``create`` are arguments of the configuration's constructor, ``set`` changes of the small configuration.
+``create`` holds arguments of the configuration's constructor, ``set`` changes of the small configuration.
 """
 
 from typing import Any
 
-# Models with rotary embeddings for time, height and width, whose sections their code knows and no configuration.
+# Models with rotary embeddings for time, height and width, whose sections are in the code, not in the configuration.
 _MROPE = """
 cohere_compass cosmos3_edge ernie4_5_vl_moe glm4v glm4v_moe glm_image glm_ocr hunyuan_vl neomme paddleocr_vl
 qwen2_5_omni qwen2_5_omni_thinker qwen2_5_vl qwen2_vl qwen3_5 qwen3_5_moe qwen3_omni_moe qwen3_omni_moe_thinker qwen3_vl
@@ -16,7 +16,7 @@ _EFFICIENT_NET = {"depth_coefficient": 1.0, "width_coefficient": 1.0, "hidden_di
 _EFFICIENT_NET |= {"in_channels": [32, 16, 24, 40, 80, 112, 192], "out_channels": [16, 24, 40, 80, 112, 192, 320]}
 _TIME_SERIES = {"create": {"prediction_length": 8, "context_length": 16, "lags_sequence": [1, 2, 3]}}
 _WIDE_HEADS = {"set": {"head_dim": 16}}
-_WIDE_PICTURES = {"set": {"image_size": 224}}  # in each of its stages a multiple of the window
+_WIDE_PICTURES = {"set": {"image_size": 224}}  # a multiple of the window in each stage
 _EMU3_TOKENS = {"<image>": 5, "<|extra_200|>": 6, **{f"<|visual token {i:06}|>": 40 + i for i in range(40)}}
 OVERRIDES: dict[str, dict[str, Any]] = {
     "align": {"set": {"vision_config": _EFFICIENT_NET}},

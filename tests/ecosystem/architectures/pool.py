@@ -1,4 +1,4 @@
-"""A worker in a process of its own, which is started anew after a crash, after its time is over, and now and then."""
+"""A worker in a separate process, which is restarted after a crash, after a timeout, and after a number of tasks."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from typing import Any
 
 TASKS_PER_PROCESS = 100  # modules of transformers stay in memory
 SECONDS_TO_START = 60
-TESTS = Path(__file__).parents[2]  # some libraries install a package "tests", which would be found instead
+TESTS = Path(__file__).parents[2]  # some libraries install a package "tests", which would shadow this one
 
 
 class Worker:
@@ -18,7 +18,7 @@ class Worker:
     Args:
         python: the interpreter.
         side: "torch", "minigrad" or "back".
-        log: the file that gets what the process prints.
+        log: the file for the output of the process.
     """
 
     def __init__(self, python: str, side: str, log: Path) -> None:
@@ -27,7 +27,7 @@ class Worker:
         self._process: subprocess.Popen[str] | None = None
 
     def ask(self, task: list[str], seconds: float) -> dict[str, Any]:
-        """The answer to a task, or why there is none."""
+        """The answer to a task, or the reason for its failure."""
         if self._done >= TASKS_PER_PROCESS:
             self.stop()
         process = self._process or self._start()

@@ -1,8 +1,8 @@
-"""Small configurations out of transformers' own: the default one, with every number of a known name made small.
+"""Makes small configurations from transformers' default ones: every number with a known name is reduced.
 
-Three recipes, from the smallest; the first that PyTorch builds and runs is taken. ``small`` sets each width, number of
-heads and so on to a fixed number, so that all parts that must agree do; the others divide all sizes by the same number,
-which keeps ratios that a model relies on, and leave numbers of heads as they are.
+There are three recipes, smallest first; the first that PyTorch builds and runs is used. ``small`` sets each width,
+number of heads and so on to a fixed number, so that all parts agree; the others divide all sizes by the same number,
+which keeps ratios that a model relies on, and do not change numbers of heads.
 """
 
 import re
@@ -49,7 +49,7 @@ TOKENS = re.compile(r"(.*_)?(token|eos|bos|pad|sep|cls|mask|unk)_(ids?|index)|.*
 
 
 def shrink(kind: str, recipe: str) -> Any:
-    """The small configuration of a model type. Raises Exception: whatever the configuration's class finds wrong."""
+    """The small configuration of a model type. Raises Exception: any error of the configuration's class."""
     from transformers import AutoConfig
 
     change = OVERRIDES.get(kind, {})
@@ -70,7 +70,7 @@ def _merge(values: dict[str, Any], change: dict[str, Any]) -> None:
 
 
 class _Tokens(dict[str, int]):
-    """Ids of special tokens that fit into the vocabulary, the same wherever the name is the same."""
+    """Ids of special tokens that fit into the vocabulary; the same name has the same id everywhere."""
 
     mrope = False  # whether the model has rotary embeddings for time, height and width
 
@@ -87,24 +87,24 @@ class _Tokens(dict[str, int]):
 
 
 def _shrunken(values: dict[str, Any], recipe: str, tokens: _Tokens) -> dict[str, Any]:
-    chosen, length = _chosen_layers(values)
-    if length > len(chosen):  # a backbone's stages are its layers: what it gives out, the last by default
+    layers, length = _chosen_layers(values)
+    if length > len(layers):  # a backbone's stages are its layers: it returns the last by default
         values = {name: value for name, value in values.items() if name not in BACKBONE}
-    if "depths" in values:  # a pyramid of pictures: its number of stages stays
-        chosen, length = [], 0
+    if "depths" in values:  # a pyramid of pictures keeps its number of stages
+        layers, length = [], 0
         values = {**values, "depths": [min(depth, 2) for depth in values["depths"]]}
         values.pop("num_layers", None)
         if "embed_dim" in values:
             values.pop("hidden_size", None)
         recipe = "4" if recipe == "small" else recipe
-    small = {name: _value(name, value, recipe, tokens, chosen, length) for name, value in values.items()}
+    small = {name: _value(name, value, recipe, tokens, layers, length) for name, value in values.items()}
     if small.get("kv_lora_rank") and small.get("num_key_value_heads"):  # latent attention: all heads have their own
         small["num_key_value_heads"] = small["num_attention_heads"]
     return small
 
 
-def _value(name: str, value: Any, recipe: str, tokens: _Tokens, chosen: list[int], length: int) -> Any:
-    if name == "per_layer_config":  # by numbers of layers that are gone
+def _value(name: str, value: Any, recipe: str, tokens: _Tokens, layers: list[int], length: int) -> Any:
+    if name == "per_layer_config":  # its keys are the numbers of removed layers
         return {}
     if isinstance(value, dict) and all(isinstance(key, str) for key in value) and "label" not in name:
         inner = _shrunken(value, recipe, tokens)
@@ -114,14 +114,14 @@ def _value(name: str, value: Any, recipe: str, tokens: _Tokens, chosen: list[int
     if name == "vocab_size" and value is None:
         return VOCABULARY
     if isinstance(value, list):
-        if length > len(chosen) and len(value) == length and not name.endswith("_sizes"):
-            return [value[i] for i in chosen]
+        if length > len(layers) and len(value) == length and not name.endswith("_sizes"):
+            return [value[i] for i in layers]
         if name == "num_block_repeats":
             return [min(item, 1) for item in value]
         if value and all(type(item) is int for item in value) and SIZES.fullmatch(name) and not KEPT.fullmatch(name):
             return [_divided(item, 4 if recipe == "small" else int(recipe)) for item in value]
         return value
-    return _number(name, value, recipe, len(chosen)) if type(value) is int else value
+    return _number(name, value, recipe, len(layers)) if type(value) is int else value
 
 
 def _number(name: str, value: int, recipe: str, layers: int) -> int:
@@ -148,7 +148,7 @@ def _divided(value: int, by: int) -> int:
 
 
 def _rope(values: dict[str, Any], recipe: str, mrope: bool) -> dict[str, Any]:
-    """Sections of rotary embeddings for time, height and width: together half of what is rotated of a head."""
+    """Sections of rotary embeddings for time, height and width: together half of a head's rotated width."""
     inner: dict[str, Any]
     inner = {name: _rope(value, recipe, mrope) if isinstance(value, dict) else value for name, value in values.items()}
     if recipe == "small" and ("mrope_section" in inner or (mrope and "rope_type" in inner)):
@@ -160,16 +160,16 @@ def _rope(values: dict[str, Any], recipe: str, mrope: bool) -> dict[str, Any]:
 
 
 def _chosen_layers(values: dict[str, Any]) -> tuple[list[int], int]:
-    """The layers to keep, at least two and one of each kind that lists tell of; and how many there were."""
+    """The layers to keep, at least two and one of each kind in the lists; and their original number."""
     names = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers")
     length = next((values[name] for name in names if type(values.get(name)) is int), 0)
     kinds = [v for k, v in values.items() if isinstance(v, list) and len(v) == length and "type" in k]
-    seen: dict[Any, int] = {}
+    first: dict[Any, int] = {}
     for i, kind in enumerate(zip(*kinds, strict=True)):
-        seen.setdefault(str(kind), i)
-    chosen = sorted(set(list(seen.values())[:5]))
+        first.setdefault(str(kind), i)
+    layers = sorted(set(list(first.values())[:5]))
     for i in range(length):
-        if len(chosen) >= 2:
+        if len(layers) >= 2:
             break
-        chosen = sorted({*chosen, i})
-    return chosen, length
+        layers = sorted({*layers, i})
+    return layers, length

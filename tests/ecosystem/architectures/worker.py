@@ -1,9 +1,9 @@
-"""One architecture after another: reads a line of JSON per task, answers with one, as ``pool.py`` wants it.
+"""One architecture after another: reads a line of JSON per task from ``pool.py``, and answers with one.
 
-Sides: "torch" builds a model and keeps weights, inputs and results in the type's folder; "minigrad" loads it,
-computes the same, compares, and saves it again; "back" is PyTorch reading that. Where float32 differs, "torch64" and
-"minigrad64" do so in float64: some models amplify rounding until PyTorch's own float32 is farther from the truth than
-what is allowed (where the choice of an expert hangs on it, or a step of AdamW along a gradient that should be 0).
+Sides: "torch" builds a model and stores weights, inputs and results in the type's folder; "minigrad" loads it, computes
+and compares the same, and saves it again; "back" reads that with PyTorch. If float32 differs, "torch64" and
+"minigrad64" do the same in float64: some models amplify rounding until PyTorch's own float32 exceeds the tolerance
+(where the choice of an expert depends on it, or a step of AdamW along a gradient that should be 0).
 """
 
 import json
@@ -32,11 +32,11 @@ Reply = dict[str, Any]
 
 
 class _TooSlow(Exception):
-    """An attempt ran for longer than it may."""
+    """An attempt exceeded its time limit."""
 
 
 def _limit(seconds: int) -> None:
-    """Let the running attempt raise ``_TooSlow`` after some seconds of the processor's time; 0 for no limit."""
+    """Raise ``_TooSlow`` in the running attempt after some seconds of processor time; 0 for no limit."""
 
     def stop(*signal: Any) -> None:
         raise _TooSlow(f"more than {seconds} s")
@@ -79,7 +79,7 @@ def _try_recipe(folder: Path, kind: str, name: str, task: str, recipe: str) -> R
     model.save_pretrained(folder / "weights")
     loaded = cls.from_pretrained(folder / "weights", dtype=torch.float32).eval()
     inputs = _first_that_runs(model, loaded, kind, task)
-    loaded = cls.from_pretrained(folder / "weights", dtype=torch.float32)  # some keep what a run without gradients made
+    loaded = cls.from_pretrained(folder / "weights", dtype=torch.float32)  # some cache results without gradients
     try:
         expected, why = measure(loaded, inputs)
     except _TooSlow:
@@ -98,7 +98,7 @@ def _try_recipe(folder: Path, kind: str, name: str, task: str, recipe: str) -> R
 
 
 def _perturb(model: Any) -> None:
-    """Make every parameter random, also biases and norms that begin with zeros and ones."""
+    """Make every parameter random, also biases and norms, which begin with zeros and ones."""
     import torch
 
     with torch.no_grad():
@@ -147,15 +147,15 @@ def minigrad_side(folder: Path, kind: str, name: str, task: str, dtype: str = "f
     try:
         if dtype == "float32":
             model.save_pretrained(folder / "saved")
-        found, _ = measure(model, inputs, generates)
-        problems = compare(found, expected)
+        actual, _ = measure(model, inputs, generates)
+        problems = compare(actual, expected)
     except Exception as error:
         return {"ok": False, "why": _last_line(error), "trace": traceback.format_exc()}
     return {"ok": not problems, "why": "; ".join(problems[:3]), "all": problems, "ran": True}
 
 
 def torch_side_again(folder: Path, kind: str, name: str, task: str) -> Reply:
-    """What PyTorch finds in float64, of the same weights and inputs."""
+    """PyTorch's results in float64 with the same weights and inputs."""
     import torch
     import transformers
 
@@ -168,7 +168,7 @@ def torch_side_again(folder: Path, kind: str, name: str, task: str) -> Reply:
 
 
 def back_side(folder: Path, kind: str, name: str, task: str) -> Reply:
-    """PyTorch reads what minigrad saved, and gives the outputs that it gave before."""
+    """PyTorch reads the model that minigrad saved, and reproduces its outputs."""
     import torch
     import transformers
 
@@ -181,14 +181,14 @@ def back_side(folder: Path, kind: str, name: str, task: str) -> Reply:
     return {"ok": not wrong, "why": f"torch reads back other {', '.join(wrong)}" if wrong else ""}
 
 
-def _same(found: Any, expected: Any) -> bool:
-    """Equal but for rounding, which is that of sums of large numbers."""
+def _same(actual: Any, expected: Any) -> bool:
+    """Equal up to rounding, whose size depends on the largest numbers in the sums."""
     largest = np.abs(np.nan_to_num(expected)).max(initial=1)
-    return np.allclose(found, expected, 1e-5, 1e-6 * largest, equal_nan=True)
+    return np.allclose(actual, expected, 1e-5, 1e-6 * largest, equal_nan=True)
 
 
 def _last_line(error: BaseException) -> str:
-    """An error's type and text, on one line, and the line of the program that it comes from."""
+    """An error's type and text, on one line, and the program line that raised it."""
     text = " ".join(str(error).split())[:200]
     frames = [f for f in traceback.extract_tb(error.__traceback__) if "ecosystem" not in f.filename]
     place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
@@ -202,7 +202,7 @@ SIDES |= {"minigrad": minigrad_side, "minigrad64": partial(minigrad_side, dtype=
 def main() -> None:
     """Answer until there are no more lines."""
     side = sys.argv[1]
-    answers = os.fdopen(os.dup(1), "w")  # what libraries print goes to the errors
+    answers = os.fdopen(os.dup(1), "w")  # output of libraries goes to stderr
     os.dup2(2, 1)
     warnings.simplefilter("ignore")
     if side.startswith("minigrad"):

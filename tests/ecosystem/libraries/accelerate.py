@@ -1,4 +1,4 @@
-"""accelerate: a training with accumulation and clipping, saved and resumed, and placement of large models."""
+"""accelerate: a training with accumulation and clipping, saved and resumed, and tools that place large models."""
 
 import os
 import tempfile

@@ -1,4 +1,4 @@
-"""Captum: the parts of a picture that decide a small network's answer, by twelve methods."""
+"""Captum: attributions of a small network's answer to the pixels of a picture, by twelve methods."""
 
 import torch
 from captum import attr

@@ -60,7 +60,7 @@ def data(seed: int) -> DataLoader:
 
 
 def with_fabric() -> list[float]:
-    """The losses of a loop of one's own."""
+    """The losses of a custom loop."""
     fabric = Fabric(accelerator="cpu", devices=1)
     fabric.launch()
     fabric.seed_everything(0, verbose=False)

@@ -1,4 +1,4 @@
-"""pytorch-tabnet: a classifier and a regressor on tables; what they attend to; pretraining."""
+"""pytorch-tabnet: a classifier and a regressor on tables; their attention; pretraining."""
 
 import tempfile
 import warnings

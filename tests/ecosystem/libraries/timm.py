@@ -25,20 +25,20 @@ def train(model: nn.Module, optimizer: str, images: torch.Tensor, labels: torch.
     random.seed(0)
     np.random.seed(0)
     mixup = Mixup(mixup_alpha=0.8, label_smoothing=0.1, num_classes=4)
-    chosen = create_optimizer_v2(model, opt=optimizer, lr=3e-4, weight_decay=0.05)
-    schedule = CosineLRScheduler(chosen, t_initial=5, warmup_t=2, warmup_lr_init=1e-4)
+    algorithm = create_optimizer_v2(model, opt=optimizer, lr=3e-4, weight_decay=0.05)
+    schedule = CosineLRScheduler(algorithm, t_initial=5, warmup_t=2, warmup_lr_init=1e-4)
     average = ModelEmaV3(model, decay=0.9)
     losses, rates = [], []
     for step in range(5):
         mixed, targets = mixup(images, labels)
         loss = SoftTargetCrossEntropy()(model(mixed), targets)
-        chosen.zero_grad()
+        algorithm.zero_grad()
         loss.backward()
-        chosen.step()
+        algorithm.step()
         schedule.step(step + 1)
         average.update(model, step=step)
         losses.append(loss.item())
-        rates.append(chosen.param_groups[0]["lr"])
+        rates.append(algorithm.param_groups[0]["lr"])
     with torch.no_grad():
         logits = average.eval()(images)
     return {"losses": losses, "rates": rates, "logits": logits, "top": accuracy(logits, labels)[0]}

@@ -20,8 +20,8 @@ class Net(nn.Module):
 
 def run() -> dict[str, object]:
     torch.manual_seed(0)
-    found = summary(
+    table = summary(
         Net(), (2, 1, 8, 8), depth=3, verbose=0, col_names=("input_size", "output_size", "num_params", "mult_adds")
     )
-    counts = [found.total_params, found.total_mult_adds, found.total_output_bytes]
-    return {"table": str(found), "counts": counts}
+    counts = [table.total_params, table.total_mult_adds, table.total_output_bytes]
+    return {"table": str(table), "counts": counts}

@@ -27,12 +27,12 @@ def run() -> dict[str, object]:
     images = torch.rand(2, 3, 32, 32, requires_grad=True)
     similarity = StructuralSimilarityIndexMeasure(data_range=1.0)(images, torch.rand(2, 3, 32, 32))
     similarity.backward()
-    said, meant = ["the cat sat on a mat"], ["the cat is on the mat"]
+    predictions, targets = ["the cat sat on a mat"], ["the cat is on the mat"]
     results = {"classes": classes.compute(), "numbers": numbers.compute(), "steps": steps, "mean": mean.compute()}
     results |= {"labels": labels, "similarity": similarity, "similarity's gradient": images.grad}
     for metric in (RetrievalMAP(), RetrievalNormalizedDCG()):
         results[type(metric).__name__] = metric(scores, relevant, indexes=query)
     results["noise"] = PeakSignalNoiseRatio(data_range=1.0)(images.detach(), torch.rand(2, 3, 32, 32))
-    results["bleu"] = BLEUScore(n_gram=2)(said, [meant])
-    results["errors"] = [WordErrorRate()(said, meant).item(), CharErrorRate()(said, meant).item()]
+    results["bleu"] = BLEUScore(n_gram=2)(predictions, [targets])
+    results["errors"] = [WordErrorRate()(predictions, targets).item(), CharErrorRate()(predictions, targets).item()]
     return {**results, "perplexity": Perplexity()(torch.randn(2, 6, 9), torch.randint(0, 9, (2, 6)))}

@@ -30,7 +30,7 @@ def run() -> dict[str, object]:
     picture = torch.randint(0, 256, (3, 40, 48), dtype=torch.uint8)
     first = [transforms.ToPILImage(), transforms.Resize(36), transforms.CenterCrop(32), transforms.ToTensor()]
     first.append(transforms.Normalize([0.5, 0.4, 0.3], [0.2, 0.2, 0.2]))
-    second = [v2.ToDtype(torch.float32, scale=True)]  # PyTorch resizes bytes otherwise on processors with AVX2
+    second = [v2.ToDtype(torch.float32, scale=True)]  # PyTorch resizes bytes differently on processors with AVX2
     second += [v2.Resize((36, 36), antialias=True), v2.RandomHorizontalFlip(p=1.0), v2.CenterCrop(32)]
     second.append(v2.Normalize([0.5] * 3, [0.25] * 3))
     results["transformed"] = transforms.Compose(first)(picture)

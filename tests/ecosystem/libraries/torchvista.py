@@ -18,12 +18,12 @@ class Net(nn.Module):
 
 def run() -> dict[str, object]:
     torch.manual_seed(0)
-    written = []
-    tracer.plot_graph = lambda *args, **kwargs: written.append(args)
+    calls = []
+    tracer.plot_graph = lambda *args, **kwargs: calls.append(args)
     model, x = Net(), torch.randn(3, 4)
     tracer.trace_model(model, x)
-    nodes, modules, operations = written[-1][:3]
-    # An operator is Tensor.__mul__ or Tensor.mul, by what the library wraps first.
+    nodes, modules, operations = calls[-1][:3]
+    # An operator is Tensor.__mul__ or Tensor.mul, depending on the order in which the library wraps them.
     plain = {name.replace("__", ""): node for name, node in nodes.items()}
     edges = {name: [(e["target"].replace("__", ""), e["dims"]) for e in node["edges"]] for name, node in plain.items()}
     return {

@@ -1,4 +1,4 @@
-"""a small GPT-2 whose every activation is read, cut out and attributed: losses, logits, caches, gradients"""
+"""a small GPT-2 whose activations are read, ablated and attributed: losses, logits, caches, gradients"""
 
 import torch
 from training import train

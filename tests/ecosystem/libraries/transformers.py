@@ -62,7 +62,7 @@ def bpe():
 
 
 def generation():
-    """Token ids of every way to search and to sample, from one seed."""
+    """Token ids of every search and sampling method, from one seed."""
     model, ids = llama(), prompt()
     ways = {
         "greedy": {"do_sample": False},
@@ -92,7 +92,7 @@ def generation():
 
 
 def generation_of_many():
-    """What ``generate`` returns besides ids; a padded batch; an assistant; a cache that is used again."""
+    """Other results of ``generate`` besides ids; a padded batch; an assistant model; a reused cache."""
     model, ids = llama(attn_implementation="eager"), prompt()
     kinds = ("scores", "logits", "attentions", "hidden_states")
     more = {"return_dict_in_generate": True, **{f"output_{kind}": True for kind in kinds}}
@@ -129,7 +129,7 @@ class AtMost(hf.StoppingCriteria):
 
 
 class Even(hf.LogitsProcessor):
-    """Leaves even ids alone."""
+    """Allows only even ids."""
 
     def __call__(self, input_ids, scores):
         scores = scores.clone()
@@ -138,7 +138,7 @@ class Even(hf.LogitsProcessor):
 
 
 def stopping_and_streaming():
-    """Stopping criteria, a processor of one's own, and a streamer in a thread."""
+    """Stopping criteria, a custom processor, and a streamer in a thread."""
     model, ids, words = llama(), prompt(), bpe()
     results = {
         "at most": model.generate(ids, max_new_tokens=20, stopping_criteria=hf.StoppingCriteriaList([AtMost(9)])),
@@ -271,7 +271,7 @@ def arguments(folder, **options):
 
 
 def history(trainer):
-    """What was logged, without times."""
+    """The log without times."""
     rows = trainer.state.log_history
     return [{k: v for k, v in row.items() if "time" not in k and "per_second" not in k} for row in rows]
 
@@ -292,7 +292,7 @@ def trainer_of_everything():
 
 
 def trainer_resumed():
-    """A training that stopped goes on from its checkpoint as if it had not."""
+    """A training that stopped continues from its checkpoint as if it had not stopped."""
     with tempfile.TemporaryDirectory() as folder:
         saving = arguments(folder, save_strategy="steps", save_steps=4)
         whole = hf.Trainer(classifier(), saving, train_dataset=Examples(48, 0))
@@ -351,7 +351,7 @@ def collators():
 
 
 def text_pipelines():
-    """Pipelines of text, on models made in place."""
+    """Text pipelines, on models created here."""
     words, text = tokenizer(), "the quick dog reads books"
     entailing = bert(hf.BertForSequenceClassification, label2id={"entailment": 0, "no": 1}, num_labels=2)
     causal = hf.pipeline("text-generation", model=llama(), tokenizer=bpe())

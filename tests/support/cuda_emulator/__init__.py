@@ -1,10 +1,10 @@
-"""A CPU emulator of CUDA kernels: g++ builds the very source that the GPU gets (see cuda_emulator.h).
+"""A CPU emulator of CUDA kernels: g++ builds the same source that the GPU gets (see cuda_emulator.h).
 
-It offers what the library uses of ``cupy.RawModule``. A launch checks what CUDA does not: that each argument
-is of the type the kernel declares, that arrays are contiguous or followed by their strides (of all axes but the last,
-in elements), and that no kernel writes outside the arrays it gets (they are copied between guard bytes; what is read
-there is NaN). A table of addresses (``real* const*``) is an array of int64 that hold addresses of living arrays of the
-device; the kernel gets those of their copies.
+It has the part of ``cupy.RawModule`` that the library uses. Unlike CUDA, a launch checks that each argument has the
+type that the kernel declares, that arrays are contiguous or followed by their strides (of all axes except the last, in
+elements), and that no kernel writes outside its arrays (they are copied between guard bytes, which read as NaN). A
+table of addresses (``real* const*``) is an int64 array with addresses of living arrays on the device; the kernel gets
+the addresses of their copies.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ at_address: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary(
 
 
 def missing() -> str:
-    """Why kernels cannot be emulated on this machine; "" where they can."""
+    """Why kernels cannot be emulated on this machine; "" if they can."""
     if sys.platform != "linux":
         return "CUDA kernels are emulated on Linux only"
     return "" if _COMPILER else "no g++ on this machine: CUDA kernels cannot be emulated"
 
 
 class EmulatorError(RuntimeError):
-    """A kernel that does not compile, a launch CUDA would refuse, or a fault while it ran."""
+    """A kernel that does not compile, a launch that CUDA would refuse, or a fault during the run."""
 
 
 class RawModule:
-    """What ``cupy.RawModule`` is to a GPU: kernels are ``code``'s ``extern "C" __global__`` functions."""
+    """Stands in for ``cupy.RawModule``: kernels are the ``extern "C" __global__`` functions in ``code``."""
 
     def __init__(self, *, code: str, options: tuple[str, ...] = ()) -> None:
         self.kernels = _KERNEL.findall(code)
@@ -70,7 +70,7 @@ class RawModule:
 
 
 class RawKernel:
-    """What ``cupy.RawKernel`` is to a GPU."""
+    """Stands in for ``cupy.RawKernel``."""
 
     def __init__(self, library: ctypes.CDLL, name: str) -> None:
         self.name = name
@@ -110,7 +110,7 @@ class RawKernel:
 
 
 def _build(code: str, defines: tuple[str, ...]) -> Path:
-    """The shared library of a source, from a folder of the user's that keeps what was built before."""
+    """The shared library of a source, cached in one of the user's folders."""
     if _COMPILER is None:
         raise EmulatorError(missing())
     header = (_FOLDER / "cuda_emulator.h").read_text()
@@ -122,33 +122,33 @@ def _build(code: str, defines: tuple[str, ...]) -> Path:
         with open(folder / f"{key}.lock", "w") as lock:
             import fcntl  # which Windows lacks
 
-            fcntl.flock(lock, fcntl.LOCK_EX)  # tests run side by side: one builds it, the others wait
+            fcntl.flock(lock, fcntl.LOCK_EX)  # tests run in parallel: one builds it, the others wait
             if not library.exists():
                 _compile(code, defines, folder, library)
     return library
 
 
 def _compile(code: str, defines: tuple[str, ...], folder: Path, library: Path) -> None:
-    """Have g++ write a shared library; it is there whole or not at all."""
+    """Let g++ write a shared library, which replaces the file atomically."""
     with tempfile.TemporaryDirectory(dir=folder) as work:
-        source, built = Path(work) / "kernel.cpp", Path(work) / "kernel.so"
+        source, binary = Path(work) / "kernel.cpp", Path(work) / "kernel.so"
         source.write_text(code)
         include = (f"-I{_FOLDER}", "-include", "cuda_emulator.h")
-        command = [str(_COMPILER), "-std=c++17", *_FLAGS, *defines, *include, str(source), "-o", str(built)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise EmulatorError(f"g++ refuses the kernel:\n{done.stderr}")
-        os.replace(built, library)
+        command = [str(_COMPILER), "-std=c++17", *_FLAGS, *defines, *include, str(source), "-o", str(binary)]
+        process = subprocess.run(command, capture_output=True, text=True, check=False)
+        if process.returncode:
+            raise EmulatorError(f"g++ refuses the kernel:\n{process.stderr}")
+        os.replace(binary, library)
 
 
 class _Memory:
-    """The arrays of one launch, copied between guards, with what lies between the elements of those that are not
-    contiguous. Arrays that share memory share their copy."""
+    """The arrays of one launch, copied between guards; an array that is not contiguous is copied with the memory
+    between its elements. Arrays that share memory share their copy."""
 
     def __init__(self, args: tuple[Any, ...]) -> None:
         self._copies: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
         arrays = [arg.emulator_array() for arg in args if hasattr(arg, "emulator_array")]
-        start = stop = 0  # of the memory of strided arrays, each of which begins before the end of the one before
+        start = stop = 0  # the span of overlapping strided arrays
         for (low, high), dense in sorted((byte_bounds(a), a.flags.c_contiguous) for a in arrays if a.size):
             if low < stop or not dense:
                 if low >= stop:
@@ -175,7 +175,7 @@ class _Memory:
         return copy.ctypes.data + _GUARD_BYTES
 
     def give_back(self, name: str) -> None:
-        """Copy back what the kernel wrote."""
+        """Copy the kernel's output back."""
         for original, copy in self._copies:
             stop = _GUARD_BYTES + original.nbytes
             if (copy[:_GUARD_BYTES] != _POISON).any() or (copy[stop:] != _POISON).any():
@@ -189,7 +189,7 @@ def _bytes(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _lent(table: np.ndarray[Any, Any], kind: str, memory: _Memory) -> np.ndarray[Any, Any]:
-    """A table of addresses, with those of the arrays' copies."""
+    """A table of addresses, with the addresses of the arrays' copies."""
     copies = []
     for address in table.tolist():
         array = at_address.get(address)
@@ -200,7 +200,7 @@ def _lent(table: np.ndarray[Any, Any], kind: str, memory: _Memory) -> np.ndarray
 
 
 def _strided(array: np.ndarray[Any, Any], after: tuple[Any, ...]) -> bool:
-    """Whether an array is followed by its strides, of all axes but the last, which has no gaps."""
+    """Whether an array is followed by its strides for all axes except the last, which is contiguous."""
     steps = [step // array.itemsize for step in array.strides]
     return array.ndim > 1 and steps[-1] == 1 and list(after[: array.ndim - 1]) == steps[:-1]
 

@@ -1,11 +1,11 @@
-// CUDA's header of this name, as far as the kernels need it.
+// Replaces CUDA's header of this name, as far as the kernels need it.
 #pragma once
 #include <cstring>
 
 struct __nv_bfloat16 {
     unsigned short bits;
     __nv_bfloat16() = default;
-    __nv_bfloat16(float value) {  // to the nearest, of two the even one
+    __nv_bfloat16(float value) {  // round to nearest, ties to even
         unsigned wide;
         std::memcpy(&wide, &value, 4);
         bool is_nan = (wide & 0x7fffffff) > 0x7f800000;

@@ -1,12 +1,12 @@
 // Runs CUDA kernels on the CPU, for tests: compiled (g++ -include) before a kernel's source.
 //
-// Each CUDA thread is a fiber with a stack of its own. Blocks run one after the other. A fiber runs until it
-// waits for its warp (shuffles, __syncwarp) or its block (__syncthreads), then the next fiber of the warp runs.
-// A warp runs alone as far as it can, and the order of warps, and of fibers in a warp, changes all the time (the
-// same in every run): what misses a __syncthreads soon reads another value than it should. Shared memory holds
-// NaN when a block begins.
-// Reported as errors: threads that wait for others which have ended or wait elsewhere, writing past the end
-// of dynamic shared memory, launches beyond CUDA's limits.
+// Each CUDA thread is a fiber with a separate stack. Blocks run one after the other. A fiber runs until it waits
+// for its warp (shuffles, __syncwarp) or its block (__syncthreads), then the next fiber of the warp runs. A warp
+// runs by itself as far as it can, and the order of warps, and of fibers in a warp, changes all the time (equally
+// in every run): a kernel without a necessary __syncthreads soon reads a wrong value. Shared memory is NaN at the
+// start of a block.
+// These are errors: threads that wait for threads that have ended or wait elsewhere, writing past the end of
+// dynamic shared memory, launches beyond CUDA's limits.
 #pragma once
 #include <csetjmp>
 #include <cmath>
@@ -47,7 +47,7 @@ struct Fiber {
     bool started = false;
     State state = READY;
     dim3 thread = {};
-    int shuffles = 0;  // how many this thread has done: which of the two slots is next
+    int shuffles = 0;  // how many this thread has run: selects one of the two slots
 };
 
 constexpr int MOST_THREADS = 1024, STACK_BYTES = 64 * 1024, GUARD_BYTES = 16 * 1024;
@@ -57,13 +57,13 @@ static char* stacks = nullptr;
 static jmp_buf scheduler;
 static ucontext_t scheduler_start;
 static int current, thread_count;
-static char slots[2][MOST_THREADS][16];  // values on their way through a warp
+static char slots[2][MOST_THREADS][16];  // values that are exchanged within a warp
 static char* dynamic_shared;
 static void (*body)(void**);
 static void** arguments;
 static char message[256];
 
-static void leave(State why) {  // back to the scheduler, until it comes here again
+static void leave(State why) {  // return to the scheduler until it resumes this fiber
     fibers[current].state = why;
     if (!_setjmp(fibers[current].place)) _longjmp(scheduler, 1);
 }
@@ -100,7 +100,7 @@ static void release(int from, int to) {
     for (int i = from; i < to; ++i) fibers[i].state = READY;
 }
 
-// The i-th of ``count`` in an order that starts anywhere and goes either way (count: a power of 2 or small).
+// The i-th of ``count`` in an order with any start and direction (count: a power of 2 or small).
 static int shuffled(int i, int count, unsigned order) {
     int step = order & 1 ? count - 1 : 1;
     return (int)((order >> 1) % count + (unsigned)i * step) % count;
@@ -174,7 +174,7 @@ static const char* run(const unsigned* grid, const unsigned* block, size_t share
     return error;
 }
 
-// A kernel's parameter types as text, for the launch to check: 'f' float, '*f' pointer to float, ...
+// A kernel's parameter types as text, which the launch checks: 'f' float, '*f' pointer to float, ...
 template <class T> struct Code;
 #define EMULATOR_CODE(type, letter) template <> struct Code<type> { static void add(char*& to) { *to++ = letter; } };
 EMULATOR_CODE(float, 'f')
@@ -210,9 +210,9 @@ template <class... P> void call(void (*kernel)(P...), void** args) {
 }
 
 
-// CuPy compiles with -ftz=true: float numbers below the least normal one are read and written as 0.
+// CuPy compiles with -ftz=true: floats below the smallest normal one are read and written as 0.
 struct Flushing {
-#if defined(__SSE__) && REAL_BITS < 64  // x86 would flush double numbers, too
+#if defined(__SSE__) && REAL_BITS < 64  // x86 would also flush doubles
     unsigned before = _mm_getcsr();
     Flushing() { _mm_setcsr(before | 0x8040); }
     ~Flushing() { _mm_setcsr(before); }
@@ -232,7 +232,7 @@ struct Flushing {
 static inline void __syncthreads() { emulator::leave(emulator::AT_BLOCK); }
 static inline void __syncwarp(unsigned = 0xffffffffu) { emulator::leave(emulator::AT_WARP); }
 
-// Two slots in turn: nobody can be two shuffles ahead, so a value is read before it is overwritten.
+// Two alternating slots: no thread can be two shuffles ahead, so a value is read before it is overwritten.
 template <class T> static T emulator_from_lane(T value, int lane) {
     static_assert(sizeof(T) <= 16);
     int me = emulator::current, turn = emulator::fibers[me].shuffles++ & 1;

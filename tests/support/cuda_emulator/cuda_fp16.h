@@ -1,3 +1,3 @@
-// CUDA's header of this name, as far as the kernels need it.
+// Replaces CUDA's header of this name, as far as the kernels need it.
 #pragma once
 typedef _Float16 __half;

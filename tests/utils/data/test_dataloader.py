@@ -1,4 +1,4 @@
-"""DataLoader: PyTorch's batches from the same seed, here and in workers; workers that fail, and their end."""
+"""DataLoader: PyTorch's batches from the same seed, with and without workers; workers that fail, and shutdown."""
 
 import gc
 import multiprocessing
@@ -25,7 +25,7 @@ from tests.support.ranks import begun, is_running, until
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="datasets of this file reach workers by fork"),
-    pytest.mark.filterwarnings("ignore:This DataLoader will create:UserWarning"),  # PyTorch, of few CPUs
+    pytest.mark.filterwarnings("ignore:This DataLoader will create:UserWarning"),  # PyTorch's, with few CPUs
 ]
 
 
@@ -43,10 +43,10 @@ class Examples(Dataset[Any]):
 
 
 class Stream(IterableDataset[int]):
-    """0, 1, 2, ...; in workers every worker's own part, if ``shared``. ``told`` is what len() says."""
+    """0, 1, 2, ...; each worker has a different part if ``shared``. ``length`` is the result of len()."""
 
-    def __init__(self, size: int, shared: bool = False, told: int | None = None) -> None:
-        self.size, self.shared, self.told = size, shared, told
+    def __init__(self, size: int, shared: bool = False, length: int | None = None) -> None:
+        self.size, self.shared, self.length = size, shared, length
 
     def __iter__(self) -> Iterator[int]:
         info = get_worker_info()
@@ -54,13 +54,13 @@ class Stream(IterableDataset[int]):
         yield from range(first, self.size, step)
 
     def __len__(self) -> int:
-        if self.told is None:
+        if self.length is None:
             raise TypeError("no length")
-        return self.told
+        return self.length
 
 
 def plain(batch: Any) -> Any:
-    """A batch of either library as Python's values."""
+    """A batch of either library as Python values."""
     if isinstance(batch, (list, tuple)):
         return [plain(part) for part in batch]
     return batch.tolist() if hasattr(batch, "tolist") else batch
@@ -68,7 +68,7 @@ def plain(batch: Any) -> Any:
 
 @pytest.fixture(autouse=True)
 def no_orphans() -> Iterator[None]:
-    """After each test no worker is left."""
+    """Check that no worker is left after each test."""
     yield
     if multiprocessing.active_children():
         gc.collect()
@@ -89,7 +89,7 @@ OPTIONS: dict[str, Callable[[Any, Any], dict[str, Any]]] = {
 
 
 def batches_of(library: Any, name: str, own: bool, workers: str) -> list[Any]:
-    """Over epochs, one of them left early, with other draws between, and with draws inside workers."""
+    """Batches over epochs, one of which ends early, with other draws in between and in workers."""
 
     def example(i: int) -> Any:
         return i, random.random(), np.random.rand(), library.rand(1)
@@ -101,16 +101,16 @@ def batches_of(library: Any, name: str, own: bool, workers: str) -> list[Any]:
     d = library.utils.data
     options = {"num_workers": int(workers[0]), "persistent_workers": "stay" in workers, "generator": generator}
     loader = d.DataLoader(Examples(13, example), **options, **OPTIONS[name](d, generator))
-    drawn: list[Any] = [len(loader)]
+    results: list[Any] = [len(loader)]
     for epoch in range(3):
         for i, batch in enumerate(loader):
-            drawn += [plain(batch), library.rand(1).item()]
+            results += [plain(batch), library.rand(1).item()]
             if own and i == 1:
-                drawn.append(library.rand(1, generator=generator).item())
+                results.append(library.rand(1, generator=generator).item())
             if epoch == 1 and i == 2:
                 break
-        drawn.append(library.rand(1).item())
-    return drawn
+        results.append(library.rand(1).item())
+    return results
 
 
 WAYS = [
@@ -151,7 +151,7 @@ def test_streams_are_pytorchs(workers: int, shared: bool, batch: dict[str, Any])
         return [plain(b) for _ in range(2) for b in loader]
 
     ours, theirs = batches(minigrad), batches(torch)
-    if workers == 3:  # PyTorch's order then depends on which worker ends first
+    if workers == 3:  # with three workers PyTorch's order depends on which ends first
         ours, theirs = sorted(ours, key=repr), sorted(theirs, key=repr)
     assert ours == theirs
 
@@ -161,7 +161,7 @@ def test_attributes() -> None:
     assert len(loader) == 2 and loader.batch_size == 2 and loader.drop_last and loader.num_workers == 0
     assert type(loader.sampler).__name__ == "RandomSampler" and loader.prefetch_factor is None
     assert type(loader.batch_sampler).__name__ == "BatchSampler" and len(iter(loader)) == 2
-    loader.num_workers = 1  # may still change
+    loader.num_workers = 1  # it may still change
     for name in ("batch_size", "sampler", "batch_sampler", "drop_last", "dataset"):
         with pytest.raises(ValueError, match=f"{name} attribute should not be set"):
             setattr(loader, name, getattr(loader, name))
@@ -169,14 +169,14 @@ def test_attributes() -> None:
 
 
 class Many(Examples):
-    """Examples that are given many at once, as negative numbers."""
+    """Examples that can be fetched in batches, as negative numbers."""
 
     def __getitems__(self, indices: list[int]) -> list[int]:
         return [-i for i in indices]
 
 
 class Countdown(IterableDataset[int]):
-    """4, 3, 2, 1, 0, as its own iterator."""
+    """4, 3, 2, 1, 0; it is its own iterator."""
 
     def __iter__(self) -> Iterator[int]:
         self.left = 5
@@ -190,7 +190,7 @@ class Countdown(IterableDataset[int]):
 
 
 class Loader:
-    """A loader of another kind, as fastai's: it has PyTorch's attributes."""
+    """Another kind of loader, such as fastai's: it has PyTorch's attributes."""
 
     _dataset_kind, _auto_collation, drop_last, generator = _DatasetKind.Iterable, False, False, None
     _IterableDataset_len_called, num_workers, dataset = None, 0, ["a", "b"]
@@ -201,7 +201,7 @@ class Loader:
         return example * 2
 
 
-def test_what_batches_are_put_together_of() -> None:
+def test_the_sources_of_batches() -> None:
     x = minigrad.arange(6.0).reshape(3, 2)
     pairs = [[[[0, 1], [2, 3]], [0, 1]], [[[4, 5]], [2]]]
     assert plain(list(DataLoader(TensorDataset(x, minigrad.arange(3)), batch_size=2))) == pairs
@@ -210,16 +210,16 @@ def test_what_batches_are_put_together_of() -> None:
     assert plain(list(DataLoader(Many(2), batch_size=None))) == [0, 1]
     loader: Any = Loader()
     assert list(_SingleProcessDataLoaderIter(loader)) == ["aa", "bb"]
-    for workers in (0, 1):  # a dataset that is its own iterator is begun once
+    for workers in (0, 1):  # a dataset that is its own iterator is started once
         assert plain(list(DataLoader(Countdown(), batch_size=2, num_workers=workers))) == [[4, 3], [2, 1], [0]]
 
 
 def test_lengths_of_streams() -> None:
-    assert len(DataLoader(Stream(5, told=5), batch_size=2)) == 3
-    assert len(DataLoader(Stream(5, told=5), batch_size=2, drop_last=True)) == 2
-    assert len(DataLoader(Stream(5, told=5), batch_size=None)) == 5
+    assert len(DataLoader(Stream(5, length=5), batch_size=2)) == 3
+    assert len(DataLoader(Stream(5, length=5), batch_size=2, drop_last=True)) == 2
+    assert len(DataLoader(Stream(5, length=5), batch_size=None)) == 5
     raises(TypeError, "no length", lambda: len(DataLoader(Stream(5))))
-    loader = DataLoader(Stream(3, told=2))
+    loader = DataLoader(Stream(3, length=2))
     assert len(loader) == 2
     with pytest.warns(UserWarning, match="says that it has 2 examples, 2 batches, but 3"):
         list(loader)
@@ -250,12 +250,12 @@ def test_arguments_that_exclude_each_other() -> None:
 
 
 def test_worker_info_and_init_fn() -> None:
-    def told(_: int) -> Any:
+    def info_of(_: int) -> Any:
         info = get_worker_info()
         assert info is not None
         return info.id, info.num_workers, info.seed, len(info.dataset), minigrad.get_num_threads()
 
-    loader = DataLoader(Examples(4, told), num_workers=2, batch_size=None)
+    loader = DataLoader(Examples(4, info_of), num_workers=2, batch_size=None)
     iterator = iter(loader)
     rows = list(iterator)
     base = iterator._base_seed
@@ -285,7 +285,7 @@ def test_batches_larger_than_a_pipe_come_back_whole() -> None:
 
 @cases("in_order", [True, False])
 def test_a_slow_worker(in_order: bool) -> None:
-    """The first example waits until another has come: in order, until the other worker is further on."""
+    """The first example waits until another has arrived or, in order, until the other worker is further on."""
     event = multiprocessing.Event()
 
     def example(i: int) -> int:
@@ -311,16 +311,16 @@ def test_an_exception_in_a_worker(error: type[Exception]) -> None:
 
     loader = iter(DataLoader(Examples(4, example), num_workers=2, batch_size=None))
     assert [next(loader), next(loader)] == [0, 1]
-    with pytest.raises(error) as caught:
+    with pytest.raises(error) as info:
         next(loader)
-    text = str(caught.value)
+    text = str(info.value)
     assert f"Caught {error.__name__} in DataLoader worker process 0." in text
     assert "\nOriginal Traceback" in text and "in example" in text and "the third is missing" in text
-    assert next(loader) == 3  # the others go on
+    assert next(loader) == 3  # the others continue
 
 
 class TwoError(Exception):
-    """A class that an error's text alone cannot make again."""
+    """A class that cannot be rebuilt from only the error's text."""
 
     def __init__(self, a: int, b: int) -> None:
         super().__init__(a, b)
@@ -331,7 +331,7 @@ def fail(error: BaseException) -> Any:
 
 
 def killed(number: int | str, pid: Any = r"\d+") -> str:
-    """The pattern of the message about a worker that SIGKILL has ended."""
+    """The pattern of the message about a worker that SIGKILL has killed."""
     return rf"^DataLoader worker \(pid\(s\) {pid}\) .*worker {number} \(process {pid}\) was killed by SIGKILL$"
 
 
@@ -341,7 +341,7 @@ def end_by_kill() -> None:
 
 
 def ending(index: int, end: Callable[[], Any]) -> Examples:
-    """Ten examples, of which one ends its worker."""
+    """Ten examples, one of which ends its worker."""
     return Examples(10, lambda i: end() if i == index else i)
 
 
@@ -378,7 +378,7 @@ def test_a_worker_that_is_killed_within_a_message_or_between_two_passes() -> Non
     loader = DataLoader(large, num_workers=1, prefetch_factor=1, persistent_workers=True)
     iterator: Any = iter(loader)
     worker = iterator._workers[0]
-    assert worker.connection.poll(60)  # more than the pipe takes follows
+    assert worker.connection.poll(60)  # more than the pipe holds follows
     worker.process.kill()
     for _ in range(2):
         raises(RuntimeError, killed(0, worker.process.pid), lambda: next(iterator))
@@ -394,13 +394,13 @@ def test_persistent_workers_are_the_same_processes() -> None:
     loader = DataLoader(Examples(4, lambda i: os.getpid()), num_workers=2, batch_size=None, persistent_workers=True)
     first = list(loader)
     assert len(set(first)) == 2 and os.getpid() not in first
-    next(iter(loader))  # left early
+    next(iter(loader))  # stopped early
     assert list(loader) == first
     stream = DataLoader(Stream(5, shared=True), num_workers=2, batch_size=None, persistent_workers=True)
     assert [list(stream), list(stream)] == [[0, 1, 2, 3, 4]] * 2
 
 
-def test_leaving_early_ends_the_workers_and_kills_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stopping_early_ends_the_workers_without_killing_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules[DataLoader.__module__], "_PATIENCE", 60)
     loader = DataLoader(Examples(100, lambda i: np.zeros(100_000)), num_workers=2)
     for _ in loader:
@@ -448,7 +448,7 @@ def test_workers_end_with_the_program(how: signal.Signals, tmp_path: Path) -> No
         pids = {int(process.stdout.readline()) for _ in range(4)}
         assert len(pids) == 2
         if how is signal.SIGINT:
-            os.killpg(process.pid, how)  # as Ctrl-C in a terminal: workers get it, too
+            os.killpg(process.pid, how)  # as Ctrl-C in a terminal: workers also get it
         else:
             process.send_signal(how)
         process.wait(60)
@@ -458,7 +458,7 @@ def test_workers_end_with_the_program(how: signal.Signals, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("method", ["spawn", pytest.param("forkserver", marks=pytest.mark.nightly)])
-def test_ways_to_begin_a_process(method: str, tmp_path: Path) -> None:
+def test_ways_to_start_a_process(method: str, tmp_path: Path) -> None:
     with started(tmp_path, "0", method, "break") as process:
         out, errors = process.communicate(timeout=60)
     assert process.returncode == 0 and errors == "" and int(out) != process.pid

@@ -1,4 +1,4 @@
-"""Datasets: what they hold, in PyTorch's order, and what they refuse."""
+"""Datasets: their examples, in PyTorch's order, and their errors."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -36,7 +36,7 @@ class Squares(Dataset[int]):
 
 
 class Many(Squares):
-    """Squares that are also given many at once, as negative numbers."""
+    """Squares that can also be fetched in batches, as negative numbers."""
 
     def __getitems__(self, indices: list[int]) -> list[int]:
         return [-(i**2) for i in indices]
@@ -52,8 +52,8 @@ class Count(IterableDataset[int]):
         return iter(range(self.size))
 
 
-class Told(Count):
-    """One that knows its length."""
+class Sized(Count):
+    """A stream that knows its length."""
 
     def __len__(self) -> int:
         return self.size
@@ -90,15 +90,15 @@ def test_concat_dataset() -> None:
 def test_chain_dataset() -> None:
     chain = Count(2) + Count(3)
     assert isinstance(chain, ChainDataset) and list(chain) == [0, 1, 0, 1, 2]
-    assert len(ChainDataset([Told(2), Told(3)])) == 5
+    assert len(ChainDataset([Sized(2), Sized(3)])) == 5
     raises(TypeError, "has no len", lambda: len(chain))
     raises(AssertionError, "only supports IterableDataset", lambda: list(ChainDataset([Squares(2)])))
 
 
 def test_stack_dataset() -> None:
     assert StackDataset(Squares(3), [7, 8, 9])[2] == (4, 9)
-    named = StackDataset(a=Squares(3), b=[7, 8, 9])
-    assert len(named) == 3 and named[1] == {"a": 1, "b": 8}
+    stack = StackDataset(a=Squares(3), b=[7, 8, 9])
+    assert len(stack) == 3 and stack[1] == {"a": 1, "b": 8}
     assert StackDataset(Many(3), [7, 8, 9]).__getitems__([1, 2]) == [(-1, 8), (-4, 9)]
     assert StackDataset(a=Many(3)).__getitems__([2]) == [{"a": -4}]
     raises(ValueError, "At least one", StackDataset)

@@ -1,4 +1,4 @@
-"""Samplers give PyTorch's order from the same seed, several passes long."""
+"""Samplers give PyTorch's order from the same seed, over several passes."""
 
 from collections.abc import Callable
 from itertools import product
@@ -34,10 +34,10 @@ def passes(library: Any, name: str, own: bool) -> list[Any]:
     library.manual_seed(3)
     generator = library.Generator().manual_seed(5) if own else None
     sampler = MAKERS[name](library.utils.data, generator)
-    drawn: list[Any] = [len(sampler)]
+    results: list[Any] = [len(sampler)]
     for _ in range(3):
-        drawn += [list(sampler), library.rand(1).item(), library.rand(1, generator=generator).item()]
-    return drawn
+        results += [list(sampler), library.rand(1).item(), library.rand(1, generator=generator).item()]
+    return results
 
 
 def test_same_seed_same_order() -> None:
@@ -95,14 +95,14 @@ def test_a_sampler_of_an_earlier_pytorch() -> None:
 
 
 def parts(library: Any, size: int, replicas: int, options: dict[str, Any]) -> list[Any]:
-    drawn: list[Any] = []
+    results: list[Any] = []
     for rank in range(replicas):
         sampler = library.utils.data.distributed.DistributedSampler(range(size), replicas, rank, **options)
-        drawn.append(len(sampler))
+        results.append(len(sampler))
         for epoch in range(2):
             sampler.set_epoch(epoch)
-            drawn.append(list(sampler))
-    return drawn
+            results.append(list(sampler))
+    return results
 
 
 def test_parts_are_pytorchs() -> None:

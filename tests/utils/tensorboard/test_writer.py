@@ -24,17 +24,17 @@ SummaryWriter: Any = import_module("minigrad.utils.tensorboard").SummaryWriter
 
 
 def read(folder: Path) -> Any:
-    """What TensorBoard finds in a folder."""
+    """TensorBoard's contents of a folder."""
     kinds = ("scalars", "histograms", "images", "tensors")
-    found = reader.EventAccumulator(str(folder), size_guidance=dict.fromkeys(kinds, 0))  # 0: all of them
-    found.Reload()
-    return found
+    events = reader.EventAccumulator(str(folder), size_guidance=dict.fromkeys(kinds, 0))  # 0: all of them
+    events.Reload()
+    return events
 
 
 @pytest.fixture
 def writer(tmp_path: Path) -> Iterator[Any]:
-    with SummaryWriter(tmp_path / "run") as made:
-        yield made
+    with SummaryWriter(tmp_path / "run") as board:
+        yield board
 
 
 def test_scalars(writer: Any) -> None:
@@ -42,9 +42,9 @@ def test_scalars(writer: Any) -> None:
     writer.add_scalar("loss/train", minigrad.tensor([0.25], requires_grad=True), 2)
     writer.add_scalar("loss/train", np.float64(0.125), minigrad.tensor(3))
     writer.flush()
-    found = read(writer.log_dir)
-    assert [(e.step, e.value) for e in found.Scalars("loss/train")] == [(1, 0.5), (2, 0.25), (3, 0.125)]
-    assert found.Scalars("loss/train")[0].wall_time == 12.0
+    events = read(writer.log_dir)
+    assert [(e.step, e.value) for e in events.Scalars("loss/train")] == [(1, 0.5), (2, 0.25), (3, 0.125)]
+    assert events.Scalars("loss/train")[0].wall_time == 12.0
     raises(ValueError, r"'many' has shape \(2,\)", lambda: writer.add_scalar("many", minigrad.zeros(2)))
 
 
@@ -52,9 +52,9 @@ def test_scalars_in_one_chart(writer: Any) -> None:
     writer.add_scalars("loss/both", {"train": 1.0, "valid": 2.0}, 5)
     writer.add_scalars("loss/both", {"train": 3.0}, 6)
     writer.close()
-    found = {p.name: read(p) for p in Path(writer.log_dir).iterdir() if p.is_dir()}
-    assert sorted(found) == ["loss_both_train", "loss_both_valid"]
-    train = found["loss_both_train"].Scalars("loss/both")
+    runs = {p.name: read(p) for p in Path(writer.log_dir).iterdir() if p.is_dir()}
+    assert sorted(runs) == ["loss_both_train", "loss_both_valid"]
+    train = runs["loss_both_train"].Scalars("loss/both")
     assert [(e.step, e.value) for e in train] == [(5, 1.0), (6, 3.0)]
 
 
@@ -79,12 +79,12 @@ WRITES: dict[str, Callable[[Any, Any], None]] = {
 
 
 def events(folder: Path) -> list[Any]:
-    """The events in a folder's file, without their times and the writer's own words."""
-    found = [event for file in sorted(folder.iterdir()) for event in files.EventFileLoader(str(file)).Load()]
-    for event in found:
+    """The events in a folder's file, without times and the writer's metadata."""
+    events = [event for file in sorted(folder.iterdir()) for event in files.EventFileLoader(str(file)).Load()]
+    for event in events:
         event.ClearField("wall_time")
         event.ClearField("source_metadata")
-    return found
+    return events
 
 
 def test_events_are_pytorchs(tmp_path: Path) -> None:
@@ -117,17 +117,17 @@ def test_figures_and_shapes_that_are_no_picture(writer: Any) -> None:
         raises(ValueError, r"axes|channels", lambda: writer.add_image("p", np.zeros(shape), dataformats=axes))  # noqa: B023
 
 
-def test_the_folder_and_what_is_not_provided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_and_missing_features(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    # TensorBoard reads files in the order of their names, which end with a number: 10 would come before 9
+    # TensorBoard reads files in the order of their names, which end with a number: 10 would sort before 9
     monkeypatch.setattr(event_file_writer, "_global_uid", event_file_writer.AtomicCounter(0))
-    with SummaryWriter(comment="_lr0.1", filename_suffix=".end") as made:
-        assert made.get_logdir().startswith("runs/") and made.log_dir.endswith("_lr0.1")
-        made.add_scalar("x", 1, 1)
-        folder = made.log_dir
+    with SummaryWriter(comment="_lr0.1", filename_suffix=".end") as board:
+        assert board.get_logdir().startswith("runs/") and board.log_dir.endswith("_lr0.1")
+        board.add_scalar("x", 1, 1)
+        folder = board.log_dir
     assert all(path.name.endswith(".end") for path in Path(folder).iterdir())
-    made.add_scalar("x", 2, 2)  # after close, in a new file
-    made.close()
+    board.add_scalar("x", 2, 2)  # after close, in a new file
+    board.close()
     with SummaryWriter(folder, purge_step=2, filename_suffix=".second") as second:
         second.add_scalar("x", 30, 2)
     assert [e.value for e in read(Path(folder)).Scalars("x")] == [1, 30]

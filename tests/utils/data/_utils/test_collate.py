@@ -1,4 +1,4 @@
-"""Batches out of examples: PyTorch's types, dtypes and values."""
+"""Batches of examples have PyTorch's types, dtypes and values."""
 
 from collections import OrderedDict, UserDict, namedtuple
 from collections.abc import Callable
@@ -17,7 +17,7 @@ Point = namedtuple("Point", "x y")
 
 
 class Tagged(dict[str, Any]):
-    """A dict with something of its own."""
+    """A dict with an additional attribute."""
 
     tag = "none"
 
@@ -52,7 +52,7 @@ BATCHES: dict[str, Callable[[Any], list[Any]]] = {
 
 
 def described(value: Any) -> Any:
-    """A batch of either library with tensors as dtype and list."""
+    """A batch of either library, with tensors as dtype and list."""
     if hasattr(value, "detach"):
         return (str(value.dtype).rpartition(".")[2], list(value.shape), value.tolist())
     if hasattr(value, "items"):
@@ -73,7 +73,7 @@ def test_batches_are_pytorchs() -> None:
         assert converted[0] == converted[1], name
 
 
-def test_a_mapping_keeps_what_it_knows_and_stacking_makes_memory_of_its_own() -> None:
+def test_a_mapping_keeps_its_attributes_and_stacking_allocates_memory() -> None:
     first, array = Tagged(x=1), np.zeros(2)
     first.tag = "first"
     batch, stacked = default_collate([first, Tagged(x=2)]), default_collate([array])
@@ -90,7 +90,7 @@ class OwnChild(Own):
     """A type derived from it."""
 
 
-def test_functions_of_ones_own() -> None:
+def test_custom_functions() -> None:
     def count(batch: Any, *, collate_fn_map: Any = None) -> Any:
         return len(batch)
 
@@ -111,5 +111,5 @@ WRONG: list[tuple[list[Any], type[Exception], str]] = [
 ]
 
 
-def test_what_cannot_be_put_together() -> None:
+def test_examples_that_cannot_be_collated() -> None:
     each(WRONG, lambda row: raises(row[1], row[2], lambda: default_collate(row[0])))
