@@ -281,7 +281,7 @@ def the_group(value: Any = None) -> ProcessGroup:
     if value is None:
         return group.WORLD
     if not isinstance(value, ProcessGroup):
-        raise TypeError("this rank is not in the group" if value == group.NON_GROUP_MEMBER else f"not a group: {value}")
+        raise TypeError("this rank is not in the group" if value == group.NON_GROUP_MEMBER else f"no group: {value!r}")
     return value
 
 

@@ -55,7 +55,7 @@ def update_means(exp_avg: Array, exp_avg_sq: Array, g: Array, betas: tuple[float
 
 
 class Adam(Optimizer):
-    """Steps along the running mean of gradients, over the root of the running mean of their squares: see ``plain_step``.
+    """Steps along the mean of gradients over the root of the mean of their squares: see ``plain_step``.
 
     ``amsgrad`` takes the root of the largest mean of squares so far.
 

@@ -103,7 +103,7 @@ class Fussy:
 def test_an_allowed_class_gets_nothing_endless() -> None:
     pickled = b"\x80\x02" + call(f"{__name__}.Fussy", BOMBS["tuple doubled"]) + b"."
     with safe_globals([Fussy]):
-        assert "repeats parts of itself" in message(io.BytesIO(zipped(pickled)))
+        assert "repeats parts: more than" in message(io.BytesIO(zipped(pickled)))
         assert "(1,)" in message(io.BytesIO(zipped(b"\x80\x02" + call(f"{__name__}.Fussy", b"K\1") + b".")))
 
 

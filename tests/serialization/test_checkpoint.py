@@ -99,7 +99,7 @@ def test_attributes_of_tensors(kind: str) -> None:
     found = load(by_torch([x, p], kind))
     assert found[0].note == ["n"] and found[1].is_bias and type(found[1]) is nn.Parameter
     p.array = "the engine's own"
-    with pytest.raises(RuntimeError, match="an attribute 'array' that a Parameter has of its own"):
+    with pytest.raises(RuntimeError, match="an attribute 'array', which would replace one of a Parameter"):
         load(by_torch(p, kind))
 
 

@@ -431,7 +431,7 @@ FOREIGN = [
     (b"short", r"too short for a safetensors file \(5 bytes\)"),
     (b"hello, this is a text file and no tensors at all", "not a file of tensors"),
     (pickle.dumps({"a": 1}), "a Python pickle, but no PyTorch checkpoint.*pickle.load it"),
-    (pickle.dumps([1, 2], protocol=2), "a Python pickle, but no checkpoint"),
+    (pickle.dumps([1, 2], protocol=2), "a Python pickle, but no PyTorch checkpoint"),
     (b'{"a": 1}', "not the index of a model"),
     (b"\x89PNG\r\n\x1a\n" + bytes(100), "not a file of tensors"),
     ((2**63).to_bytes(8, "little") + bytes(50), "not a file of tensors"),

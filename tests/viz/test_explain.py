@@ -87,7 +87,7 @@ def test_it_ends_at_the_depth_that_was_asked_for() -> None:
     assert told[1].startswith("(2,) = [") and told[2] == ".grad is None: no backward() has added it yet."
     assert w.grad is None
     told = lines(explain(w, depth=1))
-    assert "… and on to loss: depth=1 ends here" in told
+    assert "… and so on to loss: depth=1 ends here" in told
     assert not any(line.startswith("1.1") for line in told)
 
 
@@ -111,7 +111,7 @@ def test_of_a_recorded_graph_it_knows_lines_and_numbers() -> None:
     if REGISTRY["layer_norm"].rules:  # the formula, and then the rule
         place = next(i for i, line in enumerate(told) if line.startswith("gradient  d"))
         assert told[place + 1].startswith("rule      ")
-    assert any("_over_square stands at minigrad/ops/elementwise.py:" in line for line in told)
+    assert any("_over_square is at minigrad/ops/elementwise.py:" in line for line in told)
     assert "b         3" in told  # an argument that is no tensor
 
 

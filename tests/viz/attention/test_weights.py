@@ -139,9 +139,9 @@ def test_what_does_not_fit() -> None:
 
 def test_tokens_that_are_none() -> None:
     for tokens, message in [
-        ("I like cats", "not one text: 'I like cats'"),
+        ("I like cats", "not one text: split 'I like cats'"),
         ([1, 2, 3], "1 is of type int"),
-        ({"from": CATS}, re.escape("not of ['from']")),
+        ({"from": CATS}, re.escape("'written', not ['from']")),
         (3, "not of type int"),
         ([1, 2], "not of type int"),
         ({"source": CATS, "written": str}, "written tokens must be a list of texts"),

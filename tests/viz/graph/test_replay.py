@@ -97,7 +97,7 @@ def test_names_and_places_that_are_none() -> None:
     with pytest.raises(KeyError, match="2 nodes are called 'relu'"):
         viz.graph(F.relu(F.relu(minigrad.ones(2, requires_grad=True)))).change("relu", 1.0)
     for place in (2, -1):
-        raises(IndexError, f"no place {place} among 2 numbers", partial(view.change, "w", 1.0, place))
+        raises(IndexError, f"index {place} is out of range for 2 numbers", partial(view.change, "w", 1.0, place))
     raises(IndexError, None, lambda: view.change(99, 1.0))
 
 

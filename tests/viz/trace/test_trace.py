@@ -297,7 +297,7 @@ def test_what_cannot_be_traced_is_refused() -> None:
         (x, x, TypeError, "takes a module or a function, not Tensor"),
         (lambda x: x, x, RuntimeError, "no op ran on tensors in"),
         (generates, x, TypeError, "generates returned a generator"),
-        (lambda xs: [x * 2 for x in xs], generates(x), TypeError, "give it a list, not a generator"),
+        (lambda xs: [x * 2 for x in xs], generates(x), TypeError, "pass a list, not a generator"),
     ]:
         raises(error, message, partial(viz.trace, model, inputs))
     layer, x = nn.Linear(3, 3), mg.randn(2, 3).requires_grad_()
