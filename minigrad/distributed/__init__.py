@@ -1,11 +1,11 @@
-"""Processes that train one model, on one machine or many: by MPI on CPUs, NCCL on GPUs, under PyTorch's names.
+"""Distributed training on one machine or many, under PyTorch's names: over MPI on CPUs, over NCCL on GPUs.
 
 A program that calls ``init_process_group`` runs as rank r of N, started by
 
     python -m minigrad.run -n N program.py
 
-or by ``mpiexec -n N``, or by Slurm's ``srun``. The extra ``distributed`` brings mpi4py and an MPI with its mpiexec. See
-docs/distributed.md.
+or by ``mpiexec -n N``, or by Slurm's ``srun``. The extra ``distributed`` installs mpi4py and an MPI with its mpiexec.
+See docs/distributed.md.
 """
 
 from . import functional as functional

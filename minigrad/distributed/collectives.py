@@ -1,7 +1,7 @@
 """Collectives of tensors: all ranks of a group call the same function, in the same order (PyTorch's names). Each
-returns None when it is over; with ``async_op=True`` at once, a ``Work``. On ranks that are not in the group they do
-nothing. All raise ValueError before ``init_process_group``, TypeError for what is no tensor, RuntimeError when the time
-is over and, with TORCH_DISTRIBUTED_DEBUG=DETAIL in the environment, where the ranks' calls differ."""
+returns None once it has finished, or with ``async_op=True`` a ``Work`` at once. On ranks outside the group they do
+nothing. All raise ValueError before ``init_process_group``, TypeError if an argument is not a tensor, RuntimeError on a
+timeout and, with TORCH_DISTRIBUTED_DEBUG=DETAIL in the environment, if the ranks' calls differ."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Tensors = Sequence[Tensor]
 
 
 def inside(group: Group, call: str = "", *tensors: Any) -> ProcessGroup | None:
-    """The group of a call; None on ranks that are not in it. Raises TypeError: these are not all tensors."""
+    """The group of a call; None on ranks outside it. Raises TypeError if an argument is not a tensor."""
     if is_outside(group):
         return None
     g = the_group(group)
@@ -38,7 +38,7 @@ def inside(group: Group, call: str = "", *tensors: Any) -> ProcessGroup | None:
 
 
 def root_of(g: ProcessGroup, rank: Rank, number: Rank, what: str) -> int:
-    """A rank's number in the group, from its number in the world or in the group; 0 without either."""
+    """A rank's number in the group, given its number in the world or in the group; 0 by default."""
     if rank is not None and number is not None:
         raise ValueError(f"give {what} or group_{what}, not both")
     if number is not None and not 0 <= number < g.size():
@@ -47,14 +47,14 @@ def root_of(g: ProcessGroup, rank: Rank, number: Rank, what: str) -> int:
 
 
 def all_reduce(tensor: Tensor, op: Any = SUM, group: Group = None, async_op: bool = False) -> Work | None:
-    """Give all ranks the sum (or another ``ReduceOp``) of their tensors, of one shape and dtype, in place."""
+    """Give all ranks the sum (or another ``ReduceOp``) of their tensors, in place. All have one shape and dtype."""
     return _in_place("all_reduce", tensor, group, async_op, op)
 
 
 def reduce(
     tensor: Tensor, dst: Rank = None, op: Any = SUM, group: Group = None, async_op: bool = False, group_dst: Rank = None
 ) -> Work | None:
-    """The same on rank ``dst`` alone; the other tensors stay as they are."""
+    """``all_reduce`` only on rank ``dst``; the other ranks' tensors stay unchanged."""
     return _in_place("reduce", tensor, group, async_op, op, (dst, group_dst, "dst"))
 
 
@@ -66,7 +66,7 @@ def broadcast(
 
 
 def _in_place(call: str, tensor: Tensor, group: Group, async_op: bool, op: Any, at: Any = None) -> Work | None:
-    """``op`` and ``at``, the arguments that say who the root is: None where a call has none."""
+    """Run a collective in place. ``op`` and ``at`` (the arguments for the root) are None if the call has none."""
     if (g := inside(group, call, tensor)) is None:
         return None
     return _run(call, g, tensor, tensor, async_op, op=op, root=None if at is None else root_of(g, *at))
@@ -100,8 +100,8 @@ def all_to_all_single(
     group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
-    """``all_to_all`` of one tensor, cut along its first axis into so many rows from and for each rank, by default equal
-    parts. Raises ValueError: the sizes do not add up to the rows."""
+    """``all_to_all`` of one tensor, split along its first axis into that many rows from and for each rank, by default
+    equal parts. Raises ValueError if the sizes do not add up to the rows."""
     if (g := inside(group, "all_to_all", output, input)) is None:
         return None
     _check_dtype("all_to_all_single", output, input)
@@ -120,9 +120,9 @@ def _run(
     root: Rank = None,
     sizes: Any = None,
 ) -> Work | None:
-    """Begin a call that reads one tensor and writes another, perhaps the same, or a list of tensors side by side in it.
-    ``into`` and ``own``, what it writes and reads, are None off the ``root`` (its number in the group); ``sizes``: of
-    an exchange, the elements from and to each rank."""
+    """Begin a call that reads one tensor and writes another, perhaps the same; ``listed`` are the outputs that it
+    holds. ``into`` (written) and ``own`` (read) may be None except on the ``root`` (its number in the group); ``sizes``
+    are the elements that an all-to-all receives from and sends to each rank."""
     tensor = own if call.endswith("gather") else into
     assert tensor is not None
     if g.compares:
@@ -149,7 +149,7 @@ def _run(
 
 
 def all_gather(tensor_list: Tensors, tensor: Tensor, group: Group = None, async_op: bool = False) -> Work | None:
-    """Put the tensor of rank r into the r-th of the list, of its shape and dtype, on all ranks."""
+    """Copy the tensor of rank r into the r-th of the list, on all ranks. All have one shape and dtype."""
     if (g := inside(group, "all_gather", tensor)) is None:
         return None
     rows = _rows(tensor_list, g, "tensor_list", tensor)
@@ -159,7 +159,7 @@ def all_gather(tensor_list: Tensors, tensor: Tensor, group: Group = None, async_
 def reduce_scatter(
     output: Tensor, input_list: Tensors, op: Any = SUM, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """Reduce the r-th tensors of all ranks, and put the result into ``output`` of rank r, of their shape and dtype."""
+    """Reduce the r-th tensors of all ranks, and write the result, of their shape and dtype, to ``output`` on rank r."""
     if (g := inside(group, "reduce_scatter", output)) is None:
         return None
     rows = _rows(input_list, g, "input_list", output, filled=True)
@@ -174,7 +174,7 @@ def gather(
     async_op: bool = False,
     group_dst: Rank = None,
 ) -> Work | None:
-    """``all_gather`` on rank ``dst`` alone; the others give no list."""
+    """``all_gather`` only on rank ``dst``; the others pass no list."""
     if (g := inside(group, "gather", tensor)) is None:
         return None
     root = root_of(g, dst, group_dst, "dst")
@@ -190,7 +190,7 @@ def scatter(
     async_op: bool = False,
     group_src: Rank = None,
 ) -> Work | None:
-    """Give rank r the r-th tensor of the list of rank ``src``; the others give no list."""
+    """Give rank r the r-th tensor in the list of rank ``src``; the others pass no list."""
     if (g := inside(group, "scatter", tensor)) is None:
         return None
     root = root_of(g, src, group_src, "src")
@@ -201,8 +201,8 @@ def scatter(
 def all_to_all(
     output_tensor_list: Tensors, input_tensor_list: Tensors, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """Send the r-th input to rank r, and receive from it the r-th output, which has the shape of what that rank sends;
-    shapes may differ from rank to rank."""
+    """Send the r-th input to rank r, and receive the r-th output from it. Shapes may differ from rank to rank, but an
+    output must have the shape that its rank sends."""
     if (g := inside(group)) is None:
         return None
     lists = output_tensor_list, input_tensor_list
@@ -217,11 +217,11 @@ def all_to_all(
 def _rows(
     tensors: Tensors | None, g: ProcessGroup, what: str, like: Tensor, filled: bool = False, root: Rank = None
 ) -> Any:
-    """A new tensor with a row for each tensor of a list; with ``filled``, their numbers. None off the ``root``, where a
-    list is an error. Raises TypeError: no tensors; ValueError: not one for each rank, or others than ``like``."""
+    """A new tensor with a row for each tensor of a list, copied if ``filled``; None except on the ``root``. Raises
+    TypeError without tensors, ValueError without one per rank, if they do not match ``like``, or off the ``root``."""
     if root is not None and g.number != root:
         if tensors:
-            raise ValueError(f"{what} is for rank {g.ranks[root]}; the others give none")
+            raise ValueError(f"only rank {g.ranks[root]} takes {what}; pass none on the others")
         return None
     _check_list([] if tensors is None else tensors, g, what)
     arrays = [tensor.array for tensor in tensors or ()]
@@ -244,8 +244,8 @@ def _check_list(tensors: Any, g: ProcessGroup, what: str) -> None:
 def _check_parts(whole: Tensor, part: Tensor, g: ProcessGroup, one: str, other: str) -> None:
     if whole.array.size != part.array.size * g.size() or whole.array.dtype != part.array.dtype:
         kinds = [f"{dt.of(t.array).name} of shape {tuple(t.array.shape)}" for t in (whole, part)]
-        said = f"{one} is {kinds[0]}, {other} {kinds[1]}"
-        raise ValueError(f"{one} must hold {g.size()} times the elements of {other}, of its dtype: {said}")
+        kinds_text = f"{one} is {kinds[0]}, {other} {kinds[1]}"
+        raise ValueError(f"{one} must hold {g.size()} times the elements of {other}, of its dtype: {kinds_text}")
 
 
 def _check_dtype(call: str, *tensors: Tensor) -> None:
@@ -263,8 +263,8 @@ def _elements(tensor: Tensor, sizes: Sequence[int] | None, g: ProcessGroup) -> l
 
 
 class Loan:
-    """A tensor's numbers, on their way: to be reduced by ``op``, and not in the memory of the tensor ``apart``. MPI or
-    NCCL gets ``array``, which is the tensor's own memory where that is possible, and ``op``, a name."""
+    """A tensor's data in transfer. MPI or NCCL gets ``array``, which is the tensor's own memory if possible but never
+    that of the tensor ``apart``, and ``op``, the name of the reduction."""
 
     def __init__(self, tensor: Tensor, group: ProcessGroup, op: Any = None, apart: Tensor | None = None) -> None:
         self.tensor, self.op = tensor, "" if op is None else _reduction(op, tensor)
@@ -280,7 +280,7 @@ class Loan:
         is_half = kind.kind == "V" or (kind.kind == "f" and kind.itemsize < 4)
         if kind.kind == "b" or (op is None and is_half):  # MPI has no such dtypes
             self.array = array.view(f"u{kind.itemsize}")
-        elif is_half and not (group.on_gpu(array) and kind == np.float16):  # NCCL adds it as it is
+        elif is_half and not (group.on_gpu(array) and kind == np.float16):  # NCCL adds float16 itself
             self.array = array.astype(np.float32)
         else:
             self.array = array
@@ -288,7 +288,7 @@ class Loan:
     def back(self, name: str) -> None:
         """Write the result of a call into the tensor."""
         own, result = self.tensor.array, self.array
-        if self._divisor > 1:  # the average of whole numbers is rounded down
+        if self._divisor > 1:  # the average of integers is rounded down
             result[...] = result // self._divisor if result.dtype.kind in "iu" else result / self._divisor
         if result.dtype != self._kind:
             result = result.view(self._kind) if result.dtype.kind == "u" else result.astype(self._kind)
@@ -298,12 +298,12 @@ class Loan:
 
 
 def _overlap(one: Any, other: Any) -> bool:
-    """Whether two arrays are in the same memory, as far as their first and last bytes tell."""
+    """Whether two arrays may share memory, judging by their first and last bytes."""
     return type(one) is type(other) and bool(xp(one).may_share_memory(one, other))
 
 
 def _reduction(op: Any, tensor: Tensor) -> str:
-    """The name of a reduction. Raises TypeError: no ReduceOp; RuntimeError: the dtype has no such reduction."""
+    """The name of a reduction. Raises TypeError if it is no ReduceOp, RuntimeError if the dtype does not have it."""
     if not isinstance(op, ReduceOp):
         raise TypeError(f"op must be a ReduceOp, not {type(op).__name__}")
     kind, name = tensor.array.dtype.kind, op.value
@@ -321,7 +321,7 @@ def _reduction(op: Any, tensor: Tensor) -> str:
 def barrier(
     group: Group = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None
 ) -> Work | None:
-    """Wait until all ranks are here. ``device_ids`` has no effect."""
+    """Wait until all ranks have reached this call. ``device_ids`` has no effect."""
     if (g := inside(group)) is None:
         return None
     if g.compares:

@@ -1,6 +1,6 @@
-"""Collectives that gradients flow through (``torch.distributed.nn.functional``). Each is its own adjoint, or another
-one's: what a rank gives reaches the ranks that get something of it, and their gradients come back the same way. So the
-backward pass is a collective, too, and all ranks have to run it."""
+"""Collectives that gradients flow through (``torch.distributed.nn.functional``). The adjoint of each is itself or
+another collective: gradients flow back along the path that the data took. So the backward pass is also a collective,
+and all ranks have to run it."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ Linear = Callable[[Tensor], Tensor]
 
 @op(tensor=lambda g, function, adjoint: _through(g, adjoint, function))
 def _collective(tensor: Array, function: Linear, adjoint: Linear) -> Array:
-    """A linear function of all ranks' tensors, of which ``adjoint`` is the adjoint"""
+    """A linear function of all ranks' tensors, and its ``adjoint``"""
     return function(wrap(tensor).contiguous()).array
 
 
 def _through(tensor: Any, function: Linear, adjoint: Linear) -> Any:
-    """A collective of a Tensor as it is, whatever its dtype, or of an array."""
+    """Apply a collective to a Tensor, of any dtype, or to an array."""
     args = (tensor, function, adjoint)
     return tape.apply(_collective, args) if isinstance(tensor, Tensor) else _collective(*args)
 
 
 def all_reduce(tensor: Tensor, op: ReduceOp = SUM, group: Group = None) -> Tensor:
-    """The sum, or the mean, of all ranks' tensors, on each. Its gradient is that of all ranks' results, reduced. Raises
-    RuntimeError: another ``op``."""
+    """The sum, or the mean, of all ranks' tensors, on every rank. Its gradient reduces the gradients of all ranks'
+    results the same way. Raises RuntimeError for another ``op``."""
     if op not in (ReduceOp.SUM, ReduceOp.AVG):
-        raise RuntimeError(f"there is no gradient of all_reduce with {op.name}: use SUM or AVG")
+        raise RuntimeError(f"all_reduce has no gradient with {op.name}: use SUM or AVG")
     g = the_group(group)
 
     def reduced(x: Tensor) -> Tensor:
@@ -49,7 +49,7 @@ def all_reduce(tensor: Tensor, op: ReduceOp = SUM, group: Group = None) -> Tenso
 
 
 def all_gather(tensor: Tensor, group: Group = None) -> tuple[Tensor, ...]:
-    """The tensors of all ranks. The gradient is the sum of what all ranks' results have for this rank's tensor."""
+    """The tensors of all ranks. The gradient sums the gradients of all ranks' copies of this rank's tensor."""
     g = the_group(group)
 
     def gathered(x: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Process groups: which ranks work together, and what carries their arrays."""
+"""Process groups: the ranks that work together, and the backend that carries their arrays."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ __all__ += ["is_gloo_available", "is_initialized", "is_mpi_available", "is_nccl_
 __all__ += ["new_group", "reduce_op"]
 default_pg_timeout = timedelta(minutes=30)
 OF_FIRST = "_of_first_rank"  # an attribute of errors that rank 0 has sent to all
-GRACE = 1.0  # seconds for rank 0 to show an error that all have, and for the others to come to the end
+GRACE = 1.0  # seconds for rank 0 to show an error that all ranks have, and for the others to finish
 BACKENDS = ("mpi", "gloo", "nccl")
 
 
 class ReduceOp(Enum):
-    """What a reduction computes of the ranks' elements. AVG is SUM divided by the number of ranks."""
+    """How a reduction combines the ranks' elements. AVG is SUM divided by the number of ranks."""
 
     SUM = "sum"
     AVG = "avg"
@@ -48,8 +48,8 @@ ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]
 
 
 class Backend(str):
-    """The name of a way to send tensors, in lower case: "mpi", "gloo" (which is MPI here), or "nccl". Raises
-    ValueError: there is no such backend."""
+    """A backend's name in lower case: "mpi", "gloo" (which is MPI here), or "nccl". Raises ValueError if it is
+    unknown."""
 
     def __new__(cls, name: str) -> Backend:
         if not isinstance(name, str):
@@ -61,15 +61,14 @@ class Backend(str):
 
 
 class ProcessGroup:
-    """Some ranks of the world, by their numbers there, in an order: each has a number in the group, ``number`` is that
-    of this process. ``comm`` is MPI's communicator of them, None in a world of one; a call waits so many
-    ``seconds``."""
+    """An ordered list of ranks of the world. Each also has a number in the group; ``number`` is this process's.
+    ``comm`` is their MPI communicator, None in a world of one. A call times out after ``seconds``."""
 
     def __init__(self, ranks: Sequence[int], number: int, backend: str, comm: Any, seconds: float) -> None:
         self.ranks, self.number, self.backend, self.comm, self.seconds = list(ranks), number, backend, comm, seconds
         self._cpu: Any = mpi.Alone() if comm is None else mpi.Mpi(comm)
         self._gpu: Any = None
-        self._pending: list[Work] = []  # whether or not the program keeps them
+        self._pending: list[Work] = []  # even if the program drops them
         self.compares = comm is not None and os.environ.get("TORCH_DISTRIBUTED_DEBUG", "").upper() == "DETAIL"
 
     def rank(self) -> int:
@@ -89,7 +88,7 @@ class ProcessGroup:
         return "nccl" in self.backend and xp(array).__name__ != "numpy"
 
     def carrier(self, array: Any) -> Any:
-        """What carries an array: NCCL on a GPU, if the group has that backend; else MPI, in the CPU's memory."""
+        """The transport of an array: NCCL on a GPU, if the group has that backend; else MPI, through CPU memory."""
         if not self.on_gpu(array):
             return self._cpu
         if self._gpu is None:
@@ -99,7 +98,7 @@ class ProcessGroup:
         return self._gpu
 
     def begin(self, work: Work, async_op: bool, timeout: timedelta | None = None) -> Work | None:
-        """Wait for a call that is under way; with ``async_op`` return its handle, and keep it until it is over."""
+        """Wait for a running call; with ``async_op`` return its handle, and keep it until the call has finished."""
         if async_op:
             self._pending = [other for other in self._pending if not other.is_completed()]
             self._pending.append(work)
@@ -123,12 +122,12 @@ class ProcessGroup:
         return self.ranks.index(rank)
 
     def close(self) -> None:
-        """Free what carries arrays. Unless an error ends the program, wait for the calls that are under way."""
+        """Free the communicators. Unless an error ends the program, first wait for the running calls."""
         with suppress(RuntimeError):
             if sys.exc_info()[0] is None:
                 for work in self._pending:
                     work.wait()
-                if self is group.WORLD and self.comm is not None:  # MPICH's end may lose what others still wait for
+                if self is group.WORLD and self.comm is not None:  # MPICH may lose others' messages when it ends
                     wait_for(self.comm.Ibarrier().Test, GRACE, "destroy_process_group")
         if self._gpu is not None:
             self._gpu.close()
@@ -148,8 +147,8 @@ class group:
 
 
 GroupMember = group
-_groups: list[ProcessGroup] = []  # those that ``destroy_process_group`` ends
-_errors: list[BaseException] = []  # what ends this process
+_groups: list[ProcessGroup] = []  # the groups that ``destroy_process_group`` closes
+_errors: list[BaseException] = []  # the errors that end this process
 
 
 def init_process_group(
@@ -163,23 +162,23 @@ def init_process_group(
     pg_options: Any = None,
     device_id: Any = None,
 ) -> None:
-    """Begin to work with the other ranks. All call it.
+    """Connect to the other ranks. Every rank must call it.
 
     An MPI's launcher has started them: ``python -m minigrad.run``, mpiexec, or Slurm's srun with PMIx or PMI-2. Without
-    one, the world is this process alone, and needs nothing installed. The threads of kernels are shared among the
-    ranks of a machine, unless MINIGRAD_NUM_THREADS or OMP_NUM_THREADS is set.
+    a launcher, the world is only this process, and nothing needs to be installed. The ranks of a machine divide its
+    kernel threads among themselves, unless MINIGRAD_NUM_THREADS or OMP_NUM_THREADS is set.
 
     Args:
-        backend: "mpi"; "gloo", which is MPI here; or "nccl", which carries tensors on GPUs, and MPI all else. None
-            stands for "gloo" and, on GPUs, "nccl". As in PyTorch, "cpu:gloo,cuda:nccl" is a form, too.
-        init_method: "env://", "tcp://..." or "file://...", of no effect: MPI has connected the ranks.
+        backend: "mpi"; "gloo", which is MPI here; or "nccl", which carries tensors on GPUs and leaves the rest to MPI.
+            None means "gloo" and, on GPUs, "nccl", like PyTorch's "cpu:gloo,cuda:nccl".
+        init_method: "env://", "tcp://..." or "file://..."; has no effect, as MPI has connected the ranks.
         timeout: how long a call waits for the other ranks; 30 minutes by default.
         world_size, rank: -1 takes them from the launcher, with which they must agree.
         store, pg_options: must not be passed.
-        group_name, device_id: of no effect.
+        group_name, device_id: have no effect.
 
-    Raises ImportError: mpi4py or an MPI is missing, in a world of several ranks; ValueError: called twice; arguments
-    contradict the launcher; RuntimeError: MPI has not started so many ranks.
+    Raises ImportError if mpi4py or an MPI is missing, in a world of several ranks; ValueError if it is called twice, or
+    the arguments contradict the launcher; RuntimeError if MPI has not started that many ranks.
     """
     if group.WORLD is not None:
         raise ValueError("trying to initialize the default process group twice!")
@@ -201,21 +200,21 @@ def init_process_group(
 
 
 def _checked(backend: str | None) -> str:
-    """The backend in lower case. Raises ValueError: it is unknown."""
+    """The backend in lower case. Raises ValueError if it is unknown."""
     name = "cpu:gloo,cuda:nccl" if backend is None else str(backend).lower()
     for part in name.split(","):
         if part.rpartition(":")[2] not in BACKENDS:
-            raise ValueError(f"Invalid backend: {backend!r}. There are {', '.join(BACKENDS)}; gloo is MPI here")
+            raise ValueError(f"Invalid backend: {backend!r}. Choose from {', '.join(BACKENDS)}; gloo is MPI here")
     return name
 
 
 @cache
 def _watch() -> None:
-    """From now on, an error that ends this process ends the other ranks, which would wait. A fork is not a rank."""
+    """From now on, an error that ends this process also ends the other ranks. A forked process is no longer a rank."""
     before, rank = sys.excepthook, launch.find_place().rank
 
     def failed(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
-        if is_of_first(error):  # rank 0 shows it, and ends all
+        if is_of_first(error):  # rank 0 shows it, and ends all ranks
             time.sleep(GRACE)
         else:
             print(f"minigrad: rank {rank} ends with an error:", file=sys.stderr)
@@ -233,12 +232,12 @@ def _watch() -> None:
 
 
 def is_of_first(error: BaseException) -> bool:
-    """Whether an error has reached this rank from rank 0."""
+    """Whether this rank received the error from rank 0."""
     return hasattr(error, OF_FIRST)
 
 
 def report(error: BaseException) -> None:
-    """End the other ranks when this process ends, which it does with an error."""
+    """When this process ends with an error, end the other ranks also."""
     _errors.append(error)
     if "mpi4py.MPI" in sys.modules:
         from mpi4py.run import set_abort_status
@@ -247,8 +246,8 @@ def report(error: BaseException) -> None:
 
 
 def all_end(error: BaseException) -> bool:
-    """Whether all ranks end with this error, each of which has ``GRACE`` seconds to say so here: then rank 0 can show
-    it, and no rank waits for others, which ``report`` would end."""
+    """Whether all ranks end with this error; each has ``GRACE`` seconds to reach this call. Then rank 0 can show it,
+    and ``report`` need not end ranks that wait."""
     comm: Any = the_group().comm
     try:
         wait_for(comm.Ibarrier().Test, GRACE, "all_end")
@@ -258,7 +257,7 @@ def all_end(error: BaseException) -> bool:
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
-    """End what ``init_process_group`` began, or one group of ``new_group``. Raises AssertionError: there is none."""
+    """Close all groups, or one group of ``new_group``. Raises AssertionError before ``init_process_group``."""
     if GroupMember.WORLD is None:
         raise AssertionError("Process group cannot be None")
     ends = [group] if isinstance(group, ProcessGroup) and group is not GroupMember.WORLD else _groups[::-1]
@@ -274,20 +273,21 @@ def is_initialized() -> bool:
     return group.WORLD is not None
 
 
-def the_group(given: Any = None) -> ProcessGroup:
-    """A group, by default that of all ranks. Raises ValueError: there is none yet; TypeError: no group, or not ours."""
+def the_group(value: Any = None) -> ProcessGroup:
+    """A group, by default the world. Raises ValueError before ``init_process_group``, TypeError if this is no group or
+    this rank is outside it."""
     if group.WORLD is None:
         raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
-    if given is None:
+    if value is None:
         return group.WORLD
-    if not isinstance(given, ProcessGroup):
-        raise TypeError("this rank is not in the group" if given == group.NON_GROUP_MEMBER else f"no group: {given!r}")
-    return given
+    if not isinstance(value, ProcessGroup):
+        raise TypeError("this rank is not in the group" if value == group.NON_GROUP_MEMBER else f"no group: {value!r}")
+    return value
 
 
-def is_outside(given: Any) -> bool:
-    """Whether this is what ``new_group`` gave to a rank that is not in the group."""
-    return isinstance(given, int) and given == group.NON_GROUP_MEMBER
+def is_outside(value: Any) -> bool:
+    """Whether a value is the marker that ``new_group`` returns on ranks outside the group."""
+    return isinstance(value, int) and value == group.NON_GROUP_MEMBER
 
 
 def new_group(
@@ -300,14 +300,14 @@ def new_group(
     device_id: Any = None,
     sort_ranks: bool = True,
 ) -> ProcessGroup | int:
-    """A group of some ranks. All ranks of the world call it, in the same order.
+    """Create a group of some ranks. All ranks of the world must call it, in the same order.
 
     Args:
-        ranks: numbers in the world; None for all. timeout: as of ``init_process_group``; None for that of the world.
-        backend: None for that of the world. use_local_synchronization: its members alone call it.
-        pg_options, group_desc, device_id: of no effect. sort_ranks: False keeps the order of ``ranks``.
+        ranks: numbers in the world; None for all. timeout: see ``init_process_group``; None for the world's timeout.
+        backend: None for the world's backend. use_local_synchronization: only the members call this function.
+        pg_options, group_desc, device_id: have no effect. sort_ranks: False keeps the order of ``ranks``.
 
-    Returns ``GroupMember.NON_GROUP_MEMBER`` on ranks outside of it. Raises ValueError: no such ranks, or one twice.
+    Returns ``GroupMember.NON_GROUP_MEMBER`` on ranks outside it. Raises ValueError if a rank is unknown or repeated.
     """
     world = the_group()
     listed = list(world.ranks if ranks is None else ranks)
@@ -333,28 +333,27 @@ Group = ProcessGroup | int | None
 
 
 def get_rank(group: Group = None) -> int:
-    """The number of this process in a group; -1 if it is not in it. Raises ValueError: ``init_process_group`` was not
-    called."""
+    """The number of this process in a group; -1 if it is outside. Raises ValueError before ``init_process_group``."""
     return -1 if is_outside(group) else the_group(group).number
 
 
 def get_world_size(group: Group = None) -> int:
-    """How many ranks a group has; -1 if this process is not in it. Raises ValueError: as ``get_rank``."""
+    """How many ranks a group has; -1 if this process is outside. Raises the same errors as ``get_rank``."""
     return -1 if is_outside(group) else the_group(group).size()
 
 
 def get_backend(group: Group = None) -> Backend:
-    """The backend of a group. Raises ValueError: as ``get_rank``."""
+    """The backend of a group. Raises the same errors as ``get_rank``."""
     return Backend(the_group(group).backend.partition(",")[0].rpartition(":")[2])
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """The number of this process among those of its machine. Raises RuntimeError: the launcher has not said it, and
-    there is no ``fallback_rank``."""
-    said = os.environ.get("LOCAL_RANK") or launch.find_place().local_rank
-    if said is None and fallback_rank is None:
-        raise RuntimeError("the launcher has not said which rank of its machine this is: set LOCAL_RANK")
-    return int(fallback_rank or 0) if said is None else int(said)
+    """The number of this process on its machine. Raises RuntimeError if the launcher does not set it and there is no
+    ``fallback_rank``."""
+    local_rank = os.environ.get("LOCAL_RANK") or launch.find_place().local_rank
+    if local_rank is None and fallback_rank is None:
+        raise RuntimeError("the launcher has not set the rank on this machine: set LOCAL_RANK")
+    return int(fallback_rank or 0) if local_rank is None else int(local_rank)
 
 
 def get_process_group_ranks(group: ProcessGroup | None = None) -> list[int]:
@@ -363,7 +362,7 @@ def get_process_group_ranks(group: ProcessGroup | None = None) -> list[int]:
 
 
 def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
-    """The number in the world of a group's rank. Raises ValueError: there is none."""
+    """The number in the world of a group's rank. Raises ValueError if the group does not have that rank."""
     ranks = the_group(group).ranks
     if not 0 <= group_rank < len(ranks):
         raise ValueError(f"Group rank {group_rank} is not part of the group {ranks}")
@@ -371,7 +370,7 @@ def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
 
 
 def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
-    """The number in a group of a rank of the world. Raises ValueError: it is not in the group."""
+    """The number in a group of a rank of the world. Raises ValueError if it is not in the group."""
     return the_group(group).number_of(global_rank)
 
 
@@ -381,7 +380,7 @@ def is_available() -> bool:
 
 
 def is_mpi_available() -> bool:
-    """Whether mpi4py is installed, which worlds of several ranks need."""
+    """Whether mpi4py is installed; a world of several ranks needs it."""
     return mpi.is_available()
 
 
@@ -402,5 +401,5 @@ def is_backend_available(backend: str) -> bool:
 
 
 def is_torchelastic_launched() -> bool:
-    """Whether torchrun, or ``minigrad.run`` in its manner, has started this process."""
+    """Whether torchrun or ``minigrad.run`` has started this process."""
     return "TORCHELASTIC_RUN_ID" in os.environ

@@ -1,6 +1,6 @@
 """Communication hooks of DistributedDataParallel: how the ranks' gradients become one (``register_comm_hook``). A hook
-gets what it was registered with, here a group, None for all ranks, and a bucket of gradients, and returns the future of
-their mean (``torch.distributed.algorithms.ddp_comm_hooks.default_hooks``)."""
+gets the state that it was registered with, here a group or None for all ranks, and a bucket of gradients. It returns a
+future of their mean (``torch.distributed.algorithms.ddp_comm_hooks.default_hooks``)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Hook = Callable[[Any, Any], Future[Tensor]]
 
 
 def _mean(dtype: DType | None, what: str) -> Hook:
-    """The hook of the mean of gradients, rounded to a dtype. Ranks divide first: halves have a narrow range."""
+    """A hook that averages gradients, rounded to a dtype. It divides before it adds: float16 has a narrow range."""
 
     def hook(process_group: Any, bucket: Any) -> Future[Tensor]:
         whole, g = bucket.buffer(), the_group(process_group)

@@ -3,8 +3,8 @@
     python -m minigrad.run [-n RANKS] program.py [ARGUMENTS]
     python -m minigrad.run [-n RANKS] -m module [ARGUMENTS]
 
-If a rank raises, calls ``sys.exit`` with an error or is killed, mpiexec ends the others, which would wait for it. It
-hands Ctrl-C and SIGTERM to all ranks. ``find_place`` reads the variables, also those of mpiexec, srun and torchrun.
+If a rank raises, calls ``sys.exit`` with an error or is killed, mpiexec ends the others, which would otherwise hang. It
+passes Ctrl-C and SIGTERM to all ranks. ``find_place`` reads these variables and those of mpiexec, srun and torchrun.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from minigrad.backend.extras import how_to_install  # absolute: ``-m`` knows this file as minigrad.run
+from minigrad.backend.extras import how_to_install  # absolute: with ``-m`` this file is minigrad.run
 
-TERMINAL = "MINIGRAD_TERMINAL"  # set where standard error leads to a terminal, through mpiexec's pipe
-# Rank, size, rank and size on this machine. Those of an MPI's launcher come before torchrun's.
+TERMINAL = "MINIGRAD_TERMINAL"  # set if standard error goes to a terminal through mpiexec's pipe
+# Rank, size, rank and size on this machine. Variables of an MPI's launcher take precedence over torchrun's.
 MPI_VARIABLES = (
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"),
     ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"),
@@ -31,7 +31,7 @@ TORCHRUN_VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
 
 
 class Place(NamedTuple):
-    """Process ``rank`` of ``size``; the same among the processes of one machine, where somebody says so."""
+    """Process ``rank`` of ``size``; also its rank and size on this machine, if the launcher sets them."""
 
     rank: int = 0
     size: int = 1
@@ -40,17 +40,17 @@ class Place(NamedTuple):
 
 
 def find_place(rank: int = -1, size: int = -1, environment: Mapping[str, str] = os.environ) -> Place:
-    """The place of this process, by what the program itself says; -1 asks the environment. Raises ValueError: a
-    variable is no number, the program contradicts mpiexec, or there is no such rank."""
+    """The place of this process, from the arguments or, for -1, the environment. Raises ValueError if a variable is not
+    a number, the arguments contradict mpiexec, or the rank is out of range."""
     there = Place()
     for names in (*MPI_VARIABLES, TORCHRUN_VARIABLES):
         if (any if names is TORCHRUN_VARIABLES else all)(environment.get(name) for name in names[:2]):
-            known = {field: name for field, name in zip(Place._fields, names, strict=True) if environment.get(name)}
-            for name in known.values():
+            variables = {field: name for field, name in zip(Place._fields, names, strict=True) if environment.get(name)}
+            for name in variables.values():
                 if not environment[name].isdecimal():
-                    said = environment[name]
-                    raise ValueError(f"the environment variable {name} must be a whole number, not {said!r}")
-            there = Place(**{field: int(environment[name]) for field, name in known.items()})
+                    value = environment[name]
+                    raise ValueError(f"the environment variable {name} must be a whole number, not {value!r}")
+            there = Place(**{field: int(environment[name]) for field, name in variables.items()})
             break
     own, count = (rank if rank >= 0 else there.rank), (size if size >= 0 else there.size)
     if there.size > 1 and (own, count) != there[:2]:
@@ -64,7 +64,7 @@ def find_place(rank: int = -1, size: int = -1, environment: Mapping[str, str] = 
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; by default with the process's own arguments. Returns only where it cannot start."""
+    """Run the command, by default with the process's arguments. Returns only if it cannot start."""
     p = argparse.ArgumentParser(
         prog="python -m minigrad.run",
         description="Start a program as several ranks on this machine, by mpiexec.",
@@ -76,14 +76,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     p.add_argument("-m", "--module", action="store_true", help="program is the name of a module")
     p.add_argument("program", help="a Python file, or with -m a module")
     p.add_argument("arguments", nargs=argparse.REMAINDER, help="of the program")
-    given = p.parse_args(arguments)
-    if not 0 < given.nproc_per_node < 10_000:
-        p.error(f"-n is {given.nproc_per_node}: 1 to 9,999 ranks are possible")
-    if not given.module and not os.path.exists(given.program):
-        p.error(f"there is no file {given.program}")
-    words = [*(["-m"] if given.module else []), given.program, *given.arguments]
+    options = p.parse_args(arguments)
+    if not 0 < options.nproc_per_node < 10_000:
+        p.error(f"-n is {options.nproc_per_node}: 1 to 9,999 ranks are possible")
+    if not options.module and not os.path.exists(options.program):
+        p.error(f"there is no file {options.program}")
+    words = [*(["-m"] if options.module else []), options.program, *options.arguments]
     try:
-        start([sys.executable, "-m", "mpi4py", *words], given.nproc_per_node)  # mpi4py: sys.exit ends all
+        start([sys.executable, "-m", "mpi4py", *words], options.nproc_per_node)  # mpi4py: sys.exit ends all ranks
     except ImportError as error:
         print(f"minigrad.run: {error}", file=sys.stderr)
         return 1
@@ -95,7 +95,7 @@ def cores() -> int:
 
 
 def command(words: Sequence[str], ranks: int) -> list[str]:
-    """What starts a command as so many ranks. Raises ImportError: there is no mpiexec."""
+    """The command line that starts a program as that many ranks. Raises ImportError if mpiexec is missing."""
     own = Path(sys.prefix) / "bin" / "mpiexec"
     mpiexec = str(own) if own.exists() else shutil.which("mpiexec")
     if mpiexec is None:
@@ -111,7 +111,7 @@ def command(words: Sequence[str], ranks: int) -> list[str]:
 
 
 def start(words: Sequence[str], ranks: int) -> NoReturn:
-    """Become the mpiexec that starts a command as so many ranks. Raises ImportError: there is none."""
+    """Replace this process with mpiexec, which starts that many ranks. Raises ImportError if mpiexec is missing."""
     program, *arguments = command(words, ranks)
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:

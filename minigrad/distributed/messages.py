@@ -1,4 +1,4 @@
-"""Messages between two ranks. NCCL pairs those on GPUs by their order, whatever their tags, as in PyTorch."""
+"""Messages between two ranks. On GPUs, NCCL matches them by order and ignores tags, as in PyTorch."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ MOST_TAG = 2**20
 
 
 def isend(tensor: Tensor, dst: Rank = None, group: Group = None, tag: int = 0, group_dst: Rank = None) -> Work | None:
-    """Begin to send a tensor to another rank, which receives it under the same ``tag``. Raises ValueError: no such
-    rank, or this one; TypeError: no tensor."""
+    """Begin to send a tensor to another rank, which receives it under the same ``tag``. Raises ValueError if the rank
+    does not exist or is this one, TypeError if this is no tensor."""
     if (g := inside(group, "isend", tensor)) is None:
         return None
     to = peer_of(g, dst, group_dst, "dst")
@@ -28,8 +28,8 @@ def isend(tensor: Tensor, dst: Rank = None, group: Group = None, tag: int = 0, g
 
 
 def irecv(tensor: Tensor, src: Rank = None, group: Group = None, tag: int = 0, group_src: Rank = None) -> Work | None:
-    """Begin to receive a tensor of this shape and dtype, in place, from a rank; None for whoever sends first. Raises
-    ValueError: no such rank, or this one; TypeError: no tensor."""
+    """Begin to receive a tensor of this shape and dtype in place, from a rank; None for the first that sends. Raises
+    ValueError if the rank does not exist or is this one, TypeError if this is no tensor."""
     if (g := inside(group, "irecv", tensor)) is None:
         return None
     source = None if src is None and group_src is None else peer_of(g, src, group_src, "src")
@@ -42,14 +42,14 @@ def irecv(tensor: Tensor, src: Rank = None, group: Group = None, tag: int = 0, g
 
 
 def send(tensor: Tensor, dst: Rank = None, group: Group = None, tag: int = 0, group_dst: Rank = None) -> None:
-    """``isend``, and wait until the tensor may be changed again."""
+    """``isend``, then wait until the tensor may be changed again."""
     work = isend(tensor, dst, group, tag, group_dst)
     if work is not None:
         work.wait()
 
 
 def recv(tensor: Tensor, src: Rank = None, group: Group = None, tag: int = 0, group_src: Rank = None) -> int:
-    """``irecv``, and wait. Returns the rank that sent; -1 on ranks that are not in the group."""
+    """``irecv``, then wait. Returns the rank that sent; -1 on ranks outside the group."""
     work, g = irecv(tensor, src, group, tag, group_src), inside(group)
     if work is None or g is None:
         return -1
@@ -59,7 +59,7 @@ def recv(tensor: Tensor, src: Rank = None, group: Group = None, tag: int = 0, gr
 
 
 def peer_of(g: ProcessGroup, rank: Rank, number: Rank, what: str) -> int:
-    """The same of another rank, of which one must be named. Raises ValueError: none is, or this one."""
+    """Another rank's number in the group; see ``root_of``. Raises ValueError without either, or for this rank."""
     peer = root_of(g, rank, number, what)
     if rank is None and number is None:
         raise ValueError(f"give {what} or group_{what}")
@@ -90,8 +90,8 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
-    """Begin several messages; on GPUs, where messages run one after another, all at once. Raises ValueError: there are
-    none, or something else."""
+    """Begin several messages. On GPUs, where messages run one after another, begin them all at once. Raises ValueError
+    if the list is empty or has other elements."""
     if not p2p_op_list or not all(isinstance(op, P2POp) for op in p2p_op_list):
         raise ValueError("batch_isend_irecv takes a list of at least one P2POp")
     with ExitStack() as stack:

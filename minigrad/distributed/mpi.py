@@ -1,5 +1,5 @@
-"""Arrays between ranks on CPUs: MPI's own calls, by mpi4py. A world of one copies. Collectives are non-blocking: MPI
-does not pair a blocking call of one rank with a non-blocking one of another, and they are as quick."""
+"""Arrays between ranks on CPUs: MPI's calls, through mpi4py. A world of one copies. Collectives are non-blocking, as
+MPI does not match a blocking call of one rank with a non-blocking one of another; they are just as fast."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def is_available() -> bool:
 
 @cache
 def load() -> Any:
-    """mpi4py's ``MPI``, which starts MPI when it is imported. Raises ImportError: a part is missing."""
+    """mpi4py's ``MPI``, which starts MPI when it is imported. Raises ImportError if mpi4py or an MPI is missing."""
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
@@ -35,8 +35,8 @@ def load() -> Any:
 
 
 def connect(place: Place) -> Any:
-    """Start MPI. Returns a communicator of all ranks. Raises ImportError: mpi4py, or an MPI, is missing; RuntimeError:
-    MPI connects other ranks than the place says."""
+    """Start MPI. Returns a communicator of all ranks. Raises ImportError if mpi4py or an MPI is missing, RuntimeError
+    if MPI's rank and size differ from the place."""
     world = load().COMM_WORLD
     if (world.rank, world.size) != place[:2]:
         version = " ".join(load().Get_library_version().split(",")[0].split()[:3])
@@ -45,7 +45,7 @@ def connect(place: Place) -> Any:
             "ranks with python -m minigrad.run, or with the mpiexec of that MPI"
         )
     world.Barrier()
-    with suppress(OSError):  # MPICH's shared memory: all have it now, and a job that is killed would leave its files
+    with suppress(OSError):  # MPICH's shared memory: all ranks have mapped it, and a killed job would leave the files
         for line in Path("/proc/self/maps").read_text().splitlines():
             if "/dev/shm/mpich_shm_" in line and not line.endswith("(deleted)"):
                 Path(line.split(maxsplit=5)[-1]).unlink(missing_ok=True)
@@ -53,7 +53,7 @@ def connect(place: Place) -> Any:
 
 
 def threads_here(world: Any) -> int:
-    """The CPUs of this rank: those that its launcher has bound it to, or its share of its machine's."""
+    """The number of CPUs of this rank: the CPUs that its launcher has bound it to, or its share of the machine's."""
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
     here = world.Split_type(load().COMM_TYPE_SHARED)
     everyone = here.allgather(cores)
@@ -62,7 +62,7 @@ def threads_here(world: Any) -> int:
 
 
 class Mpi:
-    """What one communicator carries. Arrays are contiguous, and of dtypes that MPI has."""
+    """Transfers over one communicator. Arrays must be contiguous, and of dtypes that MPI has."""
 
     def __init__(self, comm: Any) -> None:
         self.comm, self.here = comm, load().IN_PLACE
@@ -70,8 +70,8 @@ class Mpi:
         self.ops = {name: getattr(load(), name.upper()) for name in names}
 
     def begin(self, call: str, out: Any, array: Any, op: str, root: int, sizes: Any) -> Any:
-        """Begin a collective, which writes ``out`` and reads ``array``, the same one in calls in place. Returns its
-        request. ``sizes``: of an exchange, the elements from and to each rank."""
+        """Begin a collective, which writes ``out`` and reads ``array``; in-place calls pass the same array twice.
+        Returns its request. ``sizes`` are the elements that an all-to-all receives from and sends to each rank."""
         comm, reduction = self.comm, self.ops.get(op)
         starts: dict[str, Callable[[], Any]] = {
             "all_reduce": lambda: comm.Iallreduce(self.here, array, reduction),
@@ -91,7 +91,7 @@ class Mpi:
         return self.comm.Isend(array, to, tag)
 
     def receive(self, array: Any, source: int | None, tag: int) -> Request:
-        """Receive from one rank, or from any."""
+        """Receive from one rank, or from any (None)."""
         return Received(self.comm.Irecv(array, load().ANY_SOURCE if source is None else source, tag))
 
 
@@ -102,21 +102,21 @@ class Received:
         self._request, self._status = request, load().Status()
 
     def Test(self) -> bool:
-        """Whether it is there; then ``source`` is the sender's number in the group."""
+        """Whether it has arrived; then ``source`` is the sender's number in the group."""
         is_there = bool(self._request.Test(self._status))
         self.source = int(self._status.Get_source()) if is_there else None
         return is_there
 
 
 class Alone:
-    """The same in a world of one; and what its communicator does with objects."""
+    """``Mpi`` in a world of one, with the methods of its communicator for objects."""
 
     bcast = staticmethod(lambda value, root: value)
     allgather = staticmethod(lambda value: [copy.deepcopy(value)])
     gather = staticmethod(lambda value, root: [copy.deepcopy(value)])
 
     def begin(self, call: str, out: Any, array: Any, *_: Any) -> Request:
-        """Copy what there is."""
+        """Copy the input to the output."""
         if out is not array:
             xp(out).copyto(out.reshape(-1), array.reshape(-1))
         return Done()

@@ -1,8 +1,8 @@
-"""Arrays between GPUs: NVIDIA's NCCL, by CuPy. One rank has one GPU. As in PyTorch, the ranks of a group share a
-communicator, which also carries ``batch_isend_irecv``, and each two that send single messages have another. Each has a
-stream: an operation waits there for what the program began before, and ``join`` lets what the program begins next wait
-for it. NCCL runs the operations of one communicator one after another, two ranks wait for each other at their first
-message, and a message may end only when it is received: ranks that all send first must use a batch."""
+"""Arrays between GPUs: NVIDIA's NCCL, through CuPy. Each rank has one GPU. As in PyTorch, the ranks of a group share a
+communicator, which also carries ``batch_isend_irecv``, and each pair that sends single messages has another one. Each
+communicator has a stream: an operation waits for the program's earlier work, and ``join`` makes its later work wait for
+the operation. NCCL runs the operations of one communicator one after another, two ranks wait for each other at their
+first message, and a send may block until it is received: ranks that all send first must use a batch."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from ..backend.extras import how_to_install
 
 DTYPES = ("int8", "uint8", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64")
 OPS = ("sum", "prod", "min", "max")
-ALL = -1  # in place of a peer
-KEY_TAG = 2**20 + 2  # above those of messages
+ALL = -1  # instead of a peer
+KEY_TAG = 2**20 + 2  # above the tags of messages
 Parts = Sequence[tuple[int, Any]]
 Start = Callable[[Any, int], None]  # puts operations of a communicator on a stream
 
 
 class Operation:
-    """An operation on a communicator's stream. ``source`` is who sends a message."""
+    """An operation on a communicator's stream. ``source`` is the sender of a message."""
 
     def __init__(self, cupy: Any, comm: Any, stream: Any, start: Start, name: str, source: int = ALL) -> None:
         self._cupy, self.comm, self.stream, self.start, self.name, self.source = cupy, comm, stream, start, name, source
-        self.over: Any = None  # an event behind it
+        self.over: Any = None  # an event after it on the stream
 
     def Test(self) -> bool:
-        """Whether the result is there. Raises RuntimeError: it will not come."""
+        """Whether the result is there. Raises RuntimeError if the connection is lost."""
         self._check()
         return self.over is not None and bool(self.over.done)
 
     def join(self) -> None:
-        """Let the current stream wait for the result. Raises RuntimeError: it will not come."""
+        """Make the current stream wait for the result. Raises RuntimeError if the connection is lost."""
         self._check()
         self._cupy.cuda.get_current_stream().wait_event(self.over)
 
@@ -49,8 +49,8 @@ class Operation:
 
 
 class Nccl:
-    """Collectives and messages on GPUs; see ``mpi.Mpi``. Nothing is connected before the first call that needs it.
-    ``comm`` is MPI's communicator of the same ranks, None in a world of one. Raises ImportError: CuPy finds no NCCL."""
+    """Collectives and messages on GPUs; see ``mpi.Mpi``. It connects in the first call that needs it. ``comm`` is MPI's
+    communicator of the same ranks, None in a world of one. Raises ImportError if CuPy finds no NCCL."""
 
     def __init__(self, cupy: Any, comm: Any) -> None:
         self._nccl = import_module(f"{cupy.__name__}.cuda.nccl")  # CuPy does not import it by itself
@@ -66,7 +66,7 @@ class Nccl:
         self._batch: list[Operation] | None = None
 
     def begin(self, call: str, out: Any, array: Any, op: str, root: int, sizes: Any) -> Operation:
-        """Begin a collective; see ``Mpi``. Raises RuntimeError: NCCL has no such reduction of this dtype."""
+        """Begin a collective; see ``Mpi``. Raises RuntimeError if NCCL lacks this reduction for this dtype."""
         tensor = array if call.endswith("gather") else out
         count, kind = self._moved(tensor)
         number = self._reduction(tensor, op) if op else 0
@@ -83,7 +83,7 @@ class Nccl:
         return self._run(call, starts[call], tensor)
 
     def _parts(self, array: Any, sizes: Sequence[int] | None = None) -> list[tuple[int, Any]]:
-        """The ranks' parts of an array, by default equally large; none of None."""
+        """The ranks' parts of an array, by default of equal size; empty for None."""
         if array is None:
             return []
         n = sizes or [array.size // self.size] * self.size
@@ -96,12 +96,12 @@ class Nccl:
 
     def receive(self, array: Any, source: int | None, tag: int) -> Operation:
         if source is None:
-            raise ValueError("NCCL receives from a rank that is named: give src")
+            raise ValueError("NCCL can receive only from a given rank: pass src")
         peer = self._number(source)
         return self._run("recv", lambda c, s: self._exchange(c, s, [], [(peer, array)]), array, source)
 
     def _number(self, peer: int) -> int:
-        """The other rank's number in the communicator: that of all in a batch, else one of two."""
+        """The other rank's number in the communicator: the group's in a batch, else the pair's."""
         return int(peer > self.rank) if self._batch is None else peer
 
     def _exchange(self, comm: Any, stream: int, sends: Parts, receives: Parts) -> None:
@@ -112,11 +112,11 @@ class Nccl:
                     call(_at(array), *self._moved(array), rank, stream)
 
     def _run(self, name: str, start: Start, array: Any, peer: int = ALL) -> Operation:
-        """Begin an operation, or keep it for the batch that is open."""
+        """Begin an operation, or add it to the open batch."""
         number = int(array.device.id)
         self._device = number if self._device is None else self._device
         if number != self._device:
-            text = f"NCCL connects this rank's cuda:{self._device}, and a tensor is on cuda:{number}"
+            text = f"NCCL uses this rank's cuda:{self._device}, but a tensor is on cuda:{number}"
             raise RuntimeError(f"{text}: begin with minigrad.cuda.set_device(distributed.get_node_local_rank())")
         with self._cupy.cuda.Device(number):
             pair = ALL if self._batch is not None else peer
@@ -138,14 +138,14 @@ class Nccl:
         try:
             for operation in operations:
                 operation.start(operation.comm, operation.stream.ptr)
-        finally:  # a group that is left open would swallow the calls that follow
+        finally:  # an open group would swallow the calls that follow
             self._nccl.groupEnd()
         for operation in operations:
             operation.over = event(operation.stream)
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """A context whose operations begin together at its end."""
+        """A context: its operations begin together at its end."""
         outer, self._batch = self._batch, [] if self._batch is None else self._batch
         try:
             yield
@@ -155,10 +155,10 @@ class Nccl:
             self._batch = outer
 
     def _connect(self, peer: int) -> Any:
-        """A communicator of all ranks, or of two: the first of them makes what NCCL calls a unique id."""
+        """A communicator of all ranks, or of two: the first of them creates NCCL's unique id."""
         rank, size = (self.rank, self.size) if peer == ALL else (int(self.rank > peer), 2)
         key = np.zeros(128, np.uint8)
-        if rank == 0:  # CuPy gives bytes; before its version 14, numbers from -128 to 127
+        if rank == 0:  # CuPy returns bytes; before version 14, numbers from -128 to 127
             key[:] = [number % 256 for number in self._nccl.get_unique_id()]
         if peer != ALL:
             self._mpi.Send(key, peer, KEY_TAG) if rank == 0 else self._mpi.Recv(key, peer, KEY_TAG)
@@ -170,13 +170,13 @@ class Nccl:
             return self._nccl.NcclCommunicator(size, tuple(key.view(np.int8).tolist()), rank)
 
     def close(self) -> None:
-        """End all connections. What is still under way is broken off."""
+        """Close all connections. Operations that still run are aborted."""
         for _, (comm, stream) in sorted(self._channels.items()):  # the same order on all ranks: NCCL may wait for them
             (comm.destroy if stream.done else comm.abort)()
         self._channels = {}
 
     def _moved(self, array: Any) -> tuple[int, int]:
-        """How many elements an array has of a dtype that NCCL knows, and that dtype's number."""
+        """The number of elements, in a dtype that NCCL has, and that dtype's number."""
         kind = array.dtype
         if kind.kind == "c":
             return array.size * 2, getattr(self._nccl, f"NCCL_FLOAT{kind.itemsize * 4}")
@@ -185,7 +185,7 @@ class Nccl:
         return array.nbytes, self._nccl.NCCL_UINT8
 
     def _reduction(self, array: Any, op: str) -> int:
-        """The number of a reduction. Raises RuntimeError: NCCL does not have it."""
+        """The number of a reduction. Raises RuntimeError if NCCL does not have it."""
         kind = array.dtype
         if op not in OPS or not (kind.name in DTYPES or (kind.kind == "c" and op == "sum")):
             text = f"NCCL has no reduction {op!r} of {kind.name}"

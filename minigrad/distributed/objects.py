@@ -1,4 +1,4 @@
-"""Collectives of Python objects, which travel as pickles: for ranks that trust each other, as those of one job do."""
+"""Collectives of Python objects, sent as pickles: only for ranks that trust each other, such as one job's ranks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def _together(g: ProcessGroup) -> Any:
-    """The communicator, when all ranks are here: MPI's calls for objects look without a rest while they wait."""
+    """The communicator, once all ranks have arrived: MPI's calls for objects would busy-wait for them."""
     barrier(g)
     return mpi.Alone if g.comm is None else g.comm
 
@@ -23,20 +23,20 @@ def _together(g: ProcessGroup) -> Any:
 def broadcast_object_list(
     object_list: list[Any], src: Rank = None, group: Group = None, device: Any = None, group_src: Rank = None
 ) -> None:
-    """Give all ranks the objects of rank ``src``, in place. ``device`` is of no effect. Raises RuntimeError: the ranks'
+    """Give all ranks the objects of rank ``src``, in place. ``device`` has no effect. Raises RuntimeError if the ranks'
     lists have different lengths."""
     if (g := inside(group)) is None:
         return
     root = root_of(g, src, group_src, "src")
     arrived = _together(g).bcast(object_list, root)
     if len(arrived) != len(object_list):
-        raise RuntimeError(f"rank {g.ranks[root]} broadcasts {len(arrived)} objects, and here are {len(object_list)}")
+        raise RuntimeError(f"rank {g.ranks[root]} broadcasts {len(arrived)} objects, this list has {len(object_list)}")
     object_list[:] = arrived
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> None:
-    """Put the object of rank r into the r-th place of the list, on all ranks. Raises ValueError: the list has another
-    length than the group."""
+    """Store the object of rank r as the r-th of the list, on all ranks. Raises ValueError if the list and the group
+    differ in length."""
     if (g := inside(group)) is not None:
         _check(object_list, g, "object_list")
         object_list[:] = _together(g).allgather(obj)
@@ -45,8 +45,8 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> 
 def gather_object(
     obj: Any, object_gather_list: list[Any] | None = None, dst: Rank = None, group: Group = None, group_dst: Rank = None
 ) -> None:
-    """The same on rank ``dst`` alone; the others give no list. Raises ValueError: the list has another length than the
-    group."""
+    """``all_gather_object`` only on rank ``dst``; the others pass no list. Raises ValueError if the list and the group
+    differ in length."""
     if (g := inside(group)) is None:
         return
     root = root_of(g, dst, group_dst, "dst")
@@ -58,7 +58,7 @@ def gather_object(
 
 
 def of_first(make: Callable[[], T], group: Group = None) -> T:
-    """Call a function on rank 0 only. All ranks get its result, or its exception."""
+    """Call a function only on rank 0. All ranks get its result or its exception."""
     g = the_group(group)
     if g.number != 0:
         value, error = pickle.loads(_together(g).bcast(None, 0))
@@ -83,4 +83,4 @@ def of_first(make: Callable[[], T], group: Group = None) -> T:
 
 def _check(objects: Any, g: ProcessGroup, what: str) -> None:
     if not isinstance(objects, list) or len(objects) != g.size():
-        raise ValueError(f"{what} must be a list with a place for each of {g.size()} ranks")
+        raise ValueError(f"{what} must be a list with an element for each of {g.size()} ranks")

@@ -1,4 +1,4 @@
-"""``torch.multiprocessing.spawn``: call a function in several processes, each with its number, by mpiexec."""
+"""``torch.multiprocessing.spawn``: call a function in several numbered processes, through mpiexec."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ START = "import sys; sys.path[:] = {0!r}; from minigrad.distributed.spawn import
 
 
 class ProcessException(Exception):
-    """A process has failed. ``error_index`` is its number, -1 if nobody knows; ``exit_code`` is mpiexec's."""
+    """A process has failed. ``error_index`` is its number, -1 if unknown; ``exit_code`` is mpiexec's."""
 
     def __init__(self, msg: str, error_index: int, exit_code: int) -> None:
         super().__init__(msg)
@@ -31,7 +31,7 @@ class ProcessRaisedException(ProcessException):
 
 
 class ProcessExitedException(ProcessException):
-    """A process was killed, or has called ``sys.exit``."""
+    """A process was killed or called ``sys.exit``."""
 
 
 class ProcessContext:
@@ -41,8 +41,8 @@ class ProcessContext:
         self._process, self._folder = subprocess.Popen(words), folder
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
-        """Wait until all have ended, or one has failed: then mpiexec ends the others. Returns False if the time is
-        over. ``grace_period`` has no effect. Raises ProcessRaisedException, ProcessExitedException: one has failed."""
+        """Wait until all have ended, or one has failed: then mpiexec ends the others. Returns False on a timeout.
+        ``grace_period`` has no effect. Raises ProcessRaisedException or ProcessExitedException if one has failed."""
         try:
             code = self._process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -54,10 +54,10 @@ class ProcessContext:
         texts = {int(path.stem): path.read_text() for path in Path(self._folder.name).glob("*.error")}
         self._folder.cleanup()
         for number, text in sorted(texts.items()):
-            said = f"\n\n-- Process {number} terminated with the following error:\n{text}"
-            raise ProcessRaisedException(said, number, code)
+            message = f"\n\n-- Process {number} terminated with the following error:\n{text}"
+            raise ProcessRaisedException(message, number, code)
         if code:
-            raise ProcessExitedException(f"a process has failed: mpiexec says {code}", -1, code)
+            raise ProcessExitedException(f"a process has failed: mpiexec returned {code}", -1, code)
         return True
 
 
@@ -71,14 +71,14 @@ def spawn(
 ) -> ProcessContext | None:
     """Call ``fn(number, *args)`` in ``nprocs`` processes, which may then call ``init_process_group``.
 
-    The processes begin afresh and import the program, so that it needs ``if __name__ == "__main__":``; function and
-    arguments are pickled. With ``join`` wait until all have ended; else return a ``ProcessContext``. ``daemon`` and
-    ``start_method`` are of no effect. Raises ProcessRaisedException, ProcessExitedException: a process has failed; the
-    others are ended; ImportError: there is no mpiexec.
+    Each process imports the program, which therefore needs ``if __name__ == "__main__":``; the function and its
+    arguments are pickled. With ``join`` wait until all have ended; otherwise return a ``ProcessContext``. ``daemon``
+    and ``start_method`` have no effect. Raises ProcessRaisedException or ProcessExitedException if a process has
+    failed, after ending the others; ImportError if mpiexec is missing.
     """
     folder = tempfile.TemporaryDirectory(prefix="minigrad-")
     prepared = python_spawn.get_preparation_data("rank")
-    prepared.pop("authkey", None)  # which may not be pickled
+    prepared.pop("authkey", None)  # it may not be pickled
     (Path(folder.name) / "call").write_bytes(pickle.dumps(prepared) + pickle.dumps((fn, args)))
     words = [sys.executable, "-c", START.format(sys.path, folder.name)]
     context = ProcessContext(launch.command(words, nprocs), folder)

@@ -1,4 +1,4 @@
-"""Calls under way: what ``async_op=True`` returns; and values that will be there (``torch.futures``)."""
+"""Handles of running calls, which ``async_op=True`` returns, and futures (``torch.futures``)."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 S = TypeVar("S")
-LOOKS = 64  # before the clock is asked
-EAGER = 1.0  # seconds in which a waiting rank looks again at once
-NAP = 0.0005  # seconds between later looks
-ABANDONED: list[Request] = []  # after an error or a time-out MPI may still write to their arrays
+LOOKS = 64  # polls before the clock is read
+EAGER = 1.0  # seconds in which a waiting rank polls without a pause
+NAP = 0.0005  # seconds between later polls
+ABANDONED: list[Request] = []  # after an error or a timeout MPI may still write to their arrays
 give_way: Callable[[], Any] = getattr(os, "sched_yield", lambda: time.sleep(0))
 
 
 class Request(Protocol):
-    """A transfer that has begun: mpi4py's, or another with its method."""
+    """A transfer that has begun: mpi4py's, or one with the same method."""
 
     def Test(self) -> bool:
-        """Whether it is complete; the call also moves it on."""
+        """Whether it is complete; the call also makes progress."""
 
 
 class Done:
@@ -36,7 +36,7 @@ class Done:
 
 
 def wait_for(test: Callable[[], bool], seconds: float, name: str) -> None:
-    """Look until something is so. Raises RuntimeError: it takes longer than ``seconds``."""
+    """Poll until ``test()`` is true. Raises RuntimeError if it takes longer than ``seconds``."""
     if any(test() for _ in range(LOOKS)):
         return
     begin = time.monotonic()
@@ -49,23 +49,23 @@ def wait_for(test: Callable[[], bool], seconds: float, name: str) -> None:
 
 class Future(futures.Future[T]):
     """Python's future under PyTorch's names. Its value is set later, by ``set_result`` or ``set_exception``, from this
-    thread or another one. ``devices``: of no effect."""
+    thread or another one. ``devices`` has no effect."""
 
     def __init__(self, *, devices: Any = None) -> None:
         super().__init__()
 
     def wait(self) -> T:
-        """Wait for the value, and return it. Raises the error, if there is one instead."""
+        """Wait for the value, and return it. Raises the error if the call failed."""
         return self.result()
 
     def value(self) -> T:
-        """The value. Raises the error, if there is one instead; RuntimeError: there is neither yet."""
+        """The value. Raises the error if the call failed, RuntimeError if it has not finished."""
         if not self.done():
             raise RuntimeError("the future is not complete: call wait()")
         return self.result()
 
     def then(self, callback: Callable[[Future[T]], S]) -> Future[S]:
-        """A future of what ``callback`` returns, which is called with this one when it is complete."""
+        """A future of the result of ``callback``, which is called with this one when it is complete."""
         following: Future[S] = Future()
 
         def call(_: object) -> None:
@@ -81,7 +81,7 @@ class Future(futures.Future[T]):
 def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
     """A future of these futures, which is complete when each of them has a value or an error."""
     together: Future[list[Future[Any]]] = Future()
-    left = iter(range(len(futures))[::-1])  # whose steps no two threads share
+    left = iter(range(len(futures))[::-1])  # an iterator: no two threads get the same step
 
     def count(_: object) -> None:
         if next(left) == 0:
@@ -96,7 +96,7 @@ def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
 
 class Work:
     """A call of a group, which writes the tensors ``results``: the transfer ``request``, and then ``finish(name)``.
-    ``wait()`` ends it, after at most so many seconds."""
+    ``wait()`` ends it, after at most ``seconds``."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class Work:
         self._over = False
 
     def _move(self, how: Callable[[], object]) -> bool:
-        """Ask whether, or wait until, the arrays are there. Returns whether all is over."""
+        """Check whether the arrays are there, or wait for them. Returns whether the call has finished."""
         if not self._over:
             try:
                 if how() is False:
@@ -124,7 +124,7 @@ class Work:
         return True
 
     def is_completed(self) -> bool:
-        """Whether the result is there, or an error; the call moves the work on."""
+        """Whether there is a result or an error; the call also makes progress."""
         return self._move(self.request.Test)
 
     def is_success(self) -> bool:
@@ -136,8 +136,8 @@ class Work:
         return self._error
 
     def wait(self, timeout: timedelta | None = None) -> bool:
-        """Wait for the result, and return True. On a GPU, what the program begins next waits. Raises RuntimeError: MPI
-        or NCCL has failed, or the time is over, by default the group's."""
+        """Wait for the result, and return True. On a GPU, only the program's later work waits. Raises RuntimeError if
+        MPI or NCCL has failed, or after the timeout, by default the group's."""
         seconds = self._seconds if timeout is None else timeout.total_seconds()
         self._move(lambda: self._join(seconds))
         if self._error is not None:
@@ -145,7 +145,7 @@ class Work:
         return True
 
     def _join(self, seconds: float) -> None:
-        join = getattr(self.request, "join", None)  # of NCCL's
+        join = getattr(self.request, "join", None)  # NCCL's operations have it
         try:
             wait_for(self.request.Test, seconds, self.name) if join is None else join()
         except RuntimeError:
@@ -153,13 +153,13 @@ class Work:
             raise
 
     def result(self) -> Any:
-        """Wait, and return None: results are in the tensors of the call."""
+        """Wait, and return None: the results are in the call's tensors."""
         self.wait()
 
     synchronize = wait
 
     def get_future(self) -> Future[list[Tensor]]:
-        """Wait, and return a future of ``results``, or of the error that the call has ended with."""
+        """Wait, and return a future of ``results`` or of the call's error."""
         future: Future[list[Tensor]] = Future()
         try:
             self.wait()

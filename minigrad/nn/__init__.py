@@ -1,4 +1,4 @@
-"""Layers and what they are made of, by PyTorch's names."""
+"""Layers and their parts, under PyTorch's names."""
 
 from typing import TYPE_CHECKING
 

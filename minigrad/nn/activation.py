@@ -89,7 +89,7 @@ class Softsign(FunctionLayer, function=F.softsign): ...
 
 class PReLU(Layer):
     """x for x > 0, else weight · x (He et al. 2015). ``num_parameters``: 1, or the length C of axis 1: (N, C, ...).
-    ``init``: the initial slopes, of the parameter ``weight``, (num_parameters)."""
+    ``init``: the initial value of ``weight``, (num_parameters)."""
 
     _shown = ("num_parameters",)
     weight: Parameter

@@ -19,9 +19,9 @@ __all__ = ["MultiheadAttention"]
 
 
 class MultiheadAttention(Module):
-    """Attention of several heads side by side (Vaswani et al. 2017, section 3.2.2): concat(head₁, ..., headH) Woᵀ + bo,
-    where headᵢ = softmax(qᵢ kᵢᵀ / √Dh + mask) vᵢ and q, k, v are projections of the inputs. A query that may attend to
-    nothing gets zeros for its heads, where PyTorch gives NaN with ``need_weights``.
+    """Attention with several heads in parallel (Vaswani et al. 2017, section 3.2.2): concat(head₁, ..., headH) Woᵀ +
+    bo, where headᵢ = softmax(qᵢ kᵢᵀ / √Dh + mask) vᵢ and q, k, v are projections of the inputs. A query that may attend
+    to nothing gets zeros for its heads, where PyTorch gives NaN with ``need_weights``.
 
     Args:
         embed_dim: D, a multiple of ``num_heads``. num_heads: H. kdim, vdim: widths of key and value, D if None.

@@ -1,4 +1,4 @@
-"""Containers: modules in a sequence, a list or a dict. Those of parameters are in ``compat/nn/containers.py``."""
+"""Containers: modules in a sequence, a list or a dict. ``compat/nn/containers.py`` has containers of parameters."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Identity(Module):
 
 
 class _List(Module):
-    """What Sequential, ModuleList and compat's ParameterList share: values in a row, which are attributes."""
+    """The base of Sequential, ModuleList and compat's ParameterList: a sequence of values that are attributes."""
 
     def _names(self) -> list[str]:
         return list(self._modules)
@@ -57,8 +57,8 @@ class _List(Module):
             return self._part({name: getattr(self, name) for name in self._names()[index]})
         return getattr(self, self._name(index))
 
-    def _part(self, named: dict[str, Any]) -> Any:
-        return type(self)(named.values())
+    def _part(self, entries: dict[str, Any]) -> Any:
+        return type(self)(entries.values())
 
     def __setitem__(self, index: int, value: Any) -> None:
         setattr(self, self._name(index), value)
@@ -79,7 +79,7 @@ class _List(Module):
 
 
 class _Modules(_List):
-    """What Sequential and ModuleList share: the names are "0", "1", ... or others."""
+    """The base of Sequential and ModuleList: the names are "0", "1", ... or others."""
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._modules.values())
@@ -100,7 +100,7 @@ class _Modules(_List):
         self._renew(modules)
 
     def pop(self, key: int | slice) -> Any:
-        """Remove the module at a position, and return it."""
+        """Remove and return the module at a position."""
         module = self[key]
         del self[key]
         return module
@@ -116,15 +116,15 @@ class Sequential(_Modules):
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
-        named = args[0].items() if len(args) == 1 and isinstance(args[0], dict) else enumerate(args)
-        for name, module in named:
+        pairs = args[0].items() if len(args) == 1 and isinstance(args[0], dict) else enumerate(args)
+        for name, module in pairs:
             self.add_module(str(name), module)
 
-    def _part(self, named: dict[str, Any]) -> Sequential:
-        return type(self)(OrderedDict(named))
+    def _part(self, entries: dict[str, Any]) -> Sequential:
+        return type(self)(OrderedDict(entries))
 
     def insert(self, index: int, module: Any) -> Sequential:
-        """Put a module before position ``index``. Raises AssertionError: not a module; IndexError: no such position."""
+        """Insert a module before ``index``. Raises AssertionError: not a module; IndexError: out of range."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         if not -len(self) <= index <= len(self):
@@ -159,7 +159,7 @@ class Sequential(_Modules):
 
 
 class ModuleList(_Modules):
-    """A list of modules that are registered. It has no forward: its owner calls them.
+    """A list that registers its modules. It has no forward: its owner calls them.
 
     >>> layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
     >>> x = mg.zeros(2, 4)
@@ -178,7 +178,7 @@ class ModuleList(_Modules):
         return ModuleList([*self, *other])
 
     def _child_lines(self) -> list[str]:
-        """Equal neighbours as one line: "(0-11): 12 x Block(...)"."""
+        """One line for a run of equal modules: "(0-11): 12 x Block(...)"."""
         lines, first = [], 0
         for text, equal in groupby(map(repr, self)):
             count = len(list(equal))
@@ -189,9 +189,9 @@ class ModuleList(_Modules):
 
 
 class _Dict(Module, MutableMapping[str, Any]):
-    """What ModuleDict and compat's ParameterDict share."""
+    """The base of ModuleDict and compat's ParameterDict."""
 
-    __eq__, __hash__ = object.__eq__, object.__hash__  # a module equals itself alone
+    __eq__, __hash__ = object.__eq__, object.__hash__  # a module equals only itself
 
     def _names(self) -> dict[str, Any]:
         return self._modules
@@ -210,7 +210,7 @@ class _Dict(Module, MutableMapping[str, Any]):
 
 
 class ModuleDict(_Dict):
-    """A dict of modules that are registered.
+    """A dict that registers its modules.
 
     >>> heads = nn.ModuleDict({"topic": nn.Linear(4, 3), "mood": nn.Linear(4, 2)})
     >>> heads["mood"](mg.zeros(1, 4)).shape
@@ -219,7 +219,7 @@ class ModuleDict(_Dict):
 
     def __init__(self, modules: Pairs | None = None) -> None:
         super().__init__()
-        if modules is not None:  # a subclass may have an ``update`` of its own
+        if modules is not None:  # a subclass may override ``update``
             self.update(modules)
 
     def __getitem__(self, key: str) -> Any:

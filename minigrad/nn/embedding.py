@@ -1,4 +1,4 @@
-"""Tables of vectors, looked up one by one or added up by bags, and positions: vectors added, or angles to turn by."""
+"""Embedding tables, looked up by index or reduced by bags, and positional encodings: added vectors, or rotations."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class _Table(Layer):
     _usual = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "sparse": False}
 
     @classmethod
-    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, *options: Any, **named: Any) -> Self:
-        """A layer that shares the memory of a table (V, D), and learns unless ``freeze``."""
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, *options: Any, **kwargs: Any) -> Self:
+        """A layer that shares the memory of a table (V, D), and is trainable unless ``freeze``."""
         if embeddings.ndim != 2:
             raise AssertionError(f"Embeddings parameter is expected to be 2-dimensional, not {tuple(embeddings.shape)}")
-        layer = cls(*embeddings.shape, *options, _weight=embeddings, **named)
+        layer = cls(*embeddings.shape, *options, _weight=embeddings, **kwargs)
         layer.weight.requires_grad_(not freeze)
         return layer
 
@@ -94,7 +94,7 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """The sum, mean or maximum of each bag's vectors, (B, embedding_dim). Args: as of ``functional.embedding_bag``."""
+    """The sum, mean or maximum of each bag's vectors, (B, embedding_dim). Args: see ``functional.embedding_bag``."""
 
     _shown = ("num_embeddings", "embedding_dim", "max_norm", "norm_type", "scale_grad_by_freq", "mode", "padding_idx")
 
@@ -133,7 +133,7 @@ class _Positional(Layer):
         end = offset + length
         if offset < 0 or end > self.max_len:
             problem = f"positions {offset} .. {end - 1} are outside 0 .. max_len - 1 = {self.max_len - 1}"
-            raise RuntimeError(f"{self._get_name()}: {problem}: make it with a larger max_len")
+            raise RuntimeError(f"{self._get_name()}: {problem}: create it with a larger max_len")
         return table[offset:end]
 
 
@@ -197,10 +197,10 @@ class LearnedPositionalEncoding(_Added):
 
 class RotaryPositionalEncoding(_Positional):
     """RoPE (Su et al. 2021, arXiv 2104.09864, equation 15): rotates the pair of elements 2i and 2i+1 of a head's
-    query or key at position t by the angle t / base^(2i/Dh). The product of a query at t and a key at s then depends on
-    t - s only. It has no parameters, and is not in the state dict. ``head_dim``: Dh, the width of a head. ``max_len``:
-    the number of positions. ``base``: the slowest pair completes a turn in about 2π · base positions. Raises
-    ValueError: the width is odd."""
+    query or key at position t by the angle t / base^(2i/Dh). The product of a query at t and a key at s then depends
+    only on t - s. It has no parameters, and is not in the state dict. ``head_dim``: Dh, the width of a head.
+    ``max_len``: the number of positions. ``base``: the slowest pair completes a turn in about 2π · base positions.
+    Raises ValueError: the width is odd."""
 
     table: Tensor
 

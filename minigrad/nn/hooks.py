@@ -1,7 +1,7 @@
-"""Hooks: functions that a module calls before and after its forward, and when gradients pass it.
+"""Hooks: functions that a module calls before and after its forward, and when gradients flow through it.
 
 Each module keeps its own hooks; the tables here hold the hooks of all modules (``register_module_…_hook``).
-``compat/backward_hooks.py`` calls those on gradients.
+``compat/backward_hooks.py`` calls the hooks on gradients.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Hook(NamedTuple):
     """A function to call around forward."""
 
     function: Callable[..., Any]
-    with_kwargs: bool = False  # whether it takes the keyword arguments, too
+    with_kwargs: bool = False  # whether it also takes the keyword arguments
     always: bool = False  # whether it is also called if forward fails
 
     def __call__(self, module: Any, args: Args, kwargs: Kwargs, *result: Any) -> Any:
@@ -41,7 +41,7 @@ class Hook(NamedTuple):
 
 
 def entry(function: Callable[..., Any], with_kwargs: bool = False, always: bool = False) -> Any:
-    """What a table holds: the function itself, which programs look for there, unless it is called in another way."""
+    """An entry of a table: the function itself, which programs look for there, unless it has options."""
     return Hook(function, with_kwargs, always) if with_kwargs or always else function
 
 
@@ -87,7 +87,7 @@ def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> Removabl
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, grad_input, grad_output)`` when the gradients of a module's inputs are there."""
+    """Call ``hook(module, grad_input, grad_output)`` when the gradients of a module's inputs have been computed."""
     return register(ALL_BACKWARD, hook)
 
 
@@ -95,17 +95,17 @@ register_module_backward_hook = register_module_full_backward_hook
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, name, parameter)`` when any is registered; a result replaces the parameter."""
+    """Call ``hook(module, name, parameter)`` when any parameter is registered; a result replaces it."""
     return register(ALL_REGISTRATION["parameter"], hook)
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, name, buffer)`` when any is registered; a result replaces the buffer."""
+    """Call ``hook(module, name, buffer)`` when any buffer is registered; a result replaces it."""
     return register(ALL_REGISTRATION["buffer"], hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, name, submodule)`` when any is registered; a result replaces the submodule."""
+    """Call ``hook(module, name, submodule)`` when any submodule is registered; a result replaces it."""
     return register(ALL_REGISTRATION["module"], hook)
 
 
@@ -118,7 +118,7 @@ def registered(kind: str, module: Any, name: str, value: Any) -> Any:
 
 
 def call(module: Any, args: Args, kwargs: Kwargs) -> Any:
-    """The result of ``module.forward(*args, **kwargs)``, with all hooks around it."""
+    """Call ``module.forward(*args, **kwargs)`` with all hooks, and return the result."""
     after, result = deque(map(_hook, [*ALL_FORWARD.values(), *module._forward_hooks.values()])), None
     try:
         for hook in map(_hook, [*ALL_FORWARD_PRE.values(), *module._forward_pre_hooks.values()]):
@@ -137,5 +137,5 @@ def call(module: Any, args: Args, kwargs: Kwargs) -> Any:
                 if hook.always:
                     hook(module, args, kwargs, result)
             except Exception as error:
-                warn(f"a forward hook with always_call=True raised an exception, silenced as another came: {error}")
+                warn(f"a forward hook with always_call=True raised an exception, which another one hides: {error}")
         raise

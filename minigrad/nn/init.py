@@ -1,6 +1,6 @@
 """Initial values of parameters. Each function fills a tensor in place, without history, and returns it.
 
-Random numbers come from minigrad's generator; after ``manual_seed(s)`` they are PyTorch's.
+Random numbers are drawn from minigrad's generator; after ``manual_seed(s)`` they are the same as PyTorch's.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def ones_(tensor: Tensor) -> Tensor:
 
 @no_grad()
 def eye_(tensor: Tensor) -> Tensor:
-    """The identity matrix, as far as the shape goes."""
+    """The identity matrix, padded with zeros if it is not square."""
     if tensor.ndim != 2:
         raise ValueError(f"Only tensors with 2 dimensions are supported, this one has shape {tuple(tensor.shape)}")
     return tensor.copy_(creation.eye(*tensor.shape))
@@ -134,7 +134,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 @no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """A convolution's weight (out, in, ...) that returns each channel unchanged, as far as there are channels. Raises
+    """A convolution's weight (out, in, ...) that returns as many channels as possible unchanged. Raises
     ValueError: there are not 3, 4 or 5 axes, or ``groups`` does not divide the output channels."""
     shape = tensor.array.shape
     if len(shape) not in (3, 4, 5):
@@ -219,21 +219,21 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Source = None) -> Te
     """A (semi-)orthogonal matrix times ``gain``; the axes after the first count as one (Saxe et al. 2013)."""
     if tensor.ndim < 2:
         raise ValueError(f"Only tensors with 2 or more dimensions are supported, this one has {tuple(tensor.shape)}")
-    if tensor.is_meta:  # the stand-in for its elements would take memory
+    if tensor.is_meta:  # it has no elements to compute
         return tensor
     rows = tensor.array.shape[0]
     columns = tensor.array.size // max(rows, 1)
     normal = randn(rows, columns, generator=generator, dtype=tensor.dtype)
     tall: Any = (normal.t() if rows < columns else normal).array
     q, r = of(tall).xp.linalg.qr(tall)
-    q = q * of(tall).xp.sign(r.diagonal())  # makes the result unique, and its distribution uniform
+    q = q * of(tall).xp.sign(r.diagonal())  # the result is unique, and its distribution uniform
     q = q.T if rows < columns else q
     values: Tensor = wrap(q.reshape(tensor.array.shape))  # (rows, columns) -> the tensor's shape
     return tensor.copy_(values).mul_(gain)
 
 
 def skip_init(module_cls: type[M], *args: Any, **kwargs: Any) -> M:
-    """A module with uninitialised parameters. Raises RuntimeError: it is no Module with an argument ``device``."""
+    """A module with uninitialised parameters. Raises RuntimeError: the class is no Module, or takes no ``device``."""
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:
@@ -244,7 +244,7 @@ def skip_init(module_cls: type[M], *args: Any, **kwargs: Any) -> M:
 
 
 def renamed(function: Callable[P, T], name: str = "`nn.init.{}`") -> Callable[P, T]:
-    """A function under its old name, without the underscore; ``name`` says how a warning writes both names."""
+    """A function under its old name, without the underscore; ``name`` formats both names in its warning."""
     new = function.__name__
     old = new[:-1]
 

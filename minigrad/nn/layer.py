@@ -1,11 +1,11 @@
-"""What layers share. One that calls one function declares what it passes on as fields, like a dataclass:
+"""Bases of layers. A layer that calls one function declares its arguments as fields, like a dataclass:
 
     class LeakyReLU(FunctionLayer, function=F.leaky_relu):
         negative_slope: float = 0.01
         inplace: bool = False
 
-The fields, those of the bases first, are the arguments of ``__init__``, and type checkers know it; one of type Tensor
-is a buffer. ``forward`` calls the function with its inputs and, by name, with the fields (and ``training``) that the
+The fields, the bases' first, are the arguments of ``__init__``, also for type checkers; a Tensor is registered as a
+buffer. ``forward`` calls the function with its inputs and, by name, with the fields (and ``training``) that the
 function takes. ``extra_repr`` shows them.
 """
 
@@ -31,8 +31,8 @@ class Layer(Module):
 
     _fields: ClassVar[dict[str, Argument]] = {}
     _shown: ClassVar[tuple[str, ...] | None] = None  # the attributes that ``repr`` shows; None: the fields
-    _unnamed: ClassVar[int] = 0  # how many of them it shows without their names
-    _usual: ClassVar[dict[str, Any]] = {"inplace": False}  # those that it shows only if they have another value
+    _unnamed: ClassVar[int] = 0  # how many of them it shows without names
+    _usual: ClassVar[dict[str, Any]] = {"inplace": False}  # defaults that it does not show
 
     def __init_subclass__(cls, **constants: Any) -> None:
         super().__init_subclass__()
@@ -74,8 +74,8 @@ class UniformLayer(Layer):
 
 @dataclass_transform(eq_default=False)
 class FunctionLayer(Layer):
-    """The base of these layers. A subclass that names neither a ``function`` to call nor ``fields=True`` is an ordinary
-    one; one without a docstring gets the beginning of the function's. ``kw_only``: the fields are keyword-only."""
+    """The base of these layers. A subclass without ``function`` or ``fields=True`` is an ordinary class; without a
+    docstring it gets the beginning of the function's. ``kw_only``: the fields are keyword-only."""
 
     _function: ClassVar[Callable[..., Any]]
     _settings: ClassVar[tuple[str, ...]] = ()  # the attributes that the function takes
@@ -94,22 +94,22 @@ class FunctionLayer(Layer):
                 cls._fields[name] = Argument(name, kind, default=default, annotation=annotation)
                 if name in vars(cls):
                     delattr(cls, name)
-        cls.__annotations__ = {}  # they are fields now, and are written for this file's names
+        cls.__annotations__ = {}  # they are fields now, and refer to this file's names
         if cls._fields:
             cls.__init__ = border(_constructor(cls._fields))  # type: ignore[method-assign]
         if function is not None:
             about = (function.__doc__ or "").partition("\n\n")[0]
             cls.__doc__ = cls.__doc__ or f"{about}\n\n    See ``functional.{function.__name__}``."
-            taken = inspect.signature(function).parameters
+            parameters = inspect.signature(function).parameters
             cls._function = staticmethod(function)
-            cls._settings = tuple(name for name in (*cls._fields, "training") if name in taken)
+            cls._settings = tuple(name for name in (*cls._fields, "training") if name in parameters)
 
     def __post_init__(self) -> None:
         """Called after the fields have been set: check and convert them here."""
 
-    def forward(self, *inputs: Any, **named: Any) -> Tensor:
+    def forward(self, *inputs: Any, **kwargs: Any) -> Tensor:
         settings = {name: getattr(self, name) for name in self._settings}
-        return self._function(*inputs, **named, **settings)
+        return self._function(*inputs, **kwargs, **settings)
 
 
 def _constructor(fields: dict[str, Argument]) -> Callable[..., None]:

@@ -41,7 +41,7 @@ class Linear(UniformLayer):
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """Linear, by the name it has inside PyTorch's MultiheadAttention."""
+    """Linear, under the name that PyTorch's MultiheadAttention uses."""
 
 
 class Bilinear(Layer):
@@ -80,7 +80,7 @@ _MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _ConvNd(UniformLayer):
-    """What all convolutions share: over ``axes`` axes, ``function`` computes them."""
+    """The base of all convolutions: ``function`` computes them over ``axes`` axes."""
 
     _unnamed = 2
     _usual = {"padding": 0, "dilation": 1, "output_padding": 0, "groups": 1, "bias": True, "padding_mode": "zeros"}
@@ -164,7 +164,7 @@ class Conv1d(_Conv, axes=1, function=F.conv1d):
 class Conv2d(_Conv, axes=2, function=F.conv2d):
     """Cross-correlation over two axes: (N, C, H, W) or (C, H, W) -> (N, O, *P) or (O, *P).
 
-    Args and attributes: as of ``Conv1d``, with tuples of two.
+    Args and attributes: see ``Conv1d``, with tuples of two.
 
     >>> nn.Conv2d(3, 8, kernel_size=3, padding=1)(mg.zeros(1, 3, 32, 32)).shape
     minigrad.Size([1, 8, 32, 32])
@@ -172,7 +172,7 @@ class Conv2d(_Conv, axes=2, function=F.conv2d):
 
 
 class Conv3d(_Conv, axes=3, function=F.conv3d):
-    """Cross-correlation over three axes: (N, C, D, H, W) -> (N, O, *P), or without N. Args: as of ``Conv1d``."""
+    """Cross-correlation over three axes: (N, C, D, H, W) -> (N, O, *P), or without N. Args: see ``Conv1d``."""
 
 
 class _ConvTransposeNd(_ConvNd):
@@ -200,7 +200,7 @@ class _ConvTransposeNd(_ConvNd):
         self.output_padding = tuple_of(output_padding, self._axes)
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        """(N, C, *lengths) -> (N, O, *P); ``output_size`` chooses P where the stride leaves several possible."""
+        """(N, C, *lengths) -> (N, O, *P); ``output_size`` chooses P if the stride allows several."""
         extra = self.output_padding
         if output_size is not None:
             n, ndim, size = self._axes, input.array.ndim, tuple(output_size)
@@ -225,13 +225,13 @@ class ConvTranspose1d(_ConvTransposeNd, axes=1, function=F.conv_transpose1d):
 
     P = (L - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1.
 
-    Args and attributes: as of ``Conv1d``, but weight: (C, O/groups, K).
+    Args and attributes: see ``Conv1d``, but weight: (C, O/groups, K).
         output_padding: extra length of the result on one side. padding_mode: only "zeros"."""
 
 
 class ConvTranspose2d(_ConvTransposeNd, axes=2, function=F.conv_transpose2d):
-    """The gradient of ``Conv2d`` by its input. Args and attributes: as of ``ConvTranspose1d``."""
+    """The gradient of ``Conv2d`` by its input. Args and attributes: see ``ConvTranspose1d``."""
 
 
 class ConvTranspose3d(_ConvTransposeNd, axes=3, function=F.conv_transpose3d):
-    """The gradient of ``Conv3d`` by its input. Args and attributes: as of ``ConvTranspose1d``."""
+    """The gradient of ``Conv3d`` by its input. Args and attributes: see ``ConvTranspose1d``."""

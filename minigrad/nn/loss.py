@@ -1,4 +1,4 @@
-"""Losses, and distances, as modules. ``nn.functional`` documents their arguments, shapes and errors."""
+"""Losses and distances as modules. ``nn.functional`` documents their arguments, shapes and errors."""
 
 from __future__ import annotations
 

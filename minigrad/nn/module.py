@@ -1,6 +1,6 @@
 """Module, the base of every layer and model: it keeps parameters, buffers and submodules by name.
 
-``hooks.py`` has what hooks add to a call, ``state.py`` how a module is saved and loaded.
+``hooks.py`` calls hooks, ``state.py`` saves and loads modules.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _KINDS = {"parameter": "_parameters", "buffer": "_buffers", "module": "_modules"
 
 
 class Computes(Protocol[Arguments, Result_co]):
-    """What has a ``forward``: by it type checkers know what a call of a module takes and returns."""
+    """An object with a ``forward``: type checkers derive the signature of a module's call from it."""
 
     @property
     def forward(self) -> Callable[Arguments, Result_co]: ...
@@ -65,7 +65,7 @@ class Module(Stateful):
     minigrad.Size([2, 4])
     """
 
-    call_super_init: bool = False  # whether __init__ passes its arguments on to the next base class
+    call_super_init: bool = False  # whether __init__ passes its arguments to the next base class
     training: bool
     _modules: dict[str, Module | None]
     _forward_hooks: dict[int, Any]
@@ -91,7 +91,7 @@ class Module(Stateful):
         self.__dict__.update({**_empty_tables(), **state})
 
     def _no_forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The computation. Every subclass writes its own."""
+        """The computation. Every subclass defines it."""
         problem = 'is missing the required "forward" function: write forward(self, ...)'
         raise NotImplementedError(f"Module [{type(self).__name__}] {problem}")
 
@@ -134,7 +134,7 @@ class Module(Stateful):
         elif name in attributes.get("_modules", ()):
             _put(self._modules, "child module", name, value, None, "Module or None")
         elif isinstance(value, Buffer):
-            self.register_buffer(name, value, *(() if value.persistent else (False,)))  # programs override it
+            self.register_buffer(name, value, *(() if value.persistent else (False,)))  # programs override this method
         elif name in attributes.get("_buffers", ()):
             _put(self._buffers, "buffer", name, value, Tensor, "Tensor or None")
         else:
@@ -159,7 +159,7 @@ class Module(Stateful):
             raise AttributeError(f"cannot assign {kinds} before Module.__init__() call: {remedy}")
 
     def _make_room(self, name: str, kind: str) -> None:
-        """Remove an attribute of that name, unless it is of this kind already."""
+        """Remove an attribute with that name, unless it is already of this kind."""
         self._check_ready(kind)
         self.__dict__.pop(name, None)
         for other, table in _KINDS.items():
@@ -200,7 +200,7 @@ class Module(Stateful):
         self._register("module", name, module, Module)
 
     def register_module(self, name: str, module: Module | None) -> None:
-        """``add_module`` by another name."""
+        """Alias of ``add_module``."""
         self.add_module(name, module)
 
     def _register(self, kind: str, name: Any, value: Any, expected: type[Any]) -> None:
@@ -229,7 +229,7 @@ class Module(Stateful):
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
-        """Call ``hook(module, args, result)`` after forward; what it returns, unless None, replaces the result.
+        """Call ``hook(module, args, result)`` after forward; its result, unless None, replaces forward's.
         ``with_kwargs``: call ``hook(module, args, kwargs, result)``. ``always_call``: also after an error."""
         return hooks.register(self._forward_hooks, hooks.entry(hook, with_kwargs, always_call), prepend)
 
@@ -239,7 +239,7 @@ class Module(Stateful):
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(module, grad_input, grad_output)`` when the gradients of forward's positional arguments
-        are complete: tuples, with None for non-tensors. What it returns, unless None, replaces ``grad_input``."""
+        are complete: tuples, with None for non-tensors. Its result, unless None, replaces ``grad_input``."""
         return self._register_backward_hook(hook, True, prepend)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -256,7 +256,7 @@ class Module(Stateful):
     def named_modules(
         self, memo: set[int] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """(full name, module) of this module and all below it, each module once unless asked otherwise.
+        """(full name, module) of this module and all below it, each module once with ``remove_duplicate``.
 
         >>> [name for name, _ in nn.Sequential(nn.Linear(2, 2), nn.ReLU()).named_modules()]
         ['', '0', '1']
@@ -286,7 +286,7 @@ class Module(Stateful):
     def _named_members(
         self, get_members_fn: Members, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
-        """(full name, value) for each (name, value) that ``get_members_fn`` returns of a module."""
+        """(full name, value) for each (name, value) that ``get_members_fn(module)`` returns."""
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         yielded: set[int] = set()
         for owner_name, owner in modules:
@@ -326,7 +326,7 @@ class Module(Stateful):
         return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     def get_submodule(self, target: str) -> Module:
-        """The submodule of a full name, such as "encoder.layers.0". Raises AttributeError: there is no module."""
+        """The submodule with a full name, such as "encoder.layers.0". Raises AttributeError if it is missing."""
         module: Module = self
         for name in target.split(".") if target else ():
             child = getattr(module, name, None)
@@ -338,7 +338,7 @@ class Module(Stateful):
         return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Replace the submodule of a full name, or add one unless ``strict``. Raises ValueError, AttributeError."""
+        """Replace the submodule with a full name, or add one unless ``strict``. Raises ValueError, AttributeError."""
         if not target:
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Module):
@@ -350,12 +350,12 @@ class Module(Stateful):
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter of a full name. Raises AttributeError if there is none."""
+        """The parameter with a full name. Raises AttributeError if it is missing."""
         parameter: Parameter = self._get_tensor("parameter", target)
         return parameter
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer of a full name. Raises AttributeError if there is none."""
+        """The buffer with a full name. Raises AttributeError if it is missing."""
         return self._get_tensor("buffer", target)
 
     def _get_tensor(self, kind: str, target: str) -> Any:
@@ -446,7 +446,7 @@ class Module(Stateful):
     ) -> T:
         """Move all parameters and buffers to a device, or to a floating-point or complex dtype, in place.
         ``to("cuda")``, ``to(float64)``, ``to("cuda", float16)``, ``to(tensor)``; integer buffers keep their dtype.
-        Raises TypeError: the dtype is of integers or bools, or an argument is not in its place; RuntimeError: ``copy``.
+        Raises TypeError: the dtype is of integers or bools, or the arguments do not fit; RuntimeError: ``copy``.
 
         >>> nn.Linear(2, 1).to(mg.float64).weight.dtype == mg.float64
         True
@@ -473,7 +473,7 @@ class Module(Stateful):
             raise NotImplementedError(f"{NO_DATA} {hint}") from None
 
     def to_empty(self: T, *, device: Any, recurse: bool = True) -> T:
-        """Move to a device without the values, which are then undefined."""
+        """Move to a device without copying the values; the new ones are undefined."""
         return self._apply(lambda t: empty_like(t, device=device), recurse)
 
     def type(self: T, dst_type: Any) -> T:
@@ -501,11 +501,11 @@ class Module(Stateful):
         return self.to(dt.float16)
 
     def bfloat16(self: T) -> T:
-        """Convert floating-point parameters and buffers to bfloat16. Raises TypeError where ml_dtypes is missing."""
+        """Convert floating-point parameters and buffers to bfloat16. Raises TypeError if ml_dtypes is missing."""
         return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
 
     def share_memory(self: T) -> T:
-        """Not provided: processes do not share memory. Raises NotImplementedError."""
+        """Not supported: processes do not share memory. Raises NotImplementedError."""
         reason = "each process would train its own copy. Send state_dict() through a queue instead"
         raise NotImplementedError(f"Module.share_memory is not provided: {reason}")
 
@@ -516,7 +516,7 @@ class Module(Stateful):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """The text between the brackets of ``repr``; subclasses write their own."""
+        """The text between the brackets of ``repr``; subclasses override it."""
         return ""
 
     def _child_lines(self) -> list[str]:
@@ -538,7 +538,7 @@ border_methods(Stateful, "load_state_dict", "state_dict")
 
 
 def _empty_tables() -> dict[str, Any]:
-    """The attributes of a new module: a dict for each that is declared as one, and three more."""
+    """The attributes of a new module: each attribute declared as a dict, and three more."""
     declared = {**Stateful.__annotations__, **Module.__annotations__}
     tables: dict[str, Any] = {name: {} for name, kind in declared.items() if kind.startswith("dict")}
     return {**tables, "training": True, "_non_persistent_buffers_set": set(), "_is_full_backward_hook": None}

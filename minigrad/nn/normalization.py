@@ -37,7 +37,7 @@ class LayerNorm(_Affine):
     Args:
         normalized_shape: the length of the last axis, or the lengths of several last axes.
         eps: added to the variance.
-        elementwise_affine: whether there is a weight. bias: whether there is a bias, too.
+        elementwise_affine: whether there is a weight. bias: whether there is also a bias.
 
     Attributes:
         weight: ``normalized_shape``, initially 1, or None. bias: the same shape, initially 0, or None.
@@ -69,8 +69,8 @@ class LayerNorm(_Affine):
 
 
 class RMSNorm(_Affine):
-    """x / √(mean of x² + eps) · weight over the last axes (Zhang and Sennrich 2019). Args and weight: as of
-    ``LayerNorm``; ``eps`` None stands for the machine epsilon, for 16 bits float32's."""
+    """x / √(mean of x² + eps) · weight over the last axes (Zhang and Sennrich 2019). Args and weight: see
+    ``LayerNorm``; ``eps`` None means the machine epsilon, for 16-bit dtypes float32's."""
 
     _shown, _unnamed = ("normalized_shape", "eps", "elementwise_affine"), 1
 
@@ -93,7 +93,7 @@ class RMSNorm(_Affine):
 
 class GroupNorm(_Affine):
     """(x - mean) / √(variance + eps) · weight + bias over each group of channels (Wu and He 2018): (N, C, ...) -> the
-    same. Args and attributes: as of ``LayerNorm``, but weight and bias: (C). ``num_groups`` divides C.
+    same. Args and attributes: see ``LayerNorm``, but weight and bias: (C). ``num_groups`` divides C.
     ``num_channels``: C. ``affine``: whether there is a weight."""
 
     _shown, _unnamed = ("num_groups", "num_channels", "eps", "affine", "bias"), 2
@@ -129,11 +129,11 @@ class LocalResponseNorm(FunctionLayer, function=F.local_response_norm):
 
 
 class _NormBase(_Affine):
-    """What batch and instance norm share: parameters, and running statistics in buffers."""
+    """The base of batch and instance norm: parameters, and running statistics in buffers."""
 
     _version = 2
     _shown, _unnamed = ("num_features", "eps", "momentum", "affine", "bias", "track_running_stats"), 1
-    _dims: ClassVar[tuple[int, ...]]  # the numbers of axes that an input may have
+    _dims: ClassVar[tuple[int, ...]]  # the allowed numbers of axes of an input
     weight: Parameter | None
     bias: Parameter | None
     running_mean: Tensor | None
@@ -164,30 +164,30 @@ class _NormBase(_Affine):
         self._add_parameters(device, dtype, weight=weight, bias=weight if bias else None)
 
     def reset_running_stats(self) -> None:
-        """Mean 0, variance 1, no batches."""
+        """Reset to mean 0, variance 1, and no batches."""
         for name, value in (("running_mean", 0), ("running_var", 1), ("num_batches_tracked", 0)):
             if self.track_running_stats:
                 getattr(self, name).fill_(value)
 
     def reset_parameters(self) -> None:
-        """Weight 1, bias 0, and initial statistics."""
+        """Reset to weight 1, bias 0, and initial statistics."""
         self.reset_running_stats()
         super().reset_parameters()
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.array.ndim not in self._dims:
             expected = f"expected {' or '.join(f'{n}D' for n in self._dims)} input (got {input.array.ndim}D input)"
-            actual = f"takes (N, C, ...), and this has the shape {tuple(input.array.shape)}"
+            actual = f"takes (N, C, ...), but the input has shape {tuple(input.array.shape)}"
             raise ValueError(f"{expected}: {self._get_name()} {actual}")
 
     def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, local_metadata: Any, *others: Any, **named: Any
+        self, state_dict: Any, prefix: str, local_metadata: Any, *others: Any, **kwargs: Any
     ) -> None:
-        """Files from before version 2 have no ``num_batches_tracked``."""
+        """States before version 2 have no ``num_batches_tracked``."""
         version, key = local_metadata.get("version"), prefix + "num_batches_tracked"
         if (version is None or version < 2) and (count := self.num_batches_tracked) is not None:
             state_dict.setdefault(key, tensor(0, dtype=dt.int64) if count.is_meta else count)
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, *others, **named)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *others, **kwargs)
 
 
 class _BatchNorm(_NormBase):
@@ -209,35 +209,35 @@ class _BatchNorm(_NormBase):
 
 class BatchNorm1d(_BatchNorm, dims=(2, 3)):
     """(x - mean) / √(variance + eps) · weight + bias for each channel (Ioffe and Szegedy 2015): (N, C) or (N, C, L) ->
-    the same. In training, mean and variance are those of the batch; in evaluation, the running ones, if there are any.
+    the same. Training uses the batch's mean and variance, evaluation the running ones, if there are any.
 
     Args:
-        num_features: C. eps: added to the variance. affine: whether there is a weight. bias: and a bias, too.
-        momentum: the weight of a new batch in the running statistics; None: they are the mean over all batches.
+        num_features: C. eps: added to the variance. affine: whether there is a weight. bias: and also a bias.
+        momentum: the weight of a new batch in the running statistics; None averages over all batches.
         track_running_stats: whether there are running statistics.
 
     Attributes:
         weight, bias: (C), initially 1 and 0, or None. running_mean, running_var: (C) buffers, initially 0 and 1, and
             num_batches_tracked: (), the number of training batches, or None.
 
-    Raises ValueError: the input has another number of axes, or, in training, one value a channel."""
+    Raises ValueError: the input has another number of axes, or, in training, one value per channel."""
 
 
 class BatchNorm2d(_BatchNorm, dims=(4,)):
-    """Batch norm of (N, C, H, W). Args and attributes: as of ``BatchNorm1d``."""
+    """Batch norm of (N, C, H, W). Args and attributes: see ``BatchNorm1d``."""
 
 
 class BatchNorm3d(_BatchNorm, dims=(5,)):
-    """Batch norm of (N, C, D, H, W). Args and attributes: as of ``BatchNorm1d``."""
+    """Batch norm of (N, C, D, H, W). Args and attributes: see ``BatchNorm1d``."""
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch norm of (N, C, ...) with the statistics of the batches of all ranks together, or of those of
-    ``process_group``. In a world of one, and in evaluation, it is batch norm. Args and attributes: as of
-    ``BatchNorm1d``. Raises ValueError: less than two axes, or, in training, one value a channel on all ranks."""
+    """Batch norm of (N, C, ...) with statistics over the batches of all ranks, or of the ranks of ``process_group``. In
+    a world of one, and in evaluation, it is plain batch norm. Args and attributes: see ``BatchNorm1d``. Raises
+    ValueError: fewer than two axes, or, in training, one value per channel over all ranks."""
 
-    def __init__(self, num_features: int, *options: Any, process_group: Any = None, **named: Any) -> None:
-        super().__init__(num_features, *options, **named)
+    def __init__(self, num_features: int, *options: Any, process_group: Any = None, **kwargs: Any) -> None:
+        super().__init__(num_features, *options, **kwargs)
         self.process_group = process_group
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -251,7 +251,7 @@ class SyncBatchNorm(_BatchNorm):
         group = self.process_group
         if not uses_batch or not distributed.is_initialized() or distributed.get_world_size(group) == 1:
             return super()._normalize(input, uses_batch, momentum)
-        dtype, input = input.dtype, in_float32(input)  # sums of half precision are float32's
+        dtype, input = input.dtype, in_float32(input)  # half precision is summed in float32
         dims = [0, *range(2, input.ndim)]
         shape = [1, -1, *[1] * (input.ndim - 2)]
         count = tensor(input.numel() / self.num_features, dtype=dt.float64)
@@ -269,7 +269,7 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
-        """The module with a SyncBatchNorm, which shares its parameters, in place of each batch norm."""
+        """The module with each batch norm replaced by a SyncBatchNorm, which shares its parameters."""
         converted = module
         if isinstance(module, _BatchNorm) and not isinstance(module, SyncBatchNorm):
             statistics = module.momentum, module.affine, module.track_running_stats
@@ -319,12 +319,12 @@ class _InstanceNorm(_NormBase):
 
 class InstanceNorm1d(_InstanceNorm, dims=(2, 3)):
     """(x - mean) / √(variance + eps) · weight + bias for each channel of each sample (Ulyanov et al. 2016): (N, C, L),
-    (C, L). Args: as of ``BatchNorm1d``, but by default there are no parameters and no running statistics."""
+    (C, L). Args: see ``BatchNorm1d``, but by default there are no parameters and no running statistics."""
 
 
 class InstanceNorm2d(_InstanceNorm, dims=(3, 4)):
-    """Instance norm of (N, C, H, W) or (C, H, W). Args and attributes: as of ``InstanceNorm1d``."""
+    """Instance norm of (N, C, H, W) or (C, H, W). Args and attributes: see ``InstanceNorm1d``."""
 
 
 class InstanceNorm3d(_InstanceNorm, dims=(4, 5)):
-    """Instance norm of (N, C, D, H, W) or (C, D, H, W). Args and attributes: as of ``InstanceNorm1d``."""
+    """Instance norm of (N, C, D, H, W) or (C, D, H, W). Args and attributes: see ``InstanceNorm1d``."""

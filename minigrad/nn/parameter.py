@@ -1,4 +1,4 @@
-"""Parameter, a tensor that a module learns, and Buffer, one that it only keeps."""
+"""Parameter, a tensor that a module trains, and Buffer, one that it only stores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Buffer", "Parameter"]
 
 
 class _Kind(type):
-    """The class of Parameter: an instance is one, too, that ``Parameter()`` was made of a tensor of another class."""
+    """The metaclass of Parameter: ``isinstance`` also accepts a tensor subclass that ``Parameter()`` has wrapped."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return type.__instancecheck__(cls, instance) or (
@@ -23,8 +23,8 @@ class _Kind(type):
 
 class Parameter(Tensor, metaclass=_Kind):
     """A leaf tensor that requires a gradient, and that a Module registers when it is assigned as an attribute.
-    ``data``: the values, whose memory the parameter shares; None stands for an empty tensor. Raises TypeError: ``data``
-    is not a tensor; RuntimeError: its dtype, of integers or bools, has no gradients.
+    ``data``: the values, whose memory the parameter shares; None means an empty tensor. Raises TypeError: ``data``
+    is not a tensor; RuntimeError: its dtype (integers or bools) has no gradients.
 
     >>> nn.Parameter(mg.zeros(2)).requires_grad
     True
@@ -46,7 +46,7 @@ class Parameter(Tensor, metaclass=_Kind):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         if id(self) not in memo:  # without its gradient, as in PyTorch
-            memory = owner(self.array)  # copied as a whole where that costs no more, so that its views share the copy
+            memory = owner(self.array)  # copy it whole if that costs no more: its views then share the copy
             shares = id(memory) in memo or memory.nbytes == self.array.nbytes
             data = wrap(copied(self.array, memo)) if shares else self.data.clone()
             memo[id(self)] = type(self)(data, self.requires_grad)
@@ -55,7 +55,7 @@ class Parameter(Tensor, metaclass=_Kind):
 
 
 class Buffer(Tensor):
-    """A tensor that a Module registers as a buffer when it is assigned as an attribute. ``data``: as in Parameter.
+    """A tensor that a Module registers as a buffer when it is assigned as an attribute. ``data``: see Parameter.
     ``persistent``: whether it is part of ``state_dict``. Raises TypeError: ``data`` is not a tensor."""
 
     persistent: bool = True
@@ -68,7 +68,7 @@ class Buffer(Tensor):
 
 
 def is_lazy(param: Any) -> bool:
-    """Whether a tensor's shape is not known yet (``compat/lazy.py``)."""
+    """Whether a tensor's shape is still unknown (``compat/lazy.py``)."""
     return hasattr(type(param), "materialize")
 
 
@@ -79,5 +79,5 @@ def _sharing(cls: type[Any], data: Tensor | None) -> Any:
         raise TypeError(f"{cls.__name__} takes a Tensor, not {type(source).__name__}: make one with minigrad.tensor()")
     tensor = object.__new__(cls)
     tensor.array = source.array
-    tensor._changes = source._changes  # the memory is shared, so a change of either counts for both
+    tensor._changes = source._changes  # the memory is shared: a change to either counts for both
     return tensor

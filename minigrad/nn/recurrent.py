@@ -25,13 +25,13 @@ __all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
 Shape = tuple[int, ...]
 States = tuple[Tensor, ...]
 Weights = Sequence[Tensor | None]
-Sequences = TypeVar("Sequences", Tensor, PackedSequence)  # what runs through a layer, and comes out of it
+Sequences = TypeVar("Sequences", Tensor, PackedSequence)  # inputs and outputs of a layer
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
 def _direction(mode: str, x: Tensor, weights: Weights, states: States, sizes: Shape, reverse: bool) -> States:
     """One direction of one layer over all steps: rows (N, I) -> each step's h (N, P), and the last states. ``weights``
-    are weight_ih, weight_hh, bias_ih, bias_hh and weight_hr, None where there is none."""
+    are weight_ih, weight_hh, bias_ih, bias_hh and weight_hr, or None."""
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
     assert w_ih is not None
     if mode == "GRU":
@@ -47,7 +47,7 @@ def _permuted(states: States, order: Tensor | None) -> States:
 
 
 class _Recurrent(Layer):
-    """What layers and cells share: parameters, initially uniform in ±1/√H."""
+    """The base of layers and cells: parameters, initially uniform in ±1/√H."""
 
     _shown: ClassVar[tuple[str, ...]] = ("input_size", "hidden_size", "bias")
     _unnamed, _usual = 2, {"bias": True}
@@ -61,20 +61,20 @@ class _Recurrent(Layer):
 
 
 class RNNBase(_Recurrent):
-    """What RNN, LSTM and GRU share: parameters, checks, layers and directions.
+    """The base of RNN, LSTM and GRU: parameters, checks, layers and directions.
 
     Args:
         mode: "LSTM", "GRU", "RNN_TANH" or "RNN_RELU". input_size, hidden_size: I and H.
-        num_layers: L, each over the results of the one before.
+        num_layers: L, each over the results of the previous one.
         batch_first: input and output are (B, T, ...) instead of (T, B, ...); the hidden state never is.
-        dropout: of the results of every layer but the last, in training.
+        dropout: of the results of every layer except the last, in training.
         bidirectional: run each layer a second time from the end, and concatenate the results.
         proj_size: P, if the LSTM projects its hidden state to a smaller width; 0 for no projection.
 
     Attributes:
-        weight_ih_l0: (G·H, I), of layer 0, G being 4 in the LSTM, 3 in the GRU, 1 in the RNN. weight_hh_l0: (G·H, P).
-        bias_ih_l0, bias_hh_l0: (G·H). weight_hr_l0: (P, H), with a ``proj_size``. All are initially uniform in
-        ±1/√H. The input of the other layers has the width D·P. "_reverse" after the name for the other direction.
+        weight_ih_l0: (G·H, I), of layer 0, with G = 4 in the LSTM, 3 in the GRU, 1 in the RNN. weight_hh_l0: (G·H, P).
+        bias_ih_l0, bias_hh_l0: (G·H). weight_hr_l0: (P, H), with ``proj_size``. All are initially uniform in
+            ±1/√H. The input of the other layers has width D·P. Names of the reverse direction end with "_reverse".
 
     Raises ValueError, TypeError: invalid sizes or options."""
 
@@ -128,13 +128,13 @@ class RNNBase(_Recurrent):
             width = (proj_size or hidden_size) * (1 + bidirectional) if layer else input_size
             shapes = _shapes(_GATES[mode], width, hidden_size, bias, proj_size)
             for suffix in ("", "_reverse") if bidirectional else ("",):
-                named = {f"{name}_l{layer}{suffix}": shape for name, shape in shapes.items()}
-                self._all_weights.append(list(named))
-                parameters |= named
+                shapes_by_name = {f"{name}_l{layer}{suffix}": shape for name, shape in shapes.items()}
+                self._all_weights.append(list(shapes_by_name))
+                parameters |= shapes_by_name
         self._add_parameters(device, dtype, **parameters)
 
     def flatten_parameters(self) -> None:
-        """No effect: PyTorch moves the weights into one block of GPU memory, which is of no use here."""
+        """No effect: PyTorch moves the weights into one block of GPU memory, which minigrad does not need."""
 
     @property
     def all_weights(self) -> list[list[Any]]:
@@ -154,11 +154,11 @@ class RNNBase(_Recurrent):
 
         Args:
             input: (T, B, I), (B, T, I) with ``batch_first``, (T, I) for one sequence, or a PackedSequence.
-            hx: the initial hidden state, (L·D, B, P), without B for one sequence; zeros if None. An LSTM takes
-                a pair of it and the cell state (L·D, B, H).
+            hx: the initial hidden state, (L·D, B, P), without B for one sequence; zeros if None. An LSTM takes a pair
+                of it and the cell state (L·D, B, H).
 
-        Returns the result of the last layer at each step, shaped as the input with D·P for I, and the last hidden
-        state, shaped as ``hx``. Raises ValueError, RuntimeError: shapes or dtypes do not fit."""
+        Returns the result of the last layer at each step, shaped like the input with D·P for I, and the last hidden
+        state, shaped like ``hx``. Raises ValueError, RuntimeError: shapes or dtypes do not fit."""
         if isinstance(input, PackedSequence):
             data, batch_sizes, order, back = input
             states = _permuted(self._initial_states(data, hx, batch_sizes), order)
@@ -180,7 +180,7 @@ class RNNBase(_Recurrent):
         return out, self._returned(states)
 
     def _layers(self, x: Tensor, states: States, sizes: Shape) -> tuple[Tensor, States]:
-        """Rows (N, I) through all layers: (N, D·P), and the last states, each (L·D, B, ·)."""
+        """Run rows (N, I) through all layers. Returns (N, D·P), and the last states, each (L·D, B, ·)."""
         directions = 1 + self.bidirectional
         initial = list(zip(*(s.unbind(0) for s in states), strict=True))
         last: list[States] = []
@@ -212,8 +212,8 @@ class RNNBase(_Recurrent):
         return states if self.mode == "LSTM" else states[0]
 
     def _initial_states(self, x: Tensor, hx: Any, sizes: Tensor | None, batched: bool = True) -> States:
-        """The initial states with a batch axis, zeros for None, after a check of them and of the input: (T, B, I), or
-        packed (N, I) with the number of rows of each step."""
+        """The initial states with a batch axis, zeros for None. Checks them and the input: (T, B, I), or packed (N, I)
+        with the number of rows of each step."""
         weight = getattr(self, self._all_weights[0][0])
         if x.dtype != weight.dtype:
             problem = f"RNN input dtype ({x.dtype}) does not match weight dtype ({weight.dtype})"
@@ -243,7 +243,7 @@ class RNNBase(_Recurrent):
             if tuple(state.shape) != shape:
                 problem = f"Expected hidden{f'[{i}]' if len(states) > 1 else ''} size {shape}, got {list(state.shape)}"
                 axes = "(layers · directions, batch, hidden size), whether batch_first or not"
-                raise RuntimeError(f"{problem}: {self._kind()} wants {axes}")
+                raise RuntimeError(f"{problem}: {self._kind()} expects {axes}")
         if any(state.dtype != x.dtype for state in states):
             dtypes = ", ".join(str(t.dtype) for t in (x, *states))
             raise RuntimeError(f"{self._kind()}: input and hx must have the same dtype, but got {dtypes}")
@@ -282,7 +282,7 @@ class RNN(RNNBase):
 
 
 class _Gated(RNNBase):
-    """A layer whose class has the mode."""
+    """A layer whose class defines the mode."""
 
     def __init__(
         self,
@@ -305,7 +305,7 @@ class GRU(_Gated):
     """The gated recurrent unit over sequences (Cho et al. 2014): r, z = σ(W x + b + W' h + b'),
     n = tanh(W x + b + r (W' h + b')), h ← (1 - z) n + z h.
 
-    Args and attributes: see RNNBase; the weights' rows are those of r, z and n.
+    Args and attributes: see RNNBase; the weights' rows are in the order r, z, n.
 
     >>> out, h = nn.GRU(4, 8, num_layers=2)(mg.zeros(5, 2, 4))
     >>> out.shape, h.shape
@@ -319,8 +319,8 @@ class LSTM(_Gated):
     """Long short-term memory over sequences (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et
     al. 2000): i, f, o = σ(W x + b + W' h + b'), g = tanh(likewise), c ← f c + i g, h ← o tanh c.
 
-    Args and attributes: see RNNBase; the weights' rows are those of i, f, g and o. ``hx`` is a pair (h, c), and so
-    is the last hidden state.
+    Args and attributes: see RNNBase; the weights' rows are in the order i, f, g, o. ``hx`` and the last hidden state
+    are pairs (h, c).
 
     >>> out, (h, c) = nn.LSTM(4, 8, batch_first=True)(mg.zeros(2, 5, 4))
     >>> out.shape, h.shape

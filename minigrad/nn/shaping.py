@@ -22,14 +22,14 @@ class Flatten(FunctionLayer, function=Tensor.flatten):
 
 
 class Unflatten(FunctionLayer, fields=True):
-    """An axis ``dim`` as several, of ``unflattened_size``. Raises TypeError: a length, or ``dim``, is no int."""
+    """Split the axis ``dim`` into axes of ``unflattened_size``. Raises TypeError: a length, or ``dim``, is no int."""
 
     dim: int
     unflattened_size: Sequence[int]
 
     def __post_init__(self) -> None:
         if isinstance(self.dim, str):
-            raise TypeError("Unflatten: tensors have no named axes here: give the number of the axis")
+            raise TypeError("Unflatten: minigrad's tensors have no named axes: pass the number of the axis")
         sizes = self.unflattened_size
         if not isinstance(sizes, (tuple, list)):
             raise TypeError(f"unflattened_size must be a tuple of ints, but found type {type(sizes).__name__}")
@@ -106,7 +106,7 @@ class _PoolNd(FunctionLayer, fields=True):
     kernel_size: Each
     stride: Each | None = None
     padding: Each = 0
-    _axes: ClassVar[int] = 0  # of pools that keep a tuple of so many numbers
+    _axes: ClassVar[int] = 0  # for pools that keep a tuple of that many numbers
     _shown: ClassVar[tuple[str, ...]] = ("kernel_size", "stride", "padding")
 
     def __post_init__(self) -> None:

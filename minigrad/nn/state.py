@@ -1,7 +1,7 @@
-"""The state of a module as a dict, and back.
+"""Saving a module's state to a dict, and loading it.
 
-Loading checks everything before it copies anything: an error changes nothing, unless a module's own
-``_load_from_state_dict`` or a hook stands in between.
+Loading checks everything before it copies anything: an error changes nothing, unless a module overrides
+``_load_from_state_dict`` or has a hook.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ EXTRA = "_extra_state"
 
 
 class _IncompatibleKeys(NamedTuple("_Keys", [("missing_keys", list[str]), ("unexpected_keys", list[str])])):
-    """The names that a module has and the state dict lacks, and the other way round."""
+    """The names that only the module has, and the names that only the state dict has."""
 
     __slots__ = ()
 
@@ -40,7 +40,7 @@ class Stateful:
     _buffers: dict[str, Tensor | None]
     _modules: dict[str, Any]
     _non_persistent_buffers_set: set[str]
-    _state_dict_hooks: dict[int, tuple[Callable[..., Any], bool]]  # and whether its result replaces the dict
+    _state_dict_hooks: dict[int, tuple[Callable[..., Any], bool]]  # with whether its result replaces the dict
     _state_dict_pre_hooks: dict[int, Callable[..., Any]]
     _load_state_dict_pre_hooks: dict[int, Callable[..., Any]]
     _load_state_dict_post_hooks: dict[int, Callable[..., Any]]
@@ -48,7 +48,7 @@ class Stateful:
     def state_dict(
         self, *args: Any, destination: dict[str, Any] | None = None, prefix: str = "", keep_vars: bool = False
     ) -> dict[str, Any]:
-        """All parameters and persistent buffers by their full names, a tied one under each of its names.
+        """All parameters and persistent buffers by their full names; a tied one appears under each of its names.
 
         Args:
             destination: a dict to add to. prefix: put before every name.
@@ -88,9 +88,9 @@ class Stateful:
         Args:
             state_dict: tensors by full name.
             strict: refuse missing and unexpected names; otherwise they are only returned.
-            assign: replace the module's tensors by those of the dict, with their dtypes and devices, without a copy.
+            assign: replace the module's tensors by the dict's, with their dtypes and devices, without a copy.
 
-        Returns the missing and the unexpected names. Raises RuntimeError: names or shapes do not fit; the text lists
+        Returns the missing and the unexpected names. Raises RuntimeError: names or shapes do not fit; the message lists
         them all.
 
         >>> one, other = nn.Linear(2, 2), nn.Linear(2, 2)
@@ -128,12 +128,12 @@ class Stateful:
     # For one module, without those below it: subclasses may replace these ------------------------------------
 
     def get_extra_state(self) -> Any:
-        """What the state holds besides tensors. Subclasses that have any write this and ``set_extra_state``."""
-        raise RuntimeError(f"{type(self).__name__} has no get_extra_state() of its own")
+        """State other than tensors. Subclasses that have any override this and ``set_extra_state``."""
+        raise RuntimeError(f"{type(self).__name__} does not override get_extra_state()")
 
     def set_extra_state(self, state: Any) -> None:
         """Restore the result of ``get_extra_state``."""
-        raise RuntimeError(f"{type(self).__name__} has no set_extra_state() of its own")
+        raise RuntimeError(f"{type(self).__name__} does not override set_extra_state()")
 
     def _saved_tensors(self) -> Iterator[tuple[str, Tensor]]:
         for name, tensor in (*self._parameters.items(), *self._buffers.items()):
@@ -156,7 +156,7 @@ class Stateful:
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Load this module's state from a dict with full names, and add to the three lists; ``prefix`` is that of its
+        """Load this module's state from a dict with full names, and add to the three lists. ``prefix`` begins its
         names, ``local_metadata`` was saved with the state, and ``strict`` reports names that differ."""
         for hook in list(self._load_state_dict_pre_hooks.values()):
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
@@ -204,7 +204,7 @@ class Stateful:
     def _register_load_state_dict_pre_hook(
         self, hook: Callable[..., Any], with_module: bool = False
     ) -> RemovableHandle:
-        """``register_load_state_dict_pre_hook``, for hooks that do not take the module, unless ``with_module``."""
+        """``register_load_state_dict_pre_hook``, for hooks that take the module only with ``with_module``."""
         bound = partial(hook, self) if with_module else hook
         return hooks.register(self._load_state_dict_pre_hooks, bound)
 
@@ -214,13 +214,13 @@ class Stateful:
 
 
 class _Plan(list[str]):
-    """The loading of a state dict: error messages, and the steps to carry out if there are none."""
+    """A plan for loading a state dict: a list of error messages, and the steps to run if it is empty."""
 
     def __init__(self, metadata: Mapping[str, Any], assign: bool) -> None:
         super().__init__()
         self.metadata, self.assign, self.keys = metadata, assign, _IncompatibleKeys([], [])
         self.steps: list[Callable[[], Any]] = []
-        self.replaced: dict[int, Tensor] = {}  # the new tensor for the old one's id: tied weights stay tied
+        self.replaced: dict[int, Tensor] = {}  # new tensors by the ids of the old ones: tied weights stay tied
 
     def carry_out(self) -> None:
         steps, self.steps = self.steps, []
@@ -246,7 +246,7 @@ class _Plan(list[str]):
 
 
 def _is_unexpected(module: Stateful, key: str, prefix: str) -> bool:
-    """Whether nothing at or below a module has that full name."""
+    """Whether a module and its submodules lack that full name."""
     if not key.startswith(prefix):
         return False
     first, dot, _ = key[len(prefix) :].partition(".")
@@ -258,7 +258,7 @@ def _is_unexpected(module: Stateful, key: str, prefix: str) -> bool:
 
 
 def _fit(name: str, tensor: Tensor, value: Any, assign: bool) -> tuple[Any, str]:
-    """A value in the shape of the tensor that takes it (or its place), and an error message, or ""."""
+    """A value in the shape of the tensor that it is copied to or replaces, and an error message or ""."""
     copying = f'While copying the parameter named "{name}", '
     if not isinstance(value, Tensor):
         return value, f"{copying}expected a Tensor from checkpoint but received {type(value)}"
@@ -280,7 +280,7 @@ def _fit(name: str, tensor: Tensor, value: Any, assign: bool) -> tuple[Any, str]
 
 
 def _replace(module: Stateful, name: str, tensor: Tensor, value: Tensor, replaced: dict[int, Tensor]) -> None:
-    """Put a value in a tensor's place: as a Parameter if the tensor is one."""
+    """Replace a tensor by a value, made a Parameter if the tensor is one."""
     if id(tensor) not in replaced:
         if isinstance(tensor, Parameter):
             value = value if isinstance(value, Parameter) else Parameter(value, tensor.requires_grad)

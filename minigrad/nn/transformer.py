@@ -1,4 +1,4 @@
-"""The transformer of "Attention Is All You Need" (Vaswani et al. 2017): blocks, stacks, and both together.
+"""The transformer of "Attention Is All You Need" (Vaswani et al. 2017): blocks, stacks, and the full model.
 
 Shape letters: B batch, T and S target and source length, D model width, H heads. Inputs are (T, B, D), or
 (B, T, D) with ``batch_first``, or (T, D) without a batch. Masks are PyTorch's: True masks out.
@@ -36,8 +36,8 @@ def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = N
 
 
 class _Block(Module):
-    """What encoder and decoder blocks share: their parts, each with a norm and a dropout, and the feed-forward part.
-    The arguments are those of TransformerEncoderLayer."""
+    """The base of encoder and decoder blocks: their parts, each with a norm and a dropout, and the feed-forward
+    network. See TransformerEncoderLayer for the arguments."""
 
     _attentions: ClassVar[tuple[str, ...]] = ("self_attn",)
 
@@ -70,7 +70,7 @@ class _Block(Module):
         for i in parts:
             setattr(self, f"dropout{i}", Dropout(dropout))
         self.activation = _get_activation_fn(activation) if isinstance(activation, str) else activation
-        self.activation_relu_or_gelu = 0  # which of the two it is, in PyTorch's numbers
+        self.activation_relu_or_gelu = 0  # PyTorch's number for relu or gelu
         for number, (function, layer) in {1: (F.relu, ReLU), 2: (F.gelu, GELU)}.items():
             if self.activation is function or isinstance(self.activation, layer):
                 self.activation_relu_or_gelu = number
@@ -87,7 +87,7 @@ class _Block(Module):
         """The feed-forward network, (..., D) -> (..., dim_feedforward) -> (..., D), and its dropout."""
         x, dropout = self.linear1(x), self.dropout
         fuses = type(dropout) is Dropout and self.activation is F.relu and dropout.training and dropout.p
-        if fuses and not (dropout.inplace or dropout._has_hooks() or watch.observers):  # nobody looks between the two
+        if fuses and not (dropout.inplace or dropout._has_hooks() or watch.observers):  # nothing observes the two calls
             hidden = relu_dropout(x, dropout.p)
         else:
             hidden = dropout(self.activation(x))
@@ -103,7 +103,7 @@ class TransformerEncoderLayer(_Block):
         dropout: of attention weights, of hidden units, and of each part's result.
         activation: "relu", "gelu" or a function. layer_norm_eps: of the norms.
         batch_first: inputs are (B, S, D) instead of (S, B, D). bias: whether linear maps and norms have one.
-        norm_first: norms stand before the parts instead of after the sums.
+        norm_first: apply norms before the parts instead of after the sums.
 
     >>> nn.TransformerEncoderLayer(8, 2, batch_first=True)(mg.zeros(2, 5, 8)).shape
     minigrad.Size([2, 5, 8])
@@ -113,14 +113,14 @@ class TransformerEncoderLayer(_Block):
         self, src: Tensor, src_mask: Mask = None, src_key_padding_mask: Mask = None, is_causal: bool = False
     ) -> Tensor:
         """One block: ``src`` (S, B, D) -> the same shape. ``src_mask``: (S, S) or (B H, S, S).
-        ``src_key_padding_mask``: (B, S). ``is_causal``: ``src_mask`` is the causal mask (or stands for it, if None)."""
+        ``src_key_padding_mask``: (B, S). ``is_causal``: ``src_mask`` is the causal mask, or None for it."""
         masks = (src_mask, src_key_padding_mask, is_causal)
         x = self._residual(src, self.norm1, lambda x: self._sa_block(x, *masks))
         return self._residual(x, self.norm2, self._ff_block)
 
 
 class TransformerDecoderLayer(_Block):
-    """Self-attention, attention to the encoder's result, and feed-forward: see TransformerEncoderLayer.
+    """Self-attention, attention to the encoder's result, and a feed-forward network; see TransformerEncoderLayer.
 
     >>> nn.TransformerDecoderLayer(8, 2, batch_first=True)(mg.zeros(2, 3, 8), mg.zeros(2, 5, 8)).shape
     minigrad.Size([2, 3, 8])
@@ -144,7 +144,7 @@ class TransformerDecoderLayer(_Block):
         Args:
             tgt_mask: (T, T) or (B H, T, T). memory_mask: (T, S) or (B H, T, S).
             tgt_key_padding_mask: (B, T). memory_key_padding_mask: (B, S).
-            tgt_is_causal, memory_is_causal: the mask is the causal one (or stands for it, if None)."""
+            tgt_is_causal, memory_is_causal: the mask is the causal one, or None for it."""
         tgt_masks = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         memory_masks = (memory_mask, memory_key_padding_mask, memory_is_causal)
         x = self._residual(tgt, self.norm1, lambda x: self._sa_block(x, *tgt_masks))
@@ -162,7 +162,7 @@ class TransformerEncoder(Module):
     """``num_layers`` copies of a block, and an optional last norm.
 
     Args:
-        encoder_layer: the block, of which the encoder holds copies. num_layers: their number. norm: applied last.
+        encoder_layer: the block to copy. num_layers: the number of copies. norm: applied last.
         enable_nested_tensor: return zeros at padded positions where PyTorch skips them: in evaluation, without
             a graph, under a ``src_key_padding_mask`` (and no mask) that pads on the right.
         mask_check: check that the mask pads on the right.
@@ -186,7 +186,7 @@ class TransformerEncoder(Module):
         self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
         self.use_nested_tensor = False
         if enable_nested_tensor and isinstance(encoder_layer, TransformerEncoderLayer):
-            # PyTorch has a form of such a block for rows of different lengths
+            # PyTorch runs such a block on nested tensors, without the padding
             layer, attention = encoder_layer, encoder_layer.self_attn
             plain = attention.batch_first and attention.in_proj_bias is not None and attention._qkv_same_embed_dim
             fits = attention.num_heads % 2 == 0 and layer.norm1.eps == layer.norm2.eps
@@ -209,8 +209,8 @@ class TransformerEncoder(Module):
             return False
         if self.layers[0].training or out.requires_grad:
             return False
-        kept = padding == 0  # (B, S)
-        return not self.mask_check or not bool((kept[:, 1:] & ~kept[:, :-1]).any())
+        is_kept = padding == 0  # (B, S)
+        return not self.mask_check or not bool((is_kept[:, 1:] & ~is_kept[:, :-1]).any())
 
 
 class TransformerDecoder(Module):
@@ -232,7 +232,7 @@ class TransformerDecoder(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """All blocks: ``tgt`` (T, B, D), ``memory`` (S, B, D) -> (T, B, D); ``tgt_is_causal`` as there."""
+        """All blocks: ``tgt`` (T, B, D), ``memory`` (S, B, D) -> (T, B, D); ``tgt_is_causal`` as ``is_causal``."""
         masks = {"tgt_mask": tgt_mask, "memory_mask": memory_mask}
         padding = {"tgt_key_padding_mask": tgt_key_padding_mask, "memory_key_padding_mask": memory_key_padding_mask}
         is_causal = _detect_is_causal_mask(tgt_mask, tgt_is_causal)
@@ -249,7 +249,7 @@ class Transformer(Module):
     Args:
         d_model: D. nhead: H. num_encoder_layers, num_decoder_layers: numbers of blocks.
         custom_encoder, custom_decoder: modules to use instead.
-        The others are those of TransformerEncoderLayer. ``init.xavier_uniform_`` draws the weights.
+        See TransformerEncoderLayer for the others. ``init.xavier_uniform_`` draws the weights.
 
     >>> model = nn.Transformer(d_model=8, nhead=2, num_encoder_layers=1, num_decoder_layers=1, batch_first=True)
     >>> model(mg.zeros(2, 5, 8), mg.zeros(2, 3, 8)).shape
@@ -308,8 +308,8 @@ class Transformer(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """``src`` (S, B, D) and ``tgt`` (T, B, D) -> (T, B, D). Masks as in the encoder and decoder blocks. Raises
-        RuntimeError: widths or batches of ``src`` and ``tgt`` do not fit."""
+        """``src`` (S, B, D) and ``tgt`` (T, B, D) -> (T, B, D). Masks are the same as in the encoder and decoder
+        blocks. Raises RuntimeError: widths or batches of ``src`` and ``tgt`` do not fit."""
         shapes, at = (tuple(src.shape), tuple(tgt.shape)), 0 if self.batch_first else 1
         problem = ""
         if len(shapes[0]) != len(shapes[1]) or (len(shapes[0]) == 3 and shapes[0][at] != shapes[1][at]):

@@ -1,4 +1,4 @@
-"""Optimisers and learning-rate schedules, by PyTorch's names."""
+"""Optimisers and learning-rate schedules, under PyTorch's names."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019) and their relatives."""
+"""Adam (Kingma and Ba 2015) and AdamW (Loshchilov and Hutter 2019)."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def plain_step(
 
 
 def numbers(steps: Sequence[int], options: Values) -> tuple[Any, ...]:
-    """``plain_step`` as the kernels "adam" take it, of many parameters whose steps have these numbers (0: none).
+    """The arguments of the kernels "adam" for ``plain_step`` on many parameters at these step numbers (0: no step).
 
     With x = sign · g + decay · θ:  m ← m + rest₁ (x - m),  v ← β₂ v + rest₂ x²,  θ ← shrink · θ - rate · m / (√v + ε'),
-    where m̂ / (√v̂ + ε) = √(1 - β₂ᵗ) / (1 - β₁ᵗ) · m / (√v + ε'). Returns (ε', rate) of each, and the numbers of all.
+    where m̂ / (√v̂ + ε) = √(1 - β₂ᵗ) / (1 - β₁ᵗ) · m / (√v + ε'). Returns (ε', rate) for each, and the numbers of all.
     """
     lr, (beta1, beta2), weight_decay = options.lr, options.betas, options.weight_decay
     rates = {0: (0.0, 0.0)}
@@ -57,7 +57,7 @@ def update_means(exp_avg: Array, exp_avg_sq: Array, g: Array, betas: tuple[float
 class Adam(Optimizer):
     """Steps along the mean of gradients over the root of the mean of their squares: see ``plain_step``.
 
-    With ``amsgrad`` it is the root of the largest mean of squares so far.
+    ``amsgrad`` takes the root of the largest mean of squares so far.
 
     >>> w = mg.tensor([5.0], requires_grad=True)
     >>> adam = mg.optim.Adam([w], lr=0.1)

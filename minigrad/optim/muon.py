@@ -17,8 +17,8 @@ ORIGINAL, MATCHED = "original", "match_rms_adamw"
 
 
 def orthogonal(matrix: Array, coefficients: Coefficients = JORDAN, eps: float = 1e-7, steps: int = 5) -> Array:
-    """Roughly U Vᵀ of a matrix U S Vᵀ: its singular values come to lie about 1 (0.7 to 1.2, from 5 steps on), by
-    Newton's and Schulz's iteration X ← a X + (b XXᵀ + c (XXᵀ)²) X, which needs products only."""
+    """Approximately U Vᵀ of a matrix U S Vᵀ: the Newton-Schulz iteration X ← a X + (b XXᵀ + c (XXᵀ)²) X, which needs
+    only products, moves its singular values close to 1 (0.7 to 1.2, from 5 steps on)."""
     a, b, c = coefficients
     tall = matrix.shape[0] > matrix.shape[1]
     x = matrix.T if tall else matrix  # XXᵀ is then the smaller of the two products
@@ -35,8 +35,8 @@ def orthogonal(matrix: Array, coefficients: Coefficients = JORDAN, eps: float = 
 
 def rate_of(lr: float, shape: tuple[int, ...], adjust: str | None) -> float:
     """The rate for a matrix of this shape, so that updates of all shapes have about the same size. "original" is
-    Jordan's √max(1, rows / columns); "match_rms_adamw" 0.2 √max(rows, columns), by which each number changes about as
-    much as with AdamW at the same rate (Liu et al. 2025, arXiv 2502.16982)."""
+    Jordan's √max(1, rows / columns); "match_rms_adamw" is 0.2 √max(rows, columns), so that each element changes about
+    as much as with AdamW at the same rate (Liu et al. 2025, arXiv 2502.16982)."""
     rows, columns = shape
     if adjust == MATCHED:
         return lr * 0.2 * math.sqrt(max(rows, columns))
@@ -66,14 +66,14 @@ def check_options(lr: Rate, weight_decay: float, momentum: float, ns_steps: int,
 
 
 class Muon(Optimizer):
-    """θ ← θ - lr' · O, O being the orthogonal matrix next to the momentum: ``orthogonal`` and ``rate_of``.
+    """θ ← θ - lr' · O, O being the orthogonal matrix closest to the momentum: ``orthogonal`` and ``rate_of``.
 
-    It is for matrices between hidden layers. Embeddings, the last layer and all vectors want another
-    optimiser: ``MuonWithAdamW`` is both in one. PyTorch rounds the iteration to bfloat16, this does not.
+    It is for matrices between hidden layers. Embeddings, the last layer and all vectors need another optimiser;
+    ``MuonWithAdamW`` combines both. PyTorch rounds the iteration to bfloat16, minigrad does not.
 
     Args:
-        params: matrices. lr: before ``rate_of`` adjusts it. weight_decay: as AdamW's.
-        momentum, nesterov: m ← m + (1 - momentum)(g - m); O is next to m, with ``nesterov`` to g + momentum (m - g).
+        params: matrices. lr: before ``rate_of`` adjusts it. weight_decay: see AdamW.
+        momentum, nesterov: m ← m + (1 - momentum)(g - m); O is closest to m, with ``nesterov`` to g + momentum (m - g).
         ns_coefficients, eps, ns_steps: of the iteration.
         adjust_lr_fn: "original" (also None) or "match_rms_adamw".
 
@@ -129,7 +129,7 @@ class Muon(Optimizer):
         a, b, c = options.ns_coefficients
         numbers = 1 - options.lr * options.weight_decay, 1 - options.momentum, share, a, b, c, options.eps
         changed = kernel.step_all(many, rates, numbers, options.ns_steps)
-        return [p for p, done in zip(params, changed, strict=True) if not done]
+        return [p for p, is_changed in zip(params, changed, strict=True) if not is_changed]
 
 
 class MuonWithAdamW(Muon, AdamW):
@@ -137,10 +137,10 @@ class MuonWithAdamW(Muon, AdamW):
 
         MuonWithAdamW([{"params": matrices, "muon": True}, {"params": rest}], lr=5e-3, betas=(0.9, 0.98))
 
-    Muon's rate is adjusted so that its updates are of AdamW's size ("match_rms_adamw"). Both have ``lr`` and
+    Muon's rate is adjusted so that its updates have AdamW's size ("match_rms_adamw"). Both have ``lr`` and
     ``weight_decay``; ``betas`` and ``eps`` are AdamW's, ``momentum``, ``ns_steps`` and errors Muon's."""
 
-    _refusal = "Muon is for matrices, and a parameter has the size {shape}"
+    _refusal = "Muon is for matrices, but a parameter has the size {shape}"
 
     def __init__(
         self,

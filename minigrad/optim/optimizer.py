@@ -1,4 +1,4 @@
-"""Optimizer: parameters in groups with options of their own, and a state for each parameter."""
+"""Optimizer: groups of parameters, each with its options, and a state for each parameter."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ Closure = Callable[[], Any]
 Step = TypeVar("Step", bound=Callable[..., Any])
 Loss = TypeVar("Loss")
 Values = SimpleNamespace
-ZEROS = ""  # in ``Optimizer._state``: zeros, whatever the options are
+ZEROS = ""  # in ``Optimizer._state``: zeros, for all options
 
 
 class _Required:
-    """The value of a default that every group has to name itself."""
+    """The default of an option that every group must set."""
 
     def __repr__(self) -> str:
         return "<required parameter>"
@@ -59,7 +59,7 @@ def _plain(value: Any) -> Any:
 
 
 def parts(x: Array) -> Array:
-    """Complex numbers as pairs of reals in the same memory, (...) -> (..., 2); real ones as they are."""
+    """Complex numbers as pairs of reals in the same memory, (...) -> (..., 2); real ones unchanged."""
     return x[..., None].view(x.real.dtype) if x.dtype.kind == "c" else x
 
 
@@ -67,14 +67,14 @@ _keep_freed = functools.cache(memory.keep_freed)
 
 
 def _with_hooks(step: Step) -> Step:
-    """Run the hooks around a class's ``step``, but not around the ``step`` that it reaches by ``super()``."""
+    """Run the hooks around a class's ``step``, but not around the ``step`` that it calls by ``super()``."""
 
     @functools.wraps(step)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         self: Optimizer = args[0]
         if getattr(type(self), "step", None) is not wrapped:
             return step(*args, **kwargs)
-        self._opt_called = True  # a schedule asks for it
+        self._opt_called = True  # schedules check it
         try:
             for hook in self._hooks["step_pre"].values():
                 changed = hook(self, args, kwargs)
@@ -96,35 +96,35 @@ def _with_hooks(step: Step) -> Step:
 class Optimizer:
     """The base class of optimisers.
 
-    A subclass names in ``_state`` what it keeps for each parameter, and writes its rule, ``_update(param, grad,
-    options, state)``, which changes arrays in place. Its ``__init__`` passes on ``checked(locals())``. Or it
-    writes ``step(closure)`` whole.
+    A subclass lists in ``_state`` the state of each parameter, and defines its rule, ``_update(param, grad, options,
+    state)``, which changes arrays in place. Its ``__init__`` passes ``checked(locals())`` to the base. Alternatively it
+    defines all of ``step(closure)``.
 
-    Options that mean the same in every optimiser, and that its docstring leaves out:
+    Options that all optimisers share, and their docstrings leave out:
         lr: the learning rate, a number or a tensor of one element.
-        betas: how slowly the running means, of the gradient and of its square, forget; in [0, 1).
-        eps: a small number that keeps a division from 0.
+        betas: the decay of the running means of the gradient and of its square; in [0, 1).
+        eps: a small number that avoids division by 0.
         weight_decay: an L2 penalty: weight_decay · θ is added to the gradient. With ``decoupled_weight_decay``
             θ ← (1 - lr · weight_decay) θ before the step instead (Loshchilov and Hutter 2019).
         maximize: ascend instead of descend.
-        foreach, capturable, fused: accepted for PyTorch's signature, without effect. differentiable: only False.
+        foreach, capturable, fused: accepted for PyTorch's signature, but ignored. differentiable: only False.
 
     Args:
         params: parameters, (name, parameter) pairs, or dicts {"params": [...], "lr": ...} of groups.
-        defaults: the options of groups that do not name them.
+        defaults: the options of groups that do not set them.
 
     Attributes:
         param_groups: a dict for each group; change ``group["lr"]`` at any time.
         state: a dict for each parameter that an update has changed. defaults: the argument.
 
-    Raises TypeError: something else than tensors; ValueError: an option outside its range, or missing where it is
-    required; no parameters, some in two groups or with a history, names for some of them only; NotImplementedError:
+    Raises TypeError: parameters that are not tensors; ValueError: an option outside its range, or a required one
+    missing; no parameters, some in two groups or with a history, names for only some of them; NotImplementedError:
     ``differentiable=True``: steps are not recorded."""
 
-    # A number starts a tensor without axes; ZEROS are a tensor of the parameter's shape, and so is the name of the
-    # option that asks for such a tensor.
+    # The initial state: a number makes a 0-D tensor; ZEROS makes zeros of the parameter's shape, and so does the name
+    # of an option, if it is set.
     _state: ClassVar[Mapping[str, float | str]] = {}
-    _kernel: ClassVar[str] = ""  # changes many parameters at once, where the backend has it
+    _kernel: ClassVar[str] = ""  # changes many parameters at once, if the backend has it
     _opt_called = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -144,7 +144,7 @@ class Optimizer:
             raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
         if defaults.get("differentiable"):
             problem = f"{type(self).__name__}: differentiable=True is not provided, steps are not recorded"
-            remedy = "write the step out in tensor operations, with autograd.grad(..., create_graph=True)"
+            remedy = "write the step in tensor operations, with autograd.grad(..., create_graph=True)"
             raise NotImplementedError(f"{problem}: {remedy}")
         self.defaults = defaults
         self.state: defaultdict[Tensor, State] = defaultdict(dict)
@@ -153,7 +153,7 @@ class Optimizer:
         if not entries:
             raise ValueError(
                 "optimizer got an empty parameter list: model.parameters() is a generator, which can be used once, and "
-                "finds only layers that are attributes or in an nn.ModuleList, not those in a plain list"
+                "finds only layers that are attributes or in an nn.ModuleList, not layers in a plain list"
             )
         for group in entries if isinstance(entries[0], dict) else [{"params": entries}]:
             self.add_param_group(group)
@@ -161,8 +161,8 @@ class Optimizer:
 
     @functools.cached_property
     def _hooks(self) -> defaultdict[str, dict[int, Callable[..., Any]]]:
-        """By kind. An optimiser that wraps another one may never have called ``__init__``."""
-        return vars(self).setdefault("_hooks", defaultdict(dict))  # of threads that are here together, one dict
+        """Hooks by kind. An optimiser that wraps another one may never have called ``__init__``."""
+        return vars(self).setdefault("_hooks", defaultdict(dict))  # concurrent threads get one dict
 
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
@@ -174,23 +174,23 @@ class Optimizer:
                 group.setdefault(name, value)
         numbers = [name for name, start in self._state.items() if not isinstance(start, str)]
         for values in self.state.values():
-            for name in numbers:  # older files have plain numbers
+            for name in numbers:  # older files hold plain numbers
                 if name in values and not isinstance(values[name], Tensor):
                     values[name] = scalar(values[name])
 
     def add_param_group(self, param_group: Group) -> None:
-        """Add parameters with options of their own: {"params": [...], "lr": 0.01}. The dict itself is stored."""
+        """Add a group of parameters with its options: {"params": [...], "lr": 0.01}. The dict itself is stored."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params: Any = param_group["params"]
         if isinstance(params, set):
             raise TypeError("params are a set, whose order changes between runs. Please use a list instead.")
         params = [params] if isinstance(params, Tensor) else list(params)
-        named = [p for p in params if isinstance(p, tuple)]
-        if named and len(named) < len(params):
+        pairs = [p for p in params if isinstance(p, tuple)]
+        if pairs and len(pairs) < len(params):
             raise ValueError("all optimizer params should be with/without names. Some param names are missing")
-        if named:
-            param_group["param_names"], params = map(list, zip(*named, strict=True))
+        if pairs:
+            param_group["param_names"], params = map(list, zip(*pairs, strict=True))
         param_group["params"] = params
         for p in params:
             if not isinstance(p, Tensor):
@@ -234,7 +234,7 @@ class Optimizer:
     def step(self, closure: Closure | None = None) -> Any:
         """Change every parameter that has a gradient.
 
-        A ``closure``, which computes the loss and its gradients anew, is called first, and its result returned.
+        First calls ``closure``, if any, which recomputes the loss and its gradients, and returns its result.
 
         >>> w = mg.ones(1, requires_grad=True)
         >>> sgd = mg.optim.SGD([w], lr=0.1)
@@ -257,7 +257,7 @@ class Optimizer:
 
     @contextmanager
     def _in_float32(self, params: list[Tensor]) -> Iterator[None]:
-        """Parameters of 16 bits, their gradients and states in float32, and at the end rounded, where they were."""
+        """Convert 16-bit parameters, their gradients and states to float32, and at the end round them back in place."""
         narrow = [p for p in params if p.array.itemsize == 2 and is_half(p.array.dtype)]
         if not narrow:
             yield
@@ -271,7 +271,7 @@ class Optimizer:
                     if tensor.array is not array:
                         array[...] = tensor.array
                         tensor.array = array
-                for p in narrow:  # states that the first step began, except numbers such as the count of steps
+                for p in narrow:  # states that the first step created, except numbers such as the step count
                     for name, value in self.state.get(p, {}).items():
                         if isinstance(value, Tensor) and name != "step" and isinstance(self._state.get(name, ""), str):
                             value.array = value.array.astype(p.array.dtype, copy=False)
@@ -282,7 +282,7 @@ class Optimizer:
             yield
 
     def _update_all(self, params: list[Tensor], group: Group) -> None:
-        """Change parameters of a group. A rule that spreads them over the cores takes them together."""
+        """Change parameters of a group, all together if there is a kernel."""
         options = plain_options(group)
         names = self._names(options)
         has_kernel = self._kernel and together(self._kernel, params) is not None
@@ -293,10 +293,10 @@ class Optimizer:
                 self._update(self._numbers(p.array), self._numbers(grad), options, state)
 
     def _update_together(self, params: list[Tensor], options: Values) -> list[Tensor]:
-        """Change the parameters that one kernel takes, and return the others."""
+        """Change the parameters that the kernel takes, and return the others."""
         return params
 
-    _numbers = staticmethod(parts)  # what the rule sees of an array: of complex numbers the parts, each by itself
+    _numbers = staticmethod(parts)  # the array that the rule gets: real and imaginary parts, separately
 
     def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
         """The rule: change the parameter and the arrays of its state in place."""
@@ -314,7 +314,7 @@ class Optimizer:
         return grad
 
     def _rule_state(self, p: Tensor, options: Values, names: list[str]) -> Values:
-        """The state of a parameter for the rule: arrays, and ``step``, a number from 1."""
+        """The state of a parameter for the rule: arrays, and ``step``, counted from 1."""
         state = self._begun(p, options)
         values = Values(**{name: self._numbers(state[name].array) for name in names})
         if "step" in state:
@@ -331,7 +331,7 @@ class Optimizer:
         return {name: zeros_like(p) if isinstance(start, str) else scalar(start) for name, start in starts}
 
     def _names(self, options: Values) -> list[str]:
-        """What the state of a parameter holds with these options."""
+        """The names in the state of a parameter with these options."""
         optional = [start for start in self._state.values() if isinstance(start, str) and start != ZEROS]
         without = [start for start in optional if not getattr(options, start)]
         return [name for name, start in self._state.items() if start not in without]
@@ -345,7 +345,7 @@ class Optimizer:
         return self._passed("state_post", {"state": state, "param_groups": groups})
 
     def _numbered(self) -> tuple[dict[int, int], list[Group]]:
-        """The number of each parameter by its id, and the groups with numbers in place of parameters."""
+        """The number of each parameter by its id, and the groups with numbers instead of parameters."""
         numbers: dict[int, int] = {}
         for group in self.param_groups:
             for p in group["params"]:
@@ -355,8 +355,8 @@ class Optimizer:
         return numbers, [{**own, "params": each} for own, each in zip(options, params, strict=True)]
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Take over options and state, also PyTorch's. Tensors are copied to the parameters' dtypes and devices. Raises
-        ValueError, and changes nothing, for another number of groups, or of parameters in one."""
+        """Load options and state, also PyTorch's. Tensors are copied to the parameters' dtypes and devices. Raises
+        ValueError, and changes nothing, if the number of groups, or of parameters in a group, differs."""
         loaded = self._passed("load_pre", dict(state_dict))
         groups = copy.deepcopy(list(loaded["param_groups"]))
         present, saved = ([len(group["params"]) for group in each] for each in (self.param_groups, groups))
@@ -382,7 +382,7 @@ class Optimizer:
             hook(self)
 
     def _passed(self, hooks: str, state_dict: dict[str, Any]) -> dict[str, Any]:
-        """A state dict after hooks, each of which may return another one."""
+        """The state dict after all hooks, each of which may replace it."""
         for hook in self._hooks[hooks].values():
             changed = hook(self, state_dict)
             state_dict = state_dict if changed is None else changed
@@ -401,15 +401,15 @@ class Optimizer:
         return register(self._hooks["state_pre"], hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` on each new one; it may return another."""
+        """Call ``hook(optimizer, state_dict)`` on each new state dict; it may return another."""
         return register(self._hooks["state_post"], hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` before one is loaded; it may return another."""
+        """Call ``hook(optimizer, state_dict)`` before a state dict is loaded; it may return another."""
         return register(self._hooks["load_pre"], hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer)`` after one is loaded."""
+        """Call ``hook(optimizer)`` after a state dict is loaded."""
         return register(self._hooks["load_post"], hook, prepend)
 
     def __repr__(self) -> str:
@@ -424,24 +424,24 @@ border_methods(Optimizer, "__init__", "add_param_group", "load_state_dict", "zer
 
 
 def zeros_like(p: Tensor) -> Tensor:
-    """A state that starts with zeros."""
+    """A state of zeros."""
     return wrap(xp(p.array).zeros_like(p.array))
 
 
 def together(name: str, params: Sequence[Tensor]) -> Any:
-    """The kernel that changes many parameters at once; None where there is none."""
+    """The kernel that changes many parameters at once; None if the backend has none."""
     kernels: Any = of(params[0].array).kernels(name) if params else ()
     return kernels[0] if kernels else None
 
 
 def scalar(value: float) -> Tensor:
-    """A number of the state, as PyTorch keeps it: a tensor without axes, float32 unless the default is float64."""
+    """A number of the state, in PyTorch's form: a 0-D tensor, float32 unless the default is float64."""
     kind = np.float64 if dt.get_default_dtype() is dt.float64 else np.float32
     return wrap(np.array(value, kind))
 
 
 def advance(state: State) -> int:
-    """Count a step, and return its number, from 1."""
+    """Count a step, and return its number, starting from 1."""
     steps = state["step"]
     if not isinstance(steps, Tensor):
         state["step"] = steps + 1
@@ -452,7 +452,7 @@ def advance(state: State) -> int:
 
 
 def _fitted(name: str, value: Any, p: Tensor) -> Any:
-    """A copy of a loaded value of a parameter's state, in the parameter's dtype (not a count of steps)."""
+    """A copy of a loaded value of a parameter's state, in the parameter's dtype (except a step count)."""
     if isinstance(value, Tensor):
         if name == "step":
             return value.detach().clone()
@@ -472,14 +472,14 @@ _NOT_NEGATIVE = {"lr": "learning rate", "eps": "epsilon value"} | {
 
 
 def arguments(local: dict[str, Any], first: str = "") -> dict[str, Any]:
-    """The options among the ``locals()`` with which an ``__init__`` begins, in the order of PyTorch's state dicts:
-    the signature's, but for the names in ``first``."""
+    """The options among the ``locals()`` at the start of an ``__init__``, in the order of PyTorch's state dicts: the
+    names in ``first``, then the signature's order."""
     names = [*first.split(), *local]
     return {name: local[name] for name in names if name not in ("self", "params", "__class__")}
 
 
 def checked(local: dict[str, Any], first: str = "") -> dict[str, Any]:
-    """``arguments``. Raises ValueError if one that optimisers share is outside its range."""
+    """``arguments``. Raises ValueError if a shared option is outside its range."""
     options = arguments(local, first)
     lr = options["lr"]
     if isinstance(lr, Tensor) and lr.numel() != 1:

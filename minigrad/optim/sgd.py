@@ -1,4 +1,4 @@
-"""Optimisers that follow the gradient, or its sign, without a measure of its size."""
+"""Stochastic gradient descent."""
 
 from __future__ import annotations
 
@@ -46,23 +46,23 @@ class SGD(Optimizer):
 
     @staticmethod
     def _numbers(x: Array) -> Array:
-        return x  # the rule is linear: right for complex numbers as they are
+        return x  # the rule is linear, so it also works on complex numbers
 
     def _rule_state(self, p: Tensor, options: Values, names: list[str]) -> Values:
         return Values(saved=self.state[p]) if options.momentum else Values()
 
     def _update_together(self, params: list[Tensor], options: Values) -> list[Tensor]:
-        begun = [p for p in params if not options.momentum or self.state[p].get("momentum_buffer") is not None]
-        if (kernel := together("sgd", begun)) is None:
+        ready = [p for p in params if not options.momentum or self.state[p].get("momentum_buffer") is not None]
+        if (kernel := together("sgd", ready)) is None:
             return params
-        rows: list[tuple[Array, ...]] = [(p.array, in_order(p._grad.array)) for p in begun]
+        rows: list[tuple[Array, ...]] = [(p.array, in_order(p._grad.array)) for p in ready]
         if options.momentum:
-            rows = [(*row, self.state[p]["momentum_buffer"].array) for row, p in zip(rows, begun, strict=True)]
+            rows = [(*row, self.state[p]["momentum_buffer"].array) for row, p in zip(rows, ready, strict=True)]
         many = kernel.Many(rows)
         sign, rest = -1.0 if options.maximize else 1.0, 1 - options.dampening
         kernel.step_all(many, sign, options.weight_decay, options.momentum, rest, options.nesterov, options.lr)
-        done = {p for p, fits in zip(begun, many.fits, strict=True) if fits}
-        return [p for p in params if p not in done]
+        changed = {p for p, fits in zip(ready, many.fits, strict=True) if fits}
+        return [p for p in params if p not in changed]
 
     def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
         if options.momentum:

@@ -1,4 +1,4 @@
-"""Averages of a model's weights over training: equal ones (SWA, Izmailov et al. 2018), and EMA."""
+"""Averages of a model's weights over training: the plain mean (SWA, Izmailov et al. 2018), and EMA."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
 
 
 def get_swa_avg_fn() -> Average:
-    """The mean of all so far: mean + (new - mean) / (count + 1)."""
+    """The mean of all values so far: mean + (new - mean) / (count + 1)."""
     return no_grad()(lambda mean, new, count: mean + (new - mean) / (count + 1))
 
 
@@ -48,15 +48,15 @@ def get_swa_multi_avg_fn() -> Averages:
 
 @no_grad()
 def move_means(means: Sequence[Tensor], new: Sequence[Tensor], weight: float) -> None:
-    """mean ← mean + weight · (new - mean), in place, of all floating point tensors; others are copied. This is a step
+    """mean ← mean + weight · (new - mean), in place, for all floating-point tensors; others are copied. This is a step
     of gradient descent on ½ |mean - new|², so SGD's kernel changes many tensors together."""
     changed = [False] * len(means)
     if weight < 0.5 and (kernel := together("sgd", means)):
         many = kernel.Many([(m.array, n.array) for m, n in zip(means, new, strict=True)])
         kernel.step_all(many, -1.0, 1.0, 0.0, 1.0, False, weight)
         changed = many.fits
-    for m, n, done in zip(means, new, changed, strict=True):
-        if done:
+    for m, n, is_changed in zip(means, new, changed, strict=True):
+        if is_changed:
             note_change(m._changes, "lerp_", "move_means()")
         else:
             m.copy_(m.lerp(n, weight) if m.is_floating_point() else n)
@@ -75,13 +75,13 @@ def _for_each(average: Average) -> Averages:
 
 
 class AveragedModel(Module):
-    """A copy of a model whose parameters are the mean of those that ``update_parameters`` has seen.
+    """A copy of a model whose parameters are the mean over all calls of ``update_parameters``.
 
     Args:
         model: the model to copy. device: where to keep the copy; the model's if None.
-        avg_fn: from (mean, new, count so far) to the next mean; the equal mean of all if None.
+        avg_fn: computes the next mean from (mean, new, count so far); the plain mean of all if None.
         multi_avg_fn: the same for lists of tensors, in place; AssertionError together with ``avg_fn``.
-        use_buffers: average the buffers, too; they are copied otherwise."""
+        use_buffers: also average the buffers; they are copied otherwise."""
 
     n_averaged: Tensor
 
@@ -107,7 +107,7 @@ class AveragedModel(Module):
 
     @no_grad()
     def update_parameters(self, model: Module) -> None:
-        """Take the parameters of ``model`` into the mean; the first ones are copied."""
+        """Include the parameters of ``model`` in the mean; the first call copies them."""
         means, new = (
             [*(p.detach() for p in m.parameters()), *(m.buffers() if self.use_buffers else ())]
             for m in (self.module, model)

@@ -1,4 +1,4 @@
-"""ZeroRedundancyOptimizer: each rank keeps the optimiser's state of its share of the parameters alone.
+"""ZeroRedundancyOptimizer: each rank keeps the optimiser's state of only its share of the parameters.
 
 Rajbhandari et al. 2020, "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models", stage 1. All ranks have
 all gradients (of DistributedDataParallel); each updates its share, and sends the new weights to the others.
@@ -17,16 +17,16 @@ from .optimizer import Group, Optimizer, Params
 
 
 class ZeroRedundancyOptimizer(Optimizer):
-    """Updates a share of the parameters by another optimiser, and gets the others from the ranks that update them. Each
-    parameter of a group, the largest first, goes to the rank that has least, as in PyTorch.
+    """Updates a share of the parameters with another optimiser, and gets the others from the ranks that update them.
+    Each parameter of a group, the largest first, goes to the rank with the smallest share, as in PyTorch.
 
     Args:
-        params: as of any optimiser, the same on all ranks.
+        params: see ``Optimizer``; the same on all ranks.
         optimizer_class, defaults: the optimiser of each share, and its options.
         process_group: None for all ranks.
-        parameters_as_bucket_view: no effect: weights are sent from where they are. overlap_with_ddp: only False.
+        parameters_as_bucket_view: ignored: weights are sent from their own memory. overlap_with_ddp: only False.
 
-    The inner optimiser, which sees the gradients of this rank's share only, is the attribute ``optim``. Raises
+    The attribute ``optim`` is the inner optimiser, which sees only the gradients of this rank's share. Raises
     ValueError: ``init_process_group`` was not called; TypeError: ``optimizer_class`` is no optimiser;
     NotImplementedError: ``overlap_with_ddp=True``."""
 
@@ -54,21 +54,21 @@ class ZeroRedundancyOptimizer(Optimizer):
             self._share(group["params"])
 
     def add_param_group(self, param_group: Group) -> None:
-        """Add parameters with options of their own; all ranks do so."""
+        """Add a group of parameters with its options; all ranks must call it."""
         self.optim.add_param_group(param_group)
         self._share(param_group["params"])
 
     def _share(self, params: list[Tensor]) -> None:
-        """Give each parameter to a rank: the largest first, to the rank that has least."""
+        """Assign each parameter to a rank: the largest first, to the rank with the smallest share."""
         loads = [0] * self.process_group.size()
         for p in sorted(params, key=lambda p: -p.array.size):
             self._owners[p] = rank = loads.index(min(loads))
             loads[rank] += p.array.size
             if rank != self.process_group.number:
-                self.state.pop(p, None)  # some optimisers begin it at once
+                self.state.pop(p, None)  # some optimisers create it at once
 
     def step(self, closure: Any = None) -> Any:
-        """Update this rank's share, and get the others; all ranks call it. ``closure`` as in any optimiser."""
+        """Update this rank's share, and get the others; all ranks must call it. ``closure``: see ``Optimizer``."""
         loss = None if closure is None else closure()
         gradients = {p: p._grad for p, rank in self._owners.items() if rank != self.process_group.number}
 
@@ -92,18 +92,18 @@ class ZeroRedundancyOptimizer(Optimizer):
         return loss
 
     def consolidate_state_dict(self, to: int = 0) -> None:
-        """Gather the state of all shares on rank ``to`` of the group, for ``state_dict()`` there; all ranks call it."""
+        """Gather the state of all shares on rank ``to`` of the group, for ``state_dict()``; all ranks must call it."""
         numbers, groups = self._numbered()
         state = {numbers[id(p)]: dict(values) for p, values in self.state.items() if values}
         is_here = self.process_group.number == to
         shares: list[Any] | None = [None] * self.process_group.size() if is_here else None
         objects.gather_object(state, shares, group=self.process_group, group_dst=to)
-        known = {number: values for share in shares or () for number, values in share.items()}
-        self._whole = {"state": dict(sorted(known.items())), "param_groups": groups} if is_here else None
+        values_by_number = {number: values for share in shares or () for number, values in share.items()}
+        self._whole = {"state": dict(sorted(values_by_number.items())), "param_groups": groups} if is_here else None
 
     def state_dict(self) -> dict[str, Any]:
-        """The whole state, as ``optimizer_class`` has it without shares, on the rank that has it. Raises RuntimeError:
-        ``consolidate_state_dict`` was not called on all ranks before, or gave it to another rank."""
+        """The whole state, in the form of ``optimizer_class``. Raises RuntimeError: ``consolidate_state_dict`` was not
+        called on all ranks before, or gave the state to another rank."""
         if self._whole is None:
             rank = self.process_group.number
             raise RuntimeError(
@@ -115,8 +115,8 @@ class ZeroRedundancyOptimizer(Optimizer):
         return self._passed("state_post", self._whole)
 
     def load_state_dict(self, state_dict: Any) -> None:
-        """Take over a whole state, of any number of ranks or of ``optimizer_class`` itself: each rank takes its share.
-        Raises ValueError: as of any optimiser; nothing changes."""
+        """Load a whole state, from any number of ranks or from ``optimizer_class``: each rank takes its share. Raises
+        ValueError like ``Optimizer``, and changes nothing."""
         loaded, own = self._passed("load_pre", dict(state_dict)), self.process_group.number
         pairs = zip(loaded["param_groups"], self.param_groups, strict=False)  # the inner optimiser compares them
         owners = {n: self._owners[p] for g, mine in pairs for n, p in zip(g["params"], mine["params"], strict=False)}

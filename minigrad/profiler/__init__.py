@@ -1,4 +1,4 @@
-"""Where the time goes: ``profile`` records every op, module and step while it is on, by PyTorch's names."""
+"""The profiler: ``profile`` records every op, module and step while it is on, under PyTorch's names."""
 
 from .profiler import (
     DeviceType,

@@ -1,6 +1,6 @@
-"""The events of a profile, added up: by name, as PyTorch's ``EventList`` and ``FunctionEventAvg``; and by module, where
-each nanosecond is in one row, and in the column forward or backward (in neither, for the optimiser and the loading of
-data). And written for other programs: as stacks, and as a trace in Chromium's format, with PyTorch's names."""
+"""Sums of a profile's events: by name, in PyTorch's ``EventList`` and ``FunctionEventAvg``; and by module, where each
+nanosecond counts in one row, in the column forward or backward (in neither, for the optimiser and data loading).
+Exports for other programs: stacks, and a trace in Chromium's format, with PyTorch's names."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _STACK_METRICS = ("self_cpu_time_total", "self_cuda_time_total", "self_device_ti
 
 
 def write_chrome_trace(path: str | PathLike[str], recorder: Recorder, metadata: dict[str, Any] | None = None) -> None:
-    """``profile.export_chrome_trace``, with further entries by name."""
+    """``profile.export_chrome_trace``, with additional metadata."""
     content = {
         "schemaVersion": 1,
         "displayTimeUnit": "ms",
-        "baseTimeNanoseconds": time.time_ns() - perf_counter_ns(),  # of a timestamp of 0
+        "baseTimeNanoseconds": time.time_ns() - perf_counter_ns(),  # the time of timestamp 0
         "record_shapes": int("shapes" in recorder.parts),
         "profile_memory": int("memory" in recorder.parts),
         "with_stack": int("stack" in recorder.parts),
@@ -58,7 +58,7 @@ def _trace_events(recorder: Recorder) -> Iterator[dict[str, Any]]:
         yield {"ph": "M", "name": "thread_name", "pid": pid, "tid": thread, "ts": 0, "args": {"name": name}}
     for event in recorder.events:
         module = event.kind == MODULE
-        known = {
+        details = {
             "External id": event.id,
             "Phase": event.phase,
             "Module": event.place or None,
@@ -71,11 +71,11 @@ def _trace_events(recorder: Recorder) -> Iterator[dict[str, Any]]:
             "FLOPs": event.flops or None,
             "Call stack": ";".join(event.stack) or None,
         }
-        args = {name: value for name, value in known.items() if value is not None}
+        args = {name: value for name, value in details.items() if value is not None}
         when = {"pid": pid, "tid": event.thread, "ts": event.start / 1000, "dur": event.duration / 1000}
         yield {"ph": "X", "cat": CATEGORIES[event.kind], "name": event.name, **when, "args": args}
         if event.kind == NODE and event.forward is not None:
-            both = {"cat": "fwdbwd", "name": "fwdbwd", "id": event.id, "pid": pid}  # an arrow from its forward
+            both = {"cat": "fwdbwd", "name": "fwdbwd", "id": event.id, "pid": pid}  # an arrow from the forward op
             yield {"ph": "s", **both, "tid": event.forward.thread, "ts": event.forward.start / 1000}
             yield {"ph": "f", "bp": "e", **both, "tid": event.thread, "ts": event.start / 1000}
 
@@ -88,19 +88,19 @@ _ROW_KEYS = ("total", "self_total", "forward", "backward", "self_forward", "self
 
 @dataclass(eq=False, repr=False)
 class FunctionEventAvg:
-    """Several events of one name together: times in µs, with and without what lies within them, and sums."""
+    """Events of one name, added up: times in µs, with and without nested events, and sums."""
 
     key: str  # their name
     count: int = 0
-    cpu_time_total: float = 0.0  # of one within another of the same name, the time is in the latter's already
+    cpu_time_total: float = 0.0  # an event nested in another of the same name is not counted again
     self_cpu_time_total: float = 0.0
     cpu_memory_usage: int = 0
     self_cpu_memory_usage: int = 0
     bytes: int = 0
     flops: int = 0
-    input_shapes: Any = ""  # of the first of them, where they were asked for
-    stack: list[str] = field(default_factory=list)  # so, too
-    phase: str = ""  # "forward", "backward" or "other", of the first
+    input_shapes: Any = ""  # the first event's, if they were recorded
+    stack: list[str] = field(default_factory=list)  # also the first event's
+    phase: str = ""  # the first event's: "forward", "backward" or "other"
 
     def add(self, event: Event) -> None:
         if not self.count:
@@ -111,20 +111,20 @@ class FunctionEventAvg:
             self.cpu_memory_usage += event.cpu_memory_usage
 
     def add_own(self, event: Any) -> None:
-        """What an event has outside the events within it."""
+        """Add an event without its nested events."""
         for name in ("count", "bytes", "flops", "self_cpu_time_total", "self_cpu_memory_usage"):
             setattr(self, name, getattr(self, name) + getattr(event, name))
 
     @property
     def cpu_time(self) -> float:
-        """The mean time of one, in µs."""
+        """The mean time of an event, in µs."""
         return self.cpu_time_total / self.count if self.count else 0.0
 
     def __getattr__(self, name: str) -> Any:
-        if name.endswith("_str"):  # cpu_time_total_str and the like
+        if name.endswith("_str"):  # such as cpu_time_total_str
             return format_time(getattr(self, name.removesuffix("_str")))
-        if (known := attribute(name)) != name:
-            return getattr(self, known)
+        if (own_name := attribute(name)) != name:
+            return getattr(self, own_name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __repr__(self) -> str:
@@ -135,14 +135,14 @@ class FunctionEventAvg:
 
 
 def attribute(name: str) -> str:
-    """Our name for one of PyTorch's: times on a device are times of the program, which has waited for it."""
+    """The name here of one of PyTorch's attributes: a device's times are the program's, which has waited for it."""
     device = next((device for device in _DEVICES if device in name), "")
     return name.replace(f"self_{device}", "self_cpu_").replace(device, "cpu_") if device else name
 
 
 class EventList(list[Any]):
-    """A list of events (``profile.events()``) or of their averages (``profile.key_averages()``), of a recorder. Its
-    ``columns`` are those of "memory", "shapes", "stack", "flops" that the table has."""
+    """A list of events (``profile.events()``) or of their averages (``profile.key_averages()``), of a recorder.
+    ``columns`` lists the table's optional columns: "memory", "shapes", "stack", "flops"."""
 
     def __init__(self, events: Iterable[Any] = (), columns: Iterable[str] = (), recorder: Any = None) -> None:
         super().__init__(events)
@@ -153,7 +153,7 @@ class EventList(list[Any]):
 
     @property
     def self_cpu_time_total(self) -> float:
-        """The time of all events in µs, each moment of a thread counted once."""
+        """The time of all events in µs; nested events count once."""
         return sum(event.self_cpu_time_total for event in self)
 
     total = self_cpu_time_total
@@ -161,8 +161,8 @@ class EventList(list[Any]):
     def key_averages(
         self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """Sums by name, of modules by class; and by the shapes of the arguments, or by so many lines of the program,
-        the innermost first. Ops have no overloads here."""
+        """Sums by name, for modules by class; optionally also by the shapes of the arguments, or by that many stack
+        lines, the innermost first. minigrad's ops have no overloads."""
         groups: dict[Any, FunctionEventAvg] = {}
         for event in self:
             shapes = str(event.input_shapes) if group_by_input_shapes else ""
@@ -176,7 +176,7 @@ class EventList(list[Any]):
         return EventList(groups.values(), columns, self.recorder)
 
     def total_average(self) -> FunctionEventAvg:
-        """The sum of all: its ``self_cpu_time_total`` is the time of the profile's events, in µs."""
+        """The sum of all events: its ``self_cpu_time_total`` is the time of the profile's events, in µs."""
         total = FunctionEventAvg("Total")
         for event in self:
             total.add_own(event)
@@ -198,9 +198,9 @@ class EventList(list[Any]):
         """The events as a table of text, with ``header`` above it. Raises ValueError: an unknown argument.
 
         Args:
-            sort_by: the largest first: one of ``SORT_KEYS``; None leaves the order.
-            row_limit: at most so many rows; -1 for all. max_..._column_width: longer texts are cut; None for none.
-            top_level_events_only: only events that lie within no other.
+            sort_by: one of ``SORT_KEYS``, the largest first; None keeps the order.
+            row_limit: the maximum number of rows; -1 for all. max_..._column_width: cut longer texts; None cuts none.
+            top_level_events_only: only events that are not nested in another.
             time_unit: "s", "ms" or "us"; None chooses by the size.
         """
         rows = [e for e in self if not (top_level_events_only and getattr(e, "cpu_parent", None))]
@@ -249,21 +249,21 @@ class EventList(list[Any]):
 
 @dataclass
 class Row:
-    """A module. Times are in µs; "self" leaves out the modules below it."""
+    """A module. Times are in µs; "self" excludes its submodules."""
 
-    key: str  # its path; in brackets what is none
+    key: str  # its path, or a name in brackets for events outside modules
     calls: int = 0  # in the forward
     forward: float = 0.0
     self_forward: float = 0.0
     backward: float = 0.0
     self_backward: float = 0.0
-    total: float = 0.0  # also of what is neither forward nor backward
+    total: float = 0.0  # includes events outside forward and backward
     self_total: float = 0.0
-    bytes: int = 0  # of the results, and of the gradients in the backward
-    memory: int = 0  # by how much the memory in use grew in the forward, if that was asked for: what is kept
+    bytes: int = 0  # of results, and of gradients in the backward pass
+    memory: int = 0  # growth of the memory in use in the forward pass, if recorded
 
     def add(self, event: Event, itself: bool = True) -> None:
-        """Add what an event of this row, or else of a module below, has outside the events within it."""
+        """Add an event of this module, or of a submodule, without its nested events."""
         time = event.self_cpu_time_total
         for name in ("total", event.phase) if event.phase in ("forward", "backward") else ("total",):
             for column in (name, f"self_{name}") if itself else (name,):
@@ -273,7 +273,7 @@ class Row:
 
 
 class Breakdown(list[Row]):
-    """The rows of ``profile.by_module()``, which ran for ``profiled`` µs; with ``memory`` a column of what was kept."""
+    """The rows of ``profile.by_module()``, which ran for ``profiled`` µs; ``memory`` adds a column of memory kept."""
 
     def __init__(self, rows: Iterable[Row], profiled: float, memory: bool) -> None:
         super().__init__(rows)
@@ -290,8 +290,8 @@ class Breakdown(list[Row]):
     def table(
         self, sort_by: str | None = None, row_limit: int = -1, header: str | None = None, time_unit: str | None = None
     ) -> str:
-        """The rows as a table of text; see ``EventList.table``. ``sort_by`` is a column of ``Row``: the largest first;
-        None leaves modules in the order of their tree."""
+        """The rows as a table of text; see ``EventList.table``. ``sort_by`` is a column of ``Row``, the largest first;
+        None keeps modules in the order of their tree."""
         whole, on = (format_time(us, time_unit) for us in (self.self_cpu_time_total, self.profiled))
         foot = f"Time of all events: {whole} of the {on} that the profile was on"
         return format_rows(self._columns(time_unit), self, sort_by, _ROW_KEYS, row_limit, foot, header)
@@ -315,7 +315,7 @@ class Breakdown(list[Row]):
 
 
 def by_module(events: Iterable[Event], depth: int | None) -> list[Row]:
-    """A row for each module that was called, parents first, and for each thing outside; ``depth`` as in ``profile``."""
+    """A row per called module, parents first, and per kind of other event. ``depth``: see ``profile.by_module``."""
     rows: dict[str, Row] = {}
     with_events: set[str] = set()
     for event in events:
@@ -326,8 +326,8 @@ def by_module(events: Iterable[Event], depth: int | None) -> list[Row]:
         with_events.add(paths[-1])
         rows[paths[-1]].calls += event.kind == MODULE and place == paths[-1] and event.phase == "forward"
     order = {path: i for i, path in enumerate(rows)}
-    shown = [rows[path] for path in with_events]
-    return sorted(shown, key=lambda r: (r.key.startswith("["), [order[p] for p in _paths(r.key)]))
+    result = [rows[path] for path in with_events]
+    return sorted(result, key=lambda r: (r.key.startswith("["), [order[p] for p in _paths(r.key)]))
 
 
 def _paths(path: str) -> list[str]:

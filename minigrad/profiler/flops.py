@@ -1,5 +1,5 @@
-"""How many multiplications and additions an op takes, for those that take most of a model's time: as in PyTorch,
-estimates. The passes over memory that other ops need are left out."""
+"""Estimates of the multiplications and additions of an op, as in PyTorch, for the ops that take most of a model's time.
+Ops that are only passes over memory are left out."""
 
 from __future__ import annotations
 
@@ -7,33 +7,32 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-# Of products of matrices, how often a number is multiplied by another and added up, from the shapes of the result and
-# the arguments; of several results, the first one's.
+# The multiply-adds of matrix products, from the shapes of the result (the first of several) and the arguments.
 _PRODUCTS: dict[str, Callable[..., int]] = {
-    # each number of the result is a sum over the last axis of x
+    # each element of the result is a sum over the last axis of x
     "matmul": lambda out, x, *_: prod(out) * x[-1],
     "linear": lambda out, x, *_: prod(out) * x[-1],
     "outer": lambda out, *_: prod(out),
     # a sum over the weight of its channel
     "convolve": lambda out, x, weight, *_: prod(out) * prod(weight[1:]),
-    # each number of y times the weight of its channel
+    # each element of y times the weight of its channel
     "convolve_back": lambda out, y, weight, *_: prod(y) * prod(weight[1:]),
     # the product with the rows of weight, (V, D), that gives the logits
     "linear_cross_entropy": lambda out, x, weight, *_: prod(x) * weight[0],
     # both products, without the softmax between them
     "scaled_dot_product_attention": lambda out, q, k, v, *_: prod(q[:-1]) * k[-2] * (q[-1] + v[-1]),
-    # each of the N rows of x meets the weight of the state, and that of its projection where there is one
+    # each of the N rows of x times the weights of the state and of its projection, if any
     "rnn": lambda out, x, weight, *_: x[0] * prod(weight),
     "gru": lambda out, x, weight, *_: x[0] * prod(weight),
     "lstm": lambda out, x, weight, project, *_: x[0] * (prod(weight) + (prod(project) if project else 0)),
 }
-PRODUCTS = {*_PRODUCTS, "einsum_pair"}  # the ops that ``multiply_adds`` knows
-_ELEMENTS = ("add", "mul")  # one for each number of the result
+PRODUCTS = {*_PRODUCTS, "einsum_pair"}  # the ops that ``multiply_adds`` supports
+_ELEMENTS = ("add", "mul")  # one operation for each element of the result
 
 
 def multiply_adds(name: str, out: Any, args: tuple[Any, ...]) -> int | None:
-    """The multiply-adds of a call of an op that is a product of matrices, from its result and arguments; else None."""
-    if name == "einsum_pair":  # letters that stand in one operand alone are summed before the product
+    """The multiply-adds of a call of a matrix product, from its result and arguments; None for other ops."""
+    if name == "einsum_pair":  # letters that only one operand has are summed before the product
         a, b, letters = args[2]
         lengths = dict([*zip(a, _shape(args[0]), strict=True), *zip(b, _shape(args[1]), strict=True)])
         return prod(n for letter, n in lengths.items() if letter in letters or (letter in a and letter in b))
@@ -43,7 +42,7 @@ def multiply_adds(name: str, out: Any, args: tuple[Any, ...]) -> int | None:
 
 
 def flops_of(name: str, out: Any, args: tuple[Any, ...]) -> int:
-    """The multiplications and additions of one call of an op, two for each multiply-add; 0 if it is not known here."""
+    """The multiplications and additions of one call of an op, two for each multiply-add; 0 for unknown ops."""
     if name in _ELEMENTS:
         return prod(_shape(out)) if hasattr(out, "shape") else 0
     return 2 * (multiply_adds(name, out, args) or 0)

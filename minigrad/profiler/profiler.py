@@ -1,4 +1,4 @@
-"""``profile`` and what belongs to it: schedules, the program's marks, what to do with a finished trace."""
+"""``profile`` with its helpers: schedules, labels for parts of the program, handlers of finished traces."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .watch import USER, Event, Recorder, gpu_clock
 
 
 class ProfilerActivity(enum.Enum):
-    """What is measured: the CPU's time, or (``CUDA``) the GPU's, for which the profile then waits."""
+    """The time to measure: the CPU's, or (``CUDA``) the GPU's, for which the profile then waits."""
 
     CPU = 0
     XPU = 1
@@ -33,14 +33,14 @@ class ProfilerActivity(enum.Enum):
 
 
 class DeviceType(enum.Enum):
-    """What an event ran on."""
+    """The device of an event."""
 
     CPU = 0
     CUDA = 1
 
 
 class ProfilerAction(enum.Enum):
-    """What a profile does in one step of its schedule."""
+    """The action of a profile in one step of its schedule."""
 
     NONE = 0
     WARMUP = 1
@@ -55,11 +55,11 @@ _RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Schedule:
-    """A function from the number of a step to what is done in it: nothing in ``wait`` steps, ``warmup`` steps
-    are thrown away, ``active`` steps recorded, and again.
+    """A function from a step's number to its action: skip ``wait`` steps, discard ``warmup`` steps, record ``active``
+    steps, and repeat.
 
     Args:
-        wait, warmup, active: the numbers of steps. repeat: how often; 0 for as long as the program runs.
+        wait, warmup, active: the numbers of steps. repeat: the number of rounds; 0 for as long as the program runs.
         skip_first: steps before the first round. skip_first_wait: 1 leaves out the ``wait`` of the first round.
 
     Raises ValueError: a negative number, or no active step.
@@ -87,16 +87,16 @@ def schedule(
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """CPU, and CUDA where there is a GPU."""
+    """CPU, and CUDA if there is a GPU."""
     return {ProfilerActivity.CPU} | ({ProfilerActivity.CUDA} if cuda.is_available() else set())
 
 
 def tensorboard_trace_handler(
     dir_name: str, worker_name: str | None = None, use_gzip: bool = False, use_python_export: bool = False
 ) -> Callable[[profile], None]:
-    """For ``on_trace_ready``: write each trace to a file of its own in a folder, which is created if need be. Names
-    begin with ``worker_name``, by default the host's name and the process's number. Raises RuntimeError: the folder
-    cannot be created."""
+    """For ``on_trace_ready``: write each trace to a separate file in a folder, which is created if necessary. Names
+    begin with ``worker_name``, by default the host's name and the process id. Raises RuntimeError if the folder cannot
+    be created."""
 
     def handler(finished: profile) -> None:
         try:
@@ -111,7 +111,7 @@ def tensorboard_trace_handler(
 
 
 class record_function(ContextDecorator):
-    """A name for a part of a program, in a ``with`` or before a function. ``args`` is kept, and not used."""
+    """A label for a part of a program, as a ``with`` statement or a decorator. ``args`` is stored, but not used."""
 
     def __init__(self, name: str, args: str | None = None) -> None:
         self.name, self.args = name, args
@@ -139,21 +139,21 @@ class profile:
         p.export_chrome_trace("trace.json")
 
     Args:
-        activities: CPU, CUDA or both; by default what there is. With CUDA the profile waits for the GPU at both ends
-            of every event; else times are of the launches.
+        activities: CPU, CUDA or both; by default all available. With CUDA the profile waits for the GPU at both ends of
+            every event; without it, times are of the launches.
         schedule: which steps to record; the program calls ``step()`` after each. By default all of them.
-        on_trace_ready: called with the profile when a round of the schedule is complete, and at the end.
-        record_shapes: the shapes of arguments.
-        profile_memory: by how much the memory in use grew in each event: all arrays, temporary ones too; with CUDA
-            what CuPy's pool has given out.
-        with_stack: the lines of the program that called each op; a backward node has those of its forward.
-        with_flops: multiplications and additions of matrix products, convolutions, attention, add and mul.
+        on_trace_ready: called with the profile after each round of the schedule, and at the end.
+        record_shapes: record the shapes of arguments.
+        profile_memory: record how much the memory in use grew in each event, including temporary arrays; with CUDA the
+            memory allocated from CuPy's pool.
+        with_stack: record the lines of the program that called each op; a backward node has its forward op's lines.
+        with_flops: count multiplications and additions of matrix products, convolutions, attention, add and mul.
         with_modules: record calls of modules (PyTorch's default is False).
         acc_events: keep the events of earlier rounds of the schedule.
-        use_cuda: PyTorch's older way to say ``activities``. The others are without effect.
+        use_cuda: PyTorch's older form of ``activities``. The other arguments are ignored.
 
-    What is recorded costs some µs of Python an event, and is counted in the self time of what is around it.
-    While no profile is on, nothing is in place, and nothing is spent.
+    Recording costs a few µs of Python per event, which count in the self time of the surrounding event. While no
+    profile is on, there is no overhead.
     """
 
     def __init__(
@@ -174,27 +174,27 @@ class profile:
         custom_trace_id_callback: Any = None,
         post_processing_timeout_s: Any = None,
     ) -> None:
-        wanted = set(activities) if activities is not None else supported_activities()
+        activity_set = set(activities) if activities is not None else supported_activities()
         if use_cuda:
-            wanted.add(ProfilerActivity.CUDA)
-        if not wanted:
-            raise ValueError("activities is empty: name ProfilerActivity.CPU, CUDA or both, or leave it out")
-        if ProfilerActivity.CUDA in wanted and not cuda.is_available():
+            activity_set.add(ProfilerActivity.CUDA)
+        if not activity_set:
+            raise ValueError("activities is empty: pass ProfilerActivity.CPU, CUDA or both, or leave it out")
+        if ProfilerActivity.CUDA in activity_set and not cuda.is_available():
             warnings.warn("CUDA is not available, disabling CUDA profiling", stacklevel=2)
-            wanted.discard(ProfilerActivity.CUDA)
-        self.activities, self.on_trace_ready, self.acc_events = wanted, on_trace_ready, acc_events
+            activity_set.discard(ProfilerActivity.CUDA)
+        self.activities, self.on_trace_ready, self.acc_events = activity_set, on_trace_ready, acc_events
         self.record_shapes, self.profile_memory = record_shapes, profile_memory
         self.with_stack, self.with_flops, self.with_modules = with_stack, with_flops, with_modules
         parts = {"memory": profile_memory, "shapes": record_shapes, "stack": with_stack, "flops": with_flops}
-        self._parts = {name for name, asked in {**parts, "modules": with_modules}.items() if asked}
+        self._parts = {name for name, is_on in {**parts, "modules": with_modules}.items() if is_on}
         self.schedule, self.record_steps = schedule or (lambda step: ProfilerAction.RECORD), schedule is not None
         self.step_num = 0
-        self.current_action: ProfilerAction | None = None  # None while it is not on
+        self.current_action: ProfilerAction | None = None  # None while the profile is off
         self._metadata: dict[str, Any] = {}
-        self._recorder: Recorder | None = None  # the one at work
+        self._recorder: Recorder | None = None  # the active one
         self._done: Recorder | None = None
         self._step: record_function | None = None
-        self._tracing = False  # whether tracemalloc was begun here
+        self._tracing = False  # whether this profile started tracemalloc
 
     def __enter__(self) -> profile:
         self.start()
@@ -204,26 +204,26 @@ class profile:
         self.stop()
 
     def start(self) -> None:
-        """Begin. Raises RuntimeError while this or another profile is on."""
+        """Start recording. Raises RuntimeError while this or another profile is on."""
         if self.current_action is not None:
             raise RuntimeError("this profile has been started already: stop() it first")
         self._go_on_with(self.schedule(self.step_num))
 
     def stop(self) -> None:
-        """End, and call ``on_trace_ready`` if a round was under way. Raises RuntimeError if it is not on."""
+        """Stop, and call ``on_trace_ready`` if a round was active. Raises RuntimeError if the profile is off."""
         if self.current_action is None:
             raise RuntimeError("this profile is not on: start() it, or use it in a with statement")
         self._go_on_with(None)
 
     def step(self) -> None:
-        """The program's next step begins: go on with the schedule. Raises RuntimeError if the profile is not on."""
+        """Advance the schedule to the program's next step. Raises RuntimeError if the profile is off."""
         if self.current_action is None:
-            raise RuntimeError("step() belongs between start() and stop(), or into the with block")
+            raise RuntimeError("call step() between start() and stop(), or in the with block")
         self.step_num += 1
         self._go_on_with(self.schedule(self.step_num))
 
     def _go_on_with(self, action: ProfilerAction | None) -> None:
-        """From what was done in the last step to ``action`` in the next; None for the end."""
+        """Change from the last step's action to ``action``; None for the end."""
         if self._step is not None:
             self._step.__exit__()
             self._step = None
@@ -287,15 +287,15 @@ class profile:
         return self.events().total_average()
 
     def by_module(self, depth: int | None = None) -> Breakdown:
-        """Time and bytes of each module, forward and backward; all modules' self times and what lies outside
-        add up to the whole. Of modules ``depth`` levels below the outermost are shown; None for all."""
-        done = self._finished()
-        return Breakdown(by_module(done.events, depth), done.lasted / 1000, self.profile_memory)
+        """Time and bytes of each module, forward and backward; self times of modules and of events outside them add up
+        to the total. ``depth``: how many levels below the outermost modules to show; None for all."""
+        recorder = self._finished()
+        return Breakdown(by_module(recorder.events, depth), recorder.lasted / 1000, self.profile_memory)
 
     def _finished(self) -> Recorder:
         if self._done is None:
             state = "has recorded nothing yet" if self.current_action is None else "is still running"
-            there = "its tables and traces are there after the with block (or stop()), and in on_trace_ready"
+            there = "its tables and traces are available after the with block (or stop()), and in on_trace_ready"
             raise RuntimeError(f"the profile {state}: {there}")
         return self._done
 
@@ -305,16 +305,16 @@ class profile:
         write_chrome_trace(path, self._finished(), self._metadata)
 
     def export_stacks(self, path: str | PathLike[str], metric: str = "self_cpu_time_total") -> None:
-        """Write self times in µs by stack, "outer;inner time", as flamegraph.pl reads them; ``with_stack``. Raises
-        OSError, and ValueError where there are no stacks."""
+        """Write self times in µs by stack, "outer;inner time", for flamegraph.pl; needs ``with_stack``. Raises OSError,
+        and ValueError if there are no stacks."""
         self.events().export_stacks(path, metric)
 
     def add_metadata(self, key: str, value: str) -> None:
-        """Write a text of one's own into the traces."""
+        """Add a text to the traces' metadata."""
         self._metadata[key] = value
 
     def add_metadata_json(self, key: str, value: str) -> None:
-        """Write a value into the traces. Raises ValueError if its text is no JSON."""
+        """Add a JSON value to the traces' metadata. Raises ValueError if the text is not JSON."""
         self._metadata[key] = json.loads(value)
 
     preset_metadata_json = add_metadata_json

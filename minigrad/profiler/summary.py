@@ -1,4 +1,4 @@
-"""``minigrad.summary``: a model as a table of its modules, with what a call of it takes."""
+"""``minigrad.summary``: a table of a model's modules, with the costs of a call."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ from .watched import ModuleNames, Within, around_calls, memory_of, untouched
 
 Shape = tuple[int, ...]
 
-WIDE = 120  # characters, where there is no terminal to ask
-_NARROWEST = 14  # of the first column
-_EXACT = 10**9  # numbers are written out up to here
-_DROPPED = ("input", "class", "kept", "output")  # columns that go first where there is no room
+WIDE = 120  # characters, if there is no terminal
+_NARROWEST = 14  # the first column's minimum
+_EXACT = 10**9  # larger numbers are abbreviated
+_DROPPED = ("input", "class", "kept", "output")  # columns to leave out if the table is too wide
 _GAP = 2
 
 
 @dataclass
 class Row:
-    """A module. Its numbers are those of a call of the whole model, with all modules inside it."""
+    """A module. Its numbers are from a call of the whole model, and include all its submodules."""
 
     path: str  # its full name, "" for the model
     kind: str  # its class
-    depth: int  # how many modules are around it
-    calls: int | None = None  # how often it ran; None where the model was not called
+    depth: int  # the number of modules around it
+    calls: int | None = None  # how often it ran; None if the model was not called
     inputs: tuple[Shape, ...] = ()  # the shapes of the tensors of its first call
     outputs: tuple[Shape, ...] = ()
-    parameters: int = 0  # how many numbers; those that several modules share are the first one's
+    parameters: int = 0  # elements; shared ones count for the first module
     trainable: int = 0
-    shared: bool = False  # whether others had counted all its parameters before
-    multiply_adds: int = 0  # of the products of matrices that ran in it; elementwise ops are not counted
-    kept: int = 0  # bytes that its ops keep for the backward pass, without the model's parameters and inputs
+    shared: bool = False  # whether earlier modules had counted all its parameters
+    multiply_adds: int = 0  # of the matrix products in it; elementwise ops are not counted
+    kept: int = 0  # bytes that its ops save for the backward pass, without the model's parameters and inputs
     children: list[Row] = field(default_factory=list, repr=False)
 
     def all(self) -> Iterator[Row]:
-        """It and all below it, each before those inside it."""
+        """This row and all rows below it, parents first."""
         yield self
         for child in self.children:
             yield from child.all()
@@ -59,7 +59,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Total:
-    """The whole model. Bytes are of the parameters, of the buffers, of the inputs, and kept for the backward pass."""
+    """Totals of the whole model: parameters, bytes, multiply-adds, and the bytes kept for the backward pass."""
 
     parameters: int
     trainable: int
@@ -71,7 +71,7 @@ class Total:
 
 
 def _lines(row: Row, depth: int | None, times: int = 1, name: str = "") -> Iterator[tuple[str, dict[str, str]]]:
-    """The name and the texts, by column, of each line: of a row, or as "0 … 11" of so many that are alike."""
+    """The name and the texts, by column, of each line: one row, or several equal ones as "0 … 11"."""
     parameters = f"{row.parameters:,}" if row.parameters else "--"
     if row.parameters and row.trainable < row.parameters:
         parameters += " partly frozen" if row.trainable else " frozen"
@@ -89,7 +89,7 @@ def _lines(row: Row, depth: int | None, times: int = 1, name: str = "") -> Itera
     yield "  " * row.depth + (name or row.path.rpartition(".")[2] or row.kind), texts
     if depth is not None and row.depth >= depth:
         return
-    # Neighbours that may be one line: numbered modules of the same structure, shapes and numbers.
+    # Adjacent rows that may be one line: numbered modules of the same structure, shapes and numbers.
     keys = {id(r): _structure(r) if r.path.rpartition(".")[2].isdigit() else id(r) for r in row.children}
     for rows in ([*group] for _, group in groupby(row.children, lambda r: keys[id(r)])):
         own = [child.path.rpartition(".")[2] for child in rows]
@@ -97,7 +97,7 @@ def _lines(row: Row, depth: int | None, times: int = 1, name: str = "") -> Itera
 
 
 def _mean(rows: list[Row]) -> Row:
-    """The first of rows that are alike, with the mean of what each keeps: what two share, the first of them keeps."""
+    """The first of several equal rows, with the mean of ``kept``: shared memory counts for the first one."""
     children = [_mean(list(alike)) for alike in zip(*(row.children for row in rows), strict=True)]
     return replace(rows[0], kept=round(sum(row.kept for row in rows) / len(rows)), children=children)
 
@@ -121,25 +121,24 @@ def summary(
     input_size: Sequence[Any] | None = None,
     dtypes: Any = None,
     depth: int | None = None,
-    **named: Any,
+    **kwargs: Any,
 ) -> Summary:
     """A model's modules as a table: shapes, parameters, multiply-adds, and the memory that a backward pass needs.
 
         print(minigrad.summary(model, x))
         minigrad.summary(model, input_size=(1, 3, 32, 32))
 
-    The model is called once, with gradients, in the mode that it is in, and is afterwards as before. Without inputs
-    nothing is called, and the table has parameters alone. It prints itself, and has its numbers in ``rows`` and
-    ``total``.
+    The model is called once, with gradients, in its current mode, and its state is restored. Without inputs it is not
+    called, and the table has only parameters. The result prints itself, and has its numbers in ``rows`` and ``total``.
 
     Args:
-        inputs, named: what the model is called with. A single tuple of integers is a shape.
-        input_size: in their place a shape, the batch included, or a list of them: of random numbers, or zeros of an
-            integer dtype.
+        inputs, kwargs: the arguments of the call. A single tuple of integers is a shape.
+        input_size: instead, a shape with the batch, or a list of shapes: of random numbers, or zeros of an integer
+            dtype.
         dtypes: of ``input_size``: one for all shapes, or one for each; the default dtype if None.
         depth: how many nested levels the table shows; all if None. Repeated modules are one row, "0 … 11".
 
-    Raises TypeError: no module, or inputs given in two ways. ValueError: a shape, dtype or depth that is none.
+    Raises TypeError: no module, or inputs given in two ways. ValueError: an invalid shape, dtype or depth.
     """
     if not isinstance(model, Module):
         raise TypeError(f"summary takes a module (nn.Module), not {type(model).__name__}")
@@ -147,20 +146,20 @@ def summary(
         raise ValueError(f"depth must be a number of levels, 0 or more, or None for all of them, not {depth}")
     if input_size is None and len(inputs) == 1 and isinstance(inputs[0], tuple) and _is_shape(inputs[0]):
         input_size, inputs = inputs[0], ()
-    if input_size is not None and (inputs or named):
+    if input_size is not None and (inputs or kwargs):
         raise TypeError("summary takes the inputs themselves or input_size, and only one of these")
     with untouched(model):
         if input_size is not None:
             inputs = _made(model, input_size, dtypes)
         measured = _Measured(model)
-        if inputs or named:
-            measured.run(inputs, named)
-    return measured.summary(inputs, named, depth)
+        if inputs or kwargs:
+            measured.run(inputs, kwargs)
+    return measured.summary(inputs, kwargs, depth)
 
 
 @dataclass(frozen=True, repr=False)
 class Summary:
-    """A model's modules; ``minigrad.summary`` makes it."""
+    """A model's modules; ``minigrad.summary`` returns it."""
 
     root: Row
     total: Total
@@ -168,7 +167,7 @@ class Summary:
 
     @property
     def rows(self) -> list[Row]:
-        """All modules, each before those inside it; the first is the model."""
+        """All modules, parents first, beginning with the model."""
         return list(self.root.all())
 
     def __getitem__(self, path: str) -> Row:
@@ -179,18 +178,18 @@ class Summary:
         return row
 
     def text(self, width: int | None = None) -> str:
-        """The table, at most ``width`` characters wide where that can be; by default the terminal's width. Columns are
-        left out and the first is cut where the lines would be too long."""
+        """The table, at most ``width`` characters wide if possible; by default the terminal's width. If lines are too
+        long, columns are left out and the first is cut."""
         width = shutil.get_terminal_size((WIDE, 24)).columns if width is None else width
         labels, texts = zip(*_lines(self.root, self.depth), strict=True)
         columns = {name: [line[name] for line in texts] for name in texts[0]}
         first = max(map(len, ["module", *labels]))
         for dropped in ("", *_DROPPED):
             columns.pop(dropped, None)
-            room = width - sum(max(map(len, [name, *texts])) + _GAP for name, texts in columns.items())
-            if room >= min(first, 2 * _NARROWEST):
+            left = width - sum(max(map(len, [name, *texts])) + _GAP for name, texts in columns.items())
+            if left >= min(first, 2 * _NARROWEST):
                 break
-        first = max(min(first, room), _NARROWEST)
+        first = max(min(first, left), _NARROWEST)
         rows = list(zip((cut(label, first) for label in labels), *columns.values(), strict=True))
         total = self.total
         frozen = total.parameters - total.trainable
@@ -199,7 +198,7 @@ class Summary:
         if total.buffer_bytes:
             foot.append(f"{format_bytes(total.buffer_bytes)} of buffers")
         if self.root.calls is not None:
-            foot.append(f"{total.multiply_adds:,} multiply-adds in products of matrices")
+            foot.append(f"{total.multiply_adds:,} multiply-adds in matrix products")
             inputs = f"{format_bytes(total.input_bytes)} of inputs"
             foot.append(f"{format_bytes(total.kept)} kept for the backward pass, and {inputs}")
         return format_table(["module", *columns], rows, foot, left=2 if "class" in columns else 1).rstrip("\n")
@@ -244,23 +243,23 @@ class _Measured(Within):
     def __init__(self, model: Module) -> None:
         super().__init__(ModuleNames(model))
         self.model = model
-        self.modules = dict(model.named_modules())  # by path; what no module has registered is added when it runs
+        self.modules = dict(model.named_modules())  # by path; unregistered modules are added when they run
         self.rows = {path: Row(path, type(module).__name__, 0) for path, module in self.modules.items()}
         self._nodes: dict[Node, Row] = {}
 
-    def run(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
+    def run(self, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         for row in self.rows.values():
             row.calls = 0
         with enable_grad(), observed(self), around_calls(None, self._called):
-            result = self.model(*inputs, **named)
+            result = self.model(*inputs, **kwargs)
         results = tuple(x for x in tree_leaves(result) if isinstance(x, Variable) and x._wanted())
-        free = [*self.model.parameters(), *self.model.buffers(), *tree_leaves((inputs, named))]
-        paid = {id(owner(x.array)) for x in free if isinstance(x, Variable)}
+        free = [*self.model.parameters(), *self.model.buffers(), *tree_leaves((inputs, kwargs))]
+        counted = {id(owner(x.array)) for x in free if isinstance(x, Variable)}
         for node in nodes_behind(results) if results else ():
-            kept = vars(node.residual).values() if node.op.backward and node.residual else node.residual
-            for memory in memory_of([node.out, node.saved if isinstance(node.saved, list) else None, kept]):
-                if id(memory) not in paid:
-                    paid.add(id(memory))
+            saved = vars(node.residual).values() if node.op.backward and node.residual else node.residual
+            for memory in memory_of([node.out, node.saved if isinstance(node.saved, list) else None, saved]):
+                if id(memory) not in counted:
+                    counted.add(id(memory))
                     self._nodes.get(node, self.rows[""]).kept += int(memory.nbytes)
         self._nodes.clear()
 
@@ -280,18 +279,18 @@ class _Measured(Within):
         row = self.rows[self.within[-1]]
         if node is not None:
             self._nodes[node] = row
-        if not any(around.name in PRODUCTS for around in self.running):  # else that one is counted
+        if not any(around.name in PRODUCTS for around in self.running):  # an op within a product is not counted again
             row.multiply_adds += multiply_adds(op.name, result, args) or 0
 
-    def summary(self, inputs: Any, named: Any, depth: int | None) -> Summary:
+    def summary(self, inputs: Any, kwargs: Any, depth: int | None) -> Summary:
         counted, inside = set[int](), list[tuple[Row, Row]]()
         for path, row in self.rows.items():
-            held = [p for p in self.modules[path]._parameters.values() if p is not None]
-            new = [p for p in {id(p): p for p in held}.values() if id(p) not in counted]
+            own = [p for p in self.modules[path]._parameters.values() if p is not None]
+            new = [p for p in {id(p): p for p in own}.values() if id(p) not in counted]
             counted.update(map(id, new))
             row.parameters = sum(map(_size, new))
             row.trainable = sum(_size(p) for p in new if p.requires_grad)
-            row.shared = bool(held) and not new
+            row.shared = bool(own) and not new
             around = path
             while around and (around := around.rpartition(".")[0]) not in self.rows:
                 continue
@@ -299,7 +298,7 @@ class _Measured(Within):
                 inside.append((self.rows[around], row))
                 self.rows[around].children.append(row)
                 row.depth = self.rows[around].depth + 1
-        for outer, row in reversed(inside):  # modules inside come after the one around them
+        for outer, row in reversed(inside):  # inner modules follow their parents
             outer.parameters += row.parameters
             outer.trainable += row.trainable
             outer.multiply_adds += row.multiply_adds
@@ -307,7 +306,7 @@ class _Measured(Within):
         root = self.rows[""]
         parameters, buffers = list(self.model.parameters()), list(self.model.buffers())
         counts = sum(map(_size, parameters)), sum(_size(p) for p in parameters if p.requires_grad)
-        of_inputs = _bytes(x for x in tree_leaves((inputs, named)) if isinstance(x, Variable))
+        of_inputs = _bytes(x for x in tree_leaves((inputs, kwargs)) if isinstance(x, Variable))
         sizes = _bytes(parameters), _bytes(buffers), root.multiply_adds, of_inputs, root.kept
         return Summary(root, Total(*counts, *sizes), depth)
 
@@ -317,6 +316,6 @@ def _size(tensor: Any) -> int:
 
 
 def _bytes(tensors: Iterable[Any]) -> int:
-    """Of all of them, each once."""
-    known = {id(x): x for x in tensors if not is_lazy(x)}
-    return sum(int(x.array.nbytes) for x in known.values())
+    """The bytes of tensors, each counted once."""
+    by_id = {id(x): x for x in tensors if not is_lazy(x)}
+    return sum(int(x.array.nbytes) for x in by_id.values())

@@ -1,4 +1,4 @@
-"""Tables of text: columns as wide as what they hold, times and bytes in units that can be read."""
+"""Text tables: columns as wide as their content, times and bytes in readable units."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ _GAP = "  "
 _BINARY = ("B", "KB", "MB", "GB", "TB")
 _DECIMAL = ("", "K", "M", "G", "T", "P")
 _UNITS = {"s": 1e-6, "ms": 1e-3, "us": 1.0}
-Columns = Iterable[tuple[str, Callable[[Any], str]]]  # the head of each, and the text of a row
+Columns = Iterable[tuple[str, Callable[[Any], str]]]  # each column's head, and its text for a row
 
 
 def format_time(us: float, unit: str | None = None) -> str:
-    """A time in µs as "1.500ms"; in ``unit`` ("s", "ms", "us") if there is one. Raises ValueError: another unit."""
-    chosen = unit or ("s" if us >= 1e6 else "ms" if us >= 1e3 else "us")
-    if chosen not in _UNITS:
+    """A time in µs as "1.500ms"; in ``unit`` ("s", "ms", "us") if given. Raises ValueError: another unit."""
+    symbol = unit or ("s" if us >= 1e6 else "ms" if us >= 1e3 else "us")
+    if symbol not in _UNITS:
         raise ValueError(f"time_unit must be 's', 'ms', 'us' or None, not {unit!r}")
-    return f"{us * _UNITS[chosen]:.3f}{chosen}"
+    return f"{us * _UNITS[symbol]:.3f}{symbol}"
 
 
 def format_share(part: float, whole: float) -> str:
-    """A part in per cent of the whole, "--" where there is none."""
+    """A part as a percentage of the whole; "--" if the whole is 0."""
     return f"{100 * part / whole:.2f}%" if whole else "--"
 
 
@@ -59,9 +59,9 @@ def format_rows(
     foot: str,
     title: str | None,
 ) -> str:
-    """A table of the rows with the largest ``sort_by``, one of ``keys``; at most ``limit``, -1 for all of them."""
+    """A table of the rows with the largest ``sort_by``, one of ``keys``; at most ``limit`` rows, -1 for all."""
     if sort_by is not None and sort_by not in keys:
-        raise ValueError(f"no table is sorted by {sort_by!r}: sort_by is one of {', '.join(keys)}")
+        raise ValueError(f"cannot sort the table by {sort_by!r}: sort_by is one of {', '.join(keys)}")
     rows = rows if sort_by is None else sorted(rows, key=attrgetter(sort_by), reverse=True)
     heads, texts = zip(*columns, strict=True)
     cells = [[text(row) for text in texts] for row in (rows if limit < 0 else rows[:limit])]
@@ -75,7 +75,7 @@ def format_table(
     title: str | None = None,
     left: int = 1,
 ) -> str:
-    """The rows under their heads, the first ``left`` columns to the left; ``title`` above, ``foot`` below."""
+    """The rows under their heads, the first ``left`` columns left-aligned; ``title`` above, ``foot`` below."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
 
     def line(texts: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
-"""What a profile writes down: events, each within the one that was open in its thread when it began, its parent; the
-observer that writes down the ops, nodes and spans that the engine announces; and its clocks. An event's *self* time is
-what its children leave of its time: those of it and of all below it add up to its time."""
+"""The events of a profile: an event's parent is the one that was open in its thread when it began. The recorder
+observes the ops, nodes and spans that the engine announces. An event's *self* time excludes its children; the self
+times of an event and all its descendants add up to its time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CATEGORIES[MODULE] = "python_function"
 
 
 class TimeRange(NamedTuple):
-    """Beginning and end of an event, in µs of ``time.perf_counter``."""
+    """The start and end of an event, in µs of ``time.perf_counter``."""
 
     start: float
     end: float
@@ -41,34 +41,34 @@ class TimeRange(NamedTuple):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Event:
-    """One call of something, with PyTorch's names for what is known of it (``FunctionEvent``). Times are in µs,
-    durations in ns; those of itself leave out its children."""
+    """A recorded call, with the names of PyTorch's ``FunctionEvent``. Times are in µs, durations in ns; self times
+    exclude the children."""
 
-    name: str  # what was called: "add", "AddBackward0", "Net.fc1", "Optimizer.step#Adam.step"
-    kind: str  # OP, NODE (in backward), WALK (``backward`` itself), MODULE, USER (a mark) or STEP (optimiser, loader)
+    name: str  # of the call: "add", "AddBackward0", "Net.fc1", "Optimizer.step#Adam.step"
+    kind: str  # OP, NODE (in backward), WALK (``backward`` itself), MODULE, USER (a label) or STEP (optimiser, loader)
     cpu_parent: Event | None  # the event around it
-    op: Any = None  # the op; of a MODULE the name of its class
-    forward: Event | None = None  # of a backward node, the event that recorded it
-    thread: int = 0  # the number that the system has for its thread
-    cpu_children: list[Event] = field(default_factory=list)  # the events directly within
+    op: Any = None  # the op; for a MODULE the name of its class
+    forward: Event | None = None  # for a backward node, the event that recorded it
+    thread: int = 0  # the system's number of its thread
+    cpu_children: list[Event] = field(default_factory=list)  # the events directly inside
     start: int = 0  # in ns of ``time.perf_counter_ns``
     end: int = 0
-    place: str = ""  # the module that it belongs to: a backward node to that of its forward
-    phase: str = "forward"  # or "backward"; "other" for the optimiser and the loading of data
-    bytes: int = 0  # of the results that are not views; of a backward node, of the gradients that it hands on
-    cpu_memory_usage: int = 0  # by how many bytes the memory in use grew, if that was asked for
-    flops: int = 0  # multiplications and additions, if asked for, of the ops that ``flops.py`` knows
-    input_shapes: list[list[int]] = field(default_factory=list)  # of the arguments, [] for what is no tensor;
-    # of a node, of the gradients that arrive
+    place: str = ""  # its module; for a backward node its forward's module
+    phase: str = "forward"  # or "backward"; "other" for the optimiser and data loading
+    bytes: int = 0  # of results that are not views; for a backward node, of the gradients that it passes on
+    cpu_memory_usage: int = 0  # growth of the memory in use in bytes, if recorded
+    flops: int = 0  # multiplications and additions, if recorded, of the ops that ``flops.py`` supports
+    input_shapes: list[list[int]] = field(default_factory=list)  # of the arguments, [] for other values;
+    # for a node, of the incoming gradients
     stack: list[str] = field(default_factory=list)  # lines of the program, innermost first: "file(line): function"
-    sequence_nr: int = -1  # the number that a forward op and its backward node share, -1 for none
+    sequence_nr: int = -1  # shared by a forward op and its backward node, -1 for none
     id: int = 0
 
     count = 1
     is_async = is_remote = False
 
     def __post_init__(self) -> None:
-        """It belongs where its parent does, unless its kind says more."""
+        """Take place and phase from the parent, unless the kind determines them."""
         kind, forward, parent = self.kind, self.forward, self.cpu_parent
         if parent is not None:
             self.place, self.phase = parent.place, parent.phase
@@ -78,7 +78,7 @@ class Event:
         elif kind == MODULE:
             self.place = self.name
             self.phase = "forward" if self.phase == "other" else self.phase
-        elif kind != OP and (not self.place or self.place.startswith("[")):  # outside of all modules
+        elif kind != OP and (not self.place or self.place.startswith("[")):  # outside all modules
             self.place = f"[{self.key}]"
             self.phase = "other" if kind == STEP else self.phase
 
@@ -87,7 +87,7 @@ class Event:
 
     @property
     def key(self) -> str:
-        """The name under which events are added up: modules by their classes, steps together."""
+        """The name by which events are added up: modules by class, all steps together."""
         if self.kind == MODULE:
             return f"nn.Module: {self.op}"
         return "ProfilerStep*" if self.name.startswith("ProfilerStep#") else self.name
@@ -97,7 +97,7 @@ class Event:
         return TimeRange(self.start / 1000, self.end / 1000)
 
     def around(self) -> Iterator[Event]:
-        """The events around it, the innermost first."""
+        """The enclosing events, the innermost first."""
         event = self.cpu_parent
         while event is not None:
             yield event
@@ -105,7 +105,7 @@ class Event:
 
     @property
     def is_outermost(self) -> bool:
-        """Whether it is an op, or a backward node, that no other has called: its results are counted once."""
+        """Whether it is an op or a backward node that no other called: results are counted only once."""
         return self.kind in (OP, NODE) and (self.cpu_parent is None or self.cpu_parent.kind not in (OP, NODE))
 
     @property
@@ -131,27 +131,27 @@ class Event:
         return self.cpu_memory_usage - sum(child.cpu_memory_usage for child in self.cpu_children)
 
 
-_STEPS = {"step": "Optimizer.{method}#{name}", "data": "enumerate(DataLoader)#{name}"}  # as PyTorch calls them
+_STEPS = {"step": "Optimizer.{method}#{name}", "data": "enumerate(DataLoader)#{name}"}  # PyTorch's names
 
 
 class _Thread(threading.local):
-    """What is open in a thread, the outermost first."""
+    """The open events and spans of a thread, the outermost first."""
 
     def __init__(self, stacks: list[list[Event]]) -> None:
         self.events: list[Event] = []
-        self.spans: list[tuple[Event | None, Any]] = []  # each with its event, if it has one, and a call's results
+        self.spans: list[tuple[Event | None, Any]] = []  # each with its event, if any, and a call's results
         self.number = getattr(threading, "get_native_id", threading.get_ident)()  # WebAssembly has none
         stacks.append(self.events)
 
 
 class Recorder(Observer):
-    """The events of a profile, from all threads; ``parts`` is what to write down beside names and times."""
+    """The events of a profile, from all threads; ``parts`` lists the data to record besides names and times."""
 
     def __init__(self, clock: Callable[[], int], memory: Callable[[], int] | None, parts: Set[str]) -> None:
         self.clock, self.memory, self.parts = clock, memory, parts
         self.events: list[Event] = []  # in the order in which they began
-        self.over = False  # a thread that has observers of its own may still announce what it does
-        self.lasted = 0  # how long, in ns, once the profile has ended
+        self.over = False  # threads with other observers may still send events
+        self.lasted = 0  # duration in ns, set when the profile ends
         self._began = perf_counter_ns()
         self._recorded: WeakKeyDictionary[Node, Event] = WeakKeyDictionary()  # the event that recorded each node
         self._arriving: dict[Any, list[list[int]]] = {}  # the shapes of the gradients of a node's results
@@ -175,24 +175,24 @@ class Recorder(Observer):
         return event
 
     def close(self, event: Event) -> None:
-        """End an event, and those within it that were left open (by a generator that nobody finished)."""
+        """End an event, and events inside it that are still open (such as an unfinished generator's)."""
         end, stack = self.clock(), self._thread.events
-        if not event.end and event in stack:  # else the profile ended before, or this is another thread
+        if not event.end and event in stack:  # otherwise the profile has ended, or this is another thread
             self._close_to(event, stack, end)
 
     def _close_to(self, last: Event | None, stack: list[Event], end: int) -> None:
-        used = 0 if self.memory is None else self.memory()
+        in_use = 0 if self.memory is None else self.memory()
         while stack:
             event = stack.pop()
             event.end = end
-            event.cpu_memory_usage += used
+            event.cpu_memory_usage += in_use
             if event.cpu_parent is not None:
                 event.cpu_parent.cpu_children.append(event)
             if event is last:
                 return
 
     def _close_innermost(self, kind: str, op: Any) -> Event | None:
-        """End the innermost open event of this thread of some kind and op; None if there is none."""
+        """End this thread's innermost open event of a kind and op; None if it does not exist."""
         event = next((e for e in reversed(self._thread.events) if e.kind == kind and e.op is op), None)
         if event is not None:
             self.close(event)
@@ -266,7 +266,7 @@ def _shape(value: Any) -> list[int]:
 
 
 def _bytes(result: Any, args: tuple[Any, ...]) -> int:
-    """The bytes of an op's results that are neither arguments nor share their memory."""
+    """The bytes of an op's results, except for arguments and views of them."""
     inputs = [_array(a) for a in args]
     arrays = map(_array, result if isinstance(result, tuple) else (result,))
     return sum(array.nbytes for array in arrays if hasattr(array, "nbytes") and not _is_view(array, inputs))
@@ -282,19 +282,19 @@ def _is_view(array: Any, inputs: list[Any]) -> bool:
 
 
 def gpu_clock() -> int:
-    """The time in ns, once the GPU has done its work."""
+    """The time in ns, once the GPU has finished its work."""
     cuda.synchronize()
     return perf_counter_ns()
 
 
-class _Mallinfo2(ctypes.Structure):  # of malloc.h (glibc 2.33 and later)
+class _Mallinfo2(ctypes.Structure):  # from malloc.h (glibc 2.33 and later)
     _names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
     _fields_ = [(name, ctypes.c_size_t) for name in _names.split()]
 
 
 @cache
 def malloc_reader() -> Callable[[], int] | None:
-    """A function that returns the bytes that glibc's malloc has handed out, as NumPy's arrays are; else None."""
+    """A function that returns the bytes allocated by glibc's malloc, which NumPy's arrays use; None without glibc."""
     try:
         info = ctypes.CDLL(None).mallinfo2
     except (OSError, TypeError, AttributeError):  # Windows, macOS, musl
@@ -303,13 +303,13 @@ def malloc_reader() -> Callable[[], int] | None:
 
     def used() -> int:
         now = info()
-        return int(now.uordblks + now.hblkhd)  # in the heap, and in mappings of their own
+        return int(now.uordblks + now.hblkhd)  # in the heap, and in separate mappings
 
     return used
 
 
 def traced() -> int:
-    """The bytes that ``tracemalloc`` knows of."""
+    """The bytes that ``tracemalloc`` tracks."""
     return tracemalloc.get_traced_memory()[0]
 
 
@@ -317,7 +317,7 @@ _active: Recorder | None = None
 
 
 def begin(recorder: Recorder) -> None:
-    """Let a recorder watch all threads. Raises RuntimeError: another one does."""
+    """Let a recorder observe all threads. Raises RuntimeError if another one does."""
     global _active
     if _active is not None:
         raise RuntimeError("a profile is running already: end it (leave its with block, or stop() it) before another")
@@ -326,7 +326,7 @@ def begin(recorder: Recorder) -> None:
 
 
 def end() -> None:
-    """Let nobody watch."""
+    """Detach the active recorder, if any."""
     global _active
     if _active is not None:
         detach(_active)
@@ -334,9 +334,9 @@ def end() -> None:
 
 
 def recording() -> Recorder | None:
-    """The recorder that watches at present."""
+    """The active recorder, if any."""
     return _active
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=end)  # the workers of a data loader are not watched
+    os.register_at_fork(after_in_child=end)  # a data loader's workers are not profiled

@@ -1,4 +1,4 @@
-"""Models that are run to be looked at: they are as before afterwards; their modules have names while they run."""
+"""Running a model to inspect it: its state is restored afterwards, and its modules get names while it runs."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ..utils._pytree import tree_leaves
 
 @contextmanager
 def untouched(model: Module | None) -> Iterator[None]:
-    """Random numbers, and of a model modes and buffers, are afterwards as before; what a lazy module makes stays."""
+    """Restore random numbers, and a model's modes and buffers, at the end; lazy modules stay initialised."""
     random = default_generator.get_state()
     modules = [] if model is None else list(model.modules())
     modes = [(module, module.training) for module in modules]
-    held = [(m._buffers, name, b) for m in modules for name, b in m._buffers.items() if b is not None]
-    buffers = [(table, name, b, b.array, b.array.copy(), b._changes[:]) for table, name, b in held]
+    entries = [(m._buffers, name, b) for m in modules for name, b in m._buffers.items() if b is not None]
+    buffers = [(table, name, b, b.array, b.array.copy(), b._changes[:]) for table, name, b in entries]
 
     def put_back() -> None:
         default_generator.set_state(random)
@@ -42,12 +42,12 @@ def untouched(model: Module | None) -> Iterator[None]:
 
 @contextmanager
 def around_calls(before: Callable[..., Any] | None, after: Callable[..., Any]) -> Iterator[None]:
-    """Within it, ``before(module, args, kwargs)`` and ``after(module, args, kwargs, result)`` run around each call of a
-    module in this thread, next to its forward; what they return replaces arguments and result, as a hook's does."""
+    """Call ``before(module, args, kwargs)`` and ``after(module, args, kwargs, result)`` around each call of a module in
+    this thread, innermost of the hooks; like a hook's, their results replace arguments and result."""
     thread = threading.get_ident()
 
     def here(function: Callable[..., Any]) -> hooks.Hook:
-        return hooks.Hook(lambda *given: function(*given) if threading.get_ident() == thread else None, True)
+        return hooks.Hook(lambda *args: function(*args) if threading.get_ident() == thread else None, True)
 
     with ExitStack() as handles:
         if before is not None:
@@ -57,22 +57,22 @@ def around_calls(before: Callable[..., Any] | None, after: Callable[..., Any]) -
 
 
 def memory_of(value: Any) -> list[Any]:
-    """The arrays whose memory a value, and all that it holds, keeps alive."""
-    arrays = (getattr(leaf, "array", leaf) for leaf in tree_leaves(value))  # of a tensor, or of a Function's result
+    """The arrays whose memory a value, and everything in it, keeps alive."""
+    arrays = (getattr(leaf, "array", leaf) for leaf in tree_leaves(value))  # a tensor's, or a Function's result
     return [owner(array) for array in arrays if hasattr(array, "nbytes") and hasattr(array, "strides")]
 
 
 class ModuleNames:
-    """The paths of modules: "encoder.layers.0" within ``root``; without one they begin with a class, "Net.encoder"."""
+    """The paths of modules: "encoder.layers.0" in ``root``; without a root they begin with a class, "Net.encoder"."""
 
     def __init__(self, root: Module | None = None) -> None:
         self._paths: dict[int, str] = {}
-        self._roots: dict[str, Module] = {}  # they stay alive, as an id may be used again otherwise
+        self._roots: dict[str, Module] = {}  # keeps them alive: otherwise ids might be reused
         if root is not None:
             self._enter(root, "")
 
     def path(self, module: Module, place: str) -> str:
-        """The path of a module that the one at ``place`` ("" for none) calls; if not registered, by its class."""
+        """The path of a module called by the module at ``place`` ("" for none); if not registered, by its class."""
         if id(module) not in self._paths:
             kind = f"{place}.{type(module).__name__}" if place else type(module).__name__
             root, count = kind, 2
@@ -82,17 +82,17 @@ class ModuleNames:
         return self._paths[id(module)]
 
     def _enter(self, module: Module, root: str) -> None:
-        """Name a new root and all below it, but for what has a name."""
+        """Name a new root and all modules below it that have no name yet."""
         self._roots[root] = module
         for name, inner in module.named_modules():
             self._paths.setdefault(id(inner), ".".join(filter(None, (root, name))))
 
 
 class Within(Observer):
-    """Knows the paths of the modules that are running in its thread, and the ops, the innermost last."""
+    """Tracks the paths of the running modules, and the running ops, the innermost last."""
 
     def __init__(self, names: ModuleNames) -> None:
-        self.names, self.within = names, [""]  # an entry for each span that has begun
+        self.names, self.within = names, [""]  # an entry for each open span
         self.running: list[Op] = []
 
     def entered(self, name: str, kind: str, subject: Any) -> None:
@@ -100,7 +100,7 @@ class Within(Observer):
         self.within.append(self.names.path(subject, around) if kind == "module" else around)
 
     def left(self) -> None:
-        if len(self.within) > 1:  # else it had begun before
+        if len(self.within) > 1:  # otherwise it began before this observer
             self.within.pop()
 
     def applying(self, op: Op, args: tuple[Any, ...]) -> None:

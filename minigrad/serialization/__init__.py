@@ -1,9 +1,9 @@
-"""Saving and loading: ``save`` and ``load``, their file formats, and the names that a file may use.
+"""Saving and loading: ``save`` and ``load``, their file formats, and the names that files may use.
 
 A path that ends in ".safetensors" gets a safetensors file, whose metadata describes the structure (``tree.py``): any
-reader of safetensors understands a state dict. Everything else gets PyTorch's archive (``archive_writer.py``), which
-also holds pickled objects. Loading looks only at the content, and runs no code from a file, unless the caller trusts
-it and says ``weights_only=False``.
+reader of safetensors can read a state dict. Other paths get PyTorch's archive (``archive_writer.py``), which also holds
+pickled objects. Loading detects the format from the content, and runs no code from a file, unless the caller trusts it
+and passes ``weights_only=False``.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ def save(
     Args:
         obj: anything. Nested dicts, lists, tuples, sets, tensors, Parameters, NumPy arrays, numbers, text, bytes,
             dtypes, devices, sizes and namespaces are written as data. An object that holds anything else (a module) is
-            pickled, and ``load`` needs ``weights_only=False`` or the classes among ``safe_globals``. Tensors in the
-            same memory, and views of it, are written once, and share it again when they are loaded.
-        f: a path, which is replaced in one step, or a binary file object. Data goes into a safetensors file if the
-            path ends in ".safetensors", else into an archive that ``torch.load`` reads.
-        pickle_module, pickle_protocol: for pickling; Python's, and 2 for data, 5 for other objects.
+            pickled, and ``load`` needs ``weights_only=False`` or its classes among ``safe_globals``. Tensors that share
+            memory, and views of it, are written once, and share it again after loading.
+        f: a path, which is replaced atomically, or a binary file object. Data is written as a safetensors file if the
+            path ends in ".safetensors", else as an archive that ``torch.load`` reads.
+        pickle_module, pickle_protocol: for pickling; by default Python's, and 2 for data, 5 for other objects.
 
     Raises pickle.PicklingError, TypeError, AttributeError: a part cannot be pickled, such as a lambda; TypeError: a
-    tensor of complex128, or of floats of 4 bits, for a safetensors file, which has no such dtypes; AttributeError:
-    ``f`` is neither a path nor a file object. OSError: the file cannot be written.
+    tensor of complex128 or 4-bit floats for a safetensors file, which does not have these dtypes; AttributeError:
+    ``f`` is not a path or a file object. OSError: the file cannot be written.
 
     >>> import os, tempfile
     >>> file = os.path.join(tempfile.mkdtemp(), "model.pt")
@@ -75,7 +75,7 @@ def save(
     except NotPlain as reason:
         if isinstance(reason, NoFormat) and is_safetensors:
             raise TypeError(
-                f"cannot write {f}: files of safetensors cannot hold {reason}. What to do: save it to a path that ends "
+                f"cannot write {f}: safetensors files cannot hold {reason}. What to do: save it to a path that ends "
                 "in .pt"
             ) from None
         try:
@@ -92,7 +92,7 @@ def _save_described(obj: Any, f: Any) -> None:
     writer.finish()
     description = json.dumps(tree, separators=(",", ":"))
     if len(description) > _LONGEST_TREE:
-        raise NotPlain("its length (many numbers or much text outside of tensors)")
+        raise NotPlain("its length (many numbers or much text outside tensors)")
     safetensors_file.write(f, writer.arrays, {_KEY: description})
 
 
@@ -105,21 +105,21 @@ def load(
     mmap: bool | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """Read a file of ``save``, a checkpoint of PyTorch, a safetensors file, or the index of several files.
+    """Read a file written by ``save``, a PyTorch checkpoint, a safetensors file, or the index of a sharded one.
 
     Args:
         f: a path, or a binary file object, which is read from its position to its end.
         map_location: the device for all tensors; or a dict of locations, {"cuda:0": "cpu"}; or a function of
             (storage, location). If None, tensors go to the device that they were saved from, if it exists.
         pickle_module: its ``Unpickler`` reads pickles. Implies ``weights_only=False``.
-        weights_only: read only data (the default). False lets a file that you trust run what it names.
+        weights_only: read only data (the default). False lets a file that you trust run code.
         mmap: leave tensors in the file until they are read.
-        pickle_load_args: ``encoding``, of text that Python 2 wrote.
+        pickle_load_args: ``encoding``, for text that Python 2 wrote.
 
-    Returns the object; of a safetensors file of another program, a dict of its tensors. Where ml_dtypes is missing,
-    bfloat16 becomes float32.
+    Returns the object; for another program's safetensors file, a dict of its tensors. If ml_dtypes is missing, bfloat16
+    becomes float32.
 
-    Raises FileNotFoundError: there is no such file. EOFError: it is empty. RuntimeError: it is damaged, or of another
+    Raises FileNotFoundError: the file does not exist. EOFError: it is empty. RuntimeError: it is damaged, or of another
     kind. pickle.UnpicklingError: it holds more than data.
 
     >>> import os, tempfile
@@ -129,7 +129,7 @@ def load(
     ['weight', 'bias']
     """
     if pickle_module is not None and weights_only:
-        raise RuntimeError("pickle_module cannot be used with weights_only=True: what it reads can run code")
+        raise RuntimeError("pickle_module cannot be used with weights_only=True: it can run code")
     trusted = pickle_module is not None if weights_only is None else not weights_only
     source = Source(f, bool(mmap))
     how = How(placing(map_location), trusted, pickle_module or pickle, pickle_load_args.get("encoding", "utf-8"))
@@ -137,11 +137,11 @@ def load(
         return _loaded(source, how, map_location)
     except MemoryError:
         repair = "close other programs, or load it with mmap=True"
-        raise source.damaged("needs more memory than there is", repair) from None
+        raise source.damaged("needs more memory than is available", repair) from None
 
 
 def _loaded(source: Source, how: How, map_location: Any) -> Any:
-    """The object of a file."""
+    """Load the object of a file."""
     if not safetensors_file.begins(source):
         start = source.start(4)
         if start == b"PK\x03\x04":
@@ -160,24 +160,24 @@ def _loaded(source: Source, how: How, map_location: Any) -> Any:
         if version <= _VERSION:
             return reader.whole(description["tree"])
     except DAMAGE as error:
-        raise source.senseless("holds a description that makes no sense", error) from cause(error)
+        raise source.senseless("holds an invalid description", error) from cause(error)
     raise source.damaged(f"was written by a newer minigrad (format {short(version)})", "update minigrad")
 
 
 def _load_shards(source: Source, map_location: Any) -> dict[str, Any]:
-    """The tensors of several files, by the index beside them ("model.safetensors.index.json")."""
+    """Load the tensors of several files, given their index ("model.safetensors.index.json")."""
     try:
         files = json.loads(source.data.tobytes())["weight_map"]
         plain = (f.isprintable() and os.path.basename(f) == f not in ("", ".", "..") for f in files.values())
         if source.path is None or not all(plain) or any(len(os.fsencode(f)) > 255 for f in files.values()):
-            raise ValueError("files that do not lie beside it")
+            raise ValueError("files that are not in its folder")
         if any(file.endswith(".json") for file in files.values()):
-            raise ValueError("an index, perhaps itself, in the place of a file")
+            raise ValueError("an index, perhaps itself, instead of a file")
     except DAMAGE as error:
         raise source.senseless(
             "is text, but not the index of a model in several files",
             error,
-            "give the path of a file of tensors, or of the .index.json that lies beside them",
+            "give the path of a file of tensors, or of the .index.json in their folder",
         ) from cause(error)
     shards: dict[str, list[str]] = {}
     for name, file in files.items():
@@ -186,17 +186,17 @@ def _load_shards(source: Source, map_location: Any) -> dict[str, Any]:
     for file, names in sorted(shards.items()):
         path = os.path.join(os.path.dirname(source.path), file)
         if Source(path, True).start(1) == b"{":
-            raise source.damaged(f"names {file} as a file of tensors, which is an index")
+            raise source.damaged(f"names {file} as a file of tensors, but it is an index")
         part = load(path, map_location, mmap=source.mmap)
         if missing := [name for name in names if not isinstance(part, dict) or name not in part]:
-            raise source.damaged(f"names {short(missing[0])} as a tensor of {file}, which does not hold it")
+            raise source.damaged(f"names {short(missing[0])} as a tensor of {file}, which does not have it")
         loaded.update({name: part[name] for name in names})
     return {name: loaded[name] for name in files}
 
 
 def save_file(tensors: Mapping[Any, Any], filename: Any, metadata: dict[str, str] | None = None) -> None:
-    """Write tensors by name, as ``safetensors.torch.save_file`` does, with a sum of all. Raises TypeError, OSError;
-    ValueError: a name that has half a character."""
+    """Write tensors by name, like ``safetensors.torch.save_file``, with a checksum. Raises TypeError, OSError;
+    ValueError: a name with a lone surrogate."""
     arrays: dict[str, Ndarray] = {}
     for name, tensor in tensors.items():
         if not isinstance(name, str) or not isinstance(tensor, Tensor):
@@ -206,7 +206,7 @@ def save_file(tensors: Mapping[Any, Any], filename: Any, metadata: dict[str, str
 
 
 def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
-    """Read the tensors of a safetensors file by name, as ``safetensors.torch.load_file`` does. See ``load``."""
+    """Read the tensors of a safetensors file by name, like ``safetensors.torch.load_file``. See ``load``."""
     return Reader(safetensors_file.read(Source(filename))[1], placing(Device(device))).everything()
 
 

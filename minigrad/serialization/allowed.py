@@ -1,10 +1,10 @@
-"""What a file may name and hold if it may run no code: plain containers, NumPy's arrays, tensors, and the classes that
-a program declares safe; how many parts, each as often as it is reached, how deep, and which keys.
+"""The names and values that an untrusted file may hold: plain containers, NumPy arrays, tensors, and classes that a
+program declares safe; and limits on the number of parts, with repetitions, on nesting, and on keys.
 
-A tuple that holds another twice, which holds a third twice, and so on: 45 levels take 300 bytes of a pickle, and to
-hash, compare or print them takes for ever. Python's dicts are fast as long as few keys have the same hash. Text and
-bytes have secret hashes; the hash of an integer is its remainder by 2⁶¹ - 1, and anyone can write a file of integers,
-or of complex numbers or tuples of them, that all have the same one: each is compared with all before it.
+A tuple that holds another twice, which holds a third twice, and so on, takes 300 bytes of a pickle for 45 levels, but
+hashing, comparing or printing it takes forever. Python's dicts are fast only if few keys share a hash. Hashes of text
+and bytes are secret, but an integer's hash is its remainder by 2⁶¹ - 1: anyone can write a file of integers, or of
+complex numbers or tuples of integers, that all share one hash, so that each is compared with all before it.
 """
 
 from __future__ import annotations
@@ -30,63 +30,63 @@ from .source import Ndarray, check_shape, short
 
 MOST_PARTS = 50_000_000
 DEEPEST = 25_000
-FRAGILE = (defaultdict, deque)  # Python frees those within each other by recursion, which overflows its stack
-_LEVELS = 100  # that one of these counts
+FRAGILE = (defaultdict, deque)  # Python frees nested ones by recursion, which overflows its stack
+_LEVELS = 100  # that each of these counts as
 _ENOUGH = 1 << 62
 _SIZED = (tuple, list, dict, set, frozenset, deque)
 _CONTAINERS = (*_SIZED, Namespace, SimpleNamespace, Tensor)
 
 
 class Bounds:
-    """Counts parts and levels of values. What has been counted once is remembered, until ``forget``."""
+    """Counts parts and nesting levels of values, and caches the counts until ``forget``."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Any, int, int]] = {}  # by id: the value, which stays alive, its parts, its depth
+        self._known: dict[int, tuple[Any, int, int]] = {}  # by id: the value (kept alive), its parts, its depth
 
     def of(self, value: Any) -> tuple[int, int]:
-        """The parts and the depth of a value. A value within itself counts once there."""
-        known, stack = self._known, [value]
+        """The parts and the depth of a value. A value inside itself counts once."""
+        counts, stack = self._known, [value]
         while stack:
             node = stack[-1]
-            if id(node) in known and known[id(node)][1]:
+            if id(node) in counts and counts[id(node)][1]:
                 stack.pop()
                 continue
             inner = _inner(node)
-            if id(node) not in known:
-                known[id(node)] = node, 0, 0  # its parts are being counted
-                if missing := [part for part in inner if id(part) not in known and not _is_leaf(part)]:
+            if id(node) not in counts:
+                counts[id(node)] = node, 0, 0  # its parts are being counted
+                if missing := [part for part in inner if id(part) not in counts and not _is_leaf(part)]:
                     stack += missing
                     continue
-            counted = [known.get(id(part)) or (part, 1 + len(part), 1) for part in inner]
+            counted = [counts.get(id(part)) or (part, 1 + len(part), 1) for part in inner]
             parts = 1 + (len(node) if isinstance(node, _SIZED) else 0)
             parts += sum(part for _, part, _ in counted)
             depth = max((level for _, _, level in counted), default=0)
             depth += _LEVELS if isinstance(node, FRAGILE) else 1
-            known[id(node)] = node, min(parts, _ENOUGH), depth
+            counts[id(node)] = node, min(parts, _ENOUGH), depth
             stack.pop()
-        return known[id(value)][1:]
+        return counts[id(value)][1:]
 
     def forget(self, changed: Any) -> None:
-        """Count again, if a value that is about to change has been counted."""
+        """Drop the cached counts if they include a value that is about to change."""
         if id(changed) in self._known:
             self._known.clear()
 
     def check(self, value: Any, most: int = MOST_PARTS) -> None:
-        """Raise ValueError for a value of more parts, or nested too deeply."""
+        """Raise ValueError for a value with more parts, or nested too deeply."""
         parts, depth = self.of(value)
         if depth > DEEPEST:
             raise ValueError("it is nested too deeply")
         if parts > most:
-            raise ValueError(f"it repeats parts of itself: more than {most:,} parts")
+            raise ValueError(f"it repeats parts: more than {most:,} in total")
 
 
 def _is_leaf(part: Any) -> bool:
-    """Whether it is a small tuple without containers, which is counted faster than it is remembered."""
+    """Whether it is a small tuple without containers, which is faster to count than to cache."""
     return isinstance(part, tuple) and len(part) < 8 and not any(isinstance(inner, _CONTAINERS) for inner in part)
 
 
 def _inner(node: Any) -> list[Any]:
-    """The containers directly within one."""
+    """The containers directly inside a container."""
     if isinstance(node, (tuple, list, set, frozenset, deque)):
         return [part for part in node if isinstance(part, _CONTAINERS)]
     inner = []
@@ -96,25 +96,25 @@ def _inner(node: Any) -> list[Any]:
     return inner + [part for part in attributes.values() if isinstance(part, _CONTAINERS)] if attributes else inner
 
 
-def dismantle(built: list[Any]) -> None:
-    """Empty the fragile containers, while all of them are alive."""
-    for container in built:
+def dismantle(containers: list[Any]) -> None:
+    """Empty the fragile containers while all are alive."""
+    for container in containers:
         if isinstance(container, FRAGILE):
             container.clear()
 
 
-_MOST_BITS = 1 << 14  # of an integer, whose hash is not kept: it would be computed for each use of the key
+_MOST_BITS = 1 << 14  # of an integer key: its hash is not cached, but computed for each use
 _MOST_HASHED = 100_000  # parts of one key: nested tuples that repeat each other take exponential time to hash
 _DEEPEST = 50
-# Of one hash: 64-bit integers share theirs by eight at most, floating-point numbers by some tens; by twice as many on a
-# 32-bit system, where hashes are remainders by 2³¹ - 1
+# Keys with one hash: at most eight 64-bit integers share one, and some tens of floating-point numbers; twice as many on
+# a 32-bit system, where hashes are remainders by 2³¹ - 1
 _MOST_ALIKE = 64 if sys.hash_info.width == 64 else 128
-_FEW = 128  # keys that are fast in any case
+_FEW = 128  # keys that are always fast
 
 
 def hashed(keys: list[Any], bounds: Bounds) -> int:
-    """How many parts of tuples the hashes of some keys are made of. Raises ValueError for one that takes too deep a
-    stack, or too much time, to hash: tuples within tuples, or a huge number."""
+    """The number of tuple parts that hashing these keys visits. Raises ValueError for a key that needs too deep a stack
+    or too much time to hash: nested tuples, or a huge number."""
     total = 0
     for key in keys:
         if isinstance(key, int) and key.bit_length() > _MOST_BITS:
@@ -128,7 +128,7 @@ def hashed(keys: list[Any], bounds: Bounds) -> int:
 
 
 def dict_of(items: Any = ()) -> Any:
-    """The dict of a dict's items, or of pairs. Raises as ``hashed`` and ``put``; TypeError: of something else."""
+    """A dict from another dict, or from pairs. Raises like ``hashed`` and ``put``; TypeError: something else."""
     if not isinstance(items, (dict, list, tuple)):
         raise TypeError(f"a dict of a {type(items).__name__}")
     pairs = [(key, value) for key, value in (items.items() if isinstance(items, dict) else items)]
@@ -137,16 +137,16 @@ def dict_of(items: Any = ()) -> Any:
 
 
 def set_of(members: Any = ()) -> Any:
-    """The set of some members. Raises as ``hashed`` and ``put``."""
-    if not isinstance(members, (list, tuple, set, frozenset, dict)):  # a range, in a few bytes, has any number of them
+    """A set of members. Raises like ``hashed`` and ``put``."""
+    if not isinstance(members, (list, tuple, set, frozenset, dict)):  # a range can have any number in a few bytes
         raise TypeError(f"a set of a {type(members).__name__}")
     hashed(list(members), Bounds())
     return put(set(), members)
 
 
 def put(target: Any, items: Iterable[Any]) -> Any:
-    """The dict with more (key, value) pairs, or the set with more members. Raises ValueError when too many keys have
-    one hash: whenever their number becomes a power of two, their hashes are compared, in linear time."""
+    """Add (key, value) pairs to a dict, or members to a set, and return it. Raises ValueError if too many keys share a
+    hash: whenever their number reaches a power of two, their hashes are compared, in linear time."""
     is_dict = isinstance(target, dict)
     for item in items:
         before = len(target)
@@ -159,7 +159,7 @@ def put(target: Any, items: Iterable[Any]) -> Any:
         if count > before and count >= _FEW and not count & (count - 1):
             alike = max(Counter(map(hash, target)).values())
             if alike > _MOST_ALIKE:
-                raise ValueError(f"{alike} keys of a dict or set with one hash, which would take quadratic time")
+                raise ValueError(f"{alike} keys of a dict or set share a hash, which would take quadratic time")
     return target
 
 
@@ -172,7 +172,7 @@ safe: dict[Name, Any] = {}
 
 def add_safe_globals(safe_globals: Iterable[Any]) -> None:
     """Let ``load`` create objects of these classes and call these functions, also with ``weights_only=True``;
-    (class, "module.Name") is one that has another name in files."""
+    (class, "module.Name") is a class with another name in files."""
     names: dict[Name, Any] = {}
     for entry in safe_globals:
         if isinstance(entry, tuple):
@@ -197,7 +197,7 @@ def clear_safe_globals() -> None:
 
 @contextmanager
 def safe_globals(safe_globals: Iterable[Any]) -> Iterator[None]:
-    """``with safe_globals([GPTConfig]): load(f)``: ``add_safe_globals`` for the length of the block."""
+    """``with safe_globals([GPTConfig]): load(f)``: ``add_safe_globals`` for the duration of the block."""
     before = dict(safe)
 
     def put_back() -> None:
@@ -216,14 +216,14 @@ def _defaultdict(factory: Any = None, items: Any = ()) -> defaultdict[Any, Any]:
 
 
 def _member(cls: Any, name: Any) -> Any:
-    """A member of a safe enumeration, which Python 3.11.2, for one, saves as getattr(cls, name)."""
+    """A member of a safe enumeration, which some versions such as Python 3.11.2 save as getattr(cls, name)."""
     if not isinstance(cls, EnumMeta) or not isinstance(name, str) or name not in cls.__members__:
-        raise TypeError(f"its pickle takes {short(name)} of {short(cls)}")
+        raise TypeError(f"its pickle gets the attribute {short(name)} of {short(cls)}")
     return cls.__members__[name]
 
 
 def _encode(text: str, encoding: str = "latin1") -> bytes:
-    """Bytes, as protocol 2 writes them."""
+    """Bytes, in protocol 2's form."""
     if encoding not in ("latin1", "latin-1"):
         raise ValueError(f"bytes written as text in {short(encoding)}")
     return text.encode("latin1")
@@ -236,23 +236,23 @@ def _bytearray(data: Any = b"", encoding: str = "latin-1") -> bytearray:
 
 
 def size_of(numbers: Any = ()) -> Size:
-    """A Size. Raises TypeError: something else than integers."""
+    """A Size. Raises TypeError: these are not integers."""
     if not isinstance(numbers, (tuple, list)) or not all(type(n) is int for n in numbers):
-        raise TypeError("a Size of other things than integers")
+        raise TypeError("a Size of values that are not integers")
     return Size(numbers)
 
 
 def _reconstructor(cls: Any, base: Any, state: Any) -> Any:
-    """An object without arguments, as protocols 0 and 1 write it."""
+    """An object without arguments, in the form of protocols 0 and 1."""
     if base is not object or state is not None or not isinstance(cls, type) or cls not in NEW:
         raise TypeError(f"an object of {short(cls)}")
     return FUNCTIONS[cls]()
 
 
 def device_of(*args: Any) -> Device:
-    """A device of a name and a number. Raises TypeError, or ValueError: there is no such device."""
+    """A device with a name and a number. Raises TypeError, or ValueError: it does not exist."""
     if not all(arg is None or type(arg) is str or (type(arg) is int and arg < 1 << 31) for arg in args):
-        raise TypeError("a device of other things than a name and a number")
+        raise TypeError("a device whose arguments are not a name and a number")
     try:
         return Device(*args)
     except RuntimeError as error:
@@ -272,7 +272,7 @@ def _dtype(text: Any, align: Any = False, copy: Any = False) -> np.dtype[Any]:
 
 
 def fill_dtype(kind: Any, state: Any) -> None:
-    """Set the byte order of a dtype, which its name does not say."""
+    """Set the byte order of a dtype, which its name omits."""
     order, parts, size = state[1], state[2:5], state[5]
     if order not in ("<", ">", "|", "=") or parts != (None, None, None) or size not in (-1, kind.itemsize):
         raise ValueError("a NumPy dtype with parts")
@@ -295,11 +295,11 @@ def fill_array(array: Any, state: Any) -> None:
 
 def _content(raw: Any, kind: Any, shape: Any) -> bytes:
     if not isinstance(kind, np.dtype) or kind.kind not in NUMPY_KINDS or kind.hasobject:
-        shown = kind if isinstance(kind, np.dtype) and not kind.hasobject else short(kind)
-        raise TypeError(f"a NumPy dtype {shown}, which holds more than numbers or text")
+        dtype_text = kind if isinstance(kind, np.dtype) and not kind.hasobject else short(kind)
+        raise TypeError(f"a NumPy dtype {dtype_text}, which holds more than numbers or text")
     check_shape(shape, max(1, kind.itemsize))
     raw = _encode(raw) if isinstance(raw, str) else raw
-    if not kind.itemsize and math.prod(shape) > _MOST_EMPTY:  # NumPy gives each a letter
+    if not kind.itemsize and math.prod(shape) > _MOST_EMPTY:  # NumPy allocates a character for each
         raise ValueError("a NumPy array of many empty texts")
     if not isinstance(raw, bytes) or len(raw) != math.prod(shape) * kind.itemsize:
         raise ValueError("a NumPy array whose shape does not fit its bytes")
@@ -311,7 +311,7 @@ def _scalar(kind: Any, raw: Any) -> Any:
 
 
 def _frombuffer(raw: Any, kind: Any, shape: Any, order: Any) -> Ndarray:
-    """An array, as protocol 5 writes it."""
+    """An array, in protocol 5's form."""
     if not isinstance(raw, (bytes, bytearray)) or order not in ("C", "F"):
         raise TypeError(f"an array of a {type(raw).__name__}")
     content = _content(bytes(raw), kind, shape)
@@ -329,7 +329,7 @@ _PLAIN = (*FACTORIES, frozenset, complex, bytes, bytearray, range, object)
 VALUES: dict[Name, Any] = {
     **{("builtins", cls.__name__): cls for cls in _PLAIN},
     **{("collections", cls.__name__): cls for cls in (OrderedDict, Counter, defaultdict)},
-    **{("builtins", old): cls for old, cls in (("long", int), ("unicode", str), ("xrange", range))},  # protocol 2's
+    **{("builtins", old): cls for old, cls in (("long", int), ("unicode", str), ("xrange", range))},  # in protocol 2
     ("argparse", "Namespace"): Namespace,
     ("types", "SimpleNamespace"): SimpleNamespace,
     ("copyreg", "_reconstructor"): _reconstructor,
@@ -348,7 +348,7 @@ VALUES: dict[Name, Any] = {
     ("numpy._core.multiarray", "scalar"): _scalar,
     ("numpy._core.numeric", "_frombuffer"): _frombuffer,
 }
-NEW = (OrderedDict, Namespace, SimpleNamespace, Size)  # of which a pickle may have an instance before its state
+NEW = (OrderedDict, Namespace, SimpleNamespace, Size)  # a pickle may create these before it sets their state
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     OrderedDict: lambda items=(): OrderedDict(dict_of(items)),
     Counter: lambda items=(): Counter(dict_of(items)),

@@ -1,6 +1,6 @@
-"""Writes an object as PyTorch does: an archive of one pickle and the memory of its tensors. Python's own pickler names
-PyTorch's functions, and PyTorch need not be there. Tensors that overlap are views of one storage. The archive is a zip
-of records without compression, whose bytes begin at multiples of 64, as in PyTorch's."""
+"""Writes an object in PyTorch's format: an archive of one pickle and the memory of its tensors. Python's pickler writes
+the names of PyTorch's functions, without needing PyTorch. Tensors that overlap become views of one storage. The archive
+is an uncompressed zip whose records are aligned to 64 bytes, like PyTorch's."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ from .memory import STORAGES, Block, Part, blocks
 from .source import Ndarray, replaced
 from .tree import NotPlain
 
-_Pickler: Any = vars(pickle)["_Pickler"]  # type checkers know only the other
+_Pickler: Any = vars(pickle)["_Pickler"]  # type checkers know only the C version
 _ALIGNMENT = 64  # of records
-_LONG = 1 << 30  # bytes of a record whose size gets a field of 64 bits
+_LONG = 1 << 30  # bytes; larger records need 64-bit sizes
 
 
 class _Code:
-    """A part of a pickle: instructions, or a function that returns them when all tensors are known."""
+    """A part of a pickle: opcodes, or a function that returns them once all tensors are known."""
 
     def __init__(self, code: bytes | Callable[[], bytes]) -> None:
         self.code = code
 
     def __call__(self) -> None:
-        """Nothing: picklers ask whether a function or class can be called."""
+        """Do nothing: picklers check that a function or class is callable."""
 
 
 class Archiver(_Pickler):  # type: ignore[misc]
     """Pickles any object for an archive."""
 
     def __init__(self, protocol: int) -> None:
-        self._codes: list[Any] = []  # bytes, and functions that return them in the end
+        self._codes: list[Any] = []  # bytes, and functions that return them at the end
         self._parts: list[Part] = []
         self._keys: dict[Block, str] = {}
         super().__init__(SimpleNamespace(write=self._codes.append), protocol)
@@ -67,7 +67,7 @@ class Archiver(_Pickler):  # type: ignore[misc]
         is_parameter = type(obj) is Parameter
         arguments = partial(self._arguments, part, obj, is_parameter)
 
-        def function() -> bytes:  # that builds the tensor: of a storage of one dtype, or of bytes
+        def function() -> bytes:  # builds the tensor from a typed storage, or from bytes
             return _global("torch._utils", "_rebuild_tensor_v2" if _has_storage(part.block) else "_rebuild_tensor_v3")
 
         if is_parameter:
@@ -84,7 +84,7 @@ class Archiver(_Pickler):  # type: ignore[misc]
             self.memoize(obj)
 
     def _arguments(self, part: Part, obj: Tensor, is_parameter: bool) -> bytes:
-        """The storage, and the tensor's place in it."""
+        """The arguments: the storage, and the tensor's layout in it."""
         kind, block = dt.of_numpy(part.array.dtype).name, part.block
         typed = _has_storage(block)
         form = _global("torch", f"{STORAGES[kind]}Storage") if typed else _global("torch.storage", "UntypedStorage")
@@ -97,7 +97,7 @@ class Archiver(_Pickler):  # type: ignore[misc]
         return b"((" + storage + b"tQ" + layout + flag + hooks + last + pickle.TUPLE
 
     def _bytes(self, obj: bytes) -> None:
-        """As protocol 2 writes bytes, also where there are none: PyTorch refuses the call of ``bytes``."""
+        """In protocol 2 encode even empty bytes, as PyTorch refuses a call of ``bytes``."""
         if obj or self.proto > 2:
             self.save_bytes(obj)
         else:
@@ -121,10 +121,10 @@ class Archiver(_Pickler):  # type: ignore[misc]
 
 
 class PlainArchiver(Archiver):
-    """Pickles only plain data. Raises NotPlain for an object of which ``load`` would refuse a name."""
+    """Pickles only plain data. Raises NotPlain for an object with a name that ``load`` would refuse."""
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
-        """Write a name, if reading allows it."""
+        """Write a name, if ``load`` allows it."""
         own = name or getattr(obj, "__qualname__", None) or obj.__name__
         module = vars(pickle)["whichmodule"](obj, own)
         if (PYTHON_2.get(module, module), own) not in VALUES:
@@ -132,14 +132,14 @@ class PlainArchiver(Archiver):
         super().save_global(obj, name)
 
     def save_reduce(self, func: Any, args: Any, *more: Any, **options: Any) -> None:
-        """Write a call, but not that of a NumPy dtype that reading refuses."""
+        """Write a call, except for NumPy dtypes that ``load`` refuses."""
         if func is np.dtype and args[0][0] not in NUMPY_KINDS:
             raise NotPlain(f"a NumPy dtype {args[0]!r:.20}")
         super().save_reduce(func, args, *more, **options)
 
 
 def _has_storage(block: Block) -> bool:
-    """Whether PyTorch has a class of storages for it: its arrays have one dtype, and not one of the newer ones."""
+    """Whether PyTorch has a typed storage for it: all its arrays have one dtype, which is not a newer one."""
     return block.kind is not None and dt.of_numpy(block.kind).name in STORAGES
 
 
@@ -164,13 +164,13 @@ def save_plain(obj: Any, f: Any, protocol: int | None) -> None:
     """Write plain data for PyTorch, to a path or a binary file object. Raises NotPlain; OSError."""
     try:
         parts = PlainArchiver(2 if protocol in (None, 0, 1) else protocol).parts(obj)
-    except Exception as error:  # of an object's own
+    except Exception as error:  # raised by an object's methods
         raise NotPlain("a part that cannot be pickled") from error
     _write(f, *parts)
 
 
 def save_any(obj: Any, f: Any, pickle_module: Any, protocol: int | None) -> None:
-    """Write any object; a pickle module other than Python's pickles tensors, too. Raises as ``save``."""
+    """Write any object; another pickle module also pickles the tensors. Raises like ``save``."""
     protocol = 5 if protocol is None else protocol
     if pickle_module not in (None, pickle):
         _write(f, pickle_module.dumps(obj, protocol=protocol), [])
@@ -179,7 +179,7 @@ def save_any(obj: Any, f: Any, pickle_module: Any, protocol: int | None) -> None
 
 
 class _Sink:
-    """A file object that zipfile only appends to. Places in the archive count from here, whatever the object holds."""
+    """A file object that zipfile only appends to. Positions in the archive count from its current end."""
 
     def __init__(self, file: Any) -> None:
         self._file, self.position = file, 0
@@ -190,7 +190,7 @@ class _Sink:
         return len(data)
 
     def flush(self) -> None:
-        """Nothing: that is up to the owner of the file."""
+        """Do nothing: the file's owner flushes it."""
 
 
 def _write(f: Any, content: bytes, storages: list[tuple[str, Ndarray]]) -> None:

@@ -1,4 +1,4 @@
-"""PyTorch's checkpoints, read: a zip archive of one pickle and its storages, or (before 1.6) both in a row. Reading
+"""Reads PyTorch's checkpoints: a zip archive of a pickle and its storages, or (before 1.6) both in sequence. Reading
 runs no code, unless the file is ``trusted``: then the names in it are imported and called."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .machine import Machine, refusal
 from .memory import Placing, Rebuilder
 from .source import DAMAGE, Ndarray, Source, cause, reason, short
 
-_MAGIC = 0x1950A86A20F9469CFC6C  # of PyTorch before 1.6
+_MAGIC = 0x1950A86A20F9469CFC6C  # in files of PyTorch before 1.6
 
 
 class How(NamedTuple):
@@ -28,8 +28,8 @@ class How(NamedTuple):
 
     place: Placing
     trusted: bool  # let the file run code
-    pickle_module: Any  # has the ``Unpickler`` of a trusted file
-    encoding: str  # of text that Python 2 wrote
+    pickle_module: Any  # its ``Unpickler`` reads a trusted file
+    encoding: str  # for text that Python 2 wrote
 
 
 def _unpickle(source: Source, file: Any, size: int, rebuilder: Rebuilder, how: How) -> Any:
@@ -38,7 +38,7 @@ def _unpickle(source: Source, file: Any, size: int, rebuilder: Rebuilder, how: H
             values = rebuilder.values() | {("torch", "Size"): Size, ("torch", "device"): Device}
 
             class Trusting(how.pickle_module.Unpickler):  # type: ignore[misc, name-defined]
-                """Calls the functions that the file names; tensors are built here."""
+                """Calls the functions that the file names, but builds tensors itself."""
 
                 def find_class(self, module: str, name: str) -> Any:
                     if (module, name) in values:
@@ -60,11 +60,11 @@ def _unpickle(source: Source, file: Any, size: int, rebuilder: Rebuilder, how: H
                 f"cannot load {source.name}: {reason(error)}. What to do: define or import it before loading, under "
                 "the name it had in the program that saved it"
             ) from error
-        raise source.senseless("is a checkpoint that makes no sense", error) from cause(error)
+        raise source.senseless("is an invalid checkpoint", error) from cause(error)
 
 
 class _Archive:
-    """The records of a zip archive, checked before any is read: not compressed, and not overlapping."""
+    """The records of a zip archive. It first checks that they are uncompressed, and do not overlap."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -75,12 +75,12 @@ class _Archive:
             raise source.senseless("is a damaged or truncated zip archive", error) from None
         self.records = {info.filename: info for info in infos}
         if len(self.records) < len(infos):
-            raise source.damaged("is a zip archive that has a name twice")
+            raise source.damaged("is a zip archive with a duplicate name")
         end = 0
         for info in sorted(infos, key=lambda info: info.header_offset):
             begin, size = self._place(info)
             if not end and info.header_offset:
-                raise source.damaged("is a damaged zip archive, or has something else before it")
+                raise source.damaged("is a damaged zip archive, or has other data before it")
             if info.header_offset < end or begin + size > source.size:
                 raise source.damaged(f"is a zip archive whose record {short(info.filename)} overlaps another")
             end = begin + size
@@ -88,14 +88,14 @@ class _Archive:
         if len(pickles) != 1:
             raise source.damaged(
                 "is a zip archive, but no checkpoint: it has no data.pkl",
-                "give the file that torch.save or minigrad.save wrote",
+                "pass a file that torch.save or minigrad.save wrote",
             )
         self.folder = pickles[0].removesuffix("data.pkl")
         if f"{self.folder}constants.pkl" in self.records:
             raise source.damaged("is a TorchScript program", "in PyTorch, save the module's state_dict()")
 
     def _place(self, info: zipfile.ZipInfo) -> tuple[int, int]:
-        """The position of a record's bytes, and their number."""
+        """The position and the number of a record's bytes."""
         fault = f"is a zip archive whose record {short(info.filename)}"
         if info.flag_bits & 0x1:
             raise self.source.damaged(f"{fault} is encrypted", "save it without a password")
@@ -103,12 +103,12 @@ class _Archive:
             raise self.source.damaged(f"{fault} is compressed", "pack it again without compression")
         header = self.source.data[info.header_offset : info.header_offset + 30].tobytes()
         if len(header) < 30 or header[:4] != b"PK\x03\x04":
-            raise self.source.damaged(f"{fault} is not where it should be")
+            raise self.source.damaged(f"{fault} is not at its offset")
         name, extra = struct.unpack("<HH", header[26:30])
         return info.header_offset + 30 + name + extra, info.file_size
 
     def read(self, name: str, size: int | None = None) -> Ndarray:
-        """The bytes of a record; their checksum is checked, unless they stay in the mapped file."""
+        """The bytes of a record; verifies their checksum, unless they stay in the mapped file."""
         info = self.records.get(self.folder + name)
         if info is None or (size is not None and info.file_size < size):
             raise self.source.damaged(f"lacks the record {short(name)}, or a part of it")
@@ -119,12 +119,12 @@ class _Archive:
 
 
 def load_archive(source: Source, how: How) -> Any:
-    """The object of a zip archive. Raises as ``load``."""
+    """Load the object of a zip archive. Raises like ``load``."""
     archive = _Archive(source)
     order = archive.read("byteorder").tobytes() if archive.folder + "byteorder" in archive.records else b"little"
     if order != sys.byteorder.encode():
-        shown = order[:20].decode("ascii", "replace")
-        raise source.damaged(f"has the byte order {shown!r}", "save it on a machine of this byte order")
+        order_text = order[:20].decode("ascii", "replace")
+        raise source.damaged(f"has the byte order {order_text!r}", "save it on a machine of this byte order")
     rebuilder = Rebuilder(source, how.place, lambda key, size: archive.read(f"data/{key}", size))
     pickled = archive.read("data.pkl")
     obj = _unpickle(source, io.BytesIO(pickled.data), pickled.size, rebuilder, how)
@@ -133,11 +133,11 @@ def load_archive(source: Source, how: How) -> Any:
 
 
 def load_legacy(source: Source, how: How) -> Any:
-    """The object of a file of pickles in a row: a number that marks the format, its version, the machine's
-    byte order, the object, the keys of its storages; then the storages. Raises as ``load``."""
+    """Load the object of a file with a sequence of pickles: a magic number, the version, the machine's byte order, the
+    object, and the keys of its storages; then the storages. Raises like ``load``."""
     waiting: dict[str, Ndarray] = {}
 
-    def bytes_of(key: str, size: int) -> Ndarray:  # memory to be filled, since storages come after the object
+    def bytes_of(key: str, size: int) -> Ndarray:  # filled later, as storages follow the object
         if size + sum(raw.size for raw in waiting.values()) > source.size:
             raise source.damaged("names more storages than it can hold")
         waiting[key] = np.zeros(size, np.uint8)
@@ -154,12 +154,12 @@ def load_legacy(source: Source, how: How) -> Any:
         is_checkpoint = False
     if not is_checkpoint:
         raise source.damaged(
-            "is a Python pickle, but no checkpoint of PyTorch's (or one of before 2017)",
+            "is a Python pickle, but no PyTorch checkpoint (or one from before 2017)",
             "pickle.load it, if you trust where it comes from",
         )
     version, machine = unpickle(cautious), unpickle(cautious)
     if version != 1001 or type(machine) is not dict or machine.get("little_endian") is not True:
-        raise source.damaged("is a checkpoint of an unknown old kind", "load it in PyTorch and save it again")
+        raise source.damaged("is a checkpoint in an unknown old format", "load it in PyTorch and save it again")
     obj = unpickle(how)
     keys = unpickle(cautious)
     source.end(_fill(source, keys, source.file.tell(), waiting))
@@ -168,15 +168,15 @@ def load_legacy(source: Source, how: How) -> Any:
 
 
 def _fill(source: Source, keys: Any, position: int, waiting: dict[str, Ndarray]) -> int:
-    """Read the storages: for each, the number of its elements, and then these. Returns the position after them."""
+    """Read the storages: for each, the number of its elements, then the elements. Returns the position after them."""
     if type(keys) is not list or not all(type(key) is str for key in keys) or sorted(keys) != sorted(waiting):
-        raise source.damaged("is a checkpoint whose storages are not those that it names")
+        raise source.damaged("is a checkpoint whose storages do not match their names")
     for key in keys:
         raw = waiting[key]
         begin, end = position + 8, position + 8 + raw.size
         count = int.from_bytes(source.data[position:begin].tobytes(), "little")
         if end > source.size or (count == 0) != (raw.size == 0) or (count and raw.size % count):
-            raise source.damaged("is truncated, or its storages have other sizes than it says")
+            raise source.damaged("is truncated, or its storages have the wrong sizes")
         raw[...] = source.data[begin:end]
         position = end
     return position

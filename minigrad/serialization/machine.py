@@ -1,6 +1,6 @@
 """A pickle machine that runs no code: it builds plain values, and refuses all names that ``allowed.py`` lacks. Python's
-own unpickler calls whatever a file names. This one keeps its instructions for numbers, text and containers; it looks up
-names, calls and states among those that are allowed. It reads protocols 2 to 5, which PyTorch and Python 3 write."""
+unpickler calls anything that a file names. This one keeps its opcodes for numbers, text and containers, and restricts
+names, calls and states to the allowed ones. It reads protocols 2 to 5, which PyTorch and Python 3 write."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from . import allowed
 from .memory import Rebuilder
 from .source import reason, short
 
-Unpickler: Any = vars(pickle)["_Unpickler"]  # the one written in Python; type checkers know only the other
+Unpickler: Any = vars(pickle)["_Unpickler"]  # the Python version; type checkers know only the C one
 _Stop: Any = vars(pickle)["_Stop"]
 _LONGEST_SHOWN = 100  # characters of a name in a message
-_LEAST_PARTS = 300_000  # that calls may take and keys may have, counted as often as they occur
-_PARTS_A_BYTE = 4  # more of them, of a pickle
+_LEAST_PARTS = 300_000  # parts that calls may take and keys may have, counted each time
+_PARTS_A_BYTE = 4  # additional parts for each byte of the pickle
 
 
 class Refused(pickle.UnpicklingError):
@@ -40,17 +40,17 @@ def refusal(file: str, module: str, name: str) -> Refused:
     else:
         what = f"the class or function {module}.{name}"
         repair = (
-            "if you trust where it comes from, load(..., weights_only=False), which lets it run code; or allow "
+            "if you trust its source, load(..., weights_only=False), which lets it run code; or allow "
             f"only this one: with minigrad.serialization.safe_globals([{name}])"
         )
         if module.startswith("minigrad."):
-            repair = "load(..., weights_only=False) if you trust where it comes from; or save its state_dict()"
+            repair = "load(..., weights_only=False) if you trust its source; or save its state_dict()"
     return Refused(f"cannot load {file}: it holds {what}. What to do: {repair}.")
 
 
 class Machine(Unpickler):  # type: ignore[misc]
     """Reads the next pickle of a binary file of ``size`` bytes, whose tensors and storages ``rebuilder`` builds;
-    ``encoding`` is that of Python 2's text."""
+    ``encoding`` is for Python 2's text."""
 
     def __init__(self, file: Any, size: int, name: str, rebuilder: Rebuilder, encoding: str) -> None:
         super().__init__(file, encoding=encoding)
@@ -59,12 +59,12 @@ class Machine(Unpickler):  # type: ignore[misc]
         self._values = allowed.VALUES | rebuilder.values()
         self._functions = allowed.FUNCTIONS | {f: f for f in rebuilder.functions().values()}
         self._safe = dict(allowed.safe)
-        self._hollow: dict[int, Any] = {}  # arrays and dtypes that have no state yet
+        self._hollow: dict[int, Any] = {}  # arrays and dtypes without a state so far
         self._bounds, self._fragile = allowed.Bounds(), list[Any]()
         self._size, self._left = size, _LEAST_PARTS + _PARTS_A_BYTE * size
 
     def load(self) -> Any:
-        """The object. Raises ``Refused``, or whatever Python's unpickler raises for a damaged pickle."""
+        """Load the object. Raises ``Refused``, or the errors of Python's unpickler for a damaged pickle."""
         self.metastack, self.stack, self.proto = list[Any](), list[Any](), 0
         self.append = self.stack.append
         read, dispatch = self.read, self.dispatch
@@ -90,30 +90,30 @@ class Machine(Unpickler):  # type: ignore[misc]
         return data
 
     def find_class(self, module: str, name: str) -> Any:
-        """The object with a name, if it is allowed."""
-        for key, known in (((allowed.PYTHON_2.get(module, module), name), self._values), ((module, name), self._safe)):
-            if key in known:
-                return known[key]
+        """The object with a name, if allowed."""
+        for key, table in (((allowed.PYTHON_2.get(module, module), name), self._values), ((module, name), self._safe)):
+            if key in table:
+                return table[key]
         raise refusal(self._name, module, name)
 
     def _is_safe(self, candidate: Any) -> bool:
         return any(candidate is declared for declared in self._safe.values())
 
     def _spend(self, parts: int) -> None:
-        """Raise ValueError when a small pickle has had many parts copied or hashed, by naming the same ones again."""
+        """Raise ValueError if a small pickle copies or hashes too many parts, by repeating them."""
         self._left -= parts
         if self._left < 0:
-            raise ValueError("it repeats parts of itself too often")
+            raise ValueError("it repeats parts too often")
 
     def _pop(self, count: int) -> list[Any]:
         if len(self.stack) < count:
-            raise IndexError("its pickle takes more than there is")
+            raise IndexError("its pickle has a stack underflow")
         values: list[Any] = self.stack[len(self.stack) - count :]
         del self.stack[len(self.stack) - count :]
         return values
 
     def _target(self, kind: type) -> Any:
-        """The container on top of the stack, of some kind or a subclass, or of a safe class, such as deque."""
+        """The container on top of the stack, an instance of a kind or of a safe class, such as deque."""
         target = self.stack[-1]
         self._bounds.forget(target)
         if not isinstance(target, kind) and not self._is_safe(type(target)):
@@ -149,7 +149,7 @@ class Machine(Unpickler):  # type: ignore[misc]
         self.append(frozenset(allowed.put(set(), items)))
 
     def _check_args(self, function: Any, args: Any) -> None:
-        """Raise TypeError or ValueError for arguments that are none, or are so large that using them takes too long."""
+        """Raise TypeError or ValueError for arguments that are not a tuple, or too large to process."""
         _check_tuple(args)
         if self._is_safe(function):
             self._bounds.check(args)
@@ -157,7 +157,7 @@ class Machine(Unpickler):  # type: ignore[misc]
             self._spend(self._bounds.of(args)[0] + _text_in(args))
 
     def _call(self, function: Any, args: Any) -> None:
-        """The result of a function, if it may be called."""
+        """Push the result of a function, if it may be called."""
         self._check_args(function, args)
         if isinstance(function, (type, FunctionType, MethodType)) and function in self._functions:
             result = self._functions[function](*args)
@@ -167,7 +167,7 @@ class Machine(Unpickler):  # type: ignore[misc]
             result = function(*args)
         else:
             raise Refused(
-                f"cannot load {self._name}: it calls {short(function)}, which no loaded file may. What to do: do not "
+                f"cannot load {self._name}: it calls {short(function)}, which is never allowed. What to do: do not "
                 "trust this file"
             )
         self._put(result)
@@ -178,9 +178,9 @@ class Machine(Unpickler):  # type: ignore[misc]
         self.append(result)
 
     def _new(self, cls: Any, args: Any, kwargs: Any = ()) -> None:
-        """An object without a state, if its class may have instances."""
+        """Push an object without a state, if its class is allowed."""
         if kwargs != () and type(kwargs) is not dict:
-            raise TypeError(f"its pickle has a {type(kwargs).__name__} for arguments by name")
+            raise TypeError(f"its pickle has a {type(kwargs).__name__} for keyword arguments")
         if isinstance(cls, type) and self._is_safe(cls):
             self._check_args(cls, args)
             self._put(cls.__new__(cls, *args, **dict(kwargs)))
@@ -197,10 +197,10 @@ class Machine(Unpickler):  # type: ignore[misc]
             fill(self._hollow.pop(id(obj)), state)
         elif type(obj) in (OrderedDict, Namespace, SimpleNamespace):
             if type(state) is not dict:
-                raise TypeError(f"its pickle gives a {type(obj).__name__} a {type(state).__name__} for a state")
-            for name in state:  # none that its class has
+                raise TypeError(f"its pickle has a {type(state).__name__} as the state of a {type(obj).__name__}")
+            for name in state:  # they must not shadow the class's
                 if type(name) is not str or (hasattr(type(obj), name) and type(obj) is not Namespace):
-                    raise ValueError(f"an attribute {short(name)} that a {type(obj).__name__} has of its own")
+                    raise ValueError(f"an attribute {short(name)}, which would replace one of a {type(obj).__name__}")
             vars(obj).update(state)
         elif self._is_safe(type(obj)):
             self._bounds.check(state)
@@ -215,11 +215,11 @@ class Machine(Unpickler):  # type: ignore[misc]
                     raise ValueError(f"an attribute {short(name)}")
                 setattr(obj, name, value)
         else:
-            raise TypeError(f"its pickle gives a {type(obj).__name__} a state")
+            raise TypeError(f"its pickle has a state for a {type(obj).__name__}")
 
 
 def _text_in(args: Any) -> int:
-    """Characters and bytes of texts, which calls copy."""
+    """The characters and bytes in the arguments, which calls copy."""
     return sum(len(arg) for arg in args if isinstance(arg, (str, bytes, bytearray)))
 
 
@@ -228,14 +228,14 @@ def _check_tuple(args: Any) -> None:
         raise TypeError(f"its pickle has a {type(args).__name__} for arguments")
 
 
-# Python's instructions that build plain values, or ask for a name or a storage.
+# Python's opcodes that build plain values, or look up a name or a storage.
 _PLAIN = """
     PROTO STOP MARK POP POP_MARK BINPUT LONG_BINPUT MEMOIZE BINGET LONG_BINGET NONE NEWTRUE NEWFALSE BININT BININT1
     BININT2 LONG1 LONG4 BINFLOAT SHORT_BINUNICODE BINUNICODE BINUNICODE8 SHORT_BINSTRING BINSTRING SHORT_BINBYTES
     BINBYTES BINBYTES8 EMPTY_TUPLE EMPTY_LIST EMPTY_DICT EMPTY_SET GLOBAL STACK_GLOBAL BINPERSID
 """
 _CHECKED: dict[bytes, Callable[[Machine], object]] = {
-    pickle.FRAME: lambda m: m.read(8),  # the length of a frame, which only hurries reading
+    pickle.FRAME: lambda m: m.read(8),  # the length of a frame, which only speeds up reading
     pickle.BYTEARRAY8: lambda m: m.append(bytearray(m.read(int.from_bytes(m.read(8), "little")))),
     pickle.TUPLE1: lambda m: m._tuple(m._pop(1)),
     pickle.TUPLE2: lambda m: m._tuple(m._pop(2)),

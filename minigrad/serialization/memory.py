@@ -1,5 +1,5 @@
-"""The memory of saved tensors: which arrays share it, views of it, the device that it is loaded to; and tensors out of
-PyTorch's storages, which are memory by key, and the layout of each tensor in it."""
+"""The memory of saved tensors: arrays that share it, views of it, and the device to load it to; and rebuilding tensors
+from PyTorch's storages, which hold memory by key, and each tensor's layout in it."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ STORAGES = dict(entry.split(":") for entry in _STORAGES.split())
 
 @dataclass(eq=False)
 class Storage:
-    """The memory of saved tensors, as ``map_location=lambda storage, location: ...`` sees it."""
+    """The memory of saved tensors: the argument of ``map_location=lambda storage, location: ...``."""
 
     array: Any  # the elements in main memory, (n,)
     location: str  # the device that it was saved from: "cpu", "cuda:0"
     device: Device = CPU  # to load it to
-    key: str = ""  # of its bytes, in a checkpoint of PyTorch's
+    key: str = ""  # of its bytes, in a PyTorch checkpoint
 
     def cpu(self) -> Storage:
-        """The storage, to be loaded to main memory."""
+        """The storage, to load to main memory."""
         return Storage(self.array, self.location)
 
     def cuda(self, device: Any = None, non_blocking: bool = False) -> Storage:
-        """The storage, to be loaded to a GPU."""
+        """The storage, to load to a GPU."""
         return Storage(self.array, self.location, Device("cuda" if device is None else device))
 
     def nbytes(self) -> int:
@@ -57,8 +57,8 @@ Placing = Callable[[Storage], Device]
 
 
 def placing(map_location: Any = None) -> Placing:
-    """Storage -> device, as a device says, a dict of locations {"cuda:0": "cpu"}, or a function of (storage, location)
-    that returns a storage (``storage.cuda(1)``), a device, or None. Where it names no device, a tensor goes to the one
+    """A function storage -> device, from a device, a dict of locations {"cuda:0": "cpu"}, or a function of (storage,
+    location) that returns a storage (``storage.cuda(1)``), a device, or None. By default a tensor goes to the device
     that it was saved from if that exists, else to the CPU."""
 
     @cache
@@ -66,7 +66,7 @@ def placing(map_location: Any = None) -> Placing:
         try:
             device = Device(location)
             for_device(device).asarray(np.empty(0, np.float32), device)
-        except Exception:  # whatever a missing driver or an unknown kind of device raises
+        except Exception:  # a missing driver or an unknown device type may raise anything
             return CPU
         return device
 
@@ -83,13 +83,13 @@ def placing(map_location: Any = None) -> Placing:
 
 
 def on_device(array: Array, device: Device) -> Array:
-    """A NumPy array on a device; floats of 8 bits, which a GPU's library lacks, in float32."""
+    """A NumPy array on a device; 8-bit floats, which CuPy lacks, become float32."""
     return for_device(device).asarray(dt.widened(array) if dt.is_kept(array.dtype) else array, device)
 
 
 class Block:
-    """The memory of arrays that overlap, from the first byte of any to the last. ``kind`` is the NumPy dtype of its
-    arrays, None where they differ; ``is_shared`` says whether there are several."""
+    """The memory of overlapping arrays, from the first byte of any to the last. ``kind`` is the NumPy dtype of its
+    arrays, None if they differ; ``is_shared`` says whether there are several."""
 
     __slots__ = ("_first", "begin", "end", "is_shared", "kind")
 
@@ -114,8 +114,8 @@ class Block:
 
 
 class Part:
-    """An array in a block, or a copy where its steps are negative or no multiples of an element. ``offset`` and
-    ``strides`` are the place of its first element, and the steps between elements, in elements."""
+    """An array in a block, or a copy if its strides are negative or not multiples of the element size. ``offset`` is
+    the position of its first element; it and ``strides`` count elements."""
 
     __slots__ = ("array", "begin", "block", "end", "offset", "strides")
     block: Block
@@ -126,7 +126,7 @@ class Part:
             array = array.copy()
         self.array = array
         self.strides = tuple([step // item for step in array.strides])
-        if not array.size:  # NumPy keeps no steps of an empty array
+        if not array.size:  # NumPy keeps no strides of an empty array
             self.strides = tuple(math.prod(max(n, 1) for n in array.shape[i + 1 :]) for i in range(array.ndim))
         self.begin = self.end = self.offset = 0
         if array.size:
@@ -136,7 +136,7 @@ class Part:
 
 
 def blocks(parts: Sequence[Part]) -> None:
-    """Find the blocks of arrays. An array that does not begin at a multiple of its element's size has its own."""
+    """Find the blocks of arrays. An array that is not aligned to its element size gets its own block."""
     device, block = "", None
     places = [(str(of(part.array).device_of(part.array)), part.begin, i) for i, part in enumerate(parts)]
     for place, begin, i in sorted(places):
@@ -151,15 +151,15 @@ def blocks(parts: Sequence[Part]) -> None:
 
 
 def view(memory: Array, offset: Any, size: Any, stride: Any, kind: Any = None) -> Array:
-    """A view of dense memory: its first element, shape and steps, in elements of a NumPy dtype, by default that of the
-    memory. Raises ValueError: it would reach beyond the memory."""
+    """A view of dense memory: offset, shape and strides, in elements of a NumPy dtype, by default the memory's. Raises
+    ValueError: it would reach beyond the memory."""
     check_shape(size, 16)
     if not isinstance(stride, (tuple, list)) or len(size) != len(stride):
-        raise ValueError("a tensor whose strides are not as many as its axes")
+        raise ValueError("a tensor whose number of strides is not its number of axes")
     kind = memory.dtype if kind is None else kind
     count = memory.nbytes // kind.itemsize
     if not all(type(n) is int and n >= 0 for n in (offset, *stride)):
-        raise ValueError("a tensor whose offset or strides are no natural numbers")
+        raise ValueError("a tensor whose offset or strides are not natural numbers")
     flat = memory.reshape(-1).view(np.uint8)[: count * kind.itemsize].view(kind)
     offset = 0 if 0 in size else offset
     last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
@@ -174,25 +174,25 @@ def view(memory: Array, offset: Any, size: Any, stride: Any, kind: Any = None) -
 
 
 def set_attributes(obj: Any, attributes: dict[Any, Any]) -> None:
-    """Give an object the attributes that a file has for it. Raises ValueError: one would replace one of the class."""
+    """Set the attributes that a file has for an object. Raises ValueError: one would replace the class's."""
     cls = type(obj)
     for name in attributes:
         if type(name) is not str or hasattr(cls, name) or name in Variable.__annotations__:
-            raise ValueError(f"an attribute {short(name)} that a {cls.__name__} has of its own")
+            raise ValueError(f"an attribute {short(name)}, which would replace one of a {cls.__name__}")
     vars(obj).update(attributes)
 
 
 def check_flag(tensor: Tensor, requires_grad: bool) -> None:
-    """Raise ValueError for a tensor that cannot require a gradient, and should; TypeError: the flag is none."""
+    """Raise ValueError for a tensor that should require a gradient, but cannot; TypeError if the flag is not a bool."""
     if not isinstance(requires_grad, int):
-        raise TypeError(f"{short(requires_grad)} in the place of requires_grad")
+        raise TypeError(f"{short(requires_grad)} instead of requires_grad")
     if requires_grad and dt.kind_of(tensor.array) not in "fc":
         raise ValueError(f"a tensor of {tensor.dtype} that requires a gradient")
 
 
 class Rebuilder:
-    """Builds storages and tensors from the persistent ids and the functions that a checkpoint of PyTorch's names.
-    ``bytes_of(key, size)`` returns the bytes of a storage, (size,) uint8, which may be filled in until ``finish``."""
+    """Builds storages and tensors for the persistent ids and functions that a PyTorch checkpoint names. ``bytes_of(key,
+    size)`` returns the bytes of a storage, (size,) uint8, which may be filled later, before ``finish``."""
 
     def __init__(self, source: Source, place: Placing, bytes_of: Callable[[str, int], Ndarray]) -> None:
         self._source, self._place, self._bytes_of = source, place, bytes_of
@@ -202,7 +202,7 @@ class Rebuilder:
         self._elsewhere: dict[int, tuple[Tensor, Device]] = {}  # by id: tensors in main memory, and their device
 
     def values(self) -> dict[Name, Any]:
-        """The names of PyTorch and minigrad that a checkpoint may use: formats, classes, and functions."""
+        """The names of PyTorch and minigrad that a checkpoint may use: storage types, classes, and functions."""
         return {
             **{
                 (module, f"{name}Storage"): dt.named(kind)
@@ -216,7 +216,7 @@ class Rebuilder:
         }
 
     def functions(self) -> dict[Name, Any]:
-        """The functions that build tensors, by the names of those that they stand for."""
+        """The functions that build tensors, by the names of PyTorch's."""
         return {
             ("torch._utils", "_rebuild_tensor"): self.tensor,
             ("torch._utils", "_rebuild_tensor_v2"): self.tensor,
@@ -227,9 +227,9 @@ class Rebuilder:
         }
 
     def storage(self, persistent_id: Any) -> Storage:
-        """The storage of ("storage", format, key, location, number of elements). Raises ValueError: another id."""
+        """The storage ("storage", type, key, location, number of elements). Raises ValueError: another id."""
         if type(persistent_id) is not tuple or len(persistent_id) not in (5, 6):
-            raise ValueError(f"{short(persistent_id)} in the place of a persistent id")
+            raise ValueError(f"{short(persistent_id)} instead of a persistent id")
         tag, form, key, location, count, *view = persistent_id
         if not isinstance(tag, str) or tag != "storage" or any(part is not None for part in view):
             raise ValueError("a storage that is a view of another")
@@ -242,7 +242,7 @@ class Rebuilder:
         return self._memory(key, form, location)
 
     def _memory(self, key: str, form: DType, location: str) -> Storage:
-        """The storage of some bytes as numbers; ``finish`` converts those that are stored differently."""
+        """A storage that interprets bytes as numbers; ``finish`` converts dtypes that are stored differently."""
         if (key, form) in self._memories:
             return self._memories[key, form]
         raw = self._raw[key]
@@ -258,7 +258,7 @@ class Rebuilder:
         return memory
 
     def finish(self) -> None:
-        """Convert the numbers, once all are there, and move tensors to their devices; they share memory as before."""
+        """Convert the numbers, once all are read, and move tensors to their devices, where they still share memory."""
         for task in self._pending:
             task()
         moving = list(self._elsewhere.values())
@@ -277,12 +277,12 @@ class Rebuilder:
     def tensor(
         self, storage: Any, offset: Any, size: Any, stride: Any, flag: Any = False, hooks: Any = None, bits: Any = None
     ) -> Tensor:
-        """A tensor of a storage's elements, which offset and strides count. ``flag`` is its requires_grad; ``bits``
-        says whether PyTorch shows the elements as their conjugates or negatives, which is refused."""
+        """A tensor in a storage; offset and strides count its elements. ``flag`` is its requires_grad; ``bits``, which
+        is refused, marks PyTorch's lazily conjugated or negated tensors."""
         if bits:
-            raise ValueError("a tensor that shows conjugates or negatives of its memory: save x.resolve_conj()")
+            raise ValueError("a lazily conjugated or negated tensor: save x.resolve_conj()")
         array = view(_checked(storage).array, offset, size, stride)
-        if array.dtype == np.bool_:  # not the whole storage: others of its bytes may be of other dtypes
+        if array.dtype == np.bool_:  # only this part: the storage may hold other dtypes
             truths = array.view(np.uint8)
             self._pending.append(lambda: np.not_equal(truths, 0, out=truths))
         tensor: Tensor = wrap(array)
@@ -310,7 +310,7 @@ class Rebuilder:
         return parameter
 
     def of_type(self, function: Any, cls: Any, args: Any, state: Any) -> Tensor:
-        """The tensor that one of the functions builds, with attributes."""
+        """A tensor built by one of these functions, with attributes."""
         if function not in self.functions().values() or cls not in (Tensor, Parameter) or type(args) is not tuple:
             raise TypeError(f"a tensor of class {short(cls)}")
         tensor: Tensor = function(*args)

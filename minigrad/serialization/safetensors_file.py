@@ -1,5 +1,5 @@
-"""The safetensors format: a JSON header of names, dtypes, shapes and offsets, then the numbers. Files are the same, to
-the byte, as those of the package safetensors. The metadata has a sum, which is checked when the whole file is read."""
+"""The safetensors format: a JSON header of names, dtypes, shapes and offsets, then the data. Files are byte-for-byte
+the same as from the package safetensors. The metadata has a checksum, which is verified when the whole file is read."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import numpy as np
 from ..backend import dtype as dt
 from .source import Ndarray, Source, aligned, check_shape, from_halves, replaced, short
 
-KEY = "minigrad"  # the metadata that describe an object
-SUM = "minigrad.sum"  # the checksum of a file, within the description or beside it
+KEY = "minigrad"  # the metadata that describes an object
+SUM = "minigrad.sum"  # the checksum of a file, in the description or in a separate entry
 _LONGEST_SUM = 60  # characters
 _BLOCK = 1 << 16  # bytes
-_LARGEST_HEADER = 100_000_000  # the format's own limit
-# By NumPy's names, the smallest alignment first: files begin with the tensors of the last dtypes
+_LARGEST_HEADER = 100_000_000  # the format's limit
+# By NumPy's names, the smallest alignment first: files begin with the tensors of the last dtypes here
 _NAMES = """
     bool:BOOL uint8:U8 int8:I8 float8_e5m2:F8_E5M2 float8_e4m3fn:F8_E4M3 float8_e8m0fnu:F8_E8M0
     float8_e4m3fnuz:F8_E4M3FNUZ float8_e5m2fnuz:F8_E5M2FNUZ int16:I16 uint16:U16 float16:F16 bfloat16:BF16
@@ -38,23 +38,23 @@ def holds(kind: np.dtype[Any]) -> bool:
 
 
 def write(f: Any, arrays: dict[str, Ndarray], metadata: dict[str, str] | None) -> None:
-    """Write arrays by name, and a sum of all, to a path (replaced in one step) or to a binary file object. Raises
-    OSError; ValueError: a name or metadata with half a character; TypeError: metadata that is no text."""
+    """Write arrays by name, and their checksum, to a path (replaced atomically) or to a binary file object. Raises
+    OSError; ValueError: a lone surrogate in a name or metadata; TypeError: metadata that is not text."""
     if not all(isinstance(text, str) for item in (metadata or {}).items() for text in item):
-        raise TypeError(f"cannot write {f}: metadata is text by name, not {metadata!r}")
+        raise TypeError(f"cannot write {f}: metadata must map text to text, not {metadata!r}")
     try:
         json.dumps([[*arrays], metadata], ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         half = error.object[error.start : error.end]
         raise ValueError(
-            f"cannot write {f}: {half!r} in a name or in metadata is half a character (a surrogate), which files of "
-            "safetensors cannot hold. What to do: give it a name in UTF-8"
+            f"cannot write {f}: {half!r} in a name or in metadata is a lone surrogate, which safetensors "
+            "files cannot hold. What to do: give it a name in UTF-8"
         ) from None
     for name, array in arrays.items():
         if name == "__metadata__":
-            raise OSError(f"cannot write {f}: {name!r} is the name of its metadata, and cannot be that of a tensor")
+            raise OSError(f"cannot write {f}: {name!r} is reserved for metadata, and cannot name a tensor")
         if array.dtype.name not in NAMES:
-            raise OSError(f"cannot write {f}: {name!r} is of {array.dtype}, which files of safetensors cannot hold")
+            raise OSError(f"cannot write {f}: {name!r} is of {array.dtype}, which safetensors files cannot hold")
     dense = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     if metadata is not None and sys.byteorder == "little":
         entries = [(n, NAMES[a.dtype.name], a.shape, a.reshape(-1).view(np.uint8)) for n, a in dense.items()]
@@ -67,8 +67,8 @@ def write(f: Any, arrays: dict[str, Ndarray], metadata: dict[str, str] | None) -
 
 
 def parts(arrays: dict[str, Ndarray], metadata: dict[str, str] | None = None) -> Iterator[bytes | memoryview]:
-    """The header's length, the header, and the numbers of one array after another: the largest dtypes first, so that
-    all are aligned, then by name."""
+    """The header's length, the header, and the data of one array after another, sorted by dtype, the largest first, so
+    that all are aligned, then by name."""
     ordered = sorted(arrays.items(), key=lambda item: (-_ORDER.index(item[1].dtype.name), item[0]))
     header: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
     end = 0
@@ -86,27 +86,27 @@ def parts(arrays: dict[str, Ndarray], metadata: dict[str, str] | None = None) ->
 
 
 def _sum(entries: Iterable[tuple[str, str, tuple[int, ...], Ndarray]], metadata: dict[str, str]) -> str:
-    """A sum of names, dtypes, shapes and bytes of tensors, and of metadata, in any order: another bit, another sum."""
+    """A checksum of the tensors' names, dtypes, shapes and bytes, and of metadata, in any order."""
     crcs = [crc32(_folded(raw), crc32(json.dumps([name, *about]).encode())) for name, *about, raw in entries]
     return f"{sum(crcs) + sum(crc32(json.dumps(item).encode()) for item in metadata.items()):x}"
 
 
 def _folded(raw: Ndarray) -> bytes:
-    """Bytes, of which each whole block has become the sum of its words: as fast as memory, which no checksum is."""
+    """The bytes, with each whole block replaced by the sum of its words: as fast as memory, unlike any checksum."""
     end = raw.size // _BLOCK * _BLOCK
     sums = raw[:end].view("<u8").reshape(-1, _BLOCK // 8).sum(axis=1, dtype=np.uint64)
     return sums.tobytes() + raw[end:].tobytes()
 
 
 def _with_sum(metadata: dict[str, str], text: str) -> dict[str, str]:
-    """Metadata with the sum of a file: within our description, so that there is one entry, or else as another one."""
+    """Metadata with the checksum: inside minigrad's description, so that it stays one entry, or as a second one."""
     if metadata.keys() == {KEY}:
         return {KEY: f'{metadata[KEY][:-1]},"sum":"{text}"}}'}
     return {**metadata, SUM: text}
 
 
 def _without_sum(metadata: dict[str, str]) -> dict[str, str] | None:
-    """The metadata before it had a sum; None if it has none. One bit that is another does not hide it."""
+    """The metadata without its checksum; None if it has none. A flipped bit in its key does not hide it."""
     for name, text in metadata.items():
         tail = text[-_LONGEST_SUM:]
         if not text.startswith(SUM) and (SUM in tail or (name == KEY and ',"sum":"' in tail)):
@@ -116,28 +116,28 @@ def _without_sum(metadata: dict[str, str]) -> dict[str, str] | None:
 
 
 def begins(source: Source) -> bool:
-    """Whether a file begins like this format: with the length of a header, and its brace."""
+    """Whether a file begins like this format, with the length of a header and its brace."""
     size = int.from_bytes(source.start(8), "little")
     return source.size >= 10 and size <= _LARGEST_HEADER and source.start(9)[8:] == b"{"
 
 
 def read(source: Source) -> tuple[dict[str, str], dict[str, Ndarray]]:
-    """The metadata and the arrays by name. Raises RuntimeError: another format, damage, or a dtype that we lack."""
+    """The metadata and the arrays by name. Raises RuntimeError: another format, damage, or an unknown dtype."""
     size, header = _header(source)
     metadata = header.pop("__metadata__", {})
     try:
         if not all(isinstance(value, str) for value in metadata.values()):
-            raise ValueError("metadata that is no text")
+            raise ValueError("metadata that is not text")
         spans = {name: _span(name, entry) for name, entry in header.items()}
         end = 0
         for _, _, begin, stop in sorted(spans.values(), key=lambda span: span[2:]):
             if begin != end:
-                raise ValueError("numbers that overlap, or with gaps between them")
+                raise ValueError("data that overlaps, or has gaps")
             end = stop
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise source.senseless("is no safetensors file, or damaged", error) from None
     if 8 + size + end != source.size:
-        sizes = f"it should have {8 + size + end} bytes and has {source.size}"
+        sizes = f"it should have {8 + size + end} bytes, but has {source.size}"
         raise source.damaged(f"is truncated, or no safetensors file: {sizes}")
     summed = None if source.mmap or sys.byteorder != "little" else _without_sum(metadata)
     raws: dict[str, Ndarray] = {}
@@ -145,13 +145,13 @@ def read(source: Source) -> tuple[dict[str, str], dict[str, Ndarray]]:
     def entries() -> Iterator[tuple[str, str, tuple[int, ...], Ndarray]]:
         for name, (stored, shape, begin, stop) in spans.items():
             raws[name] = source.region(8 + size + begin, stop - begin)
-            yield name, stored, shape, raws[name]  # while it is in the processor's cache
+            yield name, stored, shape, raws[name]  # summed while it is in the CPU's cache
 
     if summed is None:
         raws = {name: raw for name, *_, raw in entries()}
     elif metadata != _with_sum(summed, f"{SUM} {_sum(entries(), summed)}"):
-        repair = f"restore it from a copy; if a program changed it, have it write no metadata {SUM!r}"
-        raise source.damaged("is damaged: its sum is wrong", repair)
+        repair = f"restore it from a copy; if a program changed it, let it drop the metadata {SUM!r}"
+        raise source.damaged("is damaged: its checksum is wrong", repair)
     return metadata, {name: _array(source, name, *span[:2], raws[name]) for name, span in spans.items()}
 
 
@@ -162,7 +162,7 @@ def _header(source: Source) -> tuple[int, dict[str, Any]]:
     if not begins(source):
         raise source.damaged("is not a file of tensors", "save it with minigrad.save, PyTorch or safetensors")
     if 8 + size > source.size:
-        raise source.damaged(f"is truncated: its header has {size} bytes, and the file {source.size}")
+        raise source.damaged(f"is truncated: its header has {size} bytes, but the file has {source.size}")
     try:
         header = json.loads(source.data[8 : 8 + size].tobytes(), object_pairs_hook=_without_repetition)
     except (ValueError, RecursionError) as error:
@@ -173,15 +173,15 @@ def _header(source: Source) -> tuple[int, dict[str, Any]]:
 def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     entries = dict(pairs)
     if len(entries) < len(pairs):
-        raise ValueError("its header has a name twice")
+        raise ValueError("its header has a duplicate name")
     return entries
 
 
 def _span(name: str, entry: Any) -> tuple[str, tuple[int, ...], int, int]:
-    """An entry of the header: dtype, shape, begin and end of its bytes."""
+    """An entry of the header: dtype, shape, start and end of its bytes."""
     stored, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(stored, str) or not all(type(n) is int and n >= 0 for n in (begin, end)):
-        raise ValueError(f"{short(name)} has a dtype that is no text, or an offset that is no natural number")
+        raise ValueError(f"{short(name)} has a dtype that is not text, or an offset that is not a natural number")
     try:
         check_shape(shape, 8)
     except ValueError as error:

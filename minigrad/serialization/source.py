@@ -1,4 +1,4 @@
-"""Files and file objects: read in place, and replaced in one step; and what messages say of a file that may be bad."""
+"""Files and file objects: memory-mapped reading, atomic replacement, and messages about damaged files."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from ..backend import dtype as dt
 
 Ndarray = np.ndarray[Any, Any]
 _LONGEST_PATH, _LONGEST_REASON = 200, 300  # characters in a message
-_LONGEST = 60  # of a value there
-# What data that makes no sense raises, in Python and in NumPy
+_LONGEST = 60  # characters of a value in a message
+# The errors of Python and NumPy for invalid data
 DAMAGE = (ValueError, TypeError, LookupError, AttributeError, EOFError, OverflowError, RecursionError, struct.error)
 _SCALARS = (bool, int, float, str, type(None), complex)
 _REPR = Repr()
 _REPR.maxstring = _REPR.maxother = _LONGEST
 _REPR.maxlevel = 2
-_MOST_AXES = 64  # of NumPy's arrays
+_MOST_AXES = 64  # NumPy's limit
 PATIENCE = 2.0 if sys.platform == "win32" else 0.0  # seconds for other programs to close a file
 
 
 def short(value: Any) -> str:
-    """A value for a message: text, a number, a class's name, cut; else its type, as to print it may take for ever."""
+    """A value for a message: text, a number or a class's name, truncated; or its type, as printing may take forever."""
     if isinstance(value, int) and value.bit_length() > 4 * _LONGEST:
         return f"a number of {value.bit_length():,} bits"
     if type(value) in _SCALARS:
@@ -48,14 +48,14 @@ def short(value: Any) -> str:
 
 
 def reason(error: BaseException) -> str:
-    """The text of an error for a message, cut; where it may quote more than text and numbers, only its type."""
+    """The text of an error for a message, truncated; only its type if it may quote more than text and numbers."""
     is_plain = isinstance(error, UnicodeError) or all(type(part) in _SCALARS for part in error.args)
     text = str(error) if is_plain else ""
     return (text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…") or type(error).__name__
 
 
 def cause(error: BaseException) -> BaseException | None:
-    """An error to name as the cause of another one; None if its text may be huge."""
+    """An error as the cause of another; None if its text may be huge."""
     return None if reason(error).endswith("…") or reason(error) == type(error).__name__ else error
 
 
@@ -64,10 +64,10 @@ class EmptyFileError(EOFError, RuntimeError):
 
 
 class Source:
-    """The bytes to load, of a path or of a binary file object from its position to its end: ``file`` and ``data``, (n,)
-    uint8. A file is mapped, and regions are copied out of it; with ``mmap`` they are left there, and changes to them
-    stay in memory. Raises FileNotFoundError: there is no such file; AttributeError: ``f`` is neither a path nor a file
-    object; TypeError: it gives text; ValueError: ``mmap`` of a file object; EmptyFileError: the file is empty."""
+    """The bytes to load, from a path, or from a binary file object's position to its end: ``file`` and ``data``, (n,)
+    uint8. A file is mapped, and regions are copied; with ``mmap`` they stay in the file, and changes to them stay in
+    memory. Raises FileNotFoundError: the file does not exist; AttributeError: ``f`` is not a path or a file object;
+    TypeError: it reads text; ValueError: ``mmap`` with a file object; EmptyFileError: the file is empty."""
 
     def __init__(self, f: Any, mmap: bool = False) -> None:
         self.mmap = mmap
@@ -82,10 +82,10 @@ class Source:
             kind = type(f).__name__
             if not hasattr(f, "read"):
                 raise AttributeError(f"load takes a path or a binary file object with 'read', not a {kind}")
-            with suppress(AttributeError, OSError, ValueError):  # those in memory
+            with suppress(AttributeError, OSError, ValueError):  # an object in memory has no descriptor
                 mode = os.fstat(f.fileno()).st_mode
-                if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):  # which may have no end
-                    raise RuntimeError(f"cannot load the {kind}: it is a device, and no file of tensors.")
+                if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):  # it may have no end
+                    raise RuntimeError(f"cannot load the {kind}: it is a device, not a file of tensors.")
             content = f.read()
             if isinstance(content, str):
                 raise TypeError("load needs a file opened in binary mode: open(path, 'rb')")
@@ -101,83 +101,83 @@ class Source:
         return self.data[:count].tobytes()
 
     def region(self, begin: int, size: int) -> Ndarray:
-        """``size`` bytes: a copy; with ``mmap``, and of a file object, a part of ``data``. The caller checks bounds."""
+        """``size`` bytes: a copy; with ``mmap`` or a file object, a view of ``data``. The caller checks bounds."""
         part = self.data[begin : begin + size]
         return part.copy() if (self.path and not self.mmap) or not size else np.frombuffer(part.data, np.uint8)
 
     def end(self, size: int) -> None:
-        """Leave a file object that can go back behind the first bytes, which were the whole object."""
+        """Move a seekable file object to the end of the object that was read, of ``size`` bytes."""
         if self.path is None and getattr(self._f, "seekable", lambda: False)():
             self._f.seek(size - self.size, io.SEEK_CUR)
 
     def damaged(self, fault: str, repair: str = "restore it from a copy") -> RuntimeError:
-        """The error for this file: "it <fault>", and what to do."""
+        """The error for this file: "it <fault>", and the remedy."""
         return RuntimeError(f"cannot load {self.name}: it {fault}. What to do: {repair}.")
 
     def senseless(self, fault: str, error: BaseException, repair: str = "restore it from a copy") -> RuntimeError:
-        """``damaged``, as another error says."""
+        """``damaged``, with another error as the reason."""
         return self.damaged(f"{fault} ({reason(error)})", repair)
 
 
 def check_shape(shape: Any, itemsize: int) -> None:
     """Raise ValueError for a shape that no array can have."""
     if not isinstance(shape, (tuple, list)) or len(shape) > _MOST_AXES or not all(type(n) is int for n in shape):
-        raise ValueError(f"a shape that is not made of up to {_MOST_AXES} whole numbers")
+        raise ValueError(f"a shape that is not up to {_MOST_AXES} integers")
     if min(shape, default=0) < 0 or math.prod(max(n, 1) for n in shape) * itemsize > sys.maxsize:
         raise ValueError("a shape that no array can have")
 
 
 def aligned(raw: Ndarray, kind: Any) -> Ndarray:
-    """Bytes as numbers of a dtype; those that a mapped file holds unaligned are copied."""
+    """Bytes as numbers of a dtype; copied if they are unaligned, as in a mapped file."""
     kind = np.dtype(kind)
     return (raw.copy() if raw.ctypes.data % kind.alignment else raw).view(kind)
 
 
 def from_halves(halves: Ndarray) -> Ndarray:
-    """Numbers of bfloat16, the upper halves of float32: (n,) uint16 -> (n,), in float32 where ml_dtypes is missing."""
+    """Numbers of bfloat16, the upper halves of float32: (n,) uint16 -> (n,), in float32 if ml_dtypes is missing."""
     if dt.bfloat16.is_available:
         return halves.astype(np.uint16, copy=False).view(dt.bfloat16.numpy)
     return (halves.astype(np.uint32) << 16).view(np.float32)
 
 
 def opened(path: str | os.PathLike[str]) -> BinaryIO:
-    """A file to read. Raises OSError, also where a name is none that a file can have."""
-    shown = os.fspath(path)[:_LONGEST_PATH]
+    """Open a file for reading. Raises OSError, also if no file can have that name."""
+    name = os.fspath(path)[:_LONGEST_PATH]
     try:
         return open(path, "rb")
     except ValueError:
-        raise _nameless(shown) from None
+        raise _nameless(name) from None
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
-            error.filename = shown
+            error.filename = name
         raise
 
 
 def _nameless(path: str | bytes) -> OSError:
-    """The error for a name with NUL, or with half a character."""
+    """The error for a name with NUL, or with a lone surrogate."""
     return FileNotFoundError(errno.ENOENT, "No file can have that name", path[:_LONGEST_PATH])
 
 
 def is_endless(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is a device, a pipe or a socket, which may have no end; even to open a pipe may wait for ever."""
+    """Whether a path is a device, a pipe or a socket, which may have no end; even opening a pipe may block forever."""
     return os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
 
 
 def _mapped(path: str) -> io.BytesIO | mmap.mmap:
     """A file in memory: mapped, unless it is empty."""
     if is_endless(path):
-        raise RuntimeError(f"cannot load {path}: it is a device or a pipe. What to do: give a file, or a file object.")
+        raise RuntimeError(f"cannot load {path}: it is a device or a pipe. What to do: pass a file, or a file object.")
     with opened(path) as file:
         try:
-            if not os.fstat(file.fileno()).st_size:  # such as those in /proc, too, which have none
+            if not os.fstat(file.fileno()).st_size:  # also files in /proc, which report no size
                 return io.BytesIO()
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-        except OSError as error:  # larger than all memory
+        except OSError as error:  # larger than the address space
             raise OSError(error.errno, error.strerror, path) from None
 
 
 def _put_in_place(temporary: str, target: str) -> None:
-    """Rename a file over another. Windows refuses it while a program, such as a virus scanner, has the other open."""
+    """Rename a file over another. Windows refuses this while a program (a virus scanner) has the target open."""
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
@@ -189,7 +189,7 @@ def _put_in_place(temporary: str, target: str) -> None:
 
 
 def _writable(path: Any) -> str:
-    """A path. Raises OSError: no file can have that name, or a folder has it."""
+    """The real path to write. Raises OSError: no file can have that name, or it is a folder."""
     target = os.fsdecode(path)
     try:
         os.lstat(target)
@@ -202,12 +202,12 @@ def _writable(path: Any) -> str:
     if os.path.isdir(target):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), target)
     if is_endless(target):
-        raise OSError(errno.EINVAL, "A file cannot take the place of a device or a pipe", target)
+        raise OSError(errno.EINVAL, "A file cannot replace a device or a pipe", target)
     return os.path.realpath(target)
 
 
 def _remove(folder: str) -> None:
-    """Remove a folder of files, as far as it is there. Interrupted, it can be called again, which rmtree cannot."""
+    """Remove a folder of files, if it exists. After an interrupt it can be called again, unlike rmtree."""
     with suppress(OSError):
         for name in os.listdir(folder):
             os.remove(os.path.join(folder, name))
@@ -216,10 +216,10 @@ def _remove(folder: str) -> None:
 
 @contextmanager
 def replaced(path: Any) -> Iterator[str]:
-    """A temporary file to write to, which takes the place of ``path`` at the end: after a crash, or on a full disk, the
-    old file is still there. It has a hidden folder of its own beside ``path``, in which whoever writes may put other
-    files, and which goes with all of them. Raises OSError that names ``path``, also for a name that no file can have, a
-    device or a pipe; RuntimeError, as PyTorch, if the folder of ``path`` does not exist."""
+    """A temporary file to write to, which replaces ``path`` at the end: after a crash, or on a full disk, the old file
+    is still there. It is in a hidden folder next to ``path``, where the writer may put other files; the folder is
+    removed with its content. Raises OSError that names ``path``, also for an invalid name, a device or a pipe;
+    RuntimeError, like PyTorch, if the folder of ``path`` does not exist."""
     target = _writable(path)
     folder, name = os.path.split(target)
     if not os.path.isdir(folder):
@@ -229,18 +229,18 @@ def replaced(path: Any) -> Iterator[str]:
         try:
             os.mkdir(hidden)
             temporary = os.path.join(hidden, name)
-            with open(temporary, "xb") as file:  # an early error for the name, and the mode of the umask
+            with open(temporary, "xb") as file:  # fails early for a bad name; gets the umask's mode
                 mode = os.stat(target if os.path.exists(target) else file.name).st_mode & 0o777
             yield temporary
             os.chmod(temporary, mode)
             with open(temporary, "rb+") as file:
                 os.fsync(file.fileno())
             _put_in_place(temporary, target)
-        except OSError as error:  # NumPy's has no number, and other ones name the temporary file
+        except OSError as error:  # NumPy's has no errno, and others name the temporary file
             if error.filename is None or str(error.filename).startswith(hidden):
                 raise OSError(error.errno or errno.EIO, error.strerror or str(error), os.fsdecode(path)) from error
             raise
-    if os.name == "posix":  # brings the new name itself to the disk
+    if os.name == "posix":  # also writes the new name to disk
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)

@@ -1,8 +1,8 @@
-"""Plain data as JSON, in which tensors are names: the description in the metadata of a saved file. Lists, and what JSON
-has, stand for themselves; every other value is an object with one tag: {"tuple": [...]}, {"tensor": "weight",
-"requires_grad": true}, {"OrderedDict": ...}. Tensors and mutable containers are numbered in the order of their first
-appearance, and {"again": number} is a further appearance of the same object. A tensor that shows part of another's
-memory has its place there for a name: {"tensor": {"of": "weight", "offset": 2, ...}}."""
+"""Plain data as JSON with tensors by name: the description in a saved file's metadata. Lists and JSON's scalars are
+stored unchanged; every other value is an object with a tag: {"tuple": [...]}, {"tensor": "weight", "requires_grad":
+true}, {"OrderedDict": ...}. Tensors and mutable containers are numbered in the order of their first appearance, and
+{"again": number} refers to the same object again. A tensor that is a view of another's memory has its layout instead of
+a name: {"tensor": {"of": "weight", "offset": 2, ...}}."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from .safetensors_file import holds
 from .source import Ndarray, check_shape, short
 
 _FACTORIES: dict[str, Any] = {c.__name__: c for c in FACTORIES}
-_COPIES = 16  # of the bytes of a file: each place that names them has its own
-_MOST_TEXT = 1 << 16  # bytes; longer values are stored like tensors
-_RAW = re.compile(r"[<>|][biufcUSMm]\d{1,9}(\[\w{1,9}\])?")  # numbers, text and times: no Python objects
+_COPIES = 16  # of a file's bytes: each reference to them makes a copy
+_MOST_TEXT = 1 << 16  # bytes; larger values are stored like tensors
+_RAW = re.compile(r"[<>|][biufcUSMm]\d{1,9}(\[\w{1,9}\])?")  # numbers, text and times, but no Python objects
 
 
 class NotPlain(Exception):
-    """A value that only a pickle can hold; the text says which, and where it is."""
+    """A value that only a pickle can hold; the message says which, and where it is."""
 
 
 class NoFormat(NotPlain):
-    """A tensor of a dtype that files of safetensors cannot hold, such as complex128."""
+    """A tensor of a dtype that safetensors files cannot hold, such as complex128."""
 
 
 # Values without parts: type -> (tag, to JSON, from JSON)
@@ -70,7 +70,7 @@ class Writer:
         self._alive: list[Any] = []  # keeps addresses and ids from being used again
 
     def encode(self, obj: Any, where: str, name: str) -> Any:
-        """The JSON of one value: ``where`` is its place, in Python, for messages, ``name`` for a tensor there."""
+        """The JSON of a value. ``where`` is its path in Python for messages, ``name`` the name for a tensor there."""
         kind = type(obj)
         if obj is None or kind is bool or kind is str:
             return obj
@@ -84,7 +84,7 @@ class Writer:
         if kind is np.ndarray and holds(obj.dtype):
             return self._node("array", obj, name)
         if kind is np.ndarray or (isinstance(obj, np.generic) and kind.__module__ == "numpy"):
-            array: Ndarray = np.asarray(obj)  # of a dtype that tensors lack
+            array: Ndarray = np.asarray(obj)  # its dtype has no tensors
             if not _RAW.fullmatch(array.dtype.str) or not array.dtype.itemsize:
                 raise NotPlain(f"{where}: a numpy array of dtype {array.dtype}")
             raw = {"dtype": array.dtype.str, "shape": list(array.shape), "data": self._blob(array.tobytes(), name)}
@@ -150,9 +150,9 @@ class Writer:
         return node
 
     def finish(self) -> None:
-        """Collect the arrays, once for all that share memory: one that is all of it, or the memory."""
+        """Collect the arrays, once for all that share memory: an array that covers it, or the memory itself."""
         blocks(list(self._parts.values()))
-        wholes = {}  # by block: the first array that is all of it, in order
+        wholes = {}  # by block: the first array that covers it contiguously
         for name, part in reversed(self._parts.items()):
             if part.array.nbytes == part.block.size and part.array.flags.c_contiguous:
                 wholes[part.block] = name
@@ -171,7 +171,7 @@ class Writer:
                 node[tag] = {"of": wholes[part.block], **place, **kind}
 
     def _free(self, name: str) -> str:
-        """A name that no array has yet: this one, or with a number."""
+        """An unused name for an array: this one, or with a number."""
         free, count = name, 1
         while free in self._parts or free in self.arrays:
             count += 1
@@ -181,19 +181,19 @@ class Writer:
     def _add(self, array: Array, name: str) -> str:
         """The name of an array, the same for the same memory."""
         place: Any = id(array)
-        if isinstance(array, np.ndarray) and array.size:  # several objects may show the same memory
-            place = (array.ctypes.data, array.shape, array.strides, array.dtype)  # whose letters floats of 8 bits share
+        if isinstance(array, np.ndarray) and array.size:  # several objects may view the same memory
+            place = (array.ctypes.data, array.shape, array.strides, array.dtype)  # 8-bit floats share one type code
         if place in self._names:
             return self._names[place]
-        name = name.encode(errors="backslashreplace").decode()  # the description has the true one
-        free = self._free(name if name and name != "__metadata__" else "tensor")  # that name is the format's own
+        name = name.encode(errors="backslashreplace").decode()  # the description has the original
+        free = self._free(name if name and name != "__metadata__" else "tensor")  # that name is reserved
         self._parts[free] = Part(array)
         self._names[place] = free
         self._alive.append(array)
         return free
 
     def _blob(self, data: Any, name: str) -> Any:
-        """Bytes as text, or if there are many, the name of their array."""
+        """Bytes as base64 text, or if there are many, the name of their array."""
         if len(data) <= _MOST_TEXT:
             return base64.b64encode(data).decode("ascii")
         return {"array": self._add(np.frombuffer(data, np.uint8), name)}
@@ -213,7 +213,7 @@ class Reader:
         return {name: self._tensor_at(name, "cpu") for name in self._arrays}
 
     def whole(self, node: Any) -> Any:
-        """The object of the whole tree. Raises LookupError, TypeError, ValueError: it makes no sense."""
+        """The object of the whole tree. Raises LookupError, TypeError, ValueError: it is invalid."""
         try:
             obj = self.decode(node)
             Bounds().check([obj, *self._containers])
@@ -223,7 +223,7 @@ class Reader:
         return obj
 
     def decode(self, node: Any) -> Any:
-        """The object of a node of the tree. Raises as ``whole``."""
+        """The object of a node of the tree. Raises like ``whole``."""
         if isinstance(node, list):
             items: list[Any] = []
             self._containers.append(items)
@@ -259,7 +259,7 @@ class Reader:
         array = self._arrays[node["array"]]
         self._left -= array.nbytes
         if self._left < 0:
-            raise ValueError("it names the same bytes too often")
+            raise ValueError("it refers to the same bytes too often")
         return bytearray(array)
 
     def _container(self, tag: str, node: dict[str, Any]) -> Any:
@@ -277,7 +277,7 @@ class Reader:
         return container
 
     def _items(self, items: Any) -> Any:
-        """(key, value) pairs: of a JSON object, whose keys are text, or of a list of pairs."""
+        """(key, value) pairs of a JSON object, whose keys are text, or of a list of pairs."""
         if isinstance(items, dict):
             return ((key, self.decode(value)) for key, value in items.items())
         return ((self.decode(key), self.decode(value)) for key, value in items)
@@ -288,7 +288,7 @@ class Reader:
 
     def _tensor(self, tag: str, node: dict[str, Any]) -> Tensor:
         flag = bool(node.get("requires_grad", False))
-        plain = self._tensor_at(node[tag], node.get("device", "cpu")).detach()  # with a flag of its own
+        plain = self._tensor_at(node[tag], node.get("device", "cpu")).detach()  # its requires_grad is separate
         check_flag(plain, flag)
         tensor = Parameter(plain, flag) if tag == "parameter" else plain.requires_grad_(flag)
         self._containers.append(tensor)
@@ -296,7 +296,7 @@ class Reader:
         return tensor
 
     def _tensor_at(self, place: Any, location: str) -> Tensor:
-        """The tensor of an array that was saved from ``location``, on the device that it is loaded to."""
+        """The tensor of an array that was saved from ``location``, on the device to load it to."""
         name = place["of"] if isinstance(place, dict) else place
         if (name, location) not in self._tensors:
             array = self._arrays[name]
@@ -309,6 +309,6 @@ class Reader:
 
 
 def _view(whole: Array, place: dict[str, Any]) -> Array:
-    """The part of an array's memory at a place."""
+    """The view of an array's memory with a layout."""
     kind = dt.named(place["dtype"]).numpy if "dtype" in place else None
     return view(whole, place["offset"], place["shape"], place["strides"], kind)

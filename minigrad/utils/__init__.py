@@ -1,6 +1,6 @@
-"""Data loading, checkpointing, finite differences, nested values, TensorBoard, by PyTorch's names.
+"""Data loading, checkpointing, gradient checks, pytrees and TensorBoard, under PyTorch's names.
 
-``minigrad.utils.tensorboard`` is imported by its name, as in PyTorch.
+``minigrad.utils.tensorboard`` must be imported explicitly, as in PyTorch.
 """
 
 from . import _pytree, checkpoint, data

@@ -1,7 +1,7 @@
-"""Nested values as a list of leaves and a spec of the nesting, by PyTorch's names.
+"""Pytrees: nested values as a list of leaves and a spec of the nesting, under PyTorch's names.
 
-Dicts, lists, tuples, named tuples, deques, tensors' sizes and registered types are nodes; everything else,
-None included, is a leaf.
+Dicts, lists, tuples, named tuples, deques, tensors' sizes and registered types are nodes; everything else, including
+None, is a leaf.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ Context = Any  # PyTorch's name
 
 
 class NodeDef(NamedTuple):
-    """How to take values of one type apart, into children and a context, and how to put them together."""
+    """How to flatten values of one type into children and a context, and how to rebuild them."""
 
     flatten_fn: Flatten
     unflatten_fn: Unflatten
 
 
-# Of lists and dicts, under names that libraries import
+# For lists and dicts, under names that libraries import
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ def register_pytree_node(
     from_dumpable_context: Any = None,
     flatten_with_keys_fn: Any = None,
 ) -> None:
-    """Make a type a node, but not its subclasses, by functions value -> (children, context), and (children, context) ->
-    value. The other arguments have no effect. Raises ValueError if it is a node already."""
+    """Register a type, but not its subclasses, as a node, given functions value -> (children, context) and (children,
+    context) -> value. The other arguments have no effect. Raises ValueError if it is already a node."""
     if cls in SUPPORTED_NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
     SUPPORTED_NODES[cls] = NodeDef(flatten_fn, unflatten_fn)
@@ -110,12 +110,12 @@ def is_namedtuple(obj: Any) -> bool:
 
 
 def is_structseq_instance(obj: Any) -> bool:
-    """Whether it is one of Python's named tuples that are written in C, such as ``time.localtime()``."""
+    """Whether a value is one of Python's C named tuples, such as ``time.localtime()``."""
     return isinstance(obj, tuple) and hasattr(type(obj), "n_sequence_fields")
 
 
 def _get_node_type(tree: Any) -> Any:
-    """The key of a value in ``SUPPORTED_NODES``; the type of a leaf."""
+    """The key of a value in ``SUPPORTED_NODES``; for a leaf its type."""
     kind = type(tree)
     return namedtuple if kind not in SUPPORTED_NODES and is_namedtuple(kind) else kind
 
@@ -125,7 +125,7 @@ class TreeSpec:
     """How values are nested."""
 
     type: Any  # of the outermost value; None for a leaf
-    context: Any  # what rebuilds it from its children, such as a dict's keys
+    context: Any  # data to rebuild it from its children, such as a dict's keys
     children_specs: list[TreeSpec]
 
     def is_leaf(self) -> bool:
@@ -136,7 +136,7 @@ class TreeSpec:
         return 1 if self.is_leaf() else sum(child.num_leaves for child in self.children_specs)
 
     def unflatten(self, leaves: Iterable[Any]) -> PyTree:
-        """Nest leaves in this way. Raises ValueError if there are too many or too few."""
+        """Nest leaves according to this spec. Raises ValueError if there are too many or too few."""
         values = list(leaves)
         if len(values) != self.num_leaves:
             count = self.num_leaves
@@ -150,11 +150,11 @@ class TreeSpec:
         return SUPPORTED_NODES[self.type].unflatten_fn(children, self.context)
 
     def flatten_up_to(self, tree: PyTree) -> list[PyTree]:
-        """The parts of another tree that stand where this spec has leaves. Raises ValueError if it differs above."""
+        """The parts of another tree at this spec's leaves. Raises ValueError if its nesting differs above them."""
         if self.is_leaf():
             return [tree]
         kind = _get_node_type(tree)
-        if kind is not self.type and not (kind in _DICTS and self.type in _DICTS):  # kinds of dict match each other
+        if kind is not self.type and not (kind in _DICTS and self.type in _DICTS):  # dict types match each other
             raise ValueError(f"Node type mismatch; expected {self.type}, but got {type(tree)}.")
         if kind in _DICTS:
             keys = self.context[1] if self.type is defaultdict else self.context
@@ -204,7 +204,7 @@ def _walk(tree: PyTree, is_leaf: IsLeaf, leaves: list[Any]) -> TreeSpec:
 
 
 def tree_flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
-    """The leaves, and the spec of their nesting. ``is_leaf`` is a test for further values that count as leaves."""
+    """The leaves, and the spec of their nesting. ``is_leaf`` is a test for additional leaves."""
     leaves: list[Any] = []
     return leaves, _walk(tree, is_leaf, leaves)
 
@@ -232,7 +232,7 @@ def tree_structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeSpec:
 
 
 def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
-    """``func`` of each leaf, and of the parts of ``rests`` in its place. Raises ValueError: their nesting differs."""
+    """Apply ``func`` to each leaf and the matching parts of ``rests``. Raises ValueError: their nesting differs."""
     leaves, spec = tree_flatten(tree, is_leaf)
     return spec.unflatten(map(func, leaves, *(spec.flatten_up_to(rest) for rest in rests)))
 
@@ -240,7 +240,7 @@ def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Is
 def tree_map_only(
     type_or_types_or_pred: Choice, /, func: Callable[[Any], Any], tree: PyTree, is_leaf: IsLeaf = None
 ) -> PyTree:
-    """``tree_map`` for leaves of some types, or that pass a test; the others stay as they are."""
+    """``tree_map`` only for leaves of some types, or that pass a test; the others stay unchanged."""
     choice: Any = type_or_types_or_pred
     if isinstance(choice, (type, tuple, UnionType)):
         return tree_map(lambda leaf: func(leaf) if isinstance(leaf, choice) else leaf, tree, is_leaf=is_leaf)

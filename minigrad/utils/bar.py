@@ -1,7 +1,7 @@
-"""Progress bars for what takes longer than a moment: on stderr, or below a notebook's cell. All of minigrad's come from
-here.
+"""Progress bars for long operations: on stderr, or below a notebook's cell. All of minigrad's bars are defined here.
 
-They are tqdm's, which chooses what fits where the program runs (``tqdm.auto``). Without tqdm there are none.
+They are tqdm's, which picks the right kind for the terminal or notebook (``tqdm.auto``). Without tqdm there are no
+bars.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ DELAY = 2.0  # seconds before a bar appears
 
 
 def bar(total: float, what: str, unit: str, shown: bool = True, delay: float = DELAY) -> Any:
-    """A context with a bar that has ``update``; if it is not shown, or tqdm is missing, with something that has it,
-    too. ``delay`` is in seconds; ``unit`` follows the numbers as it is (" pairs")."""
+    """A context with a bar that has ``update``; if it is not shown, or tqdm is missing, ``update`` does nothing.
+    ``delay`` is in seconds; ``unit`` directly follows the numbers (" pairs")."""
     tqdm = library() if shown else None
     if tqdm is None:
         return nullcontext(SimpleNamespace(update=lambda n=1: None))
@@ -30,16 +30,16 @@ def bar(total: float, what: str, unit: str, shown: bool = True, delay: float = D
 
 
 def watched(items: Sequence[Item], name: str) -> Iterable[Item]:
-    """The items, one by one, with a bar after two seconds, if a person can see it and tqdm is installed."""
+    """Iterate over items, with a bar after two seconds, if there is a terminal and tqdm is installed."""
     tqdm = library()
     if tqdm is None:
         return items
-    shown: Iterable[Item] = tqdm(items, desc=name, leave=False, delay=DELAY, disable=None)
-    return shown
+    result: Iterable[Item] = tqdm(items, desc=name, leave=False, delay=DELAY, disable=None)
+    return result
 
 
 def say(text: str, file: TextIO) -> None:
-    """Print a line between those of the bars that are shown."""
+    """Print a line without breaking visible bars."""
     tqdm = library()
     if tqdm is None:
         print(text, file=file)
@@ -49,9 +49,9 @@ def say(text: str, file: TextIO) -> None:
 
 
 def library() -> Any:
-    """tqdm's class for where the program runs; None where it is missing."""
+    """tqdm's class for this terminal or notebook; None if it is missing."""
     with suppress(ImportError):
-        import tqdm  # each time: whether it is there can change while a program runs, above all a notebook
+        import tqdm  # each time: it may be installed while a notebook runs
 
         return _chosen(tqdm)
     return None
@@ -59,7 +59,7 @@ def library() -> Any:
 
 @cache
 def _chosen(_: Any) -> Any:
-    """``tqdm.auto.tqdm``, which in a notebook without ipywidgets is the bar of text: no reason to warn."""
+    """``tqdm.auto.tqdm``; without its warning about the text bar in a notebook without ipywidgets."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from tqdm.auto import tqdm

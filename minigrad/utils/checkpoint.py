@@ -1,9 +1,9 @@
 """Activation checkpointing: a part of the forward pass runs twice to save memory.
 
-The forward records its nodes as ever, but what they keep is let go at once (Chen et al. 2016, "Training Deep Nets
-with Sublinear Memory Cost"). The walk back, when it meets the first of them, runs the function a second time on the
-same inputs, with the same random numbers: its n-th node has what the n-th node of the first run has lost. The graph
-itself stays whole, so ``grad``, hooks and second order work as without.
+The forward pass records its nodes as usual, but frees their saved values at once (Chen et al. 2016, "Training Deep Nets
+with Sublinear Memory Cost"). When the backward pass reaches the first of these nodes, it runs the function a second
+time on the same inputs, with the same random numbers: the n-th node of the second run has the values that the n-th node
+of the first run lost. The graph itself stays whole, so ``grad``, hooks and second derivatives work as usual.
 """
 
 from __future__ import annotations
@@ -41,22 +41,21 @@ def checkpoint(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """``function(*args, **kwargs)``, of which the backward pass keeps nothing: it runs the function again.
+    """``function(*args, **kwargs)``, without saving values for the backward pass, which runs the function again.
 
-    Gradients, and dropout masks, are those of a call without checkpoint. Checkpoints may be nested, and
-    differentiated twice.
+    Gradients and dropout masks are the same as without checkpoint. Checkpoints may be nested, and differentiated twice.
 
     Args:
-        function: a module or another callable that does the same each time.
-        use_reentrant: without effect: the one way here is PyTorch's ``False``, which does what ``True`` does.
+        function: a module or another deterministic callable.
+        use_reentrant: ignored: minigrad always uses PyTorch's ``False``, with the same results.
         context_fn: returns two contexts, for the first run and the second.
-        determinism_check, debug, early_stop: without effect. The ops of both runs are always compared.
-        preserve_rng_state: the second run draws the random numbers of the first.
+        determinism_check, debug, early_stop: ignored. The ops of both runs are always compared.
+        preserve_rng_state: the second run draws the same random numbers as the first.
 
     Raises RuntimeError: in the backward pass, if the second run applies other ops than the first."""
     if not is_grad_enabled():
         return function(*args, **kwargs)
-    if is_in_first_run():  # of a checkpoint around this one, which is a region only when that runs again
+    if is_in_first_run():  # of an outer checkpoint: this one becomes a region in its second run
         with within(states()):
             return function(*args, **kwargs)
     region = Region(lambda: function(*args, **kwargs), preserve_rng_state)
@@ -68,21 +67,21 @@ def checkpoint(
 
 
 class Region(Observer):
-    """One call of a function whose nodes keep nothing."""
+    """One call of a function whose nodes save no values."""
 
-    second: Context  # of the second run
+    second: Context  # for the second run
     complete = False  # whether the first run has ended
 
     def __init__(self, function: Callable[[], Any], preserve_rng_state: bool) -> None:
-        self.function = function  # the call again, without arguments
+        self.function = function  # repeats the call, without arguments
         self.random = default_generator.get_state() if preserve_rng_state else None
         self.around = states()
         self.names: list[str] = []  # of the ops of the first run
-        self.remaining = 0  # nodes that have not got back what they lost
-        self.again: list[tuple[Node, Node]] = []  # the nodes of the second run, each with a copy of what it kept
+        self.remaining = 0  # nodes whose values have not been restored
+        self.again: list[tuple[Node, Node]] = []  # the nodes of the second run, each with a copy of its saved values
 
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
-        """Let go of what a node of the first run keeps."""
+        """Free the saved values of a node of the first run."""
         if node is not None:
             node.free()
             node.saved = _Kept(self, len(self.names))
@@ -90,14 +89,14 @@ class Region(Observer):
             self.remaining += 1
 
     def twin(self, number: int) -> Node:
-        """A node of the second run, which the first that asks for one begins."""
+        """A node of the second run, which the first request starts."""
         if not self.again:
             self.again = self._run_again()
-        node, kept = self.again[number]
+        node, copy = self.again[number]
         self.remaining -= 1
         if not self.remaining:
             self.again = []
-        return kept if node.saved is None else node
+        return copy if node.saved is None else node
 
     def _run_again(self) -> list[tuple[Node, Node]]:
         again: list[tuple[Node, Node]] = []
@@ -112,13 +111,13 @@ class Region(Observer):
             with within(self.around, enable_grad(), self.second), observed(*others, _Recorded(again), alone=True):
                 self.function()
         names = [node.op.name for node, _ in again]
-        if not self.complete:  # the function asks for gradients itself, halfway through its first run
+        if not self.complete:  # the function computes gradients during its first run
             names = names[: len(self.names)]
         if names != self.names:
             pairs = enumerate(zip(self.names, names, strict=False))
             numbers = f"{len(self.names)} ops, then {len(names)}"
             other = next((f"op {i} was {a} and is {b}" for i, (a, b) in pairs if a != b), numbers)
-            raise RuntimeError(f"checkpoint: the function recorded other ops when it was run again: {other}")
+            raise RuntimeError(f"checkpoint: the function recorded different ops when it was run again: {other}")
         return again
 
 
@@ -128,14 +127,14 @@ class _Recorded(Observer):
 
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
         if node is not None:
-            kept = Node()  # what a walk within the function frees is wanted again
-            kept.op, kept.saved, kept.residual = op, node.saved, node.residual
-            kept.out, kept.versions = node.out, node.versions
-            self.nodes.append((node, kept))
+            copy = Node()  # a backward pass in the function may free the node's values
+            copy.op, copy.saved, copy.residual = op, node.saved, node.residual
+            copy.out, copy.versions = node.out, node.versions
+            self.nodes.append((node, copy))
 
 
 class _Kept(Lost):
-    """What a node of the first run would have kept: the node of the second run with this number has it."""
+    """The lost values of a node of the first run: the node of the second run with this number has them."""
 
     def __init__(self, region: Region, number: int) -> None:
         self.region, self.number = region, number
@@ -146,7 +145,7 @@ class _Kept(Lost):
 
 
 def is_in_first_run() -> bool:
-    """Whether a checkpoint is in its first run, in which nodes keep nothing anyway."""
+    """Whether a checkpoint is in its first run, where nodes save no values anyway."""
     return any(isinstance(o, Region) for o in watch.observers)
 
 
@@ -157,11 +156,11 @@ def checkpoint_sequential(
     use_reentrant: Flag = None,
     preserve_rng_state: bool = True,
 ) -> Any:
-    """A chain of functions (or an ``nn.Sequential``) in ``segments`` parts, all but the last checkpointed. Raises
-    ValueError for more segments than functions, or fewer than one."""
+    """Run a chain of functions (or an ``nn.Sequential``) in ``segments`` parts, with checkpoints for all except the
+    last. Raises ValueError for more segments than functions, or fewer than one."""
     chain = list(functions.children()) if hasattr(functions, "children") else list(functions)
     if not 0 < segments <= len(chain):
-        raise ValueError(f"{segments} segments cannot be made of {len(chain)} functions")
+        raise ValueError(f"cannot split {len(chain)} functions into {segments} segments")
     size = len(chain) // segments
     run: Function = lambda part, x: reduce(lambda value, function: function(value), part, x)
     for i in range(segments - 1):
@@ -170,7 +169,7 @@ def checkpoint_sequential(
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
-    """The GPUs of the tensors among ``args``, by number, and the states of their generators."""
+    """The numbers of the GPUs of the tensors among ``args``, and the states of their generators."""
     devices = sorted({x.get_device() for x in args if isinstance(x, Tensor) and x.is_cuda})
     return devices, [cuda.get_rng_state(device) for device in devices]
 

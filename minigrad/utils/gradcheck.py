@@ -1,6 +1,6 @@
-"""Gradient rules against finite differences, by the names of ``torch.autograd``: gradcheck and gradgradcheck.
+"""Checking gradients against finite differences, under ``torch.autograd``'s names: gradcheck and gradgradcheck.
 
-Central differences in float64 are good to about ten digits; a rule that agrees with them to six is right.
+Central differences in float64 are accurate to about ten digits; a rule that agrees with them to six is right.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
 Function = Callable[..., Any]
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
-_MOST_RULES = 12  # that a report names
-_DIRECTIONS = 2  # random ones, before each element is looked at
+_MOST_RULES = 12  # in a report
+_DIRECTIONS = 2  # random ones, before the elements are checked
 
 
 class GradcheckError(RuntimeError):
-    """A gradient that finite differences do not confirm."""
+    """A gradient that differs from finite differences."""
 
 
 def gradcheck(
@@ -51,22 +51,22 @@ def gradcheck(
 ) -> bool:
     """Compare the gradients of ``func(*inputs)`` with (f(x + eps) - f(x - eps)) / 2 eps.
 
-    Random directions come first, in which all elements change at once. Where the two do not agree there to a hundredth
-    of ``atol``, each element is compared for itself.
+    It first compares along random directions, in which all elements change at once. Only if these differ by more than a
+    hundredth of ``atol``, it compares each element.
 
     Args:
         func: a function of tensors that returns a tensor or several.
-        inputs: a tensor or a sequence; those that require a gradient are checked. They should be float64 (others get a
-            warning) or complex128, whose real and imaginary parts are then inputs of their own.
+        inputs: a tensor or a sequence; tensors that require a gradient are checked. They should be float64 (others get
+            a warning) or complex128, whose real and imaginary parts count as separate inputs.
         eps: the step.
         atol, rtol: |analytical - numerical| may be atol + rtol |numerical|.
-        raise_exception: raise where they differ; otherwise return False.
+        raise_exception: raise if they differ; otherwise return False.
         nondet_tol: how far two backward passes over the same graph may differ.
-        fast_mode: one direction is enough, and the tolerances are those of its elements together.
-        check_undefined_grad, ...: PyTorch's other switches are taken and change nothing.
+        fast_mode: check only one direction, with the summed tolerances of its elements.
+        check_undefined_grad, ...: PyTorch's other options are ignored.
 
-    Raises GradcheckError: a gradient is wrong. The text shows the worst element and the rules on the way; ValueError:
-    no input requires a gradient."""
+    Raises GradcheckError: a gradient is wrong. The message shows the worst element and the rules in between;
+    ValueError: no input requires a gradient."""
     points = _listed(inputs)
     return _agrees(_of_reals(func, points), _reals(points), raise_exception, eps, (atol, rtol, nondet_tol), fast_mode)
 
@@ -90,8 +90,8 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """``gradcheck`` of the gradient: second order, for the inputs and for ``grad_outputs``, the gradient that arrives;
-    random numbers if None. See ``gradcheck`` for the rest."""
+    """``gradcheck`` of the gradient: second derivatives by the inputs and by ``grad_outputs``, the incoming gradients;
+    random if None. See ``gradcheck`` for the rest."""
     tensors, arriving = _listed(inputs), () if grad_outputs is None else _reals(_listed(grad_outputs))
     func, points = _of_reals(func, tensors), _reals(tensors)
     if grad_outputs is None:
@@ -116,7 +116,7 @@ def _is_complex(value: Any) -> bool:
 
 
 def _reals(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The inputs with complex tensors as leaves of real numbers, (...) -> (..., 2), in the same memory."""
+    """The inputs, with complex tensors replaced by real leaves, (...) -> (..., 2), in the same memory."""
     return tuple(_leaf(view_as_real(x.array), x._wanted()) if _is_complex(x) else x for x in inputs)
 
 
@@ -127,7 +127,7 @@ def _leaf(array: Any, needs: bool) -> Any:
 
 
 def _of_reals(func: Function, inputs: tuple[Any, ...]) -> Function:
-    """A function of ``_reals(inputs)``, whose complex results are pairs of real numbers, too."""
+    """The function of ``_reals(inputs)``, with complex results also as pairs of real numbers."""
     which = [_is_complex(x) for x in inputs]
 
     def of_reals(*xs: Any) -> list[Any]:
@@ -141,7 +141,7 @@ def _differentiable(values: Sequence[Any]) -> list[Any]:
     return [value for value in values if isinstance(value, Variable) and value._wanted()]
 
 
-@np.errstate(all="ignore")  # of infinite results
+@np.errstate(all="ignore")  # for infinite results
 def _agrees(
     func: Function, inputs: tuple[Any, ...], strict: bool, eps: float, tolerances: tuple[float, ...], fast: bool
 ) -> bool:
@@ -154,7 +154,7 @@ def _agrees(
         if dt.of(x.array) is not dt.float64:
             warn(
                 f"gradcheck: input {i} requires gradient and is not a double precision floating point or complex "
-                f"tensor but {dt.of(x.array)}, whose finite differences are too rough to judge a gradient by: this "
+                f"tensor but {dt.of(x.array)}, whose finite differences are too inaccurate to check a gradient: this "
                 f"check will likely fail. Convert it with .double()"
             )
     xs, outputs = list(points.values()), _float_outputs(func, inputs)
@@ -179,10 +179,10 @@ def _agrees(
 def _agrees_along(
     func: Function, inputs: tuple[Any, ...], xs: list[Any], outputs: list[Any], eps: float, tolerances: Any, fast: bool
 ) -> bool:
-    """Whether vᵀ J u is the same by the rules and by differences, for random u and v: if not, the elements decide.
+    """Whether vᵀ J u by the rules equals its finite difference, for random u and v: if not, the elements decide.
 
-    No |uᵢ vⱼ| is below 1/4, so that one wrong element cannot hide; for several to cancel out twice, the odds are
-    about 1 in 600 where their errors are near ``atol``, and vanish where they are greater."""
+    No |uᵢ vⱼ| is below 1/4, so that one wrong element cannot hide; the odds that several cancel out twice are about 1
+    in 600 if their errors are near ``atol``, and negligible if they are greater."""
     (atol, rtol, nondet_tol), draw, roots = tolerances, np.random.default_rng(0), _differentiable(outputs)
     for number in range(1 if fast else _DIRECTIONS):
         us, vs = ([_weights(t.array, draw) for t in tensors] for tensors in (xs, outputs))
@@ -209,7 +209,7 @@ def _dot(xs: Iterable[Matrix], ys: Iterable[Variable]) -> float:
 
 
 def _weights(array: Any, draw: np.random.Generator) -> Any:
-    """Random numbers of both signs, between 1/2 and 3/2 in size, for the elements of an array."""
+    """Random numbers of either sign, with absolute values between 1/2 and 3/2, for the elements of an array."""
     numbers = draw.uniform(0.5, 1.5, array.shape) * draw.choice((-1.0, 1.0), array.shape)
     return wrap(of(array).asarray(np.asarray(numbers, array.dtype), of(array).device_of(array)))
 
@@ -227,11 +227,11 @@ def _float_outputs(func: Function, inputs: tuple[Any, ...]) -> list[Variable]:
 
 
 def _differences(func: Function, inputs: tuple[Any, ...], arrays: list[Any], us: list[Any], eps: float) -> list[Matrix]:
-    """Central differences of each output, as a vector, where the arrays of the inputs move along u."""
-    kept, sides = [a.copy() for a in arrays], []
-    with at_end(_write, arrays, kept) as end, end:
+    """Central differences of each output, as a vector, for a step of the inputs' arrays along u."""
+    originals, sides = [a.copy() for a in arrays], []
+    with at_end(_write, arrays, originals) as end, end:
         for step in (eps, -eps):
-            _write(arrays, [k + step * u for k, u in zip(kept, us, strict=True)])
+            _write(arrays, [k + step * u for k, u in zip(originals, us, strict=True)])
             sides.append([_host(o) for o in _float_outputs(func, inputs)])
     return [(ahead - behind) / (2 * eps) for ahead, behind in zip(*sides, strict=True)]
 
@@ -259,7 +259,7 @@ def _pulled(roots: Any, xs: list[Any], arriving: Any) -> tuple[Any, ...]:
 
 
 def _host(tensor: Variable) -> Matrix:
-    """The elements as a vector in NumPy's memory, a copy."""
+    """The elements as a NumPy vector, a copy."""
     return np.array(of(tensor.array).to_numpy(tensor.array), np.float64).reshape(-1)
 
 
@@ -277,9 +277,9 @@ def _report(output: Variable, x: Variable, which: tuple[int, int], matrix: Matri
         for position, edge in zip(node.plan.inputs, node.edges, strict=True):
             if edge[0] in useful:
                 name = node.op.param(position)
-                rules[f"{node.op.name} for {name} ({spelled(node.op.rule_place(name))})"] = None  # each once
+                rules[f"{node.op.name} for {name} ({spelled(node.op.rule_place(name))})"] = None  # each only once
     more = [f"... and {len(rules) - _MOST_RULES} more"] if len(rules) > _MOST_RULES else []
-    lines = [*list(rules)[:_MOST_RULES], *more] or ["none: the output does not depend on it through recorded ops"]
+    lines = [*list(rules)[:_MOST_RULES], *more] or ["none: no recorded ops connect this input to the output"]
     return (
         f"Jacobian mismatch for output {j} with respect to input {i}: gradcheck finds it wrong in {int(wrong.sum())} "
         f"of {wrong.size} elements\n  worst: d output{target} / d input{source}\n"

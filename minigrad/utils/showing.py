@@ -1,6 +1,6 @@
-"""Who shows a program's views: an editor, or a page in which Python runs, in place of the notebook or the browser.
+"""Redirects a program's views to an editor, or to a page in which Python runs, instead of the notebook or browser.
 
-It stands by itself, so that such a page can ask for the views before anything that draws is imported.
+It imports nothing, so that such a page can register itself before the drawing modules are imported.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ _showers: list[Shower] = []
 
 
 def shown_by(to: Shower | None) -> None:
-    """Give every view that is to be shown to a function. None: to the notebook or the browser again."""
+    """Pass every view to a function instead of showing it. None: show views in the notebook or browser again."""
     _showers[:] = [] if to is None else [to]
 
 
 def shower() -> Shower | None:
-    """The function that gets views; None: they go to the notebook or the browser."""
+    """The function that gets views; None if they go to the notebook or browser."""
     return _showers[0] if _showers else None

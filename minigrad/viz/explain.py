@@ -1,4 +1,4 @@
-"""``viz.explain``: why a gradient is what it is, the chain of rules behind it, as text."""
+"""``viz.explain``: the chain of gradient rules behind a gradient, as text."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .numbers import similar
 from .vector import cut
 
 LINES = 12  # of a rule's source
-READS = 6  # of a tensor that is read more often
+READS = 6  # shown of a tensor that is read more often
 WIDEST = 300  # characters of a line, without its indentation
 LONGEST = 80  # characters of a name or a line of the program
 Label = tuple[int, ...]
 
 
 class Explanation(str):
-    """A text that prints itself, and that a notebook shows."""
+    """A text that prints itself, also in a notebook."""
 
     __repr__ = str.__str__
 
@@ -33,57 +33,57 @@ class Explanation(str):
 
 
 def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = False) -> Explanation:
-    """The chain of rules behind the gradient of a tensor, with shapes, formulas, places and small numbers: which ops
-    read it, the result of each one's rule, where the rule's own gradient came from, and so on to the loss. Where no
-    backward has run it shows the rules without the gradients.
+    """The chain of rules behind the gradient of a tensor, with shapes, formulas, source lines and small values: which
+    ops read it, the result of each op's rule, the source of the rule's incoming gradient, and so on to the loss. If no
+    backward has run, it shows the rules without the gradients.
 
         print(viz.explain(layer.weight))
 
     Args:
         tensor: a leaf, a result, or the name of one in a graph.
-        depth: how many rules to follow, one from the other.
-        of: what it is the gradient of: a tensor; or what ``viz.graph`` or ``viz.playback`` made of a call,
-            which has all lines and numbers. By default the caller's variable that was computed from the
-            tensor last.
-        run: go back from there now, for the numbers. That touches no ``.grad``, and is done anyhow where a
-            backward has run and kept the graph (``retain_graph=True``).
+        depth: how many rules to follow in sequence.
+        of: the tensor that was differentiated; or the result of ``viz.graph`` or ``viz.playback`` for a call,
+            which has all lines and numbers. By default the caller's last variable that was computed from the
+            tensor.
+        run: run backward from there now, for the numbers. It changes no ``.grad``, and always runs if an earlier
+            backward kept the graph (``retain_graph=True``).
 
-    Raises RuntimeError: the tensor requires no gradient, or is no part of that graph; TypeError: a name without a
-    graph, a graph without a name, no tensor, or a depth that is no number.
+    Raises RuntimeError: the tensor requires no gradient, or is not in that graph; TypeError: a name without a
+    graph, a graph without a name, no tensor, or a depth that is not a number.
     """
     if isinstance(depth, Variable):
-        raise TypeError("explain: depth is a number of rules; the tensor that a gradient is of goes in of=…")
+        raise TypeError("explain: depth is a number of rules; pass the differentiated tensor as of=…")
     graph = getattr(of, "graph", of)
     if isinstance(graph, Graph):
         return Explanation(_Chain(graph, depth).text(_number(graph, tensor)))
     if not isinstance(tensor, Variable):
         raise TypeError(f"explain takes a tensor, or a name in a graph (of=viz.graph(model, x)), not {tensor!r:.60}")
     if not isinstance(of, Variable | None):
-        raise TypeError(f"explain: a gradient is that of a tensor or of a graph (of=…), not {type(of).__name__}")
+        raise TypeError(f"explain: of=… takes a tensor or a graph, not {type(of).__name__}")
     if not tensor._wanted():
         raise RuntimeError(
-            "explain: the tensor requires no gradient, so that no rule is run for it: set requires_grad on "
-            "it, or on what it is computed from, outside no_grad()"
+            "explain: the tensor requires no gradient, so no rule runs for it: set requires_grad on "
+            "it, or on the tensors that it is computed from, outside no_grad()"
         )
     root = last_result_of(tensor) if of is None else of
     if root is None:
         grad = tensor._grad
         now = "No backward has run yet: .grad is None" if grad is None else f".grad has {summary(value_of(grad.array))}"
         return Explanation(
-            f"{now}.\nNone of the variables here was computed from this tensor: tell what the gradient is of, "
+            f"{now}.\nNo variable here was computed from this tensor: pass the differentiated tensor, "
             f"explain(tensor, of=loss)."
         )
     nodes, source = built("explain", root, (), {}), tensor._source()[0]
     number = nodes.number.get(id(tensor) if source is None else source)
     if number is None:
-        raise RuntimeError("explain: the tensor is no part of the graph: nothing was computed from it there")
-    drawn = nodes.drawn(run or any(leaf._grad is not None for leaf in nodes.leaves()))
-    return Explanation(_Chain(drawn, depth).text(number, tensor))
+        raise RuntimeError("explain: the tensor is not in the graph: nothing was computed from it there")
+    graph_to_show = nodes.drawn(run or any(leaf._grad is not None for leaf in nodes.leaves()))
+    return Explanation(_Chain(graph_to_show, depth).text(number, tensor))
 
 
 def _number(graph: Graph, name: Variable | str) -> int:
     if not isinstance(name, str):
-        raise TypeError("explain: name it, as in explain('weight', of=graph): a graph keeps names alone")
+        raise TypeError("explain: pass its name, as in explain('weight', of=graph): a graph keeps only names")
     numbers = [node.id for node in graph.nodes if node.name == name]
     if not numbers:
         hint = similar(name, dict.fromkeys(node.name for node in graph.nodes))
@@ -92,25 +92,25 @@ def _number(graph: Graph, name: Variable | str) -> int:
 
 
 class _Chain:
-    """The text about one graph. A rule's label is the way to it: (1, 2) is the second that the first leads on to."""
+    """The text about one graph. A rule's label is the path to it: (1, 2) is the second rule after the first one."""
 
     def __init__(self, graph: Graph, depth: int) -> None:
         self.graph, self.depth = graph, depth
         self.output = graph.nodes[graph.output]
         self.released = any(node.released for node in graph.nodes)
         self.several = {edge.source for edge in graph.edges if edge.slot}  # nodes with several results
-        self.reads: list[list[Edge]] = [[] for _ in graph.nodes]  # of each node the edges to it,
-        self.readers: list[list[Edge]] = [[] for _ in graph.nodes]  # and those from it that have a rule
+        self.reads: list[list[Edge]] = [[] for _ in graph.nodes]  # for each node the edges to it,
+        self.readers: list[list[Edge]] = [[] for _ in graph.nodes]  # and the edges from it that have a rule
         for edge in graph.edges:
             self.reads[edge.target].append(edge)
             op = graph.ops[graph.nodes[edge.target].op]
-            readable = _rule_of(op, edge.input) is not None or not op.rules  # or none is: code typed in
+            readable = _rule_of(op, edge.input) is not None or not op.rules  # or none is: interactive code
             if graph.nodes[edge.source].kind != "constant" and (edge.gradient is not None or readable):
                 self.readers[edge.source].append(edge)
-        self.places: dict[int, Label] = {}  # after which rule stands what follows a node
+        self.places: dict[int, Label] = {}  # the rule after which a node's continuation appears
 
     def text(self, number: int, tensor: Variable | None = None) -> str:
-        """The explanation of a node's gradient; ``tensor`` is the one of its results that is meant."""
+        """The explanation of a node's gradient; ``tensor`` selects one of its results."""
         slot = 0 if tensor is None else tensor._source()[1]
         if slot:
             self.several.add(number)
@@ -123,9 +123,9 @@ class _Chain:
         lines = [f"The gradient of {name}{shape} in {_called(self.output)}"]
         lines += [*self._state(node, slot, tensor), "", *self._rules(number, (), first)]
         if self.released:
-            lines += ["", "backward(retain_graph=True) keeps the numbers in between."]
+            lines += ["", "backward(retain_graph=True) keeps intermediate gradients."]
         elif self.graph.backward == "none":
-            lines += ["", "With run=True they are computed now; no .grad is touched."]
+            lines += ["", "With run=True they are computed now; no .grad changes."]
         else:
             lines.append("")
         if not any(node.place for node in self.graph.nodes):
@@ -133,40 +133,40 @@ class _Chain:
         return "\n".join(map(_plain, lines)).rstrip()
 
     def _state(self, node: Node, slot: int, tensor: Variable | None) -> Iterator[str]:
-        """The gradient itself, and what ``.grad`` has of it; or that there is none."""
+        """The gradient itself, and the state of ``.grad``; or that it does not exist."""
         gradient = self._gradient(node.id, slot)
         grad = None if tensor is None or tensor._grad is None else value_of(tensor._grad.array)
         if self.graph.backward == "none":
-            yield "No backward has run yet, so that there is no gradient: this is what one will do."
+            yield "No backward has run yet, so there is no gradient: these are the rules that it will run."
         elif gradient is not None:
             yield summary(gradient)
-        elif grad is not None:  # of retain_grad()
+        elif grad is not None:  # from retain_grad()
             yield f"{summary(grad)}, as .grad has it"
         elif self.released and node.kind == "op":
-            yield "It is gone: backward() has freed the graph, and keeps the gradients of leaves alone."
+            yield "It is gone: backward() has freed the graph, and keeps only the gradients of leaves."
         elif self.released:
-            yield ".grad is None: no rule gave one back, or it has been set to None since."
+            yield ".grad is None: no rule returned one, or it has been set to None since."
         elif any(edge.gradient is not None and edge.slot == slot for edge in self.readers[node.id]):
-            yield "It is the sum of what the rules below give."
+            yield "It is the sum of the results of the rules below."
         else:
-            yield "None arrives: no rule gives one back."
+            yield "It does not exist: no rule returns one."
         if hooks := node.attributes.get("hooks"):
-            yield f"Hooks see the sum of what the rules below give, and may change it: {_short(hooks)}."
+            yield f"Hooks get the sum of the results of the rules below, and may change it: {_short(hooks)}."
         if tensor is None or gradient is None or self.released:
             return
         if grad is None:
             if node.kind != "op":
                 yield ".grad is None: no backward() has added it yet."
-        elif repr(grad) == repr(gradient):  # NaN is no obstacle
+        elif repr(grad) == repr(gradient):  # also for NaN
             yield ".grad holds the same."
         else:
             yield f".grad has {summary(grad)}: other backward passes added to it, or the program changed it."
 
     def _rules(self, number: int, label: Label, edges: list[Edge]) -> Iterator[str]:
-        """The rules next to a node, and after each of them those that follow it, where they are not in the text yet."""
+        """The rules next to a node, each followed by its next rules, unless they are already in the text."""
         indent = "  " * len(label)
         if edges and len(label) >= self.depth:
-            yield f"{indent}… and on to {_called(self.output)}: depth={self.depth} ends here"
+            yield f"{indent}… and so on to {_called(self.output)}: depth={self.depth} ends here"
             return
         if len(edges) > 1:
             rest = f" (the first {READS} of them)" if len(edges) > READS else ""
@@ -188,7 +188,7 @@ class _Chain:
                 yield from self._rules(node.id, here, self.readers[node.id])
 
     def _rule(self, label: Label, edge: Edge) -> Iterator[str]:
-        """What an op gives back for one of its inputs: the formula first, then the rule, then the numbers."""
+        """An op's gradient for one of its inputs: first the formula, then the rule, then the numbers."""
         indent = "  " * (len(label) - 1)
         node = self.graph.nodes[edge.target]
         op = self.graph.ops[node.op]
@@ -239,11 +239,11 @@ class _Chain:
         return which + _called(self.graph.nodes[number])
 
     def _gradient(self, number: int, slot: int) -> Value | None:
-        """What arrives at one of a node's results, as far as it is known: of the first that got one, it is."""
-        known = [edge for edge in self.readers[number] if edge.gradient is not None]
-        if slot == min((edge.slot for edge in known), default=slot):
+        """The gradient of one of a node's results, if known: always for the first result that got one."""
+        known_edges = [edge for edge in self.readers[number] if edge.gradient is not None]
+        if slot == min((edge.slot for edge in known_edges), default=slot):
             return self.graph.nodes[number].gradient
-        of_slot = [edge.gradient for edge in known if edge.slot == slot]
+        of_slot = [edge.gradient for edge in known_edges if edge.slot == slot]
         return of_slot[0] if len(of_slot) == 1 else None
 
 
@@ -259,7 +259,7 @@ def _source(heading: str, source: Source | None, op: OpInfo) -> Iterator[tuple[s
         yield from (("", line) for line in lines[:LINES] + ["…"] * (len(lines) > LINES))
     for name, helper in op.helpers.items():
         if re.search(rf"\b{name}\b", source.text):
-            yield "", f"{name} stands at {at(helper.file, helper.line)}"
+            yield "", f"{name} is at {at(helper.file, helper.line)}"
 
 
 def _parameters(source: Source) -> list[str]:
@@ -270,7 +270,7 @@ def _parameters(source: Source) -> list[str]:
 
 
 def _rule_of(op: OpInfo, name: str) -> tuple[str, Source] | None:
-    """The key and the source of an input's rule: of a variadic one under "xs", of a Function under BACKWARD."""
+    """The key and the source of an input's rule: "xs" for variadic inputs, BACKWARD for a Function."""
     keys = (name, name.rpartition(" ")[0], BACKWARD)
     return next(((key, op.rules[key]) for key in keys if key in op.rules), None)
 
@@ -288,6 +288,6 @@ def _short(name: str) -> str:
 
 
 def _plain(line: str) -> str:
-    """Without what a terminal would take as a command, and behind its indentation not too long."""
-    shown = "".join(c if c.isprintable() else "�" for c in line)
-    return cut(shown, len(shown) - len(shown.lstrip()) + WIDEST)
+    """A line without control characters, and cut after its indentation if it is too long."""
+    text = "".join(c if c.isprintable() else "�" for c in line)
+    return cut(text, len(text) - len(text.lstrip()) + WIDEST)

@@ -1,4 +1,4 @@
-"""Attention and compute graph of one call on one page, each a way to the other: ``viz.linked``."""
+"""``viz.linked``: the attention and the compute graph of one call on one page, linked to each other."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .view import Picture
 
 class Linked(Picture):
     """Attention (of one text, or of each text of a beam) and graphs (one for all texts, or one for each, in the beam's
-    order; else ValueError) on one page. A layer of attention leads to the op that computed its weights, and back: they
-    share a module's path, so both must come from the same model."""
+    order; else ValueError) on one page. A layer of attention links to the op that computed its weights, and back, by
+    the module's path, so both must be from the same model."""
 
     def __init__(self, attention: AttentionView, graphs: Sequence[GraphView]) -> None:
         texts = max(len(attention.beam), 1)
         if len(graphs) not in (1, texts):
             raise ValueError(
-                f"there are {len(graphs)} graphs, and {texts} texts with attention: pass one graph for all, "
+                f"there are {len(graphs)} graphs for {texts} texts with attention: pass one graph for all, "
                 f"or one for each"
             )
         self.attention, self.graphs = attention, tuple(graphs)
@@ -38,24 +38,24 @@ class Linked(Picture):
         return Page.of("linked", title, {"title": title}, frames=frames)
 
     def svg(self, *args: Any, **look: Any) -> str:
-        """Both as one vector picture, of the first text and its graph. Takes and raises what attention's does."""
+        """Both as one vector picture, for the first text and its graph. Arguments and errors are attention's."""
         return beside(self.attention.title, self.attention.svg(*args, **look), self.graphs[0].svg())
 
 
-def linked(model: Module, *inputs: Any, tokens: Tokens = None, title: str = "", **named: Any) -> Linked:
-    """What a model attends to, and the graph that computed it, on one page.
+def linked(model: Module, *inputs: Any, tokens: Tokens = None, title: str = "", **kwargs: Any) -> Linked:
+    """A model's attention, and the graph that computed it, on one page.
 
         viz.linked(model, source, target, tokens=(source_tokens, target_tokens)).save("translator.html")
 
-    The model is called twice, in evaluation mode; afterwards it is as before. ``tokens`` are as for ``viz.attention``;
-    the ``title`` names the model's class by default.
+    The model is called twice, in evaluation mode, and its state is restored. For ``tokens`` see ``viz.attention``; the
+    ``title`` names the model's class by default.
 
-    Raises TypeError: no module; tokens that are not texts; ValueError: there is no attention, or tokens do not fit.
+    Raises TypeError: no module; tokens that are not texts; ValueError: no attention, or tokens that do not fit.
     """
     if not isinstance(model, Module):
         kind = type(model).__name__
-        raise TypeError(f"linked takes a module, by whose parts attention and graph find each other, not {kind}")
+        raise TypeError(f"linked takes a module, whose parts link attention and graph, not {kind}")
     title = title or f"Attention and graph of {type(model).__name__}"
-    view = attention(model, *inputs, tokens=tokens, title=title, **named)
+    view = attention(model, *inputs, tokens=tokens, title=title, **kwargs)
     with in_evaluation(model):
-        return Linked(view, (graph(model, *inputs, **named),))
+        return Linked(view, (graph(model, *inputs, **kwargs),))

@@ -1,4 +1,4 @@
-"""Arrays on their way into pages and pictures: off a device, into few cells, and into text."""
+"""Preparing arrays for pages and pictures: moving them off a device, into few cells, and into text."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ..backend import xp
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
-_BLOCK = 1 << 16  # elements that statistics are taken of at once on the CPU: they stay in cache
-_SMALLEST, _LARGEST = 1e-140, 1e140  # what can be squared and added up in float64
+_BLOCK = 1 << 16  # elements per block of statistics on the CPU, which fits into the cache
+_SMALLEST, _LARGEST = 1e-140, 1e140  # numbers that can be squared and summed in float64
 
 
 def coded(numbers: Any, kind: str | None = None) -> str:
@@ -25,13 +25,13 @@ def coded(numbers: Any, kind: str | None = None) -> str:
 
 
 def equal_parts(size: int, most: int) -> list[int]:
-    """The borders between at most so many parts of an axis, of equal length or nearly: 0, ..., size."""
+    """The borders between at most ``most`` parts of an axis, of nearly equal length: 0, ..., size."""
     parts = min(size, most)
     return [i * size // parts for i in range(parts + 1)]
 
 
 def cell_means(matrix: Array, tall: Sequence[int], wide: Sequence[int]) -> Floats:
-    """Means over the cells between borders of rows and borders of columns (see ``equal_parts``)."""
+    """Means over the cells between borders of rows and columns (see ``equal_parts``)."""
     sums = np.add.reduceat(matrix, wide[:-1], axis=1, dtype=np.float64)
     sums = np.add.reduceat(sums, tall[:-1], axis=0)
     means: Floats = sums / np.outer(np.diff(tall), np.diff(wide))
@@ -39,15 +39,15 @@ def cell_means(matrix: Array, tall: Sequence[int], wide: Sequence[int]) -> Float
 
 
 def checked_number(name: str, number: int, count: int, holder: str = "there are") -> int:
-    """The place of a layer, a head; negative ones count from the end. Raises ValueError: there is none."""
+    """The index of a layer, a head; negative ones count from the end. Raises ValueError if it is out of range."""
     if not -count <= number < count:
         raise ValueError(f"there is no {name} {number}: {holder} {count}" + f", from 0 to {count - 1}" * (count > 0))
     return number % count
 
 
-def similar(name: str, known: Iterable[str]) -> str:
-    """The names most like one, for a message: "; there is 'cat', 'cart'"; "" where there are none."""
-    names = difflib.get_close_matches(name, [*known], 3, 0.5)
+def similar(name: str, candidates: Iterable[str]) -> str:
+    """The most similar names, for a message: "; there is 'cat', 'cart'"; "" without any."""
+    names = difflib.get_close_matches(name, [*candidates], 3, 0.5)
     return f"; there is {', '.join(map(repr, names))}" if names else ""
 
 

@@ -1,6 +1,6 @@
-"""One HTML file that holds all it shows: data, style and script, and asks nobody for anything. Whatever a user's
-program named (tensors, tokens, files) travels as JSON and becomes text in the page, never markup. The page's policy
-forbids every request, and every script but its own."""
+"""A self-contained HTML file with data, style and script, which makes no requests. Names from a user's program
+(tensors, tokens, files) are passed as JSON and become text in the page, never markup. The page's policy forbids every
+request, and every script except its own."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from typing import Any
 
 from ..serialization.source import replaced
 
-PACK_BYTES = 200_000  # of JSON from which on it is compressed
-_HALVES = re.compile("[\ud800-\udfff]")  # lone surrogates: no UTF-8 holds them
+PACK_BYTES = 200_000  # JSON of this size or more is compressed
+_HALVES = re.compile("[\ud800-\udfff]")  # lone surrogates, which UTF-8 cannot encode
 _SAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page that works without a network. ``data`` is what JSON can hold, for `await viz.data()` (assets/base.js);
-    numbers that are not finite become strings: "NaN", "Infinity", "-Infinity" (`viz.number` makes numbers of these)."""
+    """A page that works offline. ``data`` is JSON data for `await viz.data()` (assets/base.js); numbers that are not
+    finite become strings: "NaN", "Infinity", "-Infinity" (`viz.number` converts them back)."""
 
     title: str  # of the window, plain text
     data: Any
     scripts: tuple[str, ...] = ()  # files in assets/, after base.js
     styles: tuple[str, ...] = ()  # and after base.css
-    body: str = ""  # the page's own HTML, which holds nothing that comes from a user
+    body: str = ""  # the page's HTML, without anything from a user
     height: int = 640  # in a notebook, in pixels
     frames: tuple[Page, ...] = ()  # pages whose scripts may run in it; ``data["frames"]`` has their HTML
 
@@ -47,7 +47,7 @@ class Page:
 
     def html(self) -> str:
         style = "\n".join(asset(name) for name in ("base.css", *self.styles))
-        dark = asset("dark.css")  # base.js turns it on and off
+        dark = asset("dark.css")  # base.js toggles it
         hashes = (hashlib.sha256(page.script().encode()).digest() for page in (self, *self.frames))
         scripts = dict.fromkeys(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in hashes)
         policy = (
@@ -76,11 +76,11 @@ class Page:
     def script(self) -> str:
         return "\n".join(asset(name) for name in ("base.js", *self.scripts))
 
-    def framed(self, drawn: str = "") -> str:
-        """For a notebook: the page in a frame of its own, light or dark as the notebook is. ``drawn``: an SVG that
-        stands in its place where frames are taken out of notebooks, as on GitHub."""
-        picture = base64.b64encode(drawn.encode("utf-8", "replace")).decode()
-        instead = f'<img src="data:image/svg+xml;base64,{picture}" alt="{_text(self.title)}">' if drawn else ""
+    def framed(self, svg: str = "") -> str:
+        """For a notebook: the page in a frame, light or dark like the notebook. ``svg``: a picture to show instead
+        where frames are removed from notebooks, such as on GitHub."""
+        picture = base64.b64encode(svg.encode("utf-8", "replace")).decode()
+        instead = f'<img src="data:image/svg+xml;base64,{picture}" alt="{_text(self.title)}">' if svg else ""
         return (
             f"<style>{asset('notebook.css')}</style>"
             f'<iframe class="minigrad-page" srcdoc="{html.escape(self.html())}" '
@@ -91,12 +91,12 @@ class Page:
 
 
 def written(path: str | os.PathLike[str], content: str | bytes) -> Path:
-    """Write a file: whole, or not at all; text as UTF-8, with "\\n" at the ends of lines on every system. Raises
-    OSError: it cannot be written (FileNotFoundError: there is no such folder); an older file stays."""
+    """Write a file atomically; text as UTF-8, with "\\n" as line ends on every system. Raises OSError if it cannot be
+    written (FileNotFoundError: the folder does not exist); an older file stays."""
     file = Path(path)
     folder = Path(os.path.realpath(file)).parent
     if not folder.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(folder))
+        raise FileNotFoundError(errno.ENOENT, "the folder does not exist", str(folder))
     with replaced(file) as temporary:
         Path(temporary).write_bytes(content.encode() if isinstance(content, str) else content)
     return file
@@ -113,7 +113,7 @@ def _text(title: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Data with strings in place of numbers that JSON lacks, as `viz.number` of the page reads them."""
+    """Data with strings instead of numbers that JSON lacks, for the page's `viz.number`."""
     if isinstance(value, dict):
         return {str(key): plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

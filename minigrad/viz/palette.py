@@ -1,5 +1,5 @@
 """The colours of pictures, on light and on dark paper. assets/base.css and dark.css have the same for pages. All text
-stands out from its paper by 4.5 : 1 at least (WCAG 2.2, success criterion 1.4.3)."""
+has a contrast of at least 4.5 : 1 (WCAG 2.2, success criterion 1.4.3)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Palette:
-    """Colours as "#rrggbb": of text (ink, quiet), thin lines, the paper and fields on it, what matters (accent),
-    numbers by sign (plus, minus), the ways through a graph, numbers that are not finite (wrong), and of series."""
+    """Colours as "#rrggbb": of text (ink, quiet), thin lines, the paper and fields on it, highlights (accent), numbers
+    by sign (plus, minus), the edges of a graph, numbers that are not finite (wrong), and of series."""
 
     ink: str
     quiet: str
@@ -27,11 +27,11 @@ class Palette:
     series: tuple[str, ...]
 
     def nth(self, number: int) -> str:
-        """The colour of a series, a run, a head; after the last the first comes again."""
+        """The colour of a series, a run, a head; colours repeat after the last."""
         return self.series[number % len(self.series)]
 
     def on_accent(self, opacity: float = 1.0) -> str:
-        """Black or white, whichever stands out more from the accent on the paper (by 4.58 : 1 at least)."""
+        """Black or white, the one with more contrast to the accent on the paper (at least 4.58 : 1)."""
         shade = [p + opacity * (a - p) for a, p in zip(rgb(self.accent), rgb(self.paper), strict=True)]
         return "#000000" if luminance(shade) > 0.179 else "#ffffff"
 

@@ -1,4 +1,4 @@
-"""``viz.playback``: a backward pass as it goes, as a page that plays it and as pictures of its steps."""
+"""``viz.playback``: a backward pass step by step, as a page that plays it and as pictures of its steps."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ from .page import Page
 from .vector import cut
 from .view import Picture
 
-MOST = 6  # gradients that are told one by one
+MOST = 6  # gradients that are listed one by one
 _LONGEST = 120  # characters of a line
 _INDENT = "    "
 
 
-def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **named: Any) -> Playback:
-    """Backward, step by step: at each node its rule with file and line, the gradient that arrives, what goes
-    out on each edge, and the running sum at each target. It runs here, in the engine's order, and touches no ``.grad``.
+def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **kwargs: Any) -> Playback:
+    """Backward, step by step: at each node its rule with file and line, the incoming gradient, the gradient on each
+    edge, and the running sum at each target. It runs in the engine's order, and changes no ``.grad``.
 
         viz.playback(loss).save("backward.html")
         viz.playback(model, tokens)
         viz.playback(loss).save("third.svg", step=3)
 
     Args:
-        loss_or_module: a tensor whose graph is still there, which is kept; or a module or function, as for
-            ``viz.graph``. Of a tensor that is no scalar, backward begins with its sum.
+        loss_or_module: a tensor whose graph still exists, and is kept; or a module or function, as for ``viz.graph``.
+            If the tensor is not a scalar, backward begins with its sum.
 
-    Raises RuntimeError: a backward has freed the graph; otherwise as ``viz.graph``.
+    Raises RuntimeError if a backward has freed the graph, and the errors of ``viz.graph``.
     """
-    nodes = built("playback", loss_or_module, inputs, named)
+    nodes = built("playback", loss_or_module, inputs, kwargs)
     if nodes.is_released():
         raise RuntimeError(
             "playback: a backward() has freed this graph, and its numbers are gone. Call playback before it, "
-            "pass retain_graph=True to it, or give playback a module and its inputs (or a function that does "
-            "not go back itself)"
+            "pass retain_graph=True to it, or pass playback a module and its inputs (or a function that does "
+            "not run backward itself)"
         )
     recorder = _Recorder(nodes.tape)
     watch_backward(nodes.root, recorder, free=not isinstance(loss_or_module, Variable))
@@ -56,35 +56,35 @@ def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **n
 
 @dataclass(frozen=True)
 class Delivery:
-    """A gradient on its way from a node to one of its inputs."""
+    """A gradient that a node passes to one of its inputs."""
 
-    input: str  # what the node's op calls it: "a", of a variadic op "xs 2"
-    target: int  # the number of the node or leaf in the graph that it goes to
-    slot: int  # which of the target's results it is of
+    input: str  # its name in the node's op: "a", for a variadic op "xs 2"
+    target: int  # the number of the receiving node or leaf in the graph
+    slot: int  # the index of the target's result
     gradient: Value  # the rule's result, before it is summed
-    total: Value  # the sum at the target with it,
-    count: int  # which is then that of so many gradients
-    of: int  # out of so many
+    total: Value  # the sum at the target so far,
+    count: int  # the number of gradients in it,
+    of: int  # and the final number
 
 
 @dataclass(frozen=True)
 class Step:
-    """One node of the walk."""
+    """One node of the backward pass."""
 
     node: int  # its number in the graph
-    arrived: dict[int, Value]  # the gradient of each of its results that got one, by slot
+    arrived: dict[int, Value]  # the gradients of its results, by slot
     deliveries: tuple[Delivery, ...]  # the results of its rules, in the engine's order
-    seconds: float  # that its rules took
+    seconds: float  # time of its rules
 
 
 class _Recorder(Shown):
-    """Keeps what is shown of each step of a walk. Sums are added up as the engine does it: in its order and dtype."""
+    """Keeps summaries of each step of a backward pass. It sums in the engine's order and dtype."""
 
     def __init__(self, tape: list[Node]) -> None:
         super().__init__(tape)
-        self._totals: dict[tuple[Node, int], tuple[Value, int]] = {}  # by edge: the sum, and of how many
-        self._sums: dict[Target, Array] = {}  # those that are being added up
-        self._counts: Counter[Target] = Counter()  # of gradients that have come
+        self._totals: dict[tuple[Node, int], tuple[Value, int]] = {}  # by edge: the sum, and the number of gradients
+        self._sums: dict[Target, Array] = {}  # incomplete sums
+        self._counts: Counter[Target] = Counter()  # gradients received
 
     def note(self, node: Node, position: int, gradient: Any) -> None:
         super().note(node, position, gradient)
@@ -105,7 +105,7 @@ class _Recorder(Shown):
             self._sums.pop(target_of(target, slot), None)
 
     def steps(self, nodes: Builder) -> Iterator[Step]:
-        """All of them in their order, with the numbers that nodes have in the graph."""
+        """All steps in order, with the nodes' numbers in the graph."""
         for node, seconds in self.seconds.items():
             slots = range(len(node.results or (None,)))
             arrived = {slot: self.results[node, slot] for slot in slots if (node, slot) in self.results}
@@ -119,9 +119,9 @@ class _Recorder(Shown):
 
 @dataclass(eq=False)
 class Playback(Picture):
-    """A backward pass that can be played. At step 0 no node has run: there is no gradient yet, which is not zero."""
+    """A backward pass to play. At step 0 no node has run: there is no gradient yet, which does not mean zero."""
 
-    graph: Graph  # all nodes and edges, as ``viz.graph`` draws them
+    graph: Graph  # all nodes and edges, drawn like ``viz.graph``'s
     steps: tuple[Step, ...]  # in the engine's order, the youngest node first
 
     def __len__(self) -> int:
@@ -136,19 +136,19 @@ class Playback(Picture):
         return Page.of("playback", f"Backward of {self.graph.title}", packed(self.graph, steps=steps), scripts)
 
     def svg(self, step: int = -1, dark: bool = False) -> str:
-        """A step on the graph's picture, and below it its rules and numbers: 1 is the first ``step``, 0 is before it,
-        by default the last. ``dark``: in the colours of dark paper. Graphviz's ``dot`` draws it. Raises ValueError:
-        there is no such step. ImportError: as ``viz.graph``'s."""
+        """A step on the graph's picture, with its rules and numbers below: ``step`` 1 is the first, 0 is before it, by
+        default the last. ``dark``: in dark colours. Graphviz's ``dot`` draws it. Raises ValueError: the step is out of
+        range. ImportError: see ``viz.graph``."""
         number = checked_number("step", step, len(self) + 1, "with the one before backward there are")
         return _StepDot(self.graph, fold.tree(self.graph), self.steps, number, dark).svg()
 
 
 class _StepDot(Dot):
-    """Draws the graph as step ``number`` (0: none has run) leaves it. The groups around its node are open."""
+    """Draws the graph after step ``number`` (0: before the first). The groups around its node are open."""
 
     def __init__(self, graph: Graph, tree: Tree, steps: Sequence[Step], number: int, dark: bool) -> None:
         self.steps, self.number = steps, number
-        # The step in which each edge, by source, target and input, carries its gradient.
+        # The step in which each edge (source, target, input) carries its gradient.
         self.arrival = {(d.target, step.node, d.input): i for i, step in enumerate(steps, 1) for d in step.deliveries}
         node = steps[number - 1].node if number else graph.output
         tree = replace(tree, opened=tree.opened.union(tree.around(tree.group_of[node])))
@@ -157,16 +157,16 @@ class _StepDot(Dot):
         ran = {graph.output, *(step.node for step in steps[:number])}
         ran |= {d.target for step in steps[:number] for d in step.deliveries if d.count == d.of}
         nodes = [node if node.id in ran else replace(node, gradient=None) for node in graph.nodes]
-        self.labels = labels(replace(graph, nodes=nodes), tree)  # of gradients that are not complete, nothing
+        self.labels = labels(replace(graph, nodes=nodes), tree)  # without incomplete gradients
 
     def wire(self, edges: Sequence[Edge]) -> str:
         when = [self.arrival.get((edge.source, edge.target, edge.input)) for edge in edges]
-        known = [step for step in when if step is not None]
-        if not known:
-            return f'color="{self.palette.line}", dir=none'  # a leaf that wants no gradient stands there, too
-        if min(known) > self.number:
+        steps = [step for step in when if step is not None]
+        if not steps:
+            return f'color="{self.palette.line}", dir=none'  # also for a leaf that requires no gradient
+        if min(steps) > self.number:
             return f'color="{self.palette.quiet}", style=dashed, dir=back'
-        return f'color="{self.palette.backward}", dir=back' + ", penwidth=2.2" * (self.number in known)
+        return f'color="{self.palette.backward}", dir=back' + ", penwidth=2.2" * (self.number in steps)
 
     def legend(self) -> Iterator[str]:
         number, count, backward = self.number, len(self.steps), self.palette.backward

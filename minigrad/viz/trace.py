@@ -1,5 +1,5 @@
-"""``viz.trace``: a call of a model, all of whose intermediate values have names, to read, replace and patch. A value is
-a tensor, or tuples, lists and dictionaries of them, whose parts have names like Python's: the same in every run."""
+"""``viz.trace``: a call of a model whose intermediate values have names, to read, replace and patch. A value is a
+tensor, or tuples, lists and dictionaries of tensors, whose parts are named as in Python, in every run the same."""
 
 from __future__ import annotations
 
@@ -33,40 +33,40 @@ from .graph.graph_names import Modules
 from .numbers import similar
 
 __all__ = ["Run", "trace"]
-Call = tuple[Callable[..., Any], tuple[Any, ...], Mapping[str, Any], Any]  # what, with which inputs; random numbers
-Change = Callable[[Any], Any] | Tensor | float  # what goes on in place of a value, or a function that computes it
+Call = tuple[Callable[..., Any], tuple[Any, ...], Mapping[str, Any], Any]  # function, inputs, kwargs, random state
+Change = Callable[[Any], Any] | Tensor | float  # a replacement for a value, or a function that computes it
 
 
-def trace(model: Callable[..., Any], /, *inputs: Any, **named: Any) -> Run:
+def trace(model: Callable[..., Any], /, *inputs: Any, **kwargs: Any) -> Run:
     """Call a model, and keep every intermediate value under its name.
 
         run = viz.trace(model, x)
         run["layers.0.attention.weights"]                    a tensor
-        run.names("layers.0.*")                              what else there is
+        run.names("layers.0.*")                              other names
         run.edited({"layers.0.mlp": lambda value: value * 0})
         run.patch("layers.0.mlp", other["layers.0.mlp"]).output
 
-    Names are the path of a module for its result, "PATH.input" for its first input and "PATH.input.NAME" for each,
-    "PATH.OP" and "PATH.OP 2" for the results of ops in it, and of an attention "PATH.weights", "PATH.scores", "PATH.q",
-    "PATH.k", "PATH.v" and "PATH.heads". The result of the model is "output".
+    A module's path names its result, "PATH.input" its first input and "PATH.input.NAME" each input, "PATH.OP" and
+    "PATH.OP 2" the results of its ops; an attention has "PATH.weights", "PATH.scores", "PATH.q", "PATH.k", "PATH.v" and
+    "PATH.heads". The result of the model is "output".
 
-    A module, a method of one, or a function is called once, and again for each change, in the mode that it is in; it is
-    afterwards as before. Values are connected, so that gradients can be taken of and from them.
+    A module, a method of a module, or a function is called once, and again for each change, in its current mode; its
+    state is restored. Values stay in the graph, so that gradients flow through them.
 
-    Raises TypeError: what cannot be called, inputs that can be read only once, or a generator. RuntimeError: no op ran;
+    Raises TypeError: the model is not callable, inputs can be read only once, or a generator. RuntimeError: no op ran
     on tensors.
     """
     if not callable(model):
         raise TypeError(f"trace takes a module or a function, not {type(model).__name__}")
-    for value in (*inputs, *named.values()):
+    for value in (*inputs, *kwargs.values()):
         if isinstance(value, Iterator):
             kind = type(value).__name__
-            raise TypeError(f"trace calls the model again for each change: give it a list, not a {kind}")
-    return Run((model, inputs, named, default_generator.get_state()), {})
+            raise TypeError(f"trace calls the model again for each change: pass a list, not a {kind}")
+    return Run((model, inputs, kwargs, default_generator.get_state()), {})
 
 
 class Run(Mapping[str, Any]):
-    """A call of a model: names and values, in the order of their computation; ``output`` is what the model returned."""
+    """A call of a model: names and values, in the order of their computation; ``output`` is the model's result."""
 
     def __init__(self, call: Call, changes: Mapping[str, list[Change]]) -> None:
         self._call, self._changes, model = call, dict(changes), call[0]
@@ -83,12 +83,12 @@ class Run(Mapping[str, Any]):
         self._names = {name: name for name in recorder.values} | recorder.other_names
         missed = [name for name in changes if name not in recorder.changed]
         if missed:
-            raise RuntimeError(f"with the changes, {', '.join(map(repr, missed))} was not computed any more")
+            raise RuntimeError(f"with the changes, {', '.join(map(repr, missed))} was no longer computed")
 
     def __getitem__(self, name: str) -> Any:
-        """The value of a name: a tensor, or what a module returned. Raises KeyError with names that are close."""
+        """The value with a name: a tensor, or a module's result. Raises KeyError, with similar names."""
         value = self._values[self._known(name)]
-        return value() if inspect.isfunction(value) else mapped(value, name, lambda kept, _: kept.get(name), Kept)
+        return value() if inspect.isfunction(value) else mapped(value, name, lambda saved, _: saved.get(name), Kept)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -100,7 +100,7 @@ class Run(Mapping[str, Any]):
         return name in self._names
 
     def names(self, pattern: str = "*") -> list[str]:
-        """The names that fit a pattern: "*.weights", "layers.0.*"."""
+        """The names that match a pattern: "*.weights", "layers.0.*"."""
         fits = re.compile(translate(pattern.replace("[", "[[]"))).match
         return [name for name in self if fits(name)]
 
@@ -109,9 +109,9 @@ class Run(Mapping[str, Any]):
         return f"<run of {self.title}: {len(self)} names{changed}>"
 
     def edited(self, replace: Mapping[str, Change]) -> Run:
-        """A run of the same call in which other values go on: by name (or pattern, "layers.*.mlp") a tensor, a number,
-        or a function from the value to the one that goes on. Gradients go into it. Raises KeyError: a name that there
-        is not. RuntimeError: a value of another shape."""
+        """A run of the same call with replaced values: by name (or pattern, "layers.*.mlp") a tensor, a number, or a
+        function from the old value to the new one. Gradients flow into them. Raises KeyError: an unknown name.
+        RuntimeError: a value of another shape."""
         places = {name: list(change) for name, change in self._changes.items()}
         for pattern, what in replace.items():
             for name in self._matching(pattern):
@@ -119,9 +119,9 @@ class Run(Mapping[str, Any]):
         return Run(self._call, places)
 
     def patch(self, name: str, value: Any, at: Any = None) -> Run:
-        """A run with the numbers of another run in a place (activation patching: Vig et al. 2020, Meng et al. 2022):
-        ``name`` or a pattern. ``value`` is the other run; or a tensor, an array or a number. ``at``: an index, only
-        there; for head 2 of (B, H, T, D) it is ``(slice(None), 2)``."""
+        """A run with another run's values for ``name`` or a pattern (activation patching: Vig et al. 2020, Meng et al.
+        2022). ``value`` is the other run; or a tensor, an array or a number. ``at``: an index, to patch only there; for
+        head 2 of (B, H, T, D) it is ``(slice(None), 2)``."""
 
         def patching(source: Any) -> Change:
             copied = mapped(source, "", lambda part, _: leaf(part))
@@ -136,19 +136,19 @@ class Run(Mapping[str, Any]):
         return self.edited({n: patching(value[n] if isinstance(value, Run) else value) for n in names})
 
     def graph(self, **look: Any) -> GraphView:
-        """The graph of the call, in which each change is a node "replaced" with the name of its place. The model runs
-        once more. ``look`` is what ``viz.graph`` takes. Raises RuntimeError: nothing in the result wants a gradient."""
-        model, inputs, named, random = self._call
+        """The graph of the call, in which each change is a node "replaced" with its name. The model runs once more.
+        ``look`` are arguments of ``viz.graph``. Raises RuntimeError: nothing in the result requires a gradient."""
+        model, inputs, kwargs, random = self._call
 
-        def again(*inputs: Any, **named: Any) -> Any:
-            return record((model, inputs, named, random), self._changes)[1]
+        def again(*inputs: Any, **kwargs: Any) -> Any:
+            return record((model, inputs, kwargs, random), self._changes)[1]
 
-        # As a method of the model: so the graph knows the names of its modules.
+        # As a method of the model, so that the graph gets the names of its modules.
         owner = model if isinstance(model, Module) else getattr(model, "__self__", None)
         signature = inspect.signature(model.forward if isinstance(model, Module) else model)
         vars(again).update(__self__=owner, __signature__=signature)
         again.__name__ = self.title
-        return graph_view(again, *inputs, **named, **look)
+        return graph_view(again, *inputs, **kwargs, **look)
 
     def _known(self, name: str) -> str:
         if name not in self._names:
@@ -161,22 +161,22 @@ class Run(Mapping[str, Any]):
 
 
 def parts(value: Any, name: str) -> dict[str, Tensor]:
-    """The tensors of a value by their names: of a pair "lstm" these are "lstm[0]" and "lstm[1]"."""
+    """The tensors of a value by their names: for a pair "lstm", "lstm[0]" and "lstm[1]"."""
     tensors: dict[str, Tensor] = {}
     mapped(value, name, lambda tensor, part: tensors.setdefault(part, tensor))
     return tensors
 
 
 def mapped(value: Any, name: str, function: Callable[[Any, str], Any], kind: type = Tensor) -> Any:
-    """The value, each tensor in it (or what else of a kind) replaced by ``function(tensor, its name)``."""
+    """The value with each tensor (or instance of ``kind``) replaced by ``function(tensor, its name)``."""
     if isinstance(value, kind):
         return function(value, name)
     if isinstance(value, Mapping):
-        inner = {key: mapped(held, f"{name}[{key!r}]", function, kind) for key, held in value.items()}
-        same = all(inner[key] is held for key, held in value.items())
+        inner = {key: mapped(entry, f"{name}[{key!r}]", function, kind) for key, entry in value.items()}
+        same = all(inner[key] is entry for key, entry in value.items())
         return value if same else type(value)(inner)  # type: ignore[call-arg]
     if isinstance(value, list | tuple):
-        items = [mapped(held, f"{name}[{i}]", function, kind) for i, held in enumerate(value)]
+        items = [mapped(entry, f"{name}[{i}]", function, kind) for i, entry in enumerate(value)]
         if all(new is old for new, old in zip(items, value, strict=True)):
             return value
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
@@ -184,18 +184,18 @@ def mapped(value: Any, name: str, function: Callable[[Any, str], Any], kind: typ
 
 
 class Kept:
-    """A tensor as it was when it was noted: its numbers stay, whatever the program changes in place later."""
+    """A tensor at the time it was recorded: later in-place changes do not affect its numbers."""
 
     def __init__(self, tensor: Tensor) -> None:
         self.version = tensor._changes[0]
         self.tensor = tensor
-        if not tensor.is_leaf or not tensor.requires_grad:  # a leaf is to get its gradient itself
+        if not tensor.is_leaf or not tensor.requires_grad:  # a leaf must get its own gradient
             self.tensor = wrap(tensor.array)
             (self.tensor._node, self.tensor._slot), self.tensor._needs = tensor._source(), tensor._wanted()
             self.tensor._changes = tensor._changes
 
     def save(self) -> None:
-        """Copy the numbers, as their memory is about to change."""
+        """Copy the numbers before their memory changes."""
         tensor: Tensor = wrap(self.tensor.array.copy())
         tensor._node, tensor._slot, tensor._needs = self.tensor._node, self.tensor._slot, self.tensor._needs
         self.tensor, self.version = tensor, 0
@@ -211,13 +211,13 @@ class Kept:
 
 @op("dnew = g", new=lambda g: g, holomorphic=True)
 def replaced(new: Array, old: Array, name: str) -> Array:
-    """new, in the place of old"""
+    """new, instead of old"""
     return xp(new).array(new)
 
 
 def _in_place_of(old: Tensor, new: Any, name: str) -> Tensor:
     if is_in_first_run():
-        raise RuntimeError(f"{name!r} is computed within a checkpoint, which would run again without the change")
+        raise RuntimeError(f"{name!r} is computed inside a checkpoint, which would run again without the change")
     if isinstance(new, bool | int | float | complex):
         new = leaf(full_like(old, new))
     elif isinstance(new, np.ndarray | np.generic | list):
@@ -237,39 +237,39 @@ def leaf(value: Tensor) -> Tensor:
     return copied.requires_grad_() if copied.is_floating_point() else copied
 
 
-_IN_PLACE = ("put", "assign_view")  # they have changed memory when they are seen
+_IN_PLACE = ("put", "assign_view")  # they have already changed memory
 _THROUGH = ("dropout", "reshape", "cast", "identity")  # between a softmax and the product with values
 _PRODUCTS = ("matmul", "einsum_pair")
 
 
 class Recorder(Within):
-    """Watches one call. ``changes`` are by the names that ops, inputs and results have in every run."""
+    """Records one call. ``changes`` are by the names of ops, inputs and results, which are the same in every run."""
 
     def __init__(self, owner: Module | None, changes: Mapping[str, list[Change]]) -> None:
         super().__init__(Modules(owner))
         self.values: dict[str, Any] = {}  # by name: Kept, or a function that computes it, or a structure of Kept
-        self.other_names: dict[str, str] = {}  # what else values are called, and their names
+        self.other_names: dict[str, str] = {}  # aliases, and the names that they stand for
         self.changed: set[str] = set()
-        self.error: BaseException | None = None  # of the program's own replacement, as ops change what they raise
+        self.error: BaseException | None = None  # of the program's replacement, as ops wrap errors
         self.ops = 0
         self._changes = changes
         self._paths = {name for name, _ in owner.named_modules()} if owner else set[str]()
         self._taken: Counter[str] = Counter()
-        self._scopes = [("", "")]  # of each call of a module what its values are called after, and its path
-        self._spans: list[tuple[str, str]] = []  # kind of each, and what it is called
-        self._quiet = 0  # within a replacement's own ops, or a walk back
+        self._scopes = [("", "")]  # for each module call the prefix of its values, and its path
+        self._spans: list[tuple[str, str]] = []  # kinds and names
+        self._quiet = 0  # inside a replacement's ops, or a backward pass
         self._names: dict[int, str] = {}  # of tensors by their ids
         self._sources: dict[int, tuple[Op, Any]] = {}  # the op of a result, and its first argument
-        self._aliases: set[tuple[str, str]] = set()  # other names, unnumbered, and whose they are
+        self._aliases: set[tuple[str, str]] = set()  # aliases, unnumbered, and their names
         self._alive: list[Any] = []  # so that ids stay in use
 
-    def call(self, function: Callable[..., Any], inputs: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+    def call(self, function: Callable[..., Any], inputs: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         try:
             with observed(self), around_calls(self._before, self._after):
                 if isinstance(function, Module):
-                    return function(*inputs, **named)
-                inputs, named = self._inputs(function, inputs, dict(named))
-                return self._passed("output", function(*inputs, **named))
+                    return function(*inputs, **kwargs)
+                inputs, kwargs = self._inputs(function, inputs, dict(kwargs))
+                return self._passed("output", function(*inputs, **kwargs))
         except Exception:
             if self.error is not None:
                 raise self.error from None
@@ -279,8 +279,8 @@ class Recorder(Within):
         if kind == "module" and not self._quiet:
             path = self.names.path(subject, self._scopes[-1][1])
             first = not path and len(self._scopes) == 1 and not self.values
-            called = "" if first else self._free(path or "forward", op=False)
-            self._scopes.append((called, path))
+            prefix = "" if first else self._free(path or "forward", op=False)
+            self._scopes.append((prefix, path))
         elif kind == "walk":
             self._quiet += 1
         self._spans.append((kind, name))
@@ -304,10 +304,10 @@ class Recorder(Within):
         return self._passed(self._scopes[-1][0] or "output", result)
 
     def _inputs(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The arguments that a call goes on with. The first tensor is "input", and each "input.NAME"."""
+        """The arguments for a call, after changes. The first tensor is "input", and each "input.NAME"."""
         try:
             bound = inspect.signature(function).bind(*args, **kwargs)
-        except (TypeError, ValueError):  # it is built in, or the call will fail and say why
+        except (TypeError, ValueError):  # it is built in, or the call itself will fail
             return args, kwargs
         tensors: list[str] = []  # the names of the parts that are tensors
 
@@ -328,11 +328,11 @@ class Recorder(Within):
         if self.running or self._quiet or not isinstance(first, Tensor):
             return None
         self.ops += 1
-        within, called = self._spans[-1] if self._spans else ("", "")
-        if within == "call" and called.endswith("_") and op.name not in _IN_PLACE:
-            for kept in self.values.values():  # whose memory is about to be overwritten
-                if isinstance(kept, Kept) and owner(kept.tensor.array) is owner(getattr(args[0], "array", None)):
-                    kept.save()
+        within, span_name = self._spans[-1] if self._spans else ("", "")
+        if within == "call" and span_name.endswith("_") and op.name not in _IN_PLACE:
+            for saved in self.values.values():  # before their memory is overwritten
+                if isinstance(saved, Kept) and owner(saved.tensor.array) is owner(getattr(args[0], "array", None)):
+                    saved.save()
         name = self._free(self._within(op.name))
         is_fused = op is attention.scaled_dot_product_attention
         if is_fused:
@@ -342,22 +342,22 @@ class Recorder(Within):
         if is_attention:
             self._also("heads", value)
         if op.view and value is not result and isinstance(value, Tensor):
-            value._changes = args[0]._changes  # ``view`` asks by that whether it has copied
+            value._changes = args[0]._changes  # ``view`` detects a copy by this
         self._sources[id(value)] = op, args[0] if args else None
         return value
 
     def _attention(self, args: tuple[Any, ...], result: Tensor) -> Tensor:
-        """The fused op keeps no weights: they are computed by its definition when somebody asks or changes them."""
+        """The fused op keeps no weights: they are computed by its definition when they are read or changed."""
         query, key, value, mask, keep, is_causal, scale, dropout_p = args
         for letter, tensor in zip("qkv", (query, key, value), strict=True):
             self._also(letter, tensor)
         names = [self._free(self._within(part)) for part in ("scores", "weights")]
         inputs: list[Any] = [query, key, mask, is_causal, scale]
         if not any(name in self._changes for name in names):
-            kept: list[Any] = [Kept(x) if isinstance(x, Tensor) else x for x in inputs]
+            saved: list[Any] = [Kept(x) if isinstance(x, Tensor) else x for x in inputs]
 
             def scores() -> Tensor:
-                arguments: Any = [x.get("scores") if isinstance(x, Kept) else x for x in kept]
+                arguments: Any = [x.get("scores") if isinstance(x, Kept) else x for x in saved]
                 return attention.attention_scores(*arguments)
 
             self.values |= {names[0]: scores, names[1]: lambda: softmax(scores(), -1)}
@@ -369,7 +369,7 @@ class Recorder(Within):
         return composed
 
     def _note_weights(self, args: tuple[Any, ...]) -> bool:
-        """Call a softmax "weights" where its result multiplies values. Returns whether there is one."""
+        """Name a softmax "weights" if its result multiplies values. Returns whether there is one."""
         for factor in args[:2]:
             while (source := self._sources.get(id(factor))) and source[0].name in _THROUGH:
                 factor = source[1]
@@ -401,7 +401,7 @@ class Recorder(Within):
         return value
 
     def _structure(self, name: str, value: Any, change: Change) -> Any:
-        """What a change makes of several tensors at once."""
+        """Apply a change to several tensors at once."""
         new = self._replacement(change, value, name)
         old, after = parts(value, name), parts(new, name)
         if list(old) != list(after) or type(new) is not type(value):
@@ -415,7 +415,7 @@ class Recorder(Within):
             if fixed:
                 raise RuntimeError(
                     f"{name!r} is an assignment into memory, which cannot be replaced: replace the value that is "
-                    f"assigned, or what reads it"
+                    f"assigned, or a value that reads it"
                 )
             new = self._replacement(change, tensor, name)
             with self._quietly():
@@ -431,7 +431,7 @@ class Recorder(Within):
             try:
                 new = change(value) if callable(change) and not isinstance(change, Tensor) else change
                 if new is None:
-                    raise RuntimeError(f"the replacement of {name!r} returned None: it must return the value to go on")
+                    raise RuntimeError(f"the replacement of {name!r} returned None: it must return the new value")
                 return new
             except Exception as error:
                 error.add_note(f"in the replacement of {name!r}")
@@ -445,7 +445,7 @@ class Recorder(Within):
             self.other_names[self._free(alias)] = name
 
     def _free(self, name: str, op: bool = True) -> str:
-        """The name, numbered where it is taken. A module's path is its own, called or not."""
+        """The name, numbered if it is taken. A module's path is reserved for it, called or not."""
         if op and name in self._paths:
             self._taken[name] = max(self._taken[name], 1)
         while True:
@@ -457,11 +457,11 @@ class Recorder(Within):
 
 
 def record(call: Call, changes: Mapping[str, list[Change]]) -> tuple[Recorder, Any]:
-    """A call, from a state of the random numbers; the model and these are afterwards as before."""
-    function, inputs, named, random = call
+    """A call, starting from a random state; that and the model's state are restored at the end."""
+    function, inputs, kwargs, random = call
     owner = function if isinstance(function, Module) else getattr(function, "__self__", None)
     owner = owner if isinstance(owner, Module) else None
     recorder = Recorder(owner, changes)
     with untouched(owner):
         default_generator.set_state(random)
-        return recorder, recorder.call(function, inputs, named)
+        return recorder, recorder.call(function, inputs, kwargs)

@@ -1,4 +1,4 @@
-"""Vector pictures, without a library. What a user named is text: escaped, without characters that XML has not."""
+"""Vector pictures, without a library. Users' names are text: escaped, without characters that XML forbids."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GAP = 24.0  # CSS pixels between pictures
 _ROOT = re.compile(r"<svg\b[^>]*>")
 _SIDE = re.compile(r'(?<=\s)(width|height)="([\d.eE+]+)(px|pt|)"')
 SMALL = 7.0  # points: of captions
-# Widths of the characters from space to "~" in Helvetica, and fonts to its measure, in 1/1000 of the size.
+# Widths of the characters from space to "~" in Helvetica and compatible fonts, in 1/1000 of the size.
 _WIDTHS = (
     "278 278 355 556 556 889 667 191 333 333 389 584 278 333 278 278 556 556 556 556 556 556 556 556 556 "
     "556 278 278 584 584 584 556 1015 667 667 722 722 667 611 778 722 278 500 667 556 833 722 778 667 778 "
@@ -30,15 +30,15 @@ _WIDTHS = (
 )
 _ASCII = dict(zip(map(chr, range(32, 127)), map(int, _WIDTHS.split()), strict=True))
 Box = tuple[float, float, float, float]
-_SHAPELESS = ("Cc", "Cs", "Zl", "Zp")  # control characters, halves of pairs, ends of lines and paragraphs
-# Which XML refuses, too; and what turns the direction of the text around it.
+_SHAPELESS = ("Cc", "Cs", "Zl", "Zp")  # control characters, surrogates, ends of lines and paragraphs
+# Also characters that XML refuses, or that change the direction of the text around them.
 _NO_TEXT = "\ufffe\uffff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _MARKS = str.maketrans({"\n": "↵", "\r": "␍", "\t": "⇥"})
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Drawing:
-    """An SVG file in the making: elements become text at once. Units are CSS pixels, y grows downwards."""
+    """Builds an SVG file: elements become text at once. Units are CSS pixels, y grows downwards."""
 
     paper, fonts, unit = PAPER, SANS, ""
 
@@ -74,30 +74,30 @@ class Drawing:
             f'<rect width="100%" height="100%" fill="{self.paper}"/>{"".join(self.parts)}</svg>\n'
         )
 
-    _repr_svg_ = svg  # what notebooks ask for
+    _repr_svg_ = svg  # used by notebooks
 
 
 def escaped(text: Any) -> str:
-    """Text as XML holds it."""
+    """Text escaped for XML."""
     return html.escape(_NO_XML.sub("�", str(text)))
 
 
 def clean(text: str) -> str:
-    """A text as it can be drawn, so that no blank looks like another: spaces at its ends as "·", nothing but spaces as
-    "␣", ends of lines as "↵" and "␍", tabs as "⇥", what else has no shape as "�", an empty text as "∅", and one of
-    nothing but joiners and other spaces by their code points. (``viz.visible`` in base.js does the same.)"""
+    """A text with visible blanks: spaces at its ends as "·", only spaces as "␣", ends of lines as "↵" and "␍", tabs as
+    "⇥", other characters without a shape as "�", an empty text as "∅", and only joiners and other spaces as their code
+    points. (``viz.visible`` in base.js does the same.)"""
     if text.strip(" ") and all(unicodedata.category(c) in ("Cf", "Zs") for c in text):
         return " ".join(f"U+{ord(c):04X}" for c in text)
     text = text.translate(_MARKS)
-    drawn = "".join("�" if unicodedata.category(c) in _SHAPELESS or c in _NO_TEXT else c for c in text)
-    if not (inner := drawn.strip(" ")):
-        return "␣" * len(drawn) or "∅"
-    before = len(drawn) - len(drawn.lstrip(" "))
-    return "·" * before + inner + "·" * (len(drawn) - before - len(inner))
+    visible = "".join("�" if unicodedata.category(c) in _SHAPELESS or c in _NO_TEXT else c for c in text)
+    if not (inner := visible.strip(" ")):
+        return "␣" * len(visible) or "∅"
+    before = len(visible) - len(visible.lstrip(" "))
+    return "·" * before + inner + "·" * (len(visible) - before - len(inner))
 
 
 def cut(text: str, most: int) -> str:
-    """A text of at most so many characters, with "…" where the rest is missing."""
+    """A text of at most ``most`` characters, with "…" if it was cut."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
@@ -106,15 +106,15 @@ def _short(value: Any) -> str:
 
 
 def size(svg: str) -> tuple[float, float]:
-    """Width and height in CSS pixels. Raises ValueError: the SVG does not say them in pixels or points."""
+    """Width and height in CSS pixels. Raises ValueError if the SVG does not give them in pixels or points."""
     sides = {name: float(x) * (POINT if unit == "pt" else 1) for name, x, unit in _SIDE.findall(_root(svg)[0])}
     if set(sides) != {"width", "height"} or 0 in sides.values():
-        raise ValueError("an SVG has to say its width and height, in pixels or points")
+        raise ValueError("an SVG must have a width and height, in pixels or points")
     return sides["width"], sides["height"]
 
 
 def scaled(svg: str, scale: float) -> str:
-    """The same picture with its size times ``scale``. Raises ValueError: that is not positive, or it is no SVG."""
+    """The same picture with its size times ``scale``. Raises ValueError: it is not positive, or this is no SVG."""
     root = _root(svg)
     factor = checked_scale(scale)
     tag = _SIDE.sub(lambda side: f'{side[1]}="{float(side[2]) * factor:.6g}{side[3]}"', root[0])
@@ -122,7 +122,7 @@ def scaled(svg: str, scale: float) -> str:
 
 
 def beside(title: str, *pictures: str) -> str:
-    """Pictures from left to right, as one. Raises ValueError as ``size``."""
+    """Pictures combined from left to right. Raises ValueError like ``size``."""
     sizes = [size(svg) for svg in pictures]
     drawing = Drawing(sum(wide for wide, _ in sizes) + GAP * (len(sizes) - 1), max(high for _, high in sizes), title)
     left = 0.0
@@ -135,7 +135,7 @@ def beside(title: str, *pictures: str) -> str:
 
 
 def checked_scale(scale: float) -> float:
-    """A factor that is positive and finite. Raises ValueError: it is not."""
+    """A positive, finite factor. Raises ValueError for others."""
     if not 0 < scale < math.inf:
         raise ValueError(f"scale is {scale}; it must be positive")
     return scale
@@ -148,7 +148,7 @@ def _root(svg: str) -> re.Match[str]:
 
 
 class PointDrawing(Drawing):
-    """A picture in the colours of a palette; units are points, as of fonts."""
+    """A picture in the colours of a palette; units are points, like font sizes."""
 
     fonts, unit = "Helvetica, Arial, Liberation Sans, Nimbus Sans, Noto Sans, DejaVu Sans, sans-serif", "pt"
 
@@ -165,7 +165,7 @@ class PointDrawing(Drawing):
         self.add("path", fill=colour, fill_opacity=opacity if opacity < 1 else None, d=path)
 
     def strokes(self, ends: list[Box], colour: str, width: float, opacity: float = 1.0, curved: bool = False) -> None:
-        """Lines from (x, y) to (x, y); curved ones leave and arrive horizontally."""
+        """Lines from (x, y) to (x, y); curved ones start and end horizontally."""
         way = "M{0} {1}C{4} {1} {4} {3} {2} {3}" if curved else "M{} {}L{} {}"
         path = "".join(_path(way, a, b, c, d, (a + c) / 2) for a, b, c, d in ends)
         opaque = opacity if opacity < 1 else None
@@ -173,18 +173,18 @@ class PointDrawing(Drawing):
 
 
 def width(text: str, size: float) -> float:
-    """About how wide a text is: other fonts than Helvetica are up to a tenth wider."""
+    """The approximate width of a text: fonts other than Helvetica are up to a tenth wider."""
     return 1.1 * sum(map(_advance, text)) * size / 1000
 
 
 def shortened(text: str, size: float, most: float) -> str:
-    """A text cut to a width, with "…" (as wide as the font's size) at its end where something is missing."""
+    """A text cut to a width, with "…" (as wide as the font's size) at the end if it was cut."""
     room, ends = most * 1000 / size / 1.1, list(accumulate(map(_advance, text)))
     return text if not ends or ends[-1] <= room else text[: bisect(ends, room - 1000)] + "…"
 
 
 def wrapped(text: str, size: float, most: float) -> list[str]:
-    """A text in lines of at most that width, as far as its words allow."""
+    """A text wrapped to lines of at most that width, unless a word is longer."""
     lines: list[str] = []
     for word in text.split():
         if lines and width(f"{lines[-1]} {word}", size) <= most:
@@ -195,8 +195,8 @@ def wrapped(text: str, size: float, most: float) -> list[str]:
 
 
 def _advance(c: str) -> int:
-    if (known := _ASCII.get(c)) is not None:
-        return known
+    if (advance := _ASCII.get(c)) is not None:
+        return advance
     if unicodedata.combining(c) or unicodedata.category(c) in ("Mn", "Me", "Cf"):
         return 0
     return 1000 if unicodedata.east_asian_width(c) in "WF" or c == "…" else 600

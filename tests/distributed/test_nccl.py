@@ -114,7 +114,7 @@ def test_messages() -> None:
             assert not operations[0].Test()
         over(*operations)
         assert operations[1].source == other
-        raises(ValueError, "NCCL receives from a rank that is named", lambda: carrier.receive(message, None, 0))
+        raises(ValueError, "NCCL can receive only from a given rank", lambda: carrier.receive(message, None, 0))
         return message.get()[0]
 
     assert among(2, body) == [1, 0]
@@ -139,7 +139,7 @@ def test_a_tensor_on_another_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     over(reduce_in(carrier, full(1)))
     other.id = 3
     monkeypatch.setattr(StrictArray, "device", other)
-    text = r"connects this rank's cuda:0, and a tensor is on cuda:3: .*set_device"
+    text = r"uses this rank's cuda:0, but a tensor is on cuda:3: .*set_device"
     raises(RuntimeError, text, lambda: reduce_in(carrier, full(1)))
     carrier.close()
 

@@ -44,7 +44,7 @@ if __name__ == "__main__":
         assert "-- Process 1 terminated with the following error:" in str(error) and "KeyError: 'no luck'" in str(error)
     else:
         raise AssertionError
-    assert raised(ProcessExitedException, lambda: spawn(exits, nprocs=2)) == "a process has failed: mpiexec says 3"
+    assert raised(ProcessExitedException, lambda: spawn(exits, nprocs=2)) == "a process has failed: mpiexec returned 3"
     context = spawn(waits, nprocs=2, join=False)
     assert isinstance(context, ProcessContext) and context.join(0.05) is False
     Path("go").touch()

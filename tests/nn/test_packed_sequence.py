@@ -196,7 +196,7 @@ def test_a_length_beyond_the_input_is_refused() -> None:
     """PyTorch returns fewer rows than the sizes say."""
     x, one = minigrad.ones(T, B, I), minigrad.ones
     raises(RuntimeError, "a length of 6, but the input has 5", lambda: rnn.pack_padded_sequence(x, [6, 5, 4, 3]))
-    raises(RuntimeError, "must be equal but for L", lambda: rnn.pad_sequence([one(2, 3), one(2, 4)]))
+    raises(RuntimeError, "must differ only in L", lambda: rnn.pad_sequence([one(2, 3), one(2, 4)]))
 
 
 def test_a_hidden_state_of_another_batch_is_refused() -> None:

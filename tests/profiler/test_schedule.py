@@ -100,7 +100,7 @@ def test_misuse_and_questions_before_there_is_an_answer() -> None:
     with p, pytest.raises(RuntimeError, match=r"is still running: .*after the with block"):
         p.key_averages()
     raises(RuntimeError, r"this profile is not on: start\(\) it", p.stop)
-    raises(RuntimeError, r"step\(\) belongs between start\(\) and stop\(\)", p.step)
+    raises(RuntimeError, r"call step\(\) between start\(\) and stop\(\)", p.step)
     with p, pytest.raises(RuntimeError, match="started already"):
         p.start()
     raises(ValueError, "activities is empty", lambda: profile(activities=[]))

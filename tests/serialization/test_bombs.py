@@ -66,7 +66,7 @@ def test_every_bomb_as_the_whole() -> None:
 def test_the_pickles_of_these_tests_are_read() -> None:
     for whole in valid():
         error = message(io.BytesIO(zipped(whole)))
-        assert error == "" or "its pickle takes 'real' of builtins.int" in error
+        assert error == "" or "its pickle gets the attribute 'real' of builtins.int" in error
     assert message(io.BytesIO(legacy(next(valid())))).count("storages") == 1  # the object lacks its attribute
 
 
@@ -81,7 +81,7 @@ def test_small_pickles_copy_little() -> None:
     ):
         assert message(io.BytesIO(zipped(b"\x80\x02" + start + store + again + b"."))) == ""
         repeated = b"\x80\x02(" + start + store + again * 100 + b"t."
-        assert "repeats parts of itself too often" in message(io.BytesIO(zipped(repeated)))
+        assert "repeats parts too often" in message(io.BytesIO(zipped(repeated)))
 
 
 def test_lengths_without_end() -> None:
@@ -103,7 +103,7 @@ class Fussy:
 def test_an_allowed_class_gets_nothing_endless() -> None:
     pickled = b"\x80\x02" + call(f"{__name__}.Fussy", BOMBS["tuple doubled"]) + b"."
     with safe_globals([Fussy]):
-        assert "repeats parts of itself" in message(io.BytesIO(zipped(pickled)))
+        assert "repeats parts: more than" in message(io.BytesIO(zipped(pickled)))
         assert "(1,)" in message(io.BytesIO(zipped(b"\x80\x02" + call(f"{__name__}.Fussy", b"K\1") + b".")))
 
 
@@ -114,15 +114,15 @@ TREES = [
     ("[[]" + "".join(f', [{{"again": {i + 1}}}, {{"again": {i + 1}}}]' for i in range(60)) + "]", "repeats parts"),
     ("[" * 100_000 + "]" * 100_000, "recursion"),
     (json.dumps({"device": "x" * 100_000}), "is not a device"),
-    (json.dumps({"device": ["cpu"]}), "a device of other things than a name"),
+    (json.dumps({"device": ["cpu"]}), "a device whose arguments are not a name"),
     (json.dumps({"device": "cuda:" + "1" * 100}), "is not a device"),
     (json.dumps({"dtype": "x" * 100_000}), "is not a dtype"),
-    (json.dumps({"x" * 100_000: 1}), "makes no sense"),
-    (json.dumps({"Size": ["x"]}), "a Size of other things than integers"),
+    (json.dumps({"x" * 100_000: 1}), "an invalid description"),
+    (json.dumps({"Size": ["x"]}), "a Size of values that are not integers"),
     (json.dumps({"ndarray": {"dtype": "<i4", "shape": [0, 1 << 62], "data": ""}}), "a shape"),
     (json.dumps({"ndarray": {"dtype": "<i4", "shape": [1] * 65, "data": "AAAAAA=="}}), "a shape"),
-    (json.dumps({"int": "x" * 100_000}), "makes no sense"),
-    (json.dumps({"OrderedDict": [], "attributes": [["x" * 100_000, 1], ["keys", 1]]}), "of its own"),
+    (json.dumps({"int": "x" * 100_000}), "an invalid description"),
+    (json.dumps({"OrderedDict": [], "attributes": [["x" * 100_000, 1], ["keys", 1]]}), "which would replace one of a"),
 ]
 
 

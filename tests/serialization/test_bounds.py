@@ -35,7 +35,7 @@ def node_of(key: Any) -> Any:
 
 
 def refused(file: io.BytesIO) -> None:
-    with pytest.raises(RuntimeError, match=r"keys of a dict or set with one hash, which would take quadratic time"):
+    with pytest.raises(RuntimeError, match=r"keys of a dict or set share a hash, which would take quadratic time"):
         load(file)
 
 

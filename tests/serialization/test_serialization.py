@@ -430,8 +430,8 @@ def test_every_truncation_is_reported(path: Path) -> None:
 FOREIGN = [
     (b"short", r"too short for a safetensors file \(5 bytes\)"),
     (b"hello, this is a text file and no tensors at all", "not a file of tensors"),
-    (pickle.dumps({"a": 1}), "a Python pickle, but no checkpoint.*pickle.load it"),
-    (pickle.dumps([1, 2], protocol=2), "a Python pickle, but no checkpoint"),
+    (pickle.dumps({"a": 1}), "a Python pickle, but no PyTorch checkpoint.*pickle.load it"),
+    (pickle.dumps([1, 2], protocol=2), "a Python pickle, but no PyTorch checkpoint"),
     (b'{"a": 1}', "not the index of a model"),
     (b"\x89PNG\r\n\x1a\n" + bytes(100), "not a file of tensors"),
     ((2**63).to_bytes(8, "little") + bytes(50), "not a file of tensors"),
@@ -478,7 +478,7 @@ NO_DESCRIPTIONS += [
 
 
 def test_descriptions_that_make_no_sense(path: Path) -> None:
-    def check(description: Any, message: str = "makes no sense") -> None:
+    def check(description: Any, message: str = "holds an invalid description") -> None:
         with_description(path, description)
         with pytest.raises(RuntimeError, match=message):
             load(path)
@@ -563,7 +563,7 @@ def test_half_characters_in_names(path: Path) -> None:
     for tensors, metadata in (({"\ud800": x}, None), ({"x": x}, {"\ud800": "a"}), ({"x": x}, {"a": "\ud800"})):
         with pytest.raises(
             ValueError,
-            match=r"cannot write .*state\.safetensors: '.*ud800' in a name or in metadata is half a character",
+            match=r"cannot write .*state\.safetensors: '.*ud800' in a name or in metadata is a lone surrogate",
         ):
             save_file(tensors, path, metadata)
 
@@ -620,7 +620,7 @@ def test_a_model_in_several_files(tmp_path: Path) -> None:
             load(index)
         assert not isinstance(error.value, RecursionError)
 
-    wrong: list[tuple[Any, str]] = [({"a": "gone"}, "gone"), ({"a": "list.safetensors"}, "does not hold it")]
+    wrong: list[tuple[Any, str]] = [({"a": "gone"}, "gone"), ({"a": "list.safetensors"}, "does not have it")]
     words = "not the index of a model in several files"
     wrong += [(weights, words) for weights in ({"a": "../x"}, [1], None, {"a": 3})]
     wrong += [({"other": "one.safetensors"}, "'other' as a tensor of one.safetensors"), ({"a": index.name}, "an index")]

@@ -71,7 +71,7 @@ def test_a_pipe_stays_a_pipe(name: str, tmp_path: Path) -> None:
     os.mkfifo(path)
     link.symlink_to(path)
     for target in (path, link):
-        with pytest.raises(OSError, match="A file cannot take the place of a device or a pipe"):
+        with pytest.raises(OSError, match="A file cannot replace a device or a pipe"):
             WRITERS[name](str(target))
     assert stat.S_ISFIFO(path.stat().st_mode) and sorted(tmp_path.iterdir()) == sorted({path, link})
 

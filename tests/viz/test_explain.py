@@ -33,7 +33,7 @@ def test_before_a_backward_it_says_so_and_tells_rules_without_gradients() -> Non
     told = lines(explain(w))
     assert told[:2] == [
         "The gradient of w, input (2,) float32 in loss",
-        "No backward has run yet, so that there is no gradient: this is what one will do.",
+        "No backward has run yet, so there is no gradient: these are the rules that it will run.",
     ]
     assert "1  h = tanh, its input x is w" in told
     rule = r"rule +lambda g, x: g \* tanh_slope\(x\) +minigrad/ops/elementwise.py:\d+"
@@ -67,9 +67,9 @@ def test_a_freed_graph_says_what_is_gone() -> None:
     loss.backward()
     told = lines(explain(w, of=loss))
     assert told[1].startswith(f".grad has (2,) = [{w.grad.tolist()[0]:.4g}, ") or told[1].startswith("(2,) = [")
-    assert "backward(retain_graph=True) keeps the numbers in between." in told
+    assert "backward(retain_graph=True) keeps intermediate gradients." in told
     assert "1  h = tanh, its input x is w" in told
-    gone = "It is gone: backward() has freed the graph, and keeps the gradients of leaves alone."
+    gone = "It is gone: backward() has freed the graph, and keeps only the gradients of leaves."
     assert lines(explain(h, of=loss))[1] == gone
     w, h, loss = product()
     h.retain_grad()
@@ -87,7 +87,7 @@ def test_it_ends_at_the_depth_that_was_asked_for() -> None:
     assert told[1].startswith("(2,) = [") and told[2] == ".grad is None: no backward() has added it yet."
     assert w.grad is None
     told = lines(explain(w, depth=1))
-    assert "… and on to loss: depth=1 ends here" in told
+    assert "… and so on to loss: depth=1 ends here" in told
     assert not any(line.startswith("1.1") for line in told)
 
 
@@ -111,7 +111,7 @@ def test_of_a_recorded_graph_it_knows_lines_and_numbers() -> None:
     if REGISTRY["layer_norm"].rules:  # the formula, and then the rule
         place = next(i for i, line in enumerate(told) if line.startswith("gradient  d"))
         assert told[place + 1].startswith("rule      ")
-    assert any("_over_square stands at minigrad/ops/elementwise.py:" in line for line in told)
+    assert any("_over_square is at minigrad/ops/elementwise.py:" in line for line in told)
     assert "b         3" in told  # an argument that is no tensor
 
 
@@ -152,7 +152,7 @@ def test_of_several_results_each_has_its_own_gradient() -> None:
     assert told[:2] == ["The gradient of result 1 of low, high, op (1,) float32 in loss", "(1,) = [2]"]
     assert "1  mul, its input a is result 1 of low, high" in told
     told = lines(explain(high, of=loss, run=True))
-    assert told[1] == "It is the sum of what the rules below give."
+    assert told[1] == "It is the sum of the results of the rules below."
     assert "result 2 of low, high is read 2 times, and these gradients are summed:" in told
     high.retain_grad()
     loss.backward(retain_graph=True)
@@ -166,9 +166,9 @@ def test_where_no_rule_gives_a_gradient_it_says_so() -> None:
     x, y = minigrad.ones(1).requires_grad_(), minigrad.ones(1).requires_grad_()
     loss = (Nothing.apply(x) * y).sum()
     told = lines(explain(x, of=loss, run=True))
-    assert told[1] == "None arrives: no rule gives one back." and "gives     nothing" in told
+    assert told[1] == "It does not exist: no rule returns one." and "gives     nothing" in told
     loss.backward()
-    assert lines(explain(x, of=loss))[1].startswith(".grad is None: no rule gave one back")
+    assert lines(explain(x, of=loss))[1].startswith(".grad is None: no rule returned one")
 
 
 def test_hooks_that_may_have_changed_a_gradient_are_told() -> None:
@@ -181,7 +181,7 @@ def test_hooks_that_may_have_changed_a_gradient_are_told() -> None:
     w.register_hook(tenfold)
     loss.backward(retain_graph=True)
     told = lines(explain(w, of=loss))
-    assert told[2].startswith("Hooks see the sum of what the rules below give, and may change it: ")
+    assert told[2].startswith("Hooks get the sum of the results of the rules below, and may change it: ")
     assert "tenfold" in told[2] and told[3] == ".grad holds the same."
     h.register_hook(tenfold)
     told = lines(explain(w, of=loss))
@@ -233,14 +233,14 @@ def test_what_cannot_be_explained_says_why() -> None:
     graph = record(nn.Linear(1, 1), (minigrad.ones(1, 1),))
     for arguments, options, error, message in [
         ((minigrad.ones(2),), {}, RuntimeError, "requires no gradient"),
-        ((minigrad.ones(2).requires_grad_(),), {"of": loss}, RuntimeError, "no part of the graph"),
+        ((minigrad.ones(2).requires_grad_(),), {"of": loss}, RuntimeError, "is not in the graph"),
         (("w",), {}, TypeError, "a name in a graph .of=viz.graph.*, not 'w'"),
-        ((w,), {"of": graph}, TypeError, "a graph keeps names alone"),
+        ((w,), {"of": graph}, TypeError, "a graph keeps only names"),
         (("wieght",), {"of": graph}, RuntimeError, "no 'wieght' in the graph of Linear; there is 'weight'"),
         ((3,), {}, TypeError, "a tensor, or a name in a graph .*, not 3"),
         ((nn.Linear(1, 1),), {}, TypeError, "a tensor, or a name in a graph .*, not Linear"),
-        ((w, loss), {}, TypeError, "the tensor that a gradient is of goes in of="),
-        ((w,), {"of": 3}, TypeError, r"that of a tensor or of a graph \(of=…\), not int"),
-        ((w,), {"of": minigrad.ones(2)}, RuntimeError, "no recorded op made this tensor"),
+        ((w, loss), {}, TypeError, "pass the differentiated tensor as of="),
+        ((w,), {"of": 3}, TypeError, r"of=… takes a tensor or a graph, not int"),
+        ((w,), {"of": minigrad.ones(2)}, RuntimeError, "no recorded op created this tensor"),
     ]:
         raises(error, message, partial(explain, *arguments, **options))

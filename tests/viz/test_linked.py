@@ -128,5 +128,5 @@ def test_what_it_refuses() -> None:
     model: Transformer = small()
     source, target = sentences()
     graph = viz.graph(model.loss, source, target)
-    with pytest.raises(ValueError, match="there are 2 graphs, and 1 texts with attention"):
+    with pytest.raises(ValueError, match="there are 2 graphs for 1 texts with attention"):
         Linked(viz.attention(model, source, target[:, :-1]), [graph, graph])

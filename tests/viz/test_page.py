@@ -84,7 +84,7 @@ def test_saving_is_whole_or_not_at_all(tmp_path: Path) -> None:
     assert written(str(path), made.html()) == path and path.read_bytes().decode() == made.html()
     raises(TypeError, None, lambda: written(path, Page("t", object()).html()))
     assert path.read_bytes().decode() == made.html() and [p.name for p in tmp_path.iterdir()] == ["a.html"]
-    raises(FileNotFoundError, r"no such folder.*nowhere", lambda: written(tmp_path / "nowhere" / "a", "x"))
+    raises(FileNotFoundError, r"the folder does not exist.*nowhere", lambda: written(tmp_path / "nowhere" / "a", "x"))
     raises(OSError, "directory", lambda: written(tmp_path, "x"))
     assert written(tmp_path / "b", "a\r\nb\n").read_bytes() == b"a\r\nb\n"
 

@@ -105,12 +105,12 @@ def test_what_cannot_be_played() -> None:
         return loss
 
     for arguments, error, message in [
-        ((torch.ones(2),), RuntimeError, "no recorded op made this tensor"),
-        ((torch.ones(2), torch.ones(2)), TypeError, "a tensor alone, or a module or function and its inputs"),
+        ((torch.ones(2),), RuntimeError, "no recorded op created this tensor"),
+        ((torch.ones(2), torch.ones(2)), TypeError, "only a tensor, or a module or function and its inputs"),
         ((3,), TypeError, "a tensor, a module or a function, not int"),
-        ((lambda x: x, torch.ones(2)), RuntimeError, "nothing in what <lambda> returned wants a gradient"),
+        ((lambda x: x, torch.ones(2)), RuntimeError, "nothing that <lambda> returned requires a gradient"),
         ((freed,), RuntimeError, r"a backward\(\) has freed this graph.*retain_graph=True"),
-        ((step,), RuntimeError, "or a function that does not go back itself"),
+        ((step,), RuntimeError, "or a function that does not run backward itself"),
     ]:
         raises(error, message, partial(playback, *arguments))
 

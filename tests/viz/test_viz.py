@@ -105,7 +105,7 @@ def test_pages_and_vector_pictures_need_no_extra(name: str, tmp_path: Path) -> N
     path = tmp_path / "a.HTML"
     assert view.save(path) == path and path.read_text(encoding="utf-8") == view.html()
     if name in OF_GRAPHS:
-        raises(ImportError, "pictures of graphs are drawn by Graphviz", lambda: view.save(tmp_path / "a.svg"))
+        raises(ImportError, "pictures of graphs need Graphviz", lambda: view.save(tmp_path / "a.svg"))
     elif name in CHARTS:
         raises(ImportError, "charts need vl-convert-python", lambda: view.save(tmp_path / "a.svg"))
         assert "image/svg+xml" not in view._repr_mimebundle_()
@@ -114,7 +114,7 @@ def test_pages_and_vector_pictures_need_no_extra(name: str, tmp_path: Path) -> N
     raises(ValueError, "a page takes no arguments", lambda: view.save(tmp_path / "b.html", 1))
     with pytest.raises(ValueError, match=r"a\.txt: the ending must be one of \.html, .*\.svg, \.png, \.pdf"):
         view.save(tmp_path / "a.txt")
-    raises(FileNotFoundError, r"no such folder.*nowhere", lambda: view.save(tmp_path / "nowhere" / "a.html"))
+    raises(FileNotFoundError, r"the folder does not exist.*nowhere", lambda: view.save(tmp_path / "nowhere" / "a.html"))
     raises(
         ImportError, r"pages \(.html\) do not: .*pip install vl-convert-python", lambda: view.save(tmp_path / "a.png")
     )
@@ -172,7 +172,7 @@ def test_without_a_browser_it_says_where_the_page_is(
     MADE["embedding"]().show()
     assert len(asked) == display  # a browser of the terminal is not opened
     told = capsys.readouterr().out
-    file = Path(told.removeprefix("There is no browser here to show it in. The page is ").partition(";")[0])
+    file = Path(told.removeprefix("No browser is available to show it. The page is ").partition(";")[0])
     assert file.read_text(encoding="utf-8").startswith("<!doctype html>") and "save('x.html')" in told
     shutil.rmtree(file.parent)
 

@@ -1,5 +1,5 @@
-"""What functions share: checks of arguments, changes in place, the way from elements' losses to one number, and over
-spatial axes a number for each axis, a batch axis for one sample, a function for each number of axes."""
+"""Helpers of the functions: argument checks, in-place changes and the reduction of losses; and for spatial axes, one
+number per axis, a batch axis for a single sample, and one function per number of axes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def same_dtype(name: str, input: Tensor, **others: Tensor | None) -> None:
 
 
 def integers(name: str, role: str, input: Tensor) -> None:
-    """Refuse indices of another kind than integers."""
+    """Refuse indices that are not integers."""
     if input.array.dtype.kind not in "iu":
         raise RuntimeError(f"{name}: expected {role} of an integer dtype, but got {input.dtype}: use .long()")
 
@@ -57,7 +57,7 @@ def reduction_of(size_average: Flag, reduce: Flag, reduction: str) -> str:
 def reduced(
     losses: Tensor, reduction: str, size_average: Flag = None, reduce: Flag = None, weight: Tensor | None = None
 ) -> Tensor:
-    """The losses, times their weights if there are any, themselves, their mean, or their sum."""
+    """The losses, times their weights if there are any: unreduced, their mean, or their sum."""
     reduction = reduction_of(size_average, reduce, reduction)
     losses = losses if weight is None else losses * weight
     return losses.mean() if reduction == "mean" else losses.sum() if reduction == "sum" else losses
@@ -71,7 +71,7 @@ Pairs = tuple[tuple[int, int], ...]
 
 
 def tuple_of(value: Any, n: int) -> tuple[Any, ...]:
-    """``n`` numbers, as layers keep them: a sequence as it is, a number ``n`` times."""
+    """A tuple of ``n`` numbers for a layer: a sequence unchanged, or a number ``n`` times."""
     return tuple(value) if isinstance(value, Sequence) else (value,) * n
 
 
@@ -88,7 +88,7 @@ class Axes(NamedTuple):
     n: int  # the number of axes
 
     def each(self, argument: str, value: Any) -> Ints:
-        """A number for each axis, from one for all or one for each. Raises RuntimeError: too many, or too few."""
+        """A number for each axis, given one for all or one each. Raises RuntimeError: too many or too few numbers."""
         if not isinstance(value, Sequence):
             return (int(value),) * self.n
         if len(value) not in (1, self.n):
@@ -142,7 +142,7 @@ def check_not_empty(name: str, input: Tensor, n: int) -> None:
 
 
 def laid_as(input: Tensor, out: Tensor) -> Tensor:
-    """Images with their channels last in memory if those of the input are."""
+    """The images, with their channels last in memory if the input's are."""
     return out.contiguous(channels_last) if input.ndim == 4 and prefers_channels_last(input.array) else out
 
 
@@ -152,7 +152,7 @@ def by(numbers: Ints) -> str:
 
 
 def over(n: int, function: Callable[Concatenate[Axes, P], R]) -> Callable[P, R]:
-    """The function of ``n`` axes, ``max_pool2d``, from one that takes them before a batch, ``_max_pool``."""
+    """A function of ``n`` axes, such as ``max_pool2d``, made from one that takes the axes first, ``_max_pool``."""
     axes = Axes(f"{function.__name__.strip('_')}{n}d", n)
     call: Callable[..., R] = function
     whole = signature(function)

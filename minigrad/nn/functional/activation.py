@@ -1,4 +1,4 @@
-"""Activations, softmax with its relatives, and dropout."""
+"""Activations, the softmax family, and dropout."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def _of_op(name: str, op: Op, doc: str, *attributes: float) -> Callable[..., Tensor]:
-    """An activation that is an op and takes nothing but ``inplace``."""
+    """An activation that applies an op and takes only ``inplace``."""
 
     def activation(input: Tensor, inplace: bool = False) -> Tensor:
         return applied(op, input, inplace, *attributes)
@@ -250,12 +250,12 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 
 def relu_dropout(input: Tensor, p: float) -> Tensor:
-    """``dropout(relu(input), p)`` in training: one pass, of which the backward pass needs the result alone."""
+    """``dropout(relu(input), p)`` in training: one pass; its backward pass needs only the result."""
     return apply(relu_op, (input, keep_mask(input, None, p), _scale(input, p)))
 
 
 def _scale(input: Tensor, p: float) -> float:
-    """1 / (1 - p), or 0: as PyTorch's CPU kernel multiplies by it, in the input's dtype if that has 16 bits."""
+    """1 / (1 - p), or 0; rounded to a 16-bit input's dtype, as PyTorch's CPU kernel multiplies by it."""
     array, scale = input.array, 0.0 if p == 1 else 1 / (1 - p)
     rounds = array.itemsize == 2 and random.follows_pytorch(input.device)
     return float(array.dtype.type(np.float32(scale))) if rounds else scale
@@ -293,7 +293,7 @@ def _warn_of_axes(name: str, input: Tensor, usual: tuple[int, int]) -> None:
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that keeps mean 0 and variance 1, for SELU: dropped elements become SELU's least value, and a linear map
+    """Dropout that keeps mean 0 and variance 1, for SELU: dropped elements become SELU's minimum, and a linear map
     follows (Klambauer et al. 2017). Raises ValueError: ``p`` is not a probability."""
     return _alpha(input, p, training, inplace)
 
@@ -335,8 +335,8 @@ def _alpha(input: Tensor, p: float, training: bool, inplace: bool, lead: int | N
 
 @announced
 def keep_mask(like: Tensor, shape: tuple[int, ...] | None, p: float) -> Any:
-    """A dropout mask on the device of a tensor: a bool array, False with probability ``p``. ``shape``: the tensor's if
-    None. PyTorch then draws in the order of its memory, not of indices."""
+    """A dropout mask on the device of a tensor: a bool array, False with probability ``p``. ``shape``: None for the
+    tensor's, for which PyTorch draws in the order of its memory, not of indices."""
     array, backend = like.array, of(like.array)
     where = backend.device_of(array)
     in_order = shape is not None or array.flags.c_contiguous

@@ -90,7 +90,7 @@ def attend(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> Tensor:
-    """The fused op: (B, H, T, Dh), (B, H, S, Dh), (B, H, S, Dv) and an optional mask -> (B, H, T, Dv)."""
+    """Apply the fused op: (B, H, T, Dh), (B, H, S, Dh), (B, H, S, Dv) and an optional mask -> (B, H, T, Dv)."""
     keep = None
     if dropout_p:
         keep = keep_mask(query, (*query.array.shape[:-1], key.array.shape[-2]), dropout_p)
@@ -140,7 +140,7 @@ def multi_head_attention_forward(
     *,
     batch_first: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """What ``nn.MultiheadAttention`` computes; see there for inputs, masks and results.
+    """The forward pass of ``nn.MultiheadAttention``, which documents the inputs, masks and results.
 
     Args:
         embed_dim_to_check: D.
@@ -187,7 +187,7 @@ def multi_head_attention_forward(
     rows = out.transpose(1, 2) if batch_first else out.permute(2, 0, 1, 3)  # (B, T, H, Dh) or (T, B, H, Dh)
     a, b, heads, width = rows.array.shape
     out = linear(rows.reshape(a, b, heads * width), out_proj_weight, out_proj_bias)
-    if batch_first and follows_pytorch(out.device):  # it is drawn in the order of PyTorch's memory, (T, B, D)
+    if batch_first and follows_pytorch(out.device):  # later dropout draws in the order of PyTorch's memory, (T, B, D)
         out = out.transpose(0, 1).contiguous().transpose(0, 1)
     return out, attention
 
@@ -289,7 +289,7 @@ def _joint_mask(attn_mask: Tensor | None, padding_mask: Tensor | None, heads: in
 
 
 def _extended(x: Tensor, row: Tensor | None, has_zeros: bool) -> Tensor:
-    """Keys or values (B, H, S, Dh), after them for each batch a row (1, 1, D), if any, and one of zeros."""
+    """Keys or values (B, H, S, Dh), with a row (1, 1, D), if any, and a row of zeros appended to each batch."""
     batch, heads, _, width = x.array.shape
     rows = [] if row is None else [row.reshape(1, heads, 1, width).expand(batch, heads, 1, width)]
     return cat([x, *rows, x.new_zeros(batch, heads, 1, width)] if has_zeros else [x, *rows], 2)

@@ -1,7 +1,7 @@
-"""Losses of a choice among classes: cross-entropy and negative log-likelihood.
+"""Classification losses: cross-entropy and negative log-likelihood.
 
 The classes are in axis 1, with any axes after it: (C), (N, C) or (N, C, d1, ...); the target has the same
-shape without them. Inside, everything is rows of classes (N d1 ..., C).
+shape without them. Internally, inputs are rows of classes (N d1 ..., C).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def cross_entropy(
         input: logits, (C), (N, C) or (N, C, d1, ...).
         target: classes (integers, the shape without C), or probabilities (the shape of ``input``).
         weight: (C), a factor for each class.
-        ignore_index: a target that is left out; not of probabilities.
+        ignore_index: a target class that is left out; not for probabilities.
         reduction: "none", "sum" or "mean", which divides by the weights of the targets; it is NaN if none is left.
         label_smoothing: ε: the target becomes (1 - ε) onehot + ε / C (Szegedy et al. 2016).
 
@@ -107,7 +107,7 @@ def nll_loss(
 
 
 def _rows(name: str, input: Tensor, target: Tensor, weight: Weight, ignore_index: int) -> tuple[Tensor, Tensor, Tensor]:
-    """(N, C) rows, (N,) targets, and these without ``ignore_index``, after a check that all of it fits."""
+    """(N, C) rows, (N,) targets, and these without ``ignore_index``, after a check that their shapes fit."""
     shape, expected = input.array.shape, input.array.shape[:1] + input.array.shape[2:]
     if weight is not None or len(shape) < 2 or target.array.shape != expected or target.array.dtype.kind not in "iu":
         _check_operands(name, input, target, weight)
@@ -129,7 +129,7 @@ def _check_operands(name: str, input: Tensor, target: Tensor, weight: Tensor | N
         kind = ValueError if len(shape) < 2 or (same_rank and not same_batch) else RuntimeError  # as in PyTorch
         problem = f"the target must have shape {expected}, not {tuple(target.array.shape)}"
         if target.array.shape == shape and batched:
-            problem += ": take .argmax(1) of classes that are 1 of 0 and 1, or .float() of probabilities"
+            problem += ": take .argmax(1) of one-hot classes, or .float() of probabilities"
         rule = "Expected a target of the input batch_size" if same_rank else f"{len(expected)}D target tensor expected"
         raise kind(f"{name}: {rule}: input of shape {shape} has its classes in axis {int(batched)}, so {problem}")
     if weight is not None:
@@ -140,11 +140,11 @@ def _check_operands(name: str, input: Tensor, target: Tensor, weight: Tensor | N
 
 
 def _without_ignored(name: str, flat: Tensor, ignore_index: int, classes: int) -> Tensor:
-    """The targets with 0 in the place of ``ignore_index``, after a check of their range."""
+    """The targets with 0 instead of ``ignore_index``, after a check of their range."""
     array = flat.array
-    kept = xp(array).where(array == ignore_index, array.dtype.type(0), array)
-    check_indices(kept, classes, f"{name}: target")
-    return wrap(kept)
+    targets = xp(array).where(array == ignore_index, array.dtype.type(0), array)
+    check_indices(targets, classes, f"{name}: target")
+    return wrap(targets)
 
 
 def _reduced(
@@ -186,7 +186,7 @@ def linear_cross_entropy(
         input: (N, D) or (D); in the chunked case also (..., D), with a target (...).
         linear_weight: (C, D), or (C, d1, ..., D) for a target (N, d1, ...). linear_bias: the same without D.
         target, weight, reduction, label_smoothing: as for ``cross_entropy``.
-        ignore_index: a target that is left out; None stands for -100. options: ignored.
+        ignore_index: a target that is left out; None means -100. options: ignored.
 
     Raises as ``cross_entropy``; RuntimeError also for an ``ignore_index`` with probabilities as target."""
     reduction = reduction_of(None, None, reduction)

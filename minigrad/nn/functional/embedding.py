@@ -1,4 +1,4 @@
-"""Rows of a table by index: one by one, or reduced by bags; and one-hot vectors."""
+"""Embedding lookups, one by one or reduced by bags, and one-hot vectors."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def embedding(
     check_indices(input.array, rows, "embedding")
     if max_norm is not None:
         with no_grad():
-            used = unique(input)
-            longest = weight[used]
+            indices = unique(input)
+            longest = weight[indices]
             length = norm(longest, norm_type, dim=-1, keepdim=True)
-            weight[used] = where(length > max_norm, longest * (max_norm / (length + 1e-7)), longest)
+            weight[indices] = where(length > max_norm, longest * (max_norm / (length + 1e-7)), longest)
     out: Tensor = apply(ops.embedding, (weight, input, padding_idx))
     if scale_grad_by_freq and out.requires_grad:
         _, which, counts = unique(input, return_inverse=True, return_counts=True)
@@ -66,7 +66,7 @@ def padding_row(padding_idx: int | None, rows: int) -> int | None:
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Integers (...) as one-hot vectors, (..., num_classes) int64; -1 stands for the largest integer plus 1."""
+    """Integers (...) as one-hot vectors, (..., num_classes) int64; -1 means the largest integer plus 1."""
     if tensor.array.dtype.kind not in "iu":
         raise RuntimeError(f"one_hot is only applicable to index tensors of type long, not {tensor.dtype}: use .long()")
     low, high = (int(tensor.min()), int(tensor.max())) if tensor.numel() else (0, -1)
@@ -98,7 +98,7 @@ def embedding_bag(
     """The sum, mean or maximum of the rows of ``weight`` (V, D) in each bag of indices, (B, D).
 
     Args:
-        input: (B, L) integers, a bag a row; or (M) with ``offsets`` (B), where each bag begins.
+        input: (B, L) integers, one bag per row; or (M) with ``offsets`` (B), where each bag begins.
         mode: "sum", "mean" or "max"; an empty bag gives zeros.
         per_sample_weights: (the input's shape): factors of the rows, for "sum" only.
         include_last_offset: whether ``offsets`` has one more entry, the end of the last bag.

@@ -73,8 +73,8 @@ def _conv(
     dilation: Each = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Cross-correlation: input (N, C, *lengths) or (C, *lengths) -> (N, O, *places) or (O, *places). Args: as of
-    ``nn.Conv1d``, with a number, or one an axis. weight: (O, C/groups, *kernel). bias: (O)."""
+    """Cross-correlation: input (N, C, *lengths) or (C, *lengths) -> (N, O, *places) or (O, *places). Args: see
+    ``nn.Conv1d``, with a number, or one per axis. weight: (O, C/groups, *kernel). bias: (O)."""
     window = _window(axes, weight, stride, padding, dilation)
     _check(axes.name, input, weight, bias, groups, transposed=False)
     axes.check_fits(window, input.array.shape[2:])
@@ -96,8 +96,8 @@ def _conv_transpose(
     groups: int = 1,
     dilation: Each = 1,
 ) -> Tensor:
-    """The gradient of a convolution by its input: (N, C, *lengths) or (C, *lengths) -> (N, O, *P) or (O, *P). Args: as
-    of ``nn.ConvTranspose1d``, with a number, or one an axis. weight: (C, O/groups, *kernel). bias: (O)."""
+    """The gradient of a convolution by its input: (N, C, *lengths) or (C, *lengths) -> (N, O, *P) or (O, *P). Args: see
+    ``nn.ConvTranspose1d``, with a number, or one per axis. weight: (C, O/groups, *kernel). bias: (O)."""
     window = _window(axes, weight, stride, padding, dilation)
     extra = axes.each("output_padding", output_padding)
     for more, step, apart in zip(extra, window.stride, window.dilation, strict=True):
@@ -107,12 +107,12 @@ def _conv_transpose(
             raise RuntimeError(f"{axes.name}: {problem}, but got {values}")
     _check(axes.name, input, weight, bias, groups, transposed=True)
     if any(beyond := [more // step for more, step in zip(extra, window.stride, strict=True)]):
-        # there is room for further places: they are zeros of the input
+        # whole steps of output padding are zeros appended to the input
         input = pad(input, [width for places in reversed(beyond) for width in (0, places)])
         extra = tuple(more % step for more, step in zip(extra, window.stride, strict=True))
     places = input.array.shape[2:]
-    known = zip(places, window.stride, window.padding, window.span(), extra, strict=True)
-    lengths = tuple((n - 1) * s - sum(pads) + span + more for n, s, pads, span, more in known)
+    settings = zip(places, window.stride, window.padding, window.span(), extra, strict=True)
+    lengths = tuple((n - 1) * s - sum(pads) + span + more for n, s, pads, span, more in settings)
     if min(lengths) <= 0:
         sizes = f"Given input size per channel: ({by(places)}). Calculated output size per channel: ({by(lengths)})"
         raise RuntimeError(f"{axes.name}: {sizes}. Output size is too small")
@@ -157,10 +157,10 @@ def unfold(input: Tensor, kernel_size: Each, dilation: Each = 1, padding: Each =
     def run(x: Tensor) -> Any:
         check_not_empty("unfold", x, 2)
         axes.check_fits(window, x.array.shape[2:])
-        taken = apply(convolution.columns, (x, window))  # (C, KH, KW, N, PH, PW)
+        blocks = apply(convolution.columns, (x, window))  # (C, KH, KW, N, PH, PW)
         n, c = x.array.shape[:2]
-        places = prod(taken.array.shape[4:])
-        return taken.permute(3, 0, 1, 2, 4, 5).reshape(n, c * prod(window.kernel), places).contiguous()
+        places = prod(blocks.array.shape[4:])
+        return blocks.permute(3, 0, 1, 2, 4, 5).reshape(n, c * prod(window.kernel), places).contiguous()
 
     return axes.batched(input, run)
 
@@ -180,7 +180,7 @@ def fold(
             call = f"Given {window} and {lengths}, calculated shape of the array of sliding blocks as {places}"
             fits = "1 to be divisible by the product of kernel_size, 2 to match the calculated number of sliding blocks"
             raise RuntimeError(f"fold: {call}, expected input's dimension {fits}, but got {(n, rows, count)}")
-        taken = x.reshape(n, rows // kernel, *window.kernel, *places).permute(1, 2, 3, 0, 4, 5)
-        return apply(convolution.overlay, (taken, window, lengths))
+        blocks = x.reshape(n, rows // kernel, *window.kernel, *places).permute(1, 2, 3, 0, 4, 5)
+        return apply(convolution.overlay, (blocks, window, lengths))
 
     return Axes("fold", 1).batched(input, run)

@@ -24,7 +24,7 @@ _EPSILON = {2: 2.0**-23, 4: 2.0**-23, 8: 2.0**-52}  # by itemsize, of the dtype 
 
 
 def _flat(name: str, input: Tensor, shape: Sequence[int], *affine: Tensor | None) -> tuple[Tensor | None, ...]:
-    """The input and its weights with the normalised axes as one, after a check that they fit."""
+    """The input and its weights with the normalised axes flattened, after a check that their shapes fit."""
     expected, actual = tuple(shape), input.array.shape
     n = len(expected)
     if not n or actual[-n:] != expected:
@@ -43,7 +43,7 @@ def _flat(name: str, input: Tensor, shape: Sequence[int], *affine: Tensor | None
 
 
 def _has_wide(input: Tensor, weight: Affine) -> bool:
-    """Whether 16 bits meet a weight of float32, as in models that keep the parameters of normalisation in float32."""
+    """Whether a 16-bit input has a float32 weight, as in models that keep normalisation parameters in float32."""
     dtype = input.array.dtype
     return weight is not None and weight.array.dtype is not dtype and dtype.itemsize == 2 and weight.dtype is float32
 
@@ -53,7 +53,7 @@ def layer_norm(
 ) -> Tensor:
     """(x - mean) / √(variance + eps) · weight + bias over the last axes (Ba et al. 2016): (..., *normalized_shape) ->
     the same; weight, bias: ``normalized_shape``. Raises RuntimeError: the last axes are not ``normalized_shape``, or
-    dtypes differ (16 bits may meet float32 weights)."""
+    dtypes differ (a 16-bit input may have float32 weights)."""
     if _has_wide(input, weight):
         return layer_norm(input.float(), normalized_shape, weight, bias, eps).to(input.dtype)
     out: Tensor = apply(ops.layer_norm, (*_flat("layer_norm", input, normalized_shape, weight, bias), float(eps)))
@@ -81,11 +81,11 @@ def batch_norm(
 
     Args:
         input: (N, C) or (N, C, *lengths); or (0), which is returned.
-        running_mean, running_var: (C), or None. Training moves them, in place, by ``momentum`` towards the
-            mean and variance of a batch that is not empty; evaluation uses them instead of these.
+        running_mean, running_var: (C), or None. Training moves them, in place, by ``momentum`` towards the mean and
+            variance of the batch, unless it is empty; evaluation uses them instead of the batch's.
         weight, bias: (C), or None.
 
-    Raises ValueError: one value a channel in training, or an eps that is not positive."""
+    Raises ValueError: one value per channel in training, or an eps that is not positive."""
     shape = input.array.shape
     if shape == (0,):
         return input.clone()
@@ -98,7 +98,7 @@ def batch_norm(
     if not _has_wide(input, weight):
         same_dtype("batch_norm", input, **parameters)
     if not (input.array.flags.c_contiguous or prefers_channels_last(input.array)):
-        input = input.contiguous()  # the result lies in memory as PyTorch's
+        input = input.contiguous()  # for the same memory layout as PyTorch's result
     x, dims = in_float32(input), (0, *range(2, len(shape)))
     if training:
         count = input.array.size // max(shape[1], 1)
@@ -126,7 +126,7 @@ def scaled(centred: Tensor, var: Tensor, weight: Affine, bias: Affine, eps: floa
 
 @no_grad()
 def move(running: Tensor | None, now: Tensor, momentum: float) -> None:
-    """Move a running statistic, in place, towards that of the batch."""
+    """Move a running statistic, in place, towards the batch's."""
     if running is not None:
         running.mul_(1 - momentum).add_(now.to(running) * momentum)
 
@@ -172,9 +172,9 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """(x - mean) / √(variance + eps) · weight + bias for each channel of each sample (Ulyanov et al. 2016). Args: as in
-    ``batch_norm``; the running statistics are means over the samples, and stay without any. ``use_input_stats``: use
-    the input's mean and variance instead of the running ones."""
+    """(x - mean) / √(variance + eps) · weight + bias for each channel of each sample (Ulyanov et al. 2016). Args: see
+    ``batch_norm``. The running statistics are means over the samples; an empty batch does not change them.
+    ``use_input_stats``: use the input's mean and variance instead of the running ones."""
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, max(eps, 5e-324))
     shape = input.array.shape
@@ -190,7 +190,7 @@ def instance_norm(
 
 @rounded_once
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
-    """x / (k + alpha · mean of x² over ``size`` neighbouring channels)ᵝ (Krizhevsky et al. 2012)."""
+    """x / (k + alpha · mean of x² over ``size`` adjacent channels)ᵝ (Krizhevsky et al. 2012)."""
     if input.array.ndim < 3:
         raise ValueError(f"Expected 3D or higher dimensionality input (got {input.array.ndim} dimensions)")
     n, c = input.array.shape[:2]

@@ -1,4 +1,4 @@
-"""Padding, resampling axis by axis, and channels turned into pixels."""
+"""Padding, resampling axis by axis, and pixel shuffling."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     """Add elements before and after axes; negative numbers remove elements.
 
     Args:
-        pad: (before, after) of the last axis, then of the last but one, and so on.
+        pad: (before, after) of the last axis, then of the second to last, and so on.
         mode: "constant", "reflect" (mirrored without the edge), "replicate" (the edge repeated) or "circular"
-            (from the other end). The last three do not pad the first axis (unbatched) or the first two. What negative
-            numbers remove is still there to be mirrored or repeated, but not to come round.
+            (from the other end). The last three do not pad the first axis (unbatched) or the first two. Elements
+            removed by negative numbers can still be mirrored or repeated, but do not wrap around.
         value: the constant, 0 if None.
 
     Raises RuntimeError: the number of widths is odd or too large, or an axis is too short; NotImplementedError: the
@@ -65,7 +65,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
 def _cropped(input: Tensor, pairs: list[tuple[int, int]]) -> Tensor:
     for axis, ((before, after), n) in enumerate(zip(pairs, input.array.shape, strict=True)):
         if n + before + after < 0 or n + min(before, 0) + min(after, 0) < 0:
-            raise RuntimeError(f"pad: ({before}, {after}) takes more away than axis {axis} of length {n} has")
+            raise RuntimeError(f"pad: ({before}, {after}) removes more than axis {axis} of length {n} has")
         if min(before, after) < 0:
             start = max(-before, 0)
             input = input.narrow(axis, start, n - start - max(-after, 0))
@@ -116,17 +116,17 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """Resample the spatial axes: (N, C, *lengths) -> (N, C, *size). Of integers, the linear and cubic modes take uint8,
-    and round after each axis, the last one first.
+    """Resample the spatial axes: (N, C, *lengths) -> (N, C, *size). The only integers that the linear and cubic modes
+    take are uint8; they round after each axis, the last one first.
 
     Args:
-        size: the new lengths; or ``scale_factor``, by which to multiply them (a number, or one an axis).
+        size: the new lengths; or ``scale_factor``, which multiplies the old ones (a number, or one per axis).
         mode: "nearest", "nearest-exact", "linear" (one axis), "bilinear" (two), "trilinear" (three),
             "bicubic" (two), "area" (means of bins).
-        align_corners: of the linear and cubic modes: whether the first and last elements keep their positions.
+        align_corners: for the linear and cubic modes: whether the first and last elements keep their positions.
         recompute_scale_factor: derive the coordinates from the rounded new lengths instead of ``scale_factor``.
-        antialias: of "bilinear" and "bicubic": where the result is smaller, average over all that an element stands
-            for, with a wider triangle or cubic, so that no detail is skipped.
+        antialias: for "bilinear" and "bicubic": if the result is smaller, average over all elements that a new one
+            covers, with a wider triangle or cubic, so that no detail is skipped.
 
     Raises ValueError: not exactly one of ``size`` and ``scale_factor``; ``antialias`` with another mode.
     NotImplementedError: the mode does not fit the axes. TypeError, RuntimeError: a size is no positive integer."""
@@ -186,7 +186,7 @@ def _sizes(lengths: tuple[int, ...], size: Any, scale_factor: Any) -> tuple[tupl
 
 
 def _taps(mode: str, length: int, new: int, factor: float | None, align_corners: bool) -> Taps:
-    """The old elements, with weights, of which each new element of an axis is the sum."""
+    """The old elements of an axis, and their weights, that add up to each new element."""
     place = np.arange(new)
     if mode in ("nearest", "nearest-exact"):
         step = np.float32(length / new if factor is None else 1.0 / factor)
@@ -195,7 +195,7 @@ def _taps(mode: str, length: int, new: int, factor: float | None, align_corners:
     if mode.startswith("antialiased"):
         scale = (length - 1) / (new - 1 or 1) if align_corners else length / new if factor is None else 1.0 / factor
         scale, cubic = scale * (new > 1 or not align_corners), mode.endswith("cubic")
-        wide = max(scale, 1.0)  # all elements under a triangle, or a cubic, that is wider where the result is smaller
+        wide = max(scale, 1.0)  # a smaller result averages under a wider triangle or cubic
         reach, centre = (2 if cubic else 1) * wide, (place + 0.5) * scale
         first = np.maximum((centre - reach + 0.5).astype(np.int64), 0)
         last = np.minimum((centre + reach + 0.5).astype(np.int64), length) - 1
@@ -209,7 +209,7 @@ def _taps(mode: str, length: int, new: int, factor: float | None, align_corners:
         at = place * ((length - 1) / (new - 1) if new > 1 else 0.0)
     else:
         at = (place + 0.5) * (length / new if factor is None else 1.0 / factor) - 0.5
-    if mode == "bicubic":  # four neighbours
+    if mode == "bicubic":  # four elements
         low, steps = np.floor(at), np.arange(-1, 3)[:, None]
         return Taps(np.clip(low + steps, 0, length - 1), _cubic(at - low - steps, -0.75), length)
     at = np.maximum(at, 0.0)
@@ -248,7 +248,7 @@ def _renamed(name: str, result: Tensor) -> Tensor:
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """Channels turned into pixels: (..., C r², H, W) -> (..., C, H r, W r) (Shi et al. 2016)."""
+    """Rearrange channels into pixels: (..., C r², H, W) -> (..., C, H r, W r) (Shi et al. 2016)."""
     (c, _, _), r = _plane("pixel_shuffle", input, upscale_factor), upscale_factor
     if c % (r * r):
         expected = "its input's 'channel' dimension to be divisible by the square of upscale_factor"
@@ -258,7 +258,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """Pixels turned into channels: (..., C, H r, W r) -> (..., C r², H, W)."""
+    """Rearrange pixels into channels: (..., C, H r, W r) -> (..., C r², H, W)."""
     (_, h, w), r = _plane("pixel_unshuffle", input, downscale_factor), downscale_factor
     if h % r or w % r:
         expected = "height and width to be divisible by downscale_factor"
@@ -277,7 +277,7 @@ def _plane(name: str, input: Tensor, factor: int) -> tuple[int, int, int]:
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """The channels of ``groups`` groups interleaved: (N, C, ...) -> the same (Zhang et al. 2018)."""
+    """Interleave the channels of ``groups`` groups: (N, C, ...) -> the same (Zhang et al. 2018)."""
     c = input.array.shape[1]
     if c % groups:
         raise RuntimeError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")

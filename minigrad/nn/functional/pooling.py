@@ -1,4 +1,4 @@
-"""Pooling: the maximum or the mean of each window, or of each of a number of bins."""
+"""Pooling: the maximum or the mean of each window, or of each bin of a fixed number."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def _max_pool(
     """The largest element of each window: (N, C, *lengths) or (C, *lengths) -> (N, C, *places) or (C, *places).
 
     Args:
-        kernel_size, stride, padding, dilation: a number, or one an axis.
-        stride: from one window to the next; None or () stands for ``kernel_size``. padding: -inf on both sides, at
+        kernel_size, stride, padding, dilation: a number, or one per axis.
+        stride: from one window to the next; None or () means ``kernel_size``. padding: -inf on both sides, at
             most half a kernel. dilation: from one element of a window to the next.
         ceil_mode: whether the last window may reach beyond the end.
         return_indices: return (values, indices), where an index counts the elements of a channel."""
@@ -73,8 +73,8 @@ def _max_pool(
     window = _window(axes, input, kernel_size, stride, padding, dilation, ceil_mode)
     for axis, (n, places) in enumerate(zip(lengths, window.places(lengths), strict=True)):
         start = np.arange(places) * window.stride[axis] - window.padding[axis][0]
-        if int(np.maximum(start, start % window.dilation[axis]).max()) >= n:  # the maximum would be -inf, at no place
-            problem = f"kernel_size={window.kernel} and dilation={window.dilation} meets nothing but padding"
+        if int(np.maximum(start, start % window.dilation[axis]).max()) >= n:  # the maximum would have no index
+            problem = f"kernel_size={window.kernel} and dilation={window.dilation} covers only padding"
             remedy = "use a smaller dilation, or no padding"
             raise RuntimeError(f"{axes.name}: a window of {problem} in an input of {tuple(lengths)}: {remedy}")
     return _picked(input, ops.largest_cells(input.detach(), window), return_indices)
@@ -103,7 +103,7 @@ def _avg_pool(
 ) -> Tensor:
     """The mean of each window: (N, C, *lengths) or (C, *lengths) -> (N, C, *places) or (C, *places).
 
-    Args: as for ``max_pool2d``, but the padding is of zeros. ``count_include_pad``: whether the mean counts it.
+    Args: see ``max_pool2d``, but padding adds zeros. ``count_include_pad``: whether the mean counts it.
     ``divisor_override`` divides each sum, instead of the number of elements."""
     if divisor_override == 0:
         raise RuntimeError(f"{axes.name}: divisor must be not zero")
@@ -118,8 +118,8 @@ def _avg_pool(
         return total.div(divisor_override, rounding_mode=rounding)
     counts: Any = np.ones((), np.int64)  # the number of elements in each window, (*places)
     pads = axes.each("padding", padding)
-    known = zip(window.places(lengths), window.stride, window.kernel, lengths, pads, strict=True)
-    for count, step, kernel, n, pad in known:
+    dimensions = zip(window.places(lengths), window.stride, window.kernel, lengths, pads, strict=True)
+    for count, step, kernel, n, pad in dimensions:
         start, more = np.arange(count) * step - pad, pad if count_include_pad else 0
         counts = counts[..., None] * (np.minimum(start + kernel, n + more) - np.maximum(start, -more))
     if counts.min() == counts.max():
@@ -136,7 +136,7 @@ def _window(
     """The window of a pool; a last place beyond the end becomes padding after it."""
     channels, lengths = input.array.shape[1], input.array.shape[2:]
     if channels == 0:
-        expected = f"expected {axes.n + 1}D or {axes.n + 2}D (batch mode) input, of which only the batch may be empty"
+        expected = f"expected {axes.n + 1}D or {axes.n + 2}D (batch mode) input, where only the batch may be empty"
         raise RuntimeError(f"{axes.name}: {expected}, but got no channels of {list(lengths)}")
     pads = axes.each("padding", padding)
     window = axes.window(kernel_size, kernel_size if stride is None or stride in ([], ()) else stride, pads, dilation)
@@ -149,7 +149,7 @@ def _window(
             places = -((n + 2 * p - span) // -step) + 1
             if (places - 1) * step >= n + p:  # the last window begins beyond the input and the padding before it
                 places -= 1
-            if places == 1 and window.dilation[axis] == 1:  # a kernel that covers the axis is cut to it
+            if places == 1 and window.dilation[axis] == 1:  # clip a kernel that covers the axis
                 span = kernel[axis] = min(span, n + 2 * p)
             beyond.append((p, max(p, (places - 1) * step + span - n - p)))
         window = window._replace(kernel=tuple(kernel), padding=tuple(beyond))
@@ -163,7 +163,7 @@ def _window(
 @rounded_once
 def _adaptive_avg_pool(axes: Axes, input: Tensor, output_size: Any) -> Tensor:
     """The mean of each of ``output_size`` bins: (N, C, *lengths) or (C, *lengths) -> (N, C, *bins) or (C, *bins).
-    ``output_size``: the number of bins, or one an axis; None keeps an axis as it is."""
+    ``output_size``: the number of bins, or one per axis; None keeps an axis unchanged."""
     out = input
     for axis, size in enumerate(_sizes(axes, output_size, input.array.shape[2:]), 2):
         length = out.array.shape[axis]

@@ -1,4 +1,4 @@
-"""Losses of numbers and probabilities, element by element."""
+"""Elementwise losses of numbers and probabilities."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SIZES = "Using a target size ({}) that is different to the input size ({})"
 
 
 def _difference(name: str, input: Tensor, target: Tensor) -> Tensor:
-    """input - target, with PyTorch's warning where one is broadcast."""
+    """input - target, with PyTorch's warning if one is broadcast."""
     if input.array.shape != target.array.shape:
         rest = "This will likely lead to incorrect results due to broadcasting. Please ensure they have the same size."
         warn(f"{name}: {_SIZES.format(target.shape, input.shape)}. {rest}")
@@ -73,7 +73,7 @@ def smooth_l1_loss(
 
 
 def _square_near_0(d: Tensor, end: float) -> Tensor:
-    """d² / 2 where |d| < ``end``, else end (|d| - end / 2): with a slope where d is infinite, and NaN where d is."""
+    """d² / 2 where |d| < ``end``, else end (|d| - end / 2): its gradient is finite for infinite d, NaN for NaN."""
     size = d.abs()
     return pointwise.where(size >= end, (size - end * 0.5) * end, d * d.clamp(-end, end) * 0.5)
 
@@ -98,9 +98,9 @@ def binary_cross_entropy(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """-(t ln x + (1 - t) ln(1 - x)), each logarithm at least -100; the input holds probabilities, which is checked on
-    the CPU. Raises ValueError: input and target differ in shape; RuntimeError: they differ in dtype; the input is
-    outside [0, 1], or NaN (checked on the CPU)."""
+    """-(t ln x + (1 - t) ln(1 - x)), each logarithm at least -100; the input holds probabilities. Raises ValueError:
+    input and target differ in shape; RuntimeError: they differ in dtype; the input is outside [0, 1], or NaN (checked
+    on the CPU)."""
     _check_same_shape("binary_cross_entropy", input, target)
     same_dtype("binary_cross_entropy", input, target=target)
     array = input.array
@@ -167,8 +167,8 @@ def poisson_nll_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log-likelihood of Poisson counts: λ - t ln λ, where ln λ is the input. ``log_input``: whether it is,
-    or else λ, whose logarithm ``eps`` keeps finite. ``full``: add Stirling's approximation of ln t! where t > 1."""
+    """The negative log-likelihood of Poisson counts: λ - t ln λ, where the input is ln λ, or, without ``log_input``, λ,
+    whose logarithm ``eps`` keeps finite. ``full``: add Stirling's approximation of ln t! where t > 1."""
     losses = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         rest = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
@@ -181,8 +181,8 @@ def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
     """The negative log-likelihood of a normal distribution: (ln v + (input - target)² / v) / 2, plus ln 2π / 2 if
-    ``full``. ``var``: the variance v, a number or a tensor of the shape of ``input``, of which one axis may be 1, or
-    the last one absent. It is clamped to at least ``eps``, which gradients ignore. Raises ValueError: the variance is
+    ``full``. ``var``: the variance v, a number, or a tensor of the shape of ``input`` where one axis may be 1, or the
+    last one absent. It is clamped to at least ``eps``, which gradients ignore. Raises ValueError: the variance is
     negative, or of another shape; the reduction is unknown."""
     variance = input.new_full(input.shape, var) if isinstance(var, (int, float)) else var
     if bool((variance.array < 0).any()):

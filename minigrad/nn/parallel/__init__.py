@@ -1,6 +1,6 @@
-"""Modules on several processes, and PyTorch's names for several devices of one process, of which there is one here.
+"""Data parallelism over processes, and PyTorch's names for several devices in one process (here only one).
 
-``buckets.py`` reduces gradients; what only PyTorch's programs use is in ``compat``.
+``buckets.py`` reduces gradients; the classes are in ``compat``.
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,8 @@
-"""Gradients side by side in flat arrays, which are reduced one by one while others are still computed.
+"""Gradients packed into flat arrays (buckets), which are reduced while the backward pass computes the others.
 
 Li et al. 2020, "PyTorch Distributed: Experiences on Accelerating Data Parallel Training": many small reductions cost
-latency, and one large one could begin only when the last gradient is there. Buckets are in the reverse order of the
-parameters, about that in which their gradients arrive, and are reduced in this order on all ranks.
+latency, and a single large one could begin only after the last gradient. Buckets are in the reverse order of the
+parameters, roughly the order in which gradients arrive, and all ranks reduce them in this order.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ MiB = 2**20
 
 
 class GradBucket:
-    """The gradients of some parameters (``numbers``) of one dtype on one device: all in ``flat``, each in ``views``, in
-    its parameter's shape. A communication hook gets it."""
+    """The gradients of the parameters ``numbers``, of one dtype on one device: ``flat`` holds them all, ``views`` each
+    one in its parameter's shape. Communication hooks get it."""
 
     def __init__(self, place: int, count: int, numbers: list[int], parameters: Sequence[Tensor]) -> None:
         self._place, self._count, self.numbers = place, count, numbers
@@ -38,19 +38,19 @@ class GradBucket:
         self.work: Work | None = None
 
     def index(self) -> int:
-        """Its number; 0 is reduced first."""
+        """The number of this bucket; 0 is reduced first."""
         return self._place
 
     def is_last(self) -> bool:
-        """Whether no other follows."""
+        """Whether this is the last bucket."""
         return self._place == self._count - 1
 
     def buffer(self) -> Tensor:
-        """All gradients in one tensor of one axis."""
+        """All gradients in one 1-D tensor."""
         return self.flat
 
     def set_buffer(self, buffer: Tensor) -> None:
-        """Replace the numbers."""
+        """Replace the values."""
         self.flat.array[...] = buffer.array.reshape(-1)
 
     def gradients(self) -> list[Tensor]:
@@ -58,13 +58,13 @@ class GradBucket:
         return [wrap(view) for view in self.views]
 
     def parameters(self) -> list[Tensor]:
-        """The parameters that they belong to."""
+        """The parameters of these gradients."""
         return self._parameters
 
 
 class Buckets:
-    """The buckets of all parameters that a group of ranks reduces, in the model's order. ``first_bytes``: of the first
-    bucket, whose reduction can so begin early. ``most_bytes``: of the others."""
+    """The buckets of all parameters, in the model's order, which a group of ranks reduces. ``first_bytes``: the size of
+    the first bucket, small so that its reduction begins early. ``most_bytes``: the size of the others."""
 
     def __init__(
         self, parameters: Sequence[Tensor], group: ProcessGroup, first_bytes: float = MiB, most_bytes: float = 25 * MiB
@@ -87,7 +87,7 @@ class Buckets:
             share = open_ones.setdefault(kind, [])
             share.append(number)
             size = sum(math.prod(self.parameters[n].array.shape) * array.dtype.itemsize for n in share)
-            if size >= limits.get(kind, first_bytes):  # a bucket has its bytes; one parameter may have more
+            if size >= limits.get(kind, first_bytes):  # the bucket is full; one parameter may exceed the limit
                 shares.append(open_ones.pop(kind))
                 limits[kind] = most_bytes
         shares += open_ones.values()
@@ -96,7 +96,7 @@ class Buckets:
         self._places = {number: (bucket, i) for number, bucket, i in places}
 
     def begin(self) -> None:
-        """Nothing is there. Buckets of parameters that were moved or converted meanwhile are made anew."""
+        """Begin without gradients. Rebuild the buckets if parameters were moved or converted since."""
         for number, parameter in enumerate(self.parameters):
             kinds = [(x.dtype, x.shape, of(x).device_of(x)) for x in (self.view(number), parameter.array)]
             if kinds[0] != kinds[1]:
@@ -119,7 +119,7 @@ class Buckets:
             self._written.add(number)
 
     def complete(self, number: int, factor: float = 1.0) -> None:
-        """A parameter's gradient is whole; without any part it is zero. Multiply it, and reduce what is full."""
+        """A parameter's gradient is complete, or zero if nothing was added. Multiply it, and reduce full buckets."""
         bucket, place = self._places[number]
         if number not in self._written:
             bucket.views[place][...] = 0
@@ -138,7 +138,7 @@ class Buckets:
                 bucket.work = None
 
     def wait(self) -> None:
-        """Until all are reduced. All parameters must be complete."""
+        """Wait until all buckets are reduced. All parameters must be complete."""
         for bucket in self.buckets:
             if bucket.work is not None:
                 bucket.work.wait()

@@ -1,4 +1,4 @@
-"""Helpers around parameters and sequences, by PyTorch's names."""
+"""Helpers for parameters and sequences, under PyTorch's names."""
 
 from typing import TYPE_CHECKING
 

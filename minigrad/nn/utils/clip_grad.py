@@ -38,7 +38,7 @@ def _gradients(parameters: Tensors) -> list[Tensor]:
 def get_total_norm(
     tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Flag = None
 ) -> Tensor:
-    """The norm of all tensors as one vector. Raises RuntimeError: it is not finite, and ``error_if_nonfinite``."""
+    """The joint norm of all tensors. Raises RuntimeError if it is not finite, and ``error_if_nonfinite``."""
     listed = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not listed:
         return zeros(())
@@ -59,7 +59,7 @@ def get_total_norm(
 @no_grad()
 def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: Flag = None) -> None:
     """Scale all gradients, in place, by min(1, max_norm / total_norm)."""
-    if total_norm.device.type == "cpu" and total_norm.item() + 1e-6 <= max_norm:  # on a GPU, this would wait
+    if total_norm.device.type == "cpu" and total_norm.item() + 1e-6 <= max_norm:  # on a GPU, this would synchronise
         return
     gradients = _gradients(parameters)
     kernel, many = _together(gradients)
@@ -81,12 +81,12 @@ def scale_(tensors: list[Tensor], factor: float | Array) -> None:
     for t in tensors:
         note_change(t._changes, "mul_", "scale_()")
         if not kernel:
-            array = t.array  # many times faster than the tensor, if it is small
+            array = t.array  # much faster than the tensor, if it is small
             array *= factor
 
 
 def _together(tensors: list[Tensor]) -> tuple[Any, Any]:
-    """The kernel for many arrays, and these as it takes them; two None where it does not."""
+    """The kernel for many arrays, and its argument; two None if there is no kernel, or not all arrays fit."""
     kernels: Any = of(tensors[0].array).kernels("clip_grad_norm") if tensors else ()
     many = kernels[0].Many([(t.array,) for t in tensors]) if kernels else None
     return (kernels[0], many) if many is not None and all(many.fits) else (None, None)
@@ -99,11 +99,10 @@ def clip_grad_norm_(
     """Scale all gradients, in place, so that their joint norm is at most ``max_norm`` (Pascanu et al. 2013).
 
     Args:
-        parameters: whose gradients to scale. norm_type: which norm; inf for the largest absolute value.
+        parameters: the tensors whose gradients to scale. norm_type: the order; inf for the largest absolute value.
         foreach: ignored.
 
-    Returns the norm before, a tensor without axes. Raises RuntimeError: the norm is not finite, and
-    ``error_if_nonfinite``.
+    Returns the norm before clipping, a 0-D tensor. Raises RuntimeError if it is not finite, and ``error_if_nonfinite``.
 
     >>> w = mg.ones(4, requires_grad=True)
     >>> (10 * w).sum().backward()

@@ -1,7 +1,7 @@
 """Sequences of different lengths in one tensor: padded to one length, or packed without padding.
 
-A packed sequence holds the first elements of all sequences, then the second elements of those that have one, and
-so on; the sequences are sorted by length, the longest first. One index converts each form to the other.
+A packed sequence holds the first elements of all sequences, then all second elements, and so on; the sequences are
+sorted by length, the longest first. One index converts each form to the other.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class PackedSequence_(NamedTuple):
 
 
 class PackedSequence(PackedSequence_):
-    """Sequences without padding, step by step. ``pack_padded_sequence`` and ``pack_sequence`` return it.
+    """Sequences without padding, in the order of the steps. ``pack_padded_sequence`` and ``pack_sequence`` return it.
 
     Attributes:
-        data: (N, ...), N being the sum of all lengths. batch_sizes: int64 (T), on the CPU: how many reach each step.
-        sorted_indices, unsorted_indices: the order of the batch by length, and its inverse; None: the caller sorted it.
+        data: (N, ...), N being the sum of all lengths. batch_sizes: int64 (T), on the CPU: the sequences at each step.
+        sorted_indices, unsorted_indices: the order of the batch by length, and its inverse; None if it was sorted.
     """
 
     __slots__ = ()
@@ -63,19 +63,19 @@ class PackedSequence(PackedSequence_):
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the data lives on a GPU."""
+        """Whether the data is on a GPU."""
         return self.data.is_cuda
 
     def is_pinned(self) -> bool:
-        """False: there is no pinned memory here."""
+        """False: minigrad has no pinned memory."""
         return False
 
     def pin_memory(self) -> PackedSequence:
-        """Itself: there is no pinned memory here."""
+        """Return self: minigrad has no pinned memory."""
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """Convert or move the data, as ``Tensor.to``; ``batch_sizes`` stay on the CPU."""
+        """Convert or move the data, like ``Tensor.to``; ``batch_sizes`` stay on the CPU."""
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
@@ -97,7 +97,7 @@ class PackedSequence(PackedSequence_):
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes one, (B) integers; None of None."""
+    """The inverse of a permutation, (B) integers; None for None."""
     return None if permutation is None else permutation.argsort()
 
 
@@ -106,7 +106,7 @@ def pack_padded_sequence(
 ) -> PackedSequence:
     """Remove the padding: input (T, B, ...), or (B, T, ...) -> data (sum of lengths, ...). ``lengths``: of each
     sequence, B integers: a list, or a tensor on the CPU. ``enforce_sorted``: require the longest sequence first; if
-    False, they are sorted here. Raises RuntimeError: lengths are not sorted, not positive, longer than T, or not B."""
+    False, sort them. Raises RuntimeError: lengths are not sorted, not positive, longer than T, or not B."""
     if input.ndim < 2:
         raise IndexError(f"pack_padded_sequence: expected (T, B, ...) or (B, T, ...), but got {tuple(input.shape)}")
     time, batch = (input.shape[1], input.shape[0]) if batch_first else input.shape[:2]
@@ -126,7 +126,7 @@ def pack_padded_sequence(
     if order is None and (checked[1:] > checked[:-1]).any():
         problem = f"the lengths must be sorted in decreasing order, not {checked.tolist()}"
         raise RuntimeError(f"pack_padded_sequence: {problem}: pass enforce_sorted=False to have the sequences sorted")
-    # The sequences that have each step, (T)
+    # The number of sequences at each step, (T)
     sizes = (np.arange(int(checked.max()))[:, None] < checked).sum(axis=1, dtype=np.int64)
     index = _packed_rows(sizes, order, time, batch, batch_first)
     data = input.reshape(time * batch, *input.shape[2:])[index]
@@ -187,7 +187,7 @@ def pad_sequence(
         raise RuntimeError("pad_sequence: received an empty list of sequences")
     shapes = [tuple(s.shape) for s in listed]
     if any(not shape or shape[1:] != shapes[0][1:] for shape in shapes):
-        raise RuntimeError(f"pad_sequence: sequences (L, ...) must be equal but for L, got {shapes}")
+        raise RuntimeError(f"pad_sequence: sequences (L, ...) must differ only in L, got {shapes}")
     lengths = np.array([len(s) for s in listed])
     time, batch = int(lengths.max()), len(listed)
     steps, start = np.arange(time), (time - lengths)[:, None] if padding_side == "left" else 0
@@ -198,7 +198,7 @@ def pad_sequence(
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = False) -> list[Tensor]:
-    """The sequences (L, ...) of a padded tensor (T, B, ...), or (B, T, ...): ``pad_sequence`` undone."""
+    """The sequences (L, ...) of a padded tensor (T, B, ...), or (B, T, ...): the inverse of ``pad_sequence``."""
     batch = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     return [row[: int(n)] for row, n in zip(batch, lengths, strict=True)]
 

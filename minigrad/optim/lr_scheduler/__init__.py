@@ -1,8 +1,8 @@
 """Learning rates over time. Call ``scheduler.step()`` after each ``optimizer.step()`` (or each epoch).
 
-e counts these calls from 0, and lr₀ is a group's rate before the schedule begins. Most schedules change the
-present rate, so that several can act on one optimiser; LambdaLR, CyclicLR, OneCycleLR, NoamLR,
-InverseSquareRootLR and CosineAnnealingWarmRestarts set it.
+e counts these calls from 0, and lr₀ is a group's rate before the schedule begins. Most schedules multiply the current
+rate, so that several can act on one optimiser; LambdaLR, CyclicLR, OneCycleLR, NoamLR, InverseSquareRootLR and
+CosineAnnealingWarmRestarts set it.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Schedules: by a formula, by a metric, and combinations of others."""
+"""Schedules that follow a formula or a metric, and combinations of schedules."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _OTHER_LENGTH = (
 
 
 class LRScheduler:
-    """Changes the groups' "lr" at each ``step()``. A subclass writes ``get_lr()``, a list for the groups, and perhaps
-    ``_get_closed_form_lr()``, which ``step(epoch)`` calls instead.
+    """Changes the groups' "lr" at each ``step()``. A subclass defines ``get_lr()``, a list for the groups, and
+    optionally ``_get_closed_form_lr()``, which ``step(epoch)`` calls instead.
 
     Args:
-        optimizer: the one whose groups' "lr" changes.
+        optimizer: the optimiser whose groups' "lr" changes.
         last_epoch: e of the last call, -1 to start; else the groups must have an "initial_lr".
-        verbose: of older programs, without effect.
+        verbose: ignored; older programs pass it.
 
     Attributes are ``base_lrs``, lr₀ of each group, and ``last_epoch``, e. Raises TypeError: not an Optimizer;
     KeyError: a group without "initial_lr"."""
 
-    _functions: ClassVar[tuple[str, ...]] = ()  # attributes that hold a function, a list of these, or None
+    _functions: ClassVar[tuple[str, ...]] = ()  # attributes that hold a function, a list of functions, or None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -53,7 +53,7 @@ class LRScheduler:
         self.optimizer, self.last_epoch = optimizer, last_epoch
         self.base_lrs: list[Any] = [snapshot(group["initial_lr"]) for group in optimizer.param_groups]
         self._step_count, self._is_initial, self._get_lr_called_within_step = 0, False, False
-        optimizer.__dict__.setdefault("_opt_called", False)  # a step of the optimiser sets it
+        optimizer.__dict__.setdefault("_opt_called", False)  # the optimiser's step sets it
         self._initial_step()
 
     def _initial_step(self) -> None:
@@ -66,11 +66,11 @@ class LRScheduler:
         raise NotImplementedError
 
     def get_last_lr(self) -> list[Any]:
-        """The rate that the last step gave each group."""
+        """The rate of each group after the last step."""
         return list(self._last_lr)
 
     def step(self, epoch: int | None = None) -> None:
-        """Go on to the next e (or to ``epoch``, by the closed form), and set the rates."""
+        """Advance to the next e (or to ``epoch``, by the closed form), and set the rates."""
         if self._step_count == 1 and not self.optimizer.__dict__.get("_opt_called", True):
             warn(f"{_EARLY}. Call them the other way round")
         self._step_count += 1
@@ -92,7 +92,7 @@ class LRScheduler:
         self._last_lr: list[Any] = [snapshot(group["lr"]) for group in self.optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
-        """All that is needed to go on, but the optimiser; of functions that are objects, their attributes."""
+        """All state needed to resume, except the optimiser; callable objects are saved as their attributes."""
         state = {k: v for k, v in self.__dict__.items() if k != "optimizer"}
         for name in self._functions:
             value = state[name]
@@ -100,7 +100,7 @@ class LRScheduler:
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on where the schedule of ``state_dict`` was. Functions stay, with the attributes of those saved."""
+        """Resume from the state of another schedule. Functions stay, and callable objects get the saved attributes."""
         state = dict(state_dict)
         for name in self._functions:
             value, saved = getattr(self, name), state.pop(name, None)
@@ -115,18 +115,18 @@ border_methods(LRScheduler, "__init__", "step", "load_state_dict")
 
 
 class GroupScheduler(LRScheduler):
-    """A schedule with a formula: a subclass writes ``_rate(i, lr)``, or ``_closed_form(i, base)``, or both."""
+    """A schedule with a formula: a subclass defines ``_rate(i, lr)``, or ``_closed_form(i, base)``, or both."""
 
     def _rate(self, i: int, lr: float) -> float:
-        """The rate of group ``i`` at e = ``last_epoch``; ``lr`` is still the one at e - 1."""
+        """The rate of group ``i`` at e = ``last_epoch``; ``lr`` is the rate at e - 1."""
         return self._closed_form(i, float(self.base_lrs[i]))
 
     def _closed_form(self, i: int, base: float) -> float:
-        """The rate of group ``i`` at e = ``last_epoch``, from lr₀ alone."""
+        """The rate of group ``i`` at e = ``last_epoch``, computed only from lr₀."""
         return self._rate(i, float(self.optimizer.param_groups[i]["lr"]))
 
     def get_lr(self) -> list[Any]:
-        """The rate of each group at e = ``last_epoch``, for ``step``; ``get_last_lr`` has the present ones."""
+        """The rate of each group at e = ``last_epoch``, for ``step``; ``get_last_lr`` returns the current ones."""
         if not self._get_lr_called_within_step:
             warn(_LAST)
         return [self._rate(i, float(group["lr"])) for i, group in enumerate(self.optimizer.param_groups)]
@@ -136,10 +136,10 @@ class GroupScheduler(LRScheduler):
 
 
 class FactorScheduler(GroupScheduler):
-    """floor + (lr₀ - floor) · f(e). Each step multiplies the present rate, less the floor, by f(e) / f(e - 1), so that
-    several schedules can act on one optimiser. A subclass writes ``_factor``."""
+    """floor + (lr₀ - floor) · f(e). Each step multiplies the current rate, minus the floor, by f(e) / f(e - 1), so that
+    several schedules can act on one optimiser. A subclass defines ``_factor``."""
 
-    _resumes = False  # whether one that begins at ``last_epoch`` multiplies the present rate at once, as in PyTorch
+    _resumes = False  # whether to multiply the rate at once when it begins at ``last_epoch``, as in PyTorch
 
     def _factor(self, e: int) -> float:
         raise NotImplementedError
@@ -157,7 +157,7 @@ class FactorScheduler(GroupScheduler):
             return lr
         try:
             ratio = self._ratio(e) if e > 0 else self._factor(0)
-        except ZeroDivisionError:  # the present rate tells nothing of lr₀
+        except ZeroDivisionError:  # lr₀ does not follow from the current rate
             return self._closed_form(i, float(self.base_lrs[i]))
         return ratio * (lr - floor) + floor
 
@@ -167,12 +167,12 @@ class FactorScheduler(GroupScheduler):
 
 
 def snapshot(value: Any) -> Any:
-    """A copy that a change of the group leaves alone: a rate may be a tensor."""
+    """A copy that later changes of the group do not affect: a rate may be a tensor."""
     return value.detach().clone() if isinstance(value, Tensor) else value
 
 
 def put(group: Group, name: str, value: Any) -> None:
-    """Set an option of a group; one that is a tensor stays that tensor."""
+    """Set an option of a group; a tensor is filled in place."""
     if isinstance(group[name], Tensor):
         group[name].detach().fill_(float(value))
     else:
@@ -180,7 +180,7 @@ def put(group: Group, name: str, value: Any) -> None:
 
 
 def for_each_group(name: str, optimizer: Optimizer, value: Any, refusal: str = _OTHER_LENGTH) -> list[Any]:
-    """A value for each group, from one for all or from a list; one of another length is refused."""
+    """A value for each group, given one for all or a list. Raises ValueError: the list has another length."""
     count = len(optimizer.param_groups)
     values = list(value) if isinstance(value, (list, tuple)) else [value] * count
     if len(values) != count:
@@ -189,7 +189,7 @@ def for_each_group(name: str, optimizer: Optimizer, value: Any, refusal: str = _
 
 
 def check_optimizer(optimizer: Any) -> None:
-    """Refuse what is no optimiser."""
+    """Raises TypeError: this is not an Optimizer."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
 
@@ -234,7 +234,7 @@ class MultiStepLR(FactorScheduler):
 
 
 class ConstantLR(FactorScheduler):
-    """lr₀ · factor before e = total_iters, lr₀ from there on. Raises ValueError for a factor outside [0, 1]."""
+    """lr₀ · factor before e = total_iters, lr₀ from then on. Raises ValueError for a factor outside [0, 1]."""
 
     _resumes = True
 
@@ -247,7 +247,7 @@ class ConstantLR(FactorScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _factor(self, e: int) -> float:
-        return 1.0 if e >= self.total_iters > 0 else self.factor  # without iterations it stays, as in PyTorch
+        return 1.0 if e >= self.total_iters > 0 else self.factor  # total_iters = 0 keeps the factor, as in PyTorch
 
 
 class LinearLR(FactorScheduler):
@@ -323,13 +323,13 @@ class CosineAnnealingLR(FactorScheduler):
     def _rate(self, i: int, lr: float) -> float:
         if self._is_initial or (self.last_epoch - 1 - self.T_max) % (2 * self.T_max):
             return super()._rate(i, lr)
-        rise = (1 - math.cos(math.pi / self.T_max)) / 2  # of the first step up from the floor
+        rise = (1 - math.cos(math.pi / self.T_max)) / 2  # the first step up from the floor
         return lr + (float(self.base_lrs[i]) - self.eta_min) * rise
 
 
 class CosineAnnealingWarmRestarts(GroupScheduler):
     """Half a cosine from lr₀ down to eta_min in T_0 epochs, then again from lr₀, each T_mult times as long.
-    ``step(epoch)`` takes fractions, as ``epoch + i / batches``. T_0 and T_mult are positive ints."""
+    ``step(epoch)`` takes fractions, such as ``epoch + i / batches``. T_0 and T_mult are positive ints."""
 
     def __init__(
         self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
@@ -347,7 +347,7 @@ class CosineAnnealingWarmRestarts(GroupScheduler):
         return self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
 
     def step(self, epoch: Any = None) -> None:
-        """Go on to the next epoch, or to ``epoch``; its place in the cycle gives the rate."""
+        """Advance to the next epoch, or to ``epoch``; its position in the cycle gives the rate."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:
@@ -363,8 +363,8 @@ class CosineAnnealingWarmRestarts(GroupScheduler):
             self.T_cur, self.T_i = epoch % self.T_0, self.T_0
         else:
             n = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
-            begun = self.T_0 * (self.T_mult**n - 1) / (self.T_mult - 1)
-            self.T_cur, self.T_i = epoch - begun, self.T_0 * self.T_mult**n
+            start = self.T_0 * (self.T_mult**n - 1) / (self.T_mult - 1)
+            self.T_cur, self.T_i = epoch - start, self.T_0 * self.T_mult**n
         self._update_lr(math.floor(epoch))
 
 
@@ -411,7 +411,7 @@ class _ByFunction(GroupScheduler):
 
 
 class LambdaLR(_ByFunction):
-    """lr₀ · f(e), f being ``lr_lambda`` (one, or a list of one for each group).
+    """lr₀ · f(e), f being ``lr_lambda`` (a function, or a list with one for each group).
 
     >>> sgd = mg.optim.SGD([mg.ones(1, requires_grad=True)], lr=1.0)
     >>> schedule = mg.optim.lr_scheduler.LambdaLR(sgd, lambda epoch: 0.5**epoch)
@@ -425,22 +425,22 @@ class LambdaLR(_ByFunction):
 
 
 class MultiplicativeLR(_ByFunction):
-    """The present rate times f(e), f being ``lr_lambda`` (one, or a list of one for each group)."""
+    """The current rate times f(e), f being ``lr_lambda`` (a function, or a list with one for each group)."""
 
     def _rate(self, i: int, lr: float) -> float:
         return lr if self._is_initial else lr * self.lr_lambdas[i](self.last_epoch)
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """The present rate times ``factor``, below 1, when a metric has not improved for more than ``patience`` calls.
+    """Multiplies the rate by ``factor``, below 1, when a metric has not improved for more than ``patience`` calls.
 
     Args:
-        mode: which way is better, "min" or "max".
+        mode: which direction is better, "min" or "max".
         threshold, threshold_mode: better means by more than this part of the best ("rel"), or by this much ("abs").
-        cooldown: how many calls after a change do not count. min_lr: a floor, for all groups or for each.
+        cooldown: how many calls after a change to ignore. min_lr: a lower bound, for all groups or for each.
         eps: the smallest change.
 
-    Raises ValueError: factor not below 1, an unknown mode, or another number of floors than groups; TypeError: not an
+    Raises ValueError: factor not below 1, an unknown mode, or the wrong number of lower bounds; TypeError: not an
     Optimizer."""
 
     def __init__(
@@ -474,7 +474,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether calls do not count at present."""
+        """Whether calls are currently ignored."""
         return self.cooldown_counter > 0
 
     def is_better(self, a: float, best: float) -> bool:
@@ -484,7 +484,7 @@ class ReduceLROnPlateau(LRScheduler):
         return a * sign > best * sign + margin if math.isfinite(best) else a * sign > best * sign
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Take a new value of the metric into account."""
+        """Record a new value of the metric, and reduce the rate if necessary."""
         current = float(metrics)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         better = self.is_better(current, self.best)
@@ -496,7 +496,7 @@ class ReduceLROnPlateau(LRScheduler):
         if self.num_bad_epochs > self.patience:
             missing = len(self.optimizer.param_groups) - len(self.min_lrs)
             if missing and self.default_min_lr is None:
-                raise RuntimeError(f"ReduceLROnPlateau: {missing} groups have no floor: give one min_lr for all")
+                raise RuntimeError(f"ReduceLROnPlateau: {missing} groups have no min_lr: pass one min_lr for all")
             self.min_lrs += [self.default_min_lr] * missing
             for group, floor in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
                 lower = max(float(group["lr"]) * self.factor, floor)
@@ -507,7 +507,7 @@ class ReduceLROnPlateau(LRScheduler):
 
 
 class _Combined(LRScheduler):
-    """A schedule of others of one optimiser, which take no metric; their state dicts are part of its own."""
+    """A schedule that runs others, of one optimiser and without a metric; its state dict includes theirs."""
 
     _schedulers: list[Any]
 
@@ -523,11 +523,11 @@ class _Combined(LRScheduler):
                 where = f"but got one at index {i} in the given schedulers sequence"
                 raise ValueError(f"{kind} does not support `ReduceLROnPlateau` scheduler as {reason}, {where}.")
             if scheduler.optimizer is not optimizer:
-                raise ValueError(f"{kind} expects schedulers of one optimizer, but that at index {i} has another one")
+                raise ValueError(f"{kind} expects schedulers of one optimizer, but the one at index {i} has another")
         self._schedulers, self.optimizer = list(schedulers), optimizer
 
     def state_dict(self) -> dict[str, Any]:
-        """As of every schedule; the state dicts of the inner ones are in "_schedulers"."""
+        """See ``LRScheduler``; "_schedulers" holds the state dicts of the inner schedules."""
         return {**super().state_dict(), "_schedulers": [s.state_dict() for s in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -537,8 +537,8 @@ class _Combined(LRScheduler):
 
 
 class SequentialLR(_Combined):
-    """One schedule after the other: at e = milestones[i] the schedule i + 1 begins, with its own e = 0. There is one
-    milestone less than there are schedules, which are all of ``optimizer``."""
+    """Runs schedules of ``optimizer`` one after another: at e = milestones[i] schedule i + 1 begins, with its own e =
+    0. There is one milestone fewer than there are schedules."""
 
     def __init__(
         self, optimizer: Optimizer, schedulers: Sequence[Any], milestones: Sequence[int], last_epoch: int = -1
@@ -557,7 +557,7 @@ class SequentialLR(_Combined):
         self._last_lr = self._schedulers[0].get_last_lr()
 
     def step(self) -> None:  # type: ignore[override]
-        """A step of the schedule whose turn it is; a new one begins at its e = 0."""
+        """Step the active schedule; a new one begins at its e = 0."""
         self.last_epoch += 1
         turn = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[turn]
@@ -570,7 +570,7 @@ class SequentialLR(_Combined):
 
 
 class ChainedScheduler(_Combined):
-    """All schedules make a step at each call. They are of one ``optimizer``, the first one's if None."""
+    """Steps all schedules at each call. They share one ``optimizer``, by default the first one's."""
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
         self._take("ChainedScheduler", optimizer, schedulers)
@@ -583,7 +583,7 @@ class ChainedScheduler(_Combined):
 
 
 def _step_back(scheduler: Any) -> None:
-    """Take back the first step: in a combined schedule that of the inner ones alone, as in PyTorch."""
+    """Undo the first step; in a combined schedule only the inner ones' first step, as in PyTorch."""
     if not isinstance(scheduler, _Combined):
         scheduler.last_epoch -= 1
         return

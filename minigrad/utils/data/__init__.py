@@ -1,4 +1,4 @@
-"""Datasets, samplers and the DataLoader, by PyTorch's names."""
+"""Datasets, samplers and the DataLoader, under PyTorch's names."""
 
 from . import _utils, dataloader, dataset, sampler
 from ._utils.collate import default_collate, default_convert

@@ -28,7 +28,7 @@ from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, ba
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
-if TYPE_CHECKING:  # before Python 3.13, defaults are for type checkers, which need no package for them
+if TYPE_CHECKING:  # before Python 3.13, only type checkers know TypeVar defaults
     from typing_extensions import TypeVar as DefaultTypeVar
 
     Batch_co = DefaultTypeVar("Batch_co", covariant=True, default=Any)
@@ -41,49 +41,49 @@ _PATIENCE = 5.0  # seconds that a worker has to finish before it is killed
 
 
 class Examples(Protocol[T_co]):
-    """Anything that has examples by their number, such as a list."""
+    """Anything with examples by index, such as a list."""
 
     def __getitem__(self, index: int, /) -> T_co: ...
 
 
 class _DatasetKind:
-    """How examples are got, as PyTorch numbers it: by index, or one after the other."""
+    """How to get examples, in PyTorch's numbers: by index, or by iteration."""
 
     Map, Iterable = 0, 1
 
 
 class DataLoader(Generic[T_co, Batch_co]):
-    """Batches of a dataset; each ``for`` begins a new pass. The same seed gives the batches that PyTorch gives.
+    """Batches of a dataset; each ``for`` begins a new pass. The same seed gives the same batches as PyTorch.
 
     Args:
         dataset: a Dataset, anything with ``__getitem__`` and ``__len__``, or an IterableDataset.
         batch_size: examples in a batch; None yields single examples. shuffle: a new random order in each pass.
-        sampler: yields the numbers of examples instead.
-        batch_sampler: yields lists of numbers; excludes batch_size, shuffle, sampler and drop_last.
-        num_workers: processes that fetch; 0 fetches in this one.
+        sampler: yields the indices of examples instead.
+        batch_sampler: yields lists of indices; excludes batch_size, shuffle, sampler and drop_last.
+        num_workers: number of worker processes; 0 fetches in this process.
         collate_fn: makes a batch of a list of examples; by default ``default_collate``, and for single
             examples ``default_convert``.
-        pin_memory, pin_memory_device: without effect: there is no pinned memory.
-        drop_last: leave out a shorter last batch. timeout: seconds to wait for a worker's batch; 0: without limit.
+        pin_memory, pin_memory_device: ignored: minigrad has no pinned memory.
+        drop_last: leave out a shorter last batch. timeout: seconds to wait for a worker's batch; 0 for no limit.
         worker_init_fn: called with the worker's number when it starts.
         multiprocessing_context: "fork", "spawn", "forkserver" or a context; by default the method of
             ``multiprocessing.set_start_method``, else fork on Linux.
-        generator: of the order and the workers' seeds; None is the default generator.
+        generator: for the order and the workers' seeds; None for the default generator.
         prefetch_factor: batches that each worker fetches ahead, 2 if None.
-        persistent_workers: keep them for the next pass. in_order: of the sampler; else batches as they are ready.
+        persistent_workers: keep workers for the next pass. in_order: keep the sampler's order; else as they are ready.
 
-    To type checkers it is a ``DataLoader[Example, Batch]``, of which ``DataLoader[Example]`` says nothing of the batch:
-    its type is that which ``collate_fn`` returns.
+    For type checkers it is a ``DataLoader[Example, Batch]``, where Batch is the type that ``collate_fn`` returns;
+    ``DataLoader[Example]`` leaves it open.
 
-    Raises ValueError: arguments that exclude each other. When iterated: RuntimeError, a worker died or took longer than
-    ``timeout``; an error of the dataset in a worker, with its traceback in the text.
+    Raises ValueError: mutually exclusive arguments. While iterating: RuntimeError, if a worker died or exceeded
+    ``timeout``; an error of the dataset in a worker, with its traceback in the message.
 
     >>> data = mg.utils.data.TensorDataset(mg.arange(5))
     >>> [batch.tolist() for (batch,) in mg.utils.data.DataLoader(data, batch_size=2)]
     [[0, 1], [2, 3], [4]]
     """
 
-    dataset: Any  # so that its len() is known to type checkers, if it has one
+    dataset: Any  # Any, so that type checkers accept its len()
     _iterator: _BaseDataLoaderIter | None = None
     _initialized = False
 
@@ -147,7 +147,7 @@ class DataLoader(Generic[T_co, Batch_co]):
         self._initialized = True
 
     def __class_getitem__(cls, types: Any) -> GenericAlias:
-        return GenericAlias(cls, types)  # with the type of batches, or without
+        return GenericAlias(cls, types)  # with or without the type of batches
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self._initialized and name in _FIXED:
@@ -180,7 +180,7 @@ def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None
     if timeout < 0:
         raise ValueError("timeout option should be non-negative")
     if prefetch_factor is not None and not num_workers:
-        raise ValueError("prefetch_factor needs num_workers > 0: without workers nothing is fetched ahead")
+        raise ValueError("prefetch_factor needs num_workers > 0: without workers nothing is prefetched")
     if prefetch_factor is not None and prefetch_factor < 1:
         raise ValueError(f"prefetch_factor should be at least 1, not {prefetch_factor}")
     if persistent_workers and not num_workers:
@@ -190,11 +190,11 @@ def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None
 def _fetcher(
     iterable: bool, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool, dataset: Any
 ) -> Callable[[Any], Any]:
-    """A function from an index to the example, or if ``batched`` from a list of them to the batch. An iterable yields
-    its next examples instead, as many as there are indices, and raises StopIteration at its end."""
+    """A function from an index to the example, or if ``batched`` from a list of indices to the batch. For an iterable
+    it returns the next examples, as many as there are indices, and raises StopIteration at the end."""
     if not iterable:
         return lambda index: collate_fn(examples_of(dataset, index) if batched else dataset[index])
-    # islice calls ``iter`` of what it gets, with which a dataset that is its own iterator begins anew
+    # a generator: islice calls ``iter``, which would restart a dataset that is its own iterator
     examples = (example for example in dataset)
 
     def fetch(index: Any) -> Any:
@@ -209,7 +209,7 @@ def _fetcher(
 
 
 class _BaseDataLoaderIter:
-    """One pass over the batches. The workers' seed is drawn when it begins, that of the order with its first index."""
+    """One pass over the batches. It draws the workers' seed at the start, and the order's seed with the first index."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self._loader, self._index_sampler = loader, loader._index_sampler
@@ -234,8 +234,8 @@ class _BaseDataLoaderIter:
             data = self._next_data()
             self._num_yielded += 1
         loader, length = self._loader, self._loader._IterableDataset_len_called
-        if length is not None and self._num_yielded > len(loader):  # as when each worker yields everything
-            hint = " Each worker iterates over its own copy: get_worker_info() tells it which part to yield."
+        if length is not None and self._num_yielded > len(loader):  # such as when each worker yields everything
+            hint = " Each worker iterates over its own copy: use get_worker_info() to yield a part in each."
             warn(
                 f"IterableDataset {loader.dataset!r} says that it has {length} examples, {len(loader)} "
                 f"batches, but {self._num_yielded} have been fetched.{hint if loader.num_workers else ''}"
@@ -263,7 +263,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
-    """Sends each worker some indices ahead, and one more for each batch that it returns."""
+    """Sends each worker some indices in advance, and one more for each batch that it returns."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self._epoch = -1
@@ -271,10 +271,10 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._turns: deque[Worker] = deque()  # the worker of each open task, in the order of tasks
         super().__init__(loader)
         context = loader.multiprocessing_context
-        if context is None:  # on Linux fork, which is fast and takes any dataset, unless the program has said otherwise
-            chosen = sys.platform != "linux" or multiprocessing.get_start_method(allow_none=True)
-            context = multiprocessing.get_context(None if chosen else "fork")
-        self._stop = weakref.finalize(self, _stop, self._workers, os.getpid())  # at exit, too
+        if context is None:  # on Linux fork, which is fast and takes any dataset, unless set otherwise
+            keeps_default = sys.platform != "linux" or multiprocessing.get_start_method(allow_none=True)
+            context = multiprocessing.get_context(None if keeps_default else "fork")
+        self._stop = weakref.finalize(self, _stop, self._workers, os.getpid())  # also at exit
         for i in range(loader.num_workers):
             info = WorkerInfo(i, loader.num_workers, self._base_seed + i, loader.dataset)
             loop = partial(task_loop, info, self._base_seed, self._fetcher, self._iterable, loader.worker_init_fn)
@@ -283,7 +283,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _reset(self) -> None:
         super()._reset()
-        self._epoch += 1  # answers of a pass that was left early are discarded
+        self._epoch += 1  # discards answers of an unfinished pass
         self._turns.clear()
         self._prefetch()
 
@@ -312,7 +312,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         raise StopIteration
 
     def _receive(self) -> tuple[Worker, Any]:
-        """The next answer of this pass: of the worker whose turn it is, or of any that is ready."""
+        """The next answer of this pass: from the next worker in turn, or from any that is ready."""
         due = [self._turns[0]] if self._loader.in_order else list(dict.fromkeys(self._turns))
         handles: dict[Any, Worker] = {worker.connection: worker for worker in due}  # first: answers before deaths
         handles |= {worker.process.sentinel: worker for worker in self._workers}
@@ -327,14 +327,14 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 raise self._died(worker)
             try:
                 message = worker.connection.recv_bytes()
-            except (EOFError, OSError):  # OSError: within a message
+            except (EOFError, OSError):  # OSError: in the middle of a message
                 raise self._died(worker) from None
             epoch, answer = pickle.loads(message)
             if epoch == self._epoch:
                 return worker, answer
 
     def _died(self, worker: Worker) -> RuntimeError:
-        """What to raise for a worker that is no more. The next pass of a loader that keeps its workers has new ones."""
+        """The error for a dead worker. A loader with persistent workers starts new ones in its next pass."""
         if self._loader._iterator is self:
             self._loader._iterator = None
         worker.process.join(1)
@@ -342,7 +342,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         if code is None:
             how, words = "its pipe is closed", "has closed its pipe"
         elif code < 0:
-            names = {each.value: each.name for each in signal.Signals}  # some numbers have none
+            names = {each.value: each.name for each in signal.Signals}  # some numbers have no name
             how, words = f"killed by signal {-code}", f"was killed by {names.get(-code, f'signal {-code}')}"
         else:
             how, words = f"exit code {code}", f"ended with exit code {code}"
@@ -351,8 +351,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
 
 def _stop(workers: list[Worker], owner: int) -> None:
-    """End workers: with a closed pipe they end at once, unless they are fetching; kill those that take too long."""
-    if os.getpid() != owner:  # a forked child lets go of its copy
+    """End workers: a closed pipe ends them at once, unless they are fetching; kill workers that take too long."""
+    if os.getpid() != owner:  # a forked child only drops its copy
         return
     for worker in workers:
         worker.send(None)

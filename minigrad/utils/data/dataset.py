@@ -1,4 +1,4 @@
-"""Datasets: examples by number (Dataset), or one after another (IterableDataset)."""
+"""Datasets: examples by index (Dataset), or one after another (IterableDataset)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Dataset(Generic[T_co]):
-    """Examples by number. Subclasses define ``__getitem__`` and, for samplers, ``__len__``.
+    """Examples by index. Subclasses define ``__getitem__`` and, for samplers, ``__len__``.
 
-    One that fetches many examples faster at once may define ``__getitems__(list of numbers)``.
+    A dataset that fetches many examples faster at once may define ``__getitems__(list of indices)``.
 
     >>> class Squares(mg.utils.data.Dataset):
     ...     def __len__(self):
@@ -43,7 +43,7 @@ class Dataset(Generic[T_co]):
 
 
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
-    """Examples from ``__iter__``. Each worker has a copy; ``get_worker_info()`` tells it which part to yield."""
+    """Examples from ``__iter__``. Each worker has a copy, and can use ``get_worker_info()`` to yield only its part."""
 
     @abstractmethod
     def __iter__(self) -> Iterator[T_co]: ...
@@ -53,7 +53,7 @@ class IterableDataset(Dataset[T_co], Iterable[T_co]):
 
 
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
-    """Example i is the tuple of row i of every tensor. Raises AssertionError unless all have equally many rows.
+    """Example i is the tuple of row i of every tensor. Raises AssertionError unless all have the same number of rows.
 
     >>> mg.utils.data.TensorDataset(mg.arange(3), mg.ones(3))[1]
     (tensor(1), tensor(1.))
@@ -100,7 +100,7 @@ class StackDataset(Dataset[Any]):
 
 
 class ConcatDataset(Dataset[T_co]):
-    """Datasets one after another, as one. Raises AssertionError for none, or an IterableDataset."""
+    """Concatenated datasets. Raises AssertionError for an empty list, or an IterableDataset."""
 
     def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
         self.datasets: list[Dataset[T_co]] = list(datasets)
@@ -129,7 +129,7 @@ class ConcatDataset(Dataset[T_co]):
 
 
 class ChainDataset(IterableDataset[T_co]):
-    """IterableDatasets one after another, as one. Raises AssertionError when it comes to another kind."""
+    """Chained IterableDatasets. Raises AssertionError when it reaches a dataset of another kind."""
 
     def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
         super().__init__()
@@ -146,7 +146,7 @@ class ChainDataset(IterableDataset[T_co]):
 
 
 class Subset(Dataset[T_co]):
-    """Some examples of a dataset, in the order of ``indices``, their numbers in the whole."""
+    """Some examples of a dataset, given by ``indices``, in their order."""
 
     def __init__(self, dataset: Dataset[T_co], indices: Sequence[int]) -> None:
         self.dataset = dataset
@@ -173,9 +173,9 @@ def examples_of(dataset: Any, indices: Sequence[Any]) -> Any:
 def random_split(
     dataset: Dataset[T], lengths: Sequence[int | float], generator: Generator | None = default_generator
 ) -> list[Subset[T]]:
-    """Split a dataset at random. The same seed gives the parts that PyTorch gives. ``lengths`` are the numbers of
-    examples in the parts, that is, of all; or fractions that sum to 1, where the first parts get one each of the
-    examples that are left over. Raises ValueError for others."""
+    """Split a dataset at random. The same seed gives the same parts as PyTorch. ``lengths`` are the numbers of examples
+    in the parts, which add up to the dataset's length; or fractions that sum to 1, where each of the first parts gets
+    one of the remaining examples. Raises ValueError for other lengths."""
     size = len(dataset)  # type: ignore[arg-type]
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:  # fractions
         for i, fraction in enumerate(lengths):
@@ -190,7 +190,7 @@ def random_split(
         lengths = counts
     if sum(lengths) != size:
         problem = f"Sum of input lengths does not equal the length of the input dataset! {sum(lengths)} is not {size}"
-        raise ValueError(f"{problem}: give lengths that add up to it, or fractions that add up to 1")
+        raise ValueError(f"{problem}: pass lengths that add up to it, or fractions that add up to 1")
     order = (generator or default_generator).permutation(size).tolist()
     ends = list(accumulate(int(length) for length in lengths))
     return [Subset(dataset, order[end - int(n) : end]) for end, n in zip(ends, lengths, strict=True)]

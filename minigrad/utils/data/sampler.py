@@ -1,6 +1,6 @@
-"""Samplers: the order in which examples are visited. The same seed gives the order that PyTorch gives.
+"""Samplers: the order of examples. The same seed gives the same order as PyTorch.
 
-Each sampler draws when the first number is asked for, not when iteration begins, as PyTorch's do.
+Like PyTorch's, each sampler draws at the first index, not when iteration begins.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Source = Generator | None  # of random numbers
 
 
 class Sampler(Generic[T_co]):
-    """An order of examples: ``__iter__`` yields their numbers, or lists of them. ``data_source``: without effect."""
+    """An order of examples: ``__iter__`` yields their indices, or lists of indices. ``data_source`` is ignored."""
 
     def __init__(self, data_source: Sized | None = None) -> None:
         pass
@@ -46,10 +46,10 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """The numbers of a dataset in random order; with ``replacement`` each is drawn from all, so that some come twice.
+    """The indices of a dataset in random order; with ``replacement`` each is drawn from all, so that some repeat.
 
-    A pass has ``num_samples`` numbers, by default as many as the dataset; without replacement, a longer one goes
-    through several orders. ``generator``: None is a new one for each pass, seeded from the default generator. Raises
+    A pass has ``num_samples`` indices, by default as many as the dataset; without replacement, a longer pass goes
+    through several orders. ``generator``: None creates one for each pass, seeded from the default generator. Raises
     TypeError: ``replacement`` is no bool; ValueError: ``num_samples`` is not a positive int."""
 
     def __init__(
@@ -75,14 +75,14 @@ class RandomSampler(Sampler[int]):
             return
         for _ in range(self.num_samples // n):
             yield from generator.permutation(n).tolist()
-        yield from generator.permutation(n).tolist()[: self.num_samples % n]  # drawn even if none is left
+        yield from generator.permutation(n).tolist()[: self.num_samples % n]  # drawn even if no index remains
 
     def __len__(self) -> int:
         return self.num_samples
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """The numbers ``indices`` in random order, each once."""
+    """The ``indices`` in random order, each once."""
 
     def __init__(self, indices: Sequence[int], generator: Source = None) -> None:
         self.indices, self.generator = indices, generator
@@ -96,9 +96,9 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """``num_samples`` numbers in a pass, drawn in proportion to weights: one for each example, which need not sum to 1.
-    Without ``replacement`` no number comes twice, and the weights must be as many as the samples. ``generator``: of the
-    numbers, the default generator if None."""
+    """``num_samples`` indices in a pass, drawn in proportion to weights: one for each example, not necessarily summing
+    to 1. Without ``replacement`` no index repeats, and there must be at least as many weights as samples.
+    ``generator``: the default generator if None."""
 
     def __init__(
         self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Source = None
@@ -119,7 +119,7 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """The numbers of any iterable in lists of ``batch_size``; ``drop_last`` leaves out a last one that is shorter.
+    """The indices of any iterable in lists of ``batch_size``; ``drop_last`` leaves out a shorter last list.
     Raises ValueError: ``batch_size`` is not a positive int, or ``drop_last`` no bool."""
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
@@ -138,14 +138,14 @@ class BatchSampler(Sampler[list[int]]):
 
 
 class DistributedSampler(Sampler[int]):
-    """Every ``num_replicas``-th number, from ``rank`` on, of an order that all processes share. Without a call of
+    """Every ``num_replicas``-th index, starting at ``rank``, of an order that all processes share. Without a call of
     ``set_epoch`` before each epoch, every epoch has the same order.
 
     Args:
-        num_replicas: the number of processes; None is that of ``init_process_group``, or 1 without it.
-        rank: of this process; None is its rank, or 0. Else ValueError.
-        shuffle: a random order, by epoch and ``seed``, which is the same in all processes; else 0, 1, 2, ...
-        drop_last: leave out numbers to give all processes equally many; else the first come again at the end."""
+        num_replicas: the number of processes; None takes it from ``init_process_group``, or 1 without it.
+        rank: of this process; None takes its rank, or 0. Raises ValueError if out of range.
+        shuffle: a random order that depends on epoch and ``seed``, the same in all processes; else 0, 1, 2, ...
+        drop_last: leave out indices so that all processes have the same number; else the first ones repeat."""
 
     def __init__(
         self,
@@ -180,12 +180,12 @@ class DistributedSampler(Sampler[int]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Begin an epoch, which has an order of its own."""
+        """Set the epoch, which determines the order."""
         self.epoch = epoch
 
 
 def batch_count(examples: int, batch_size: int, drop_last: bool) -> int:
-    """The number of batches that so many examples make."""
+    """The number of batches for a number of examples."""
     return examples // batch_size if drop_last else -(-examples // batch_size)
 
 

@@ -1,6 +1,6 @@
-"""SummaryWriter: numbers, images and text of a training run, in files that TensorBoard shows.
+"""SummaryWriter: numbers, images and text of a training run, in files for TensorBoard.
 
-The package ``tensorboard`` itself writes the files; an entry is a dict of the fields of its message ``Summary.Value``.
+The package ``tensorboard`` writes the files; an entry is a dict of the fields of its message ``Summary.Value``.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from ...backend.host import host
 Ndarray = np.ndarray[Any, Any]
 Time = float | None  # seconds since 1970; None is now
 
-# ``add_hparams`` is no attribute at all: programs ask whether there is one
+# ``add_hparams`` is missing on purpose: programs check for it
 _INSTEAD = {
     "add_text('model', str(model)) shows the layers of a model": "add_graph add_onnx_graph",
     "draw it with matplotlib, and use add_figure": "add_embedding add_image_with_boxes add_mesh add_pr_curve",
     "save it with minigrad.save, or show its numbers with add_histogram": "add_tensor",
     "write frames with add_image, one per step": "add_video",
     "write a file with Python's module wave": "add_audio",
-    "begin the tags of one chart with the same word, or use add_scalars": "add_custom_scalars",
+    "begin the tags of related charts with the same word, or use add_scalars": "add_custom_scalars",
 }
 
 
 class SummaryWriter:
-    """Writes what ``tensorboard --logdir runs`` shows.
+    """Writes files for ``tensorboard --logdir runs``.
 
-    Every method takes ``global_step``, the place on the horizontal axis, and ``walltime``, seconds since 1970,
-    by default now.
+    Every method takes ``global_step``, the position on the horizontal axis, and ``walltime``, seconds since 1970, by
+    default now.
 
     Args:
-        log_dir: the folder of this run; by default runs/<time>_<host><comment>. comment: the end of that name.
+        log_dir: the folder of this run; by default runs/<time>_<host><comment>. comment: the end of this name.
         purge_step: TensorBoard discards events of an earlier, interrupted run from this step on.
-        max_queue, flush_secs: the most events that wait to be written, and the most seconds that they wait.
+        max_queue, flush_secs: the maximum number of pending events, and the maximum seconds between writes.
         filename_suffix: appended to the names of files.
 
     Raises ImportError: the package ``tensorboard`` is not installed."""
@@ -95,14 +95,14 @@ class SummaryWriter:
         double_precision: bool = False,
     ) -> None:
         """A number: a float, or a tensor or array of one element. ``tag`` names the chart: "loss/train" and
-        "loss/valid" stand side by side. ``new_style``, ``double_precision``: of no effect: events are those of
-        TensorFlow 1, in float32."""
+        "loss/valid" appear side by side. ``new_style`` and ``double_precision`` are ignored: events have TensorFlow 1's
+        format, in float32."""
         self._add(global_step, walltime, tag=tag, simple_value=_number(tag, scalar_value))
 
     def add_scalars(
         self, main_tag: str, tag_scalar_dict: Mapping[str, Any], global_step: Any = None, walltime: Time = None
     ) -> None:
-        """Numbers by name in one chart. Each name has its folder under that of the run."""
+        """Numbers by name in one chart. Each name has a folder inside the run's."""
         for name, value in tag_scalar_dict.items():
             entry = {"tag": main_tag, "simple_value": _number(main_tag, value)}
             folder = f"{self.log_dir}/{main_tag.replace('/', '_')}_{name}"
@@ -118,7 +118,7 @@ class SummaryWriter:
         max_bins: int | None = None,
     ) -> None:
         """The distribution of a tensor's numbers; ValueError if it is empty. ``bins`` is one of ``numpy.histogram``'s,
-        or "tensorflow": each edge is a tenth larger than the last. Neighbours are joined down to ``max_bins``."""
+        or "tensorflow": each edge is a tenth larger than the last. Adjacent bins are merged down to ``max_bins``."""
         values = host(values).reshape(-1).astype(np.float64)
         if not values.size:
             raise ValueError("The input has no element.")
@@ -132,7 +132,7 @@ class SummaryWriter:
             edges = np.append(edges[:-1:step], edges[-1])
         filled = np.flatnonzero(counts)
         if not filled.size:
-            raise ValueError("no number lies within the bins of the histogram")
+            raise ValueError("no value is in the bins of the histogram")
         first, last = filled[0], filled[-1]
         buckets = [0, *counts[first : last + 1].tolist()]  # an empty bin first: a limit is a bin's right edge
         histo = {"min": values.min(), "max": values.max(), "num": len(values), "sum": values.sum()}
@@ -170,7 +170,7 @@ class SummaryWriter:
         self._add_pixels(tag, images, global_step, walltime)
 
     def _add_pixels(self, tag: str, images: list[Ndarray], step: Any, walltime: Time) -> None:
-        """Images of one size, eight in a row, as a PNG by Pillow, which TensorBoard itself needs."""
+        """Images of one size, eight in a row, as a PNG, written by Pillow, which TensorBoard requires anyway."""
         from PIL import Image
 
         columns = min(len(images), 8)
@@ -190,12 +190,12 @@ class SummaryWriter:
         self._add(global_step, walltime, tag=f"{tag}/text_summary", metadata=metadata, tensor=tensor)
 
     def flush(self) -> None:
-        """Write the events that wait."""
+        """Write pending events."""
         for file in self._files.values():
             file.flush()
 
     def close(self) -> None:
-        """Write the events that wait, and close the files. Later events go into new ones."""
+        """Write pending events, and close the files. Later events go into new files."""
         while self._files:
             self._files.popitem()[1].close()
 

@@ -2,7 +2,7 @@
 "use strict";
 
 const LOOKS = 8; // attentions that a panel names
-const FREED = "gone: a backward pass has freed the graph, and keeps the gradients of leaves alone; "
+const FREED = "gone: a backward pass has freed the graph, and keeps only the gradients of leaves; "
   + "backward(retain_graph=True) keeps these, and so does a picture that is made before";
 
 /** `graph` is the page's data; `go(key)` shows a box ("n3", "g4"). */

@@ -1,5 +1,5 @@
-"""What is known of a model's attention for some tokens: plain data, which every picture is made from, and the tokens'
-texts. Shapes: H heads, T queries (the tokens that look), S keys (the tokens that are looked at), Dh width of a head."""
+"""A model's attention for some tokens, as plain data from which all pictures are drawn, and the tokens' texts. Shapes:
+H heads, T queries (the tokens that attend), S keys (the tokens attended to), Dh width of a head."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from ..vector import clean
 Kind = Literal["encoder", "decoder", "cross"]
 KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
 TITLES = dict(zip(KINDS, ("Encoder self-attention", "Decoder self-attention", "Cross-attention"), strict=True))
-SLACK = 1e-2  # how far a row's sum may be from 1: half precision rounds each weight by up to 1/2048
+SLACK = 1e-2  # maximum deviation of a row's sum from 1: half precision rounds each weight by up to 1/2048
 
 
 @dataclass(frozen=True)
 class Layer:
     """One application of attention: softmax(scale · query keyᵀ + bias), with zeros where a mask blocks."""
 
-    weights: Array  # (H, T, S) float32, rows of probabilities; zeros for a query that may look at nothing
-    path: str = ""  # of the module that it belongs to, "" where that is not known
-    blocked: Array | None = None  # (1 or H, T, S), True where a mask forbids to look; None without a mask
-    query: Array | None = None  # (H, T, Dh), None where it is not known
-    key: Array | None = None  # (H, S, Dh), None where it is not known
+    weights: Array  # (H, T, S) float32, rows of probabilities; zeros for a query without allowed keys
+    path: str = ""  # of its module, "" if unknown
+    blocked: Array | None = None  # (1 or H, T, S), True where a mask forbids attention; None without a mask
+    query: Array | None = None  # (H, T, Dh), None if unknown
+    key: Array | None = None  # (H, S, Dh), None if unknown
     scale: float = 1.0
-    bias: Array | None = None  # (1 or H, T, S); None for nothing
+    bias: Array | None = None  # (1 or H, T, S), or None
 
 
-Seen = tuple[Kind, Layer]  # an attention that ran
+Seen = tuple[Kind, Layer]  # a recorded attention
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class Attention:
 
     kind: Kind
     layers: tuple[Layer, ...]
-    queries: tuple[str, ...]  # the texts of the T tokens that look
-    keys: tuple[str, ...]  # and of the S tokens that they look at
-    note: str = ""  # the difference from another one of this kind
-    written: tuple[str, ...] = ()  # T tokens that a decoder writes, one later than it reads; () if not known
+    queries: tuple[str, ...]  # the texts of the T tokens that attend
+    keys: tuple[str, ...]  # and of the S tokens attended to
+    note: str = ""  # distinguishes it from others of this kind
+    written: tuple[str, ...] = ()  # T tokens that a decoder writes, one later than it reads; () if unknown
 
     def __post_init__(self) -> None:
-        """Raises ValueError: tokens that do not fit the weights, or weights that are not rows of probabilities."""
+        """Raises ValueError if tokens do not fit the weights, or the weights are not rows of probabilities."""
         for number, layer in enumerate(self.layers):
             name, (_, queries, keys) = f"{self.title}, layer {number}", layer.weights.shape
             if not layer.weights.size:
@@ -56,8 +56,8 @@ class Attention:
                 if count != len(tokens):
                     raise ValueError(
                         f"{name} has {count} {side}, but there are {len(tokens)} tokens for them: weights are "
-                        f"(layers, heads, queries, keys), and each query and key has a token (the end of the "
-                        f"sentence and padding, too)"
+                        f"(layers, heads, queries, keys), and each query and key has a token (also the end of "
+                        f"the sentence and padding)"
                     )
             weights, sums = layer.weights, layer.weights.sum(-1, dtype=np.float64)  # (H, T)
             wrong = ~np.isfinite(weights).all(-1) | (weights < -SLACK).any(-1)
@@ -84,12 +84,12 @@ class Attention:
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """The names of the queries: the tokens that are written there, or else those that are read."""
+        """The names of the queries: the tokens that are written there, or by default the tokens that are read."""
         return self.written or self.queries
 
     @property
     def meaning(self) -> tuple[str, str]:
-        """What a row is, and what a column. Where a decoder looks belongs to the choice of the next token."""
+        """The meaning of a row, and of a column. A decoder's attention belongs to the choice of the next token."""
         keys = f"a token {'of the source ' if self.kind == 'cross' else ''}that it looks at"
         if self.kind == "encoder":
             return "a token that looks", keys
@@ -98,12 +98,12 @@ class Attention:
         return "the token that the decoder has just read, to write the next one", keys
 
     def legend(self, row: str, column: str) -> str:
-        """The meaning as one text, for pictures that call rows and columns otherwise."""
+        """The meaning as one text, for pictures with other names for rows and columns."""
         return f"{row}: {self.meaning[0]}; {column}: {self.meaning[1]}"
 
 
 class Candidate(NamedTuple):
-    """A text of a beam: its score, higher for better, and where the model looked to write it."""
+    """A text of a beam: its score (higher is better), and the attention while the model wrote it."""
 
     text: str
     score: float
@@ -111,7 +111,7 @@ class Candidate(NamedTuple):
 
 
 def inferred_mask(weights: Array) -> Array | None:
-    """What a mask must have forbidden, from weights (N, T, S): (1, T, S) or None. A zero among others is none."""
+    """Infer the mask from weights (N, T, S): (1, T, S) or None. Isolated zeros do not count."""
     nowhere = (weights == 0).all(0)  # (T, S)
     later = np.triu(np.ones_like(nowhere), 1)
     blocked = nowhere.all(0) | nowhere.all(1, keepdims=True)
@@ -124,18 +124,18 @@ def is_causal(blocked: Array | None) -> bool:
     """Whether a mask (1 or H, T, S) hides all later tokens, of at least two."""
     if blocked is None or not 2 <= blocked.shape[-2] <= blocked.shape[-1]:
         return False
-    queries, keys = blocked.shape[1:]  # the last keys are those of the queries
+    queries, keys = blocked.shape[1:]  # the last keys belong to the queries
     return bool(blocked[:, np.triu(np.ones((queries, keys), bool), 1 + keys - queries)].all())
 
 
 Reader = Callable[[int], str]
-Ids = list[int] | None  # of tokens; None for what is no list of ids
+Ids = list[int] | None  # of tokens; None if the value is not a list of ids
 Side = Sequence[str] | Callable[[int], str] | None
 Tokens = Side | tuple[Side, Side] | Mapping[str, Side]
 
 
 def tokenizer_reader(tokenizer: Any) -> Reader | None:
-    """The texts of ids by a tokenizer's ``token`` or ``decode`` (parts of a letter: the vocabulary's); else None."""
+    """A tokenizer's text of an id, by ``token`` or ``decode`` (the vocabulary's for part of a letter), or None."""
     if callable(token := getattr(tokenizer, "token", None)):
         return lambda i: str(token(i))
     decode = getattr(tokenizer, "decode", None)
@@ -146,21 +146,21 @@ def tokenizer_reader(tokenizer: Any) -> Reader | None:
         return lambda i: str(decode([i]))
 
     def read(i: int) -> str:
-        text = str(decode([i], skip_special_tokens=False))  # "\ufffd" stands for bytes that are no whole character
+        text = str(decode([i], skip_special_tokens=False))  # "\ufffd" stands for an incomplete character
         return str(entry(i)) if not text or "\ufffd" in text else text
 
     return read
 
 
 class Sides(NamedTuple):
-    """Texts of tokens, or functions from ids to texts, of the source, the target, and what the decoder writes."""
+    """Texts of tokens, or functions from ids to texts, for the source, the target, and the decoder's output."""
 
     source: Side
     target: Side
     written: Side = None
 
     def of(self, kind: Kind) -> tuple[Side, Side]:
-        """Those of the queries, and those of the keys."""
+        """The side of the queries, and the side of the keys."""
         if kind == "cross":
             return self.target, self.source
         first, other = (self.source, self.target) if kind == "encoder" else (self.target, self.source)
@@ -168,14 +168,14 @@ class Sides(NamedTuple):
 
 
 def sides(tokens: Any) -> Sides:
-    """The tokens of both sides: see ``viz.attention``. Raises TypeError for something else."""
+    """The tokens of both sides: see ``viz.attention``. Raises TypeError for anything else."""
     if tokenizer_reader(tokens) is not None:
         return Sides(_side(tokens), _side(tokens))
     if isinstance(tokens, Mapping):
         if unknown := set(tokens) - set(Sides._fields):
-            raise TypeError(f"tokens are those of 'source', 'target' and 'written', not of {sorted(map(str, unknown))}")
+            raise TypeError(f"tokens have the keys 'source', 'target' and 'written', not {sorted(map(str, unknown))}")
         if callable(tokens.get("written")):
-            raise TypeError("tokens that are written are a list of texts: the model is not given their ids")
+            raise TypeError("written tokens must be a list of texts: the model does not get their ids")
         return Sides(*(_side(tokens.get(name)) for name in Sides._fields))
     if isinstance(tokens, tuple | list) and len(tokens) == 2 and not all(isinstance(t, str) for t in tokens):
         return Sides(_side(tokens[0]), _side(tokens[1]))
@@ -190,21 +190,21 @@ def _side(tokens: Any) -> Side:
         return tokens
     if isinstance(tokens, str):
         raise TypeError(
-            f"tokens are a list of texts, one for each position, and not one text: {tokens[:40]!r} has to be "
-            f"cut into the tokens that the model saw"
+            f"tokens are a list of texts, one for each position, and not one text: split {tokens[:40]!r} "
+            f"into the model's tokens"
         )
     if not hasattr(tokens, "__iter__"):
         raise TypeError(f"tokens are a list of texts, and not of type {type(tokens).__name__}")
     listed = list(tokens)
     if wrong := [t for t in listed if not isinstance(t, str)]:
-        raise TypeError(f"tokens are texts, and {wrong[0]!r:.60} is of type {type(wrong[0]).__name__}")
+        raise TypeError(f"tokens are texts, but {wrong[0]!r:.60} is of type {type(wrong[0]).__name__}")
     return listed
 
 
-def grouped(tokens: Sides, seen: Sequence[Seen], source_ids: Ids = None, target_ids: Ids = None) -> list[Attention]:
-    """Layers of one kind and of the same lengths together, with the texts of their tokens."""
+def grouped(tokens: Sides, recorded: Sequence[Seen], source_ids: Ids = None, target_ids: Ids = None) -> list[Attention]:
+    """Group layers of one kind and of the same lengths, with the texts of their tokens."""
     groups: dict[tuple[Kind, int, int], list[Layer]] = {}
-    for kind, layer in seen:
+    for kind, layer in recorded:
         groups.setdefault((kind, *layer.weights.shape[-2:]), []).append(layer)
     kinds = [kind for kind, _, _ in groups]
     attentions = []
@@ -214,18 +214,18 @@ def grouped(tokens: Sides, seen: Sequence[Seen], source_ids: Ids = None, target_
         queries = _named(of_queries, ids_of_queries, target)
         if kind == "cross" or target >= source:
             keys = _named(of_keys, target_ids if kind == "decoder" else source_ids, source)
-        elif len(queries) == source:  # texts of the memory, too
+        elif len(queries) == source:  # with texts of the memory
             queries, keys = queries[source - target :], queries
-        else:  # those before the queries count back, −1 being the last of the memory
+        else:  # keys before the queries count back, −1 being the last of the memory
             keys = (*(f"−{back}" for back in range(source - target, 0, -1)), *queries)
         note = f"({target} × {source})" if kinds.count(kind) > 1 else ""
-        written = () if kind == "encoder" or tokens.written is None else _named(tokens.written, None, 0)
-        attentions.append(Attention(kind, tuple(layers), queries, keys, note, written))
+        outputs = () if kind == "encoder" or tokens.written is None else _named(tokens.written, None, 0)
+        attentions.append(Attention(kind, tuple(layers), queries, keys, note, outputs))
     return attentions
 
 
 def _named(side: Side, ids: Ids, count: int) -> tuple[str, ...]:
-    """Texts for ``count`` positions: those of a side, else those of the ids, else the ids, else numbers."""
+    """Texts for ``count`` positions: the side's, else the ids' texts, else the ids, else numbers."""
     if side is not None and not callable(side):
         return tuple(map(clean, side))
     if ids is None or len(ids) != count:

@@ -1,6 +1,6 @@
-"""Attention as a model computes it: all that runs in a forward, in evaluation mode, while a ``Trace`` sees each op.
-Attention is the fused op, or a softmax over the last axis whose result multiplies values. From there the way back leads
-over masks, sums and scalings to the product of queries and keys."""
+"""Recording a model's attention: all attention that runs in a forward pass, in evaluation mode, while a ``Trace``
+observes each op. Attention is the fused op, or a softmax over the last axis whose result multiplies values. From there
+it traces back through masks, sums and scalings to the product of queries and keys."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from .attention_data import KINDS, Ids, Kind, Layer, Seen, Sides, inferred_mask,
 
 
 class Frame(NamedTuple):
-    """A module at work."""
+    """A running module."""
 
     path: str
-    inputs: list[Variable]  # the floating tensors that it was called with
-    ids: Tensor | None  # the first one, if that has integers
+    inputs: list[Variable]  # the floating-point tensors among its arguments
+    ids: Tensor | None  # the first argument, if it has integers
 
 
 def from_call(
@@ -44,7 +44,7 @@ def from_call(
     copies = {id(v): v.detach().requires_grad_() for v in wanting}  # so that the tape records their ops
     args = tuple(copies.get(id(v), v) for v in inputs)
     kwargs = {name: copies.get(id(v), v) for name, v in named_inputs.items()}
-    # Of (B, T) integers, (B, C, T) choices, (B, T, D): how many sentences there are.
+    # The number of sentences, from (B, T) integers, (B, C, T) choices, or (B, T, D).
     batched = (v for v in tensors if v.ndim >= 2 + v.is_floating_point())
     counts = (len(v) if v.is_floating_point() else math.prod(v.shape[:-1]) for v in batched)
     trace = Trace(model, next(filter(None, counts), 1), (*args, *kwargs.values()))
@@ -54,9 +54,9 @@ def from_call(
     if not trace.seen:
         name = f"this {type(model).__name__}" if isinstance(model, Module) else getattr(model, "__name__", "this")
         raise ValueError(
-            f"no attention ran in {name}: what is found is F.scaled_dot_product_attention, "
-            f"nn.MultiheadAttention, and a softmax over the last axis whose result multiplies values. What "
-            f"runs under no_grad, or with ops on bare arrays (decoding with a cache), is not seen"
+            f"no attention ran in {name}: it finds F.scaled_dot_product_attention, "
+            f"nn.MultiheadAttention, and a softmax over the last axis whose result multiplies values, but "
+            f"nothing under no_grad, or with ops on bare arrays (decoding with a cache)"
         )
     read = [*inputs, *(value for name, value in named_inputs.items() if "mask" not in name)]
     ids = _ids(read, all(kind == "decoder" for kind, _ in trace.seen))
@@ -65,10 +65,10 @@ def from_call(
     return _joined(trace.seen, [len(side) for side in ids if side is not None]), *ids
 
 
-def _joined(seen: list[Seen], lengths: list[int]) -> list[Seen]:
-    """The looks of a recurrent decoder, one for each token, become one attention; what some lack, all lack."""
+def _joined(recorded: list[Seen], lengths: list[int]) -> list[Seen]:
+    """Join a recurrent decoder's attentions, one for each token, into one; parts that some lack are dropped."""
     joined: list[Seen] = []
-    for _, group in groupby(seen, lambda one: (one[0], one[1].path, *one[1].weights.shape)):
+    for _, group in groupby(recorded, lambda one: (one[0], one[1].path, *one[1].weights.shape)):
         looks = list(group)
         kind, first = looks[0]
         if len(looks) > 1 and first.path and first.weights.shape[1] == 1 and len(looks) in lengths:
@@ -83,7 +83,7 @@ def _joined(seen: list[Seen], lengths: list[int]) -> list[Seen]:
 
 @contextmanager
 def in_evaluation(model: Module) -> Iterator[None]:
-    """The model in evaluation mode, its floating parameters requiring gradients; afterwards as before."""
+    """In evaluation mode, all floating-point parameters require gradients; both are restored at the end."""
     frozen = [p for p in model.parameters() if not p.requires_grad and p.is_floating_point()]
 
     def freeze(yes: bool = True) -> None:
@@ -97,9 +97,9 @@ def in_evaluation(model: Module) -> Iterator[None]:
 
 
 def _kind(layer: Layer, query: Variable | None, key: Variable | None, frames: list[Frame]) -> Kind:
-    """Whether queries and keys come from the same tensor, as the innermost module tells that has states as inputs."""
+    """Whether queries and keys are from the same tensor, judging by the innermost module that gets states as inputs."""
     target, source = layer.weights.shape[-2:]
-    crosses = target != source  # where no module tells
+    crosses = target != source  # if no module shows it
     for frame in reversed(frames):
         (query_mapped, query_plain), (key_mapped, key_plain) = (_origins(x, frame) for x in (query, key))
         of_query, of_key = query_mapped or query_plain, key_mapped or key_plain
@@ -115,15 +115,15 @@ def _kind(layer: Layer, query: Variable | None, key: Variable | None, frames: li
 
 
 def _origins(x: Variable | None, frame: Frame) -> tuple[set[int], set[int]]:
-    """Which inputs of a module a tensor was made from by maps or products, and which without."""
-    inputs = {id(v._source()[0] or v): i for i, v in enumerate(frame.inputs)}  # its node, or the leaf itself
+    """The inputs of a module that a tensor was computed from with linear maps or products, and without."""
+    inputs = {id(v._source()[0] or v): i for i, v in enumerate(frame.inputs)}  # by its node, or the leaf itself
     waiting: list[tuple[Any, bool]] = [] if x is None else [(x._source()[0] or x, False)]
     reached: tuple[set[int], set[int]] = set(), set()
-    seen = set[tuple[int, bool]]()
+    visited = set[tuple[int, bool]]()
     for at, mapped in waiting:  # grows
-        if (id(at), mapped) in seen:
+        if (id(at), mapped) in visited:
             continue
-        seen.add((id(at), mapped))
+        visited.add((id(at), mapped))
         if id(at) in inputs:
             reached[0 if mapped else 1].add(inputs[id(at)])
         elif isinstance(at, Node):
@@ -131,8 +131,8 @@ def _origins(x: Variable | None, frame: Frame) -> tuple[set[int], set[int]]:
     return reached
 
 
-def _ids(values: list[Any], decoder_alone: bool) -> tuple[Ids, Ids]:
-    """The first sentence's ids of source (the first tensor) and target (the next of integers), if they are inputs."""
+def _ids(values: list[Any], decoder_only: bool) -> tuple[Ids, Ids]:
+    """The first sentence's ids of the source (first tensor) and the target (next integer tensor), or None."""
 
     def read(value: Tensor) -> Ids:
         if value.array.dtype.kind not in "iu" or value.ndim not in (1, 2, 3):
@@ -141,64 +141,64 @@ def _ids(values: list[Any], decoder_alone: bool) -> tuple[Ids, Ids]:
 
     ids = [read(value) for value in values if isinstance(value, Tensor)]
     first = next((one for one in ids if one is not None), None)
-    if decoder_alone or not ids:
+    if decoder_only or not ids:
         return first, first
     return ids[0], next((one for one in ids[1:] if one is not None), first)
 
 
 def from_weights(weights: Any, tokens: Sides) -> list[Seen]:
     """The attentions in some weights; see ``viz.attention``."""
-    named: Mapping[Kind | None, Any] = weights if isinstance(weights, Mapping) else {None: weights}
-    if not named:
+    by_kind: Mapping[Kind | None, Any] = weights if isinstance(weights, Mapping) else {None: weights}
+    if not by_kind:
         raise ValueError("there are no weights: the dictionary is empty")
-    if unknown := [name for name in named if name is not None and name not in KINDS]:
+    if unknown := [name for name in by_kind if name is not None and name not in KINDS]:
         raise ValueError(f"kinds of attention are {', '.join(KINDS)}, and not {unknown[0]!r}")
     two = tokens.source is not None and tokens.target is not None and tokens.source is not tokens.target
-    seen: list[Seen] = []
-    for name, value in named.items():
-        told = name or "weights"
+    recorded: list[Seen] = []
+    for name, value in by_kind.items():
+        label = name or "weights"
         if isinstance(value, list | tuple) and value and hasattr(value[0], "shape"):
             layers = [w[0] if w.ndim == 4 else w for w in map(_host, value)]
             shapes = [w.shape for w in layers]
             if any(len(shape) != 3 for shape in shapes):
-                raise ValueError(f"{told}: each layer's weights are (H, T, S) or (B, H, T, S), not {shapes}")
+                raise ValueError(f"{label}: each layer's weights are (H, T, S) or (B, H, T, S), not {shapes}")
         else:
             array = _host(value)
             if not 2 <= array.ndim <= 4:
                 raise ValueError(
-                    f"{told}: weights are (layers, heads, queries, keys), and not of shape {array.shape}; of a batch "
-                    f"take one sentence, as weights[:, :, 0]"
+                    f"{label}: weights are (layers, heads, queries, keys), and not of shape {array.shape}; of a batch "
+                    f"take one sentence, such as weights[:, :, 0]"
                 )
             layers = list(array.reshape((1,) * (4 - array.ndim) + array.shape))
         if not layers:
-            raise ValueError(f"{told}: there is no layer")
+            raise ValueError(f"{label}: it has no layers")
         if len({w.shape[-2:] for w in layers}) > 1:
-            raise ValueError(f"{told}: layers differ in their tokens: {[w.shape for w in layers]}")
-        blocked = inferred_mask(np.concatenate(layers))  # heads of all layers side by side
-        if name is None:  # cross-attention between two texts, else as the mask says
+            raise ValueError(f"{label}: layers differ in their tokens: {[w.shape for w in layers]}")
+        blocked = inferred_mask(np.concatenate(layers))  # heads of all layers together
+        if name is None:  # cross-attention between two texts, else by the mask
             target, source = layers[0].shape[-2:]
             name = "cross" if two or target != source else "decoder" if is_causal(blocked) else "encoder"
-        seen += [(name, Layer(layer, blocked=blocked)) for layer in layers]
-    return seen
+        recorded += [(name, Layer(layer, blocked=blocked)) for layer in layers]
+    return recorded
 
 
 def _host(array: Any) -> Array:
-    """Numbers in main memory, float32: a copy, as the caller's may change. Raises TypeError for anything else."""
+    """A float32 copy in main memory, as the caller's array may change. Raises TypeError for anything else."""
     try:
         return host(array).astype(np.float32, casting="same_kind")
     except (TypeError, ValueError) as error:
         kind = type(array).__name__
-        raise TypeError(f"attention wants a module or weights, and cannot use a {kind}: {error}") from error
+        raise TypeError(f"attention takes a module or weights, not a {kind}: {error}") from error
 
 
-FORBIDDEN = -5e3  # what is added to a score is a mask from here on: GPT-2 adds -1e4, others -1e9 or -inf
+FORBIDDEN = -5e3  # values below this, added to scores, are masks: GPT-2 adds -1e4, others -1e9 or -inf
 _SHAPES = {
     *("reshape", "permute", "transpose", "unsqueeze", "squeeze", "broadcast_to", "getitem", "clone", "cast"),
     *("identity", "concatenate", "repeat", "repeat_interleave"),
 }
-_SUMS = {"add", "sub", "mul", "where", "masked_fill", *_SHAPES}  # what may be done to scores
+_SUMS = {"add", "sub", "mul", "where", "masked_fill", *_SHAPES}  # allowed ops on scores
 PRODUCTS = {"matmul", "einsum_pair"}
-_DEEPEST = 12  # ops between the product and the softmax that are looked through
+_DEEPEST = 12  # maximum number of ops between the product and the softmax
 
 
 class Call(NamedTuple):
@@ -210,12 +210,12 @@ class Call(NamedTuple):
 
 
 class Trace(Observer):
-    """Notes the first sentence of each attention of a batch, and which inputs of modules it was computed from."""
+    """Records each attention for the first sentence of a batch, and the module inputs that it was computed from."""
 
     def __init__(self, model: Callable[..., Any], batch: int, inputs: Iterable[Any]) -> None:
         self.batch = batch
         self.seen: list[Seen] = []
-        self.decoded: Tensor | None = None  # the ids that a decoder within the model was called with, if it was
+        self.decoded: Tensor | None = None  # the ids passed to a decoder inside the model, if any
         self._paths = {module: path for path, module in model.named_modules()} if isinstance(model, Module) else {}
         self._frames: list[Frame] = []  # the innermost last
         self._begin("", inputs)
@@ -252,7 +252,7 @@ class Trace(Observer):
                 break
 
     def _fused(self, args: tuple[Any, ...]) -> None:
-        """From the arguments of the fused op, by its own definition; its dropout is left out."""
+        """Record from the arguments of the fused op, by its definition, without dropout."""
         query, key, _, mask, _, causal, scale, _ = args
         weights = attention_weights(query.array, key.array, None if mask is None else mask.array, causal, scale)
         added = np.zeros(1) if mask is None else host(mask.array)
@@ -262,7 +262,7 @@ class Trace(Observer):
         parts: Iterable[Array] = map(_floats, (weights, np.broadcast_to(added, weights.shape), query.array, key.array))
         call = self._call(query)
         if len(weights) == 1 and call is not None and call.op == "reshape" and call.args[0].array.ndim == 3:
-            parts = (x[0] for x in parts)  # (1, N, T, Dh) was (N, T, Dh) when attention was called
+            parts = (x[0] for x in parts)  # (1, N, T, Dh) was (N, T, Dh) in the call
         self._note(0.0, parts, float(scale), query, key)
 
     def _composed(self, result: Variable, x: Variable) -> None:
@@ -278,11 +278,11 @@ class Trace(Observer):
             self._note(noise, (weights, scores - scale * (q @ k.mT), q, k), scale, *factors)
 
     def _factors(self, call: Call, scores: Array) -> tuple[Array, Array] | None:
-        """Queries (..., T, Dh) and keys (..., S, Dh); None where they do not fit the scores."""
+        """Queries (..., T, Dh) and keys (..., S, Dh); None if they do not fit the scores."""
         lead = scores.shape[:-2]
         left, right = _floats(call.args[0]), _floats(call.args[1])
         try:
-            if call.op == "einsum_pair":  # "…td,…sd->…ts", whatever their order
+            if call.op == "einsum_pair":  # "…td,…sd->…ts", in any order
                 a, b, out = call.args[2]
                 shared = "".join(c for c in a if c in b and c not in out)
                 if out[-1] in a and out[-1] not in b:
@@ -303,7 +303,7 @@ class Trace(Observer):
         return (q, k) if fits else None
 
     def _scaled_product(self, x: Any, depth: int = 0) -> tuple[Call, float] | None:
-        """The product behind scores, and what it was multiplied by."""
+        """The product behind scores, and its scale."""
         call = self._call(x)
         if call is None or depth > _DEEPEST:
             return None
@@ -324,17 +324,17 @@ class Trace(Observer):
     def _note(
         self, noise: float, parts: Iterable[Array | None], scale: float, query: Variable | None, key: Variable | None
     ) -> None:
-        """Note the weights, what was added to their scores (it blocks, or is a bias), queries and keys."""
+        """Record the weights, the values added to their scores (a mask or a bias), queries and keys."""
 
         def first(x: Array) -> Array:
-            """Of (B, H, ...) the first sentence."""
+            """The first sentence of (B, H, ...)."""
             *lead, t, s = x.shape
             if len(lead) == 1 and lead[0] % self.batch == 0:
                 lead = [self.batch, lead[0] // self.batch]
             return x.reshape(math.prod(lead[:-1]), lead[-1] if lead else 1, t, s)[0]
 
         def shared(x: Array) -> Array:
-            """What all heads share, once."""
+            """Keep one copy if all heads share it."""
             return np.array(x[:1] if (x == x[:1]).all() else x)
 
         weights, added, q, k = (None if p is None else np.array(first(p)) for p in parts)
@@ -352,7 +352,7 @@ class Trace(Observer):
 
 
 def _factor(call: Call, position: int) -> float | None:
-    """What a product or quotient multiplies by, if that argument is a number, also one in a tensor."""
+    """The factor of a product or quotient, if that argument is a number, also in a tensor."""
     x = call.args[position]
     if isinstance(x, Variable):
         x = float(host(x.array).reshape(())) if x.array.size == 1 and x._node is None else None

@@ -1,4 +1,4 @@
-"""What ``viz.attention`` returns: it shows itself in a notebook, and saves itself as a page or picture."""
+"""The view that ``viz.attention`` returns: it shows itself in a notebook, and saves itself as a page or picture."""
 
 from __future__ import annotations
 
@@ -19,42 +19,42 @@ from .attention_record import from_call, from_weights
 
 Look = Literal["head", "matrix", "model"]
 Heads = int | Sequence[int] | None
-EXACT = 600_000  # numbers up to which all keep float32's digits; more are halved to float16's three
-PARTS = ("weights", "query", "key", "bias")  # of a layer: its arrays
+EXACT = 600_000  # numbers; up to here all keep float32's digits, more become float16 with three
+PARTS = ("weights", "query", "key", "bias")  # the arrays of a layer
 SCRIPTS = tuple(f"attention{part}.js" for part in ("", "_heads", "_matrix", "_model", "_neuron", "_start"))
 
 
-def attention(subject: Any, *inputs: Any, tokens: Tokens = None, title: str = "", **named: Any) -> AttentionView:
-    """What each token looks at: every layer and head of encoder, decoder and cross-attention; of a batch, those of the
-    first sentence.
+def attention(subject: Any, *inputs: Any, tokens: Tokens = None, title: str = "", **kwargs: Any) -> AttentionView:
+    """Which tokens each token attends to, in every layer and head of encoder, decoder and cross-attention, for the
+    first sentence of a batch.
 
         viz.attention(model, source, target, tokens=(source_tokens, target_tokens)).save("attention.html")
         viz.attention({"encoder": weights}, ["I", "like", "cats"]).save("heads.svg", layer=0, head=2)
 
     Args:
-        subject: a module, or a function of tensors, which is called once with ``inputs`` and ``named``, in
-            evaluation mode; every attention that runs is recorded. Or weights: an array or Tensor
-            (L, H, T, S), (H, T, S) or (T, S), a list with one (H, T, S) or (B, H, T, S) for each layer, or
-            {"encoder": …, "decoder": …, "cross": …} of these. Each query and key is a token; rows sum to 1.
-        inputs: for a module, its inputs; for weights, the tokens of the source, and those of the target.
+        subject: a module, or a function of tensors, which is called once with ``inputs`` and ``kwargs``, in evaluation
+            mode; every attention that runs is recorded. Or weights: an array or Tensor (L, H, T, S), (H, T, S) or (T,
+            S), a list with one (H, T, S) or (B, H, T, S) for each layer, or {"encoder": …, "decoder": …, "cross": …} of
+            these. Each query and key is a token; rows sum to 1.
+        inputs: for a module, its inputs; for weights, the tokens of the source, and the tokens of the target.
         tokens: a list of texts for both sides, a pair for source and target, or {"source": …, "target": …,
-            "written": …}, of which some may be left out: rows of a decoder bear the tokens that it writes, or else
-            those that it has read. For a module a function from an id to a text or a tokenizer will do (not for what
-            is written). By default the module's ``tokenizer``, else the ids, or numbers.
-        title: of the page; by default it has the tokens.
+            "written": …}, where some may be missing: a decoder's rows show the tokens that it writes, or else the
+            tokens that it has read. For a module, also a tokenizer or a function from an id to a text (but not for
+            "written"). By default the module's ``tokenizer``, else the ids, or numbers.
+        title: of the page; by default it shows the tokens.
 
-    Raises TypeError: neither a module nor weights; tokens that are not texts; ValueError: no attention, tokens that do
-    not fit, weights that are not rows of probabilities.
+    Raises TypeError: not a module or weights; tokens that are not texts; ValueError: no attention, tokens that do not
+    fit, weights that are not rows of probabilities.
     """
     if isinstance(subject, Module) or (callable(subject) and not isinstance(subject, Tensor)):
         both = sides(getattr(subject, "tokenizer", None) if tokens is None else tokens)
-        return AttentionView(grouped(both, *from_call(subject, inputs, named)), title)
+        return AttentionView(grouped(both, *from_call(subject, inputs, kwargs)), title)
     texts = all(isinstance(a, list | tuple) and all(isinstance(text, str) for text in a) for a in inputs)
-    if named or not texts or len(inputs) > 2 or (inputs and tokens is not None):
-        wrong = f"an argument {next(iter(named))!r}" if named else f"{len(inputs)} more"
+    if kwargs or not texts or len(inputs) > 2 or (inputs and tokens is not None):
+        wrong = f"an argument {next(iter(kwargs))!r}" if kwargs else f"{len(inputs)} more"
         raise TypeError(
-            f"weights are followed by the tokens of the source, and those of the target (or by tokens=…): "
-            f"lists of texts; got {wrong}. To record a model's attention, give the module itself"
+            f"weights are followed by the tokens of the source, and of the target (or by tokens=…): "
+            f"lists of texts; got {wrong}. To record a model's attention, pass the module itself"
         )
     both = sides(tokens if not inputs else inputs[0] if len(inputs) == 1 else inputs)
     return AttentionView(grouped(both, from_weights(subject, both)), title)
@@ -62,7 +62,7 @@ def attention(subject: Any, *inputs: Any, tokens: Tokens = None, title: str = ""
 
 class AttentionView(Picture):
     """Attention of some tokens: all kinds, layers and heads, counted from 0; -1 is the last. ``attentions`` has one of
-    each kind, ``beam`` the texts of a search, best first, to be chosen from in the page."""
+    each kind, ``beam`` the texts of a search, best first, to select in the page."""
 
     def __init__(self, attentions: Sequence[Attention], title: str = "", beam: Sequence[Candidate] = ()) -> None:
         if not attentions:
@@ -81,16 +81,16 @@ class AttentionView(Picture):
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds that there are: "encoder", "decoder", "cross"."""
+        """The available kinds: "encoder", "decoder", "cross"."""
         return tuple(a.kind for a in self.attentions)
 
     def weights(self, kind: Kind | None = None) -> list[Array]:
-        """The weights (H, T, S) of each layer; if no kind is named, of that which ``svg`` draws."""
+        """The weights (H, T, S) of each layer, by default of the kind that ``svg`` draws."""
         return [layer.weights for layer in self._of(kind).layers]
 
     def page(self) -> Page:
         texts = self.beam or (Candidate("", 0.0, self.attentions),)
-        different = list({id(one): one for text in texts for one in text.attentions}.values())  # some share some
+        different = list({id(one): one for text in texts for one in text.attentions}.values())  # texts may share some
         arrays = (getattr(layer, name) for one in different for layer in one.layers for name in PARTS)
         half = sum(array.size for array in arrays if array is not None) > EXACT
         places = {id(one): place for place, one in enumerate(different)}
@@ -108,16 +108,16 @@ class AttentionView(Picture):
         head: Heads = None,
         dark: bool = False,
     ) -> str:
-        """A picture for a paper or a slide, as SVG with text that stays text; sizes are in points. The larger a weight
-        the darker it is; heads that share a picture of lines differ by colours alone.
+        """A picture for a paper or a slide, as SVG with text that stays text; sizes are in points. Larger weights are
+        darker; in a picture of lines, heads differ only by colour.
 
         Args:
             view: "head" (lines between tokens), "matrix" (cells), or "model" (all layers and heads).
-            kind: "encoder", "decoder" or "cross"; None: "cross" of what translates, else the first.
-            layer: which; None takes the mean over layers. dark: light on dark, for slides.
-            head: which, or several; None takes all. Lines have a colour for each head, cells their mean.
+            kind: "encoder", "decoder" or "cross"; None: "cross" if there is one, else the first.
+            layer: a number; None takes the mean over layers. dark: light on dark, for slides.
+            head: a number, or several; None takes all. Lines have a colour for each head, cells show the mean.
 
-        Raises ValueError: there is no such view, kind, layer or head.
+        Raises ValueError: the view, kind, layer or head does not exist.
         """
         attention, palette = self._of(kind), DARK if dark else LIGHT
         if view == "model":
@@ -132,7 +132,7 @@ class AttentionView(Picture):
             for attention in self.attentions:
                 if attention.kind == usual:
                     return attention
-        raise ValueError(f"there is no {kind!r} attention here, but {', '.join(map(repr, self.kinds))}")
+        raise ValueError(f"no {kind!r} attention here, only {', '.join(map(repr, self.kinds))}")
 
 
 def _kind(attention: Attention, half: bool) -> dict[str, Any]:
@@ -141,7 +141,7 @@ def _kind(attention: Attention, half: bool) -> dict[str, Any]:
         return None if array is None else {"shape": list(array.shape), "half": half, "bytes": bytes_of}
 
     blocked = [None if layer.blocked is None else coded(layer.blocked, "u1") for layer in attention.layers]
-    masks = list(dict.fromkeys(mask for mask in blocked if mask is not None))  # many layers share one
+    masks = list(dict.fromkeys(mask for mask in blocked if mask is not None))  # layers often share one
     layers = []
     for layer, mask in zip(attention.layers, blocked, strict=True):
         index = None if mask is None else masks.index(mask)
@@ -160,33 +160,33 @@ def _kind(attention: Attention, half: bool) -> dict[str, Any]:
     }
 
 
-LEAST = 0.01  # weights below are not drawn as lines,
+LEAST = 0.01  # smaller weights are not drawn as lines,
 FAINTEST = 0.002  # and these not as cells
-MOST = 2000  # lines of a picture, the heaviest: more are a grey wall
+MOST = 2000  # maximum lines of a picture, the largest weights
 MARGIN = 8.0  # points: around the picture
 LONGEST = 90.0  # points of a token's text
 GAP = 120.0  # points between the two sides of lines
-NUMBERED = 16  # tokens a side up to which cells are large enough for their number
-POOLED = 32  # cells a side of a small picture: where tokens share one, it shows the largest of their weights
-_CURVE = 0.7  # opacity is the weight to this power: so weights of a tenth can be seen
-_SHADES = 50  # steps of opacity: a file has one path for each
+NUMBERED = 16  # tokens per side up to which cells can show their number
+POOLED = 32  # cells per side of a small picture: a cell shows the largest weight of its tokens
+_CURVE = 0.7  # opacity is the weight to this power, so that weights of a tenth are visible
+_SHADES = 50  # opacity levels: a file has one path for each
 _SLANT = 0.71  # how high, and how wide, a text of length 1 is at 45°
 
 
 class Chosen(NamedTuple):
-    """What is drawn."""
+    """The heads to draw."""
 
     weights: Array  # (H, T, S) of some heads
     heads: tuple[int, ...]  # their numbers
     title: str
-    blocked: Array | None  # (T, S), what a mask forbids in all of them; None without a mask
+    blocked: Array | None  # (T, S), masked in all of them; None without a mask
 
 
 def chosen(attention: Attention, layer: int | None, head: int | Sequence[int] | None) -> Chosen:
-    """Some heads of a layer, or of the mean over layers. Raises ValueError: no such one, or layers differ in heads."""
+    """Some heads of a layer, or of the mean over layers. Raises ValueError: out of range, or layers differ in heads."""
     layers = attention.layers
     if layer is None and len({len(one.weights) for one in layers}) > 1:
-        raise ValueError("there is no mean over layers that differ in their heads: choose a layer")
+        raise ValueError("layers with different heads have no mean: choose a layer")
     if layer is not None or len(layers) == 1:
         number = checked_number("layer", layer or 0, len(layers))
         layers, name = layers[number : number + 1], f"layer {number}"
@@ -197,7 +197,7 @@ def chosen(attention: Attention, layer: int | None, head: int | Sequence[int] | 
     numbers = range(count) if head is None else np.atleast_1d(head).tolist()
     heads = tuple(checked_number("head", h, count) for h in numbers)
     if not heads:
-        raise ValueError("there is no head to draw: an empty list of heads")
+        raise ValueError("the list of heads to draw is empty")
     names = f"heads 0 to {count - 1}" if head is None and count > 1 else "head " + ", ".join(map(str, heads))
     masks = [np.broadcast_to(one.blocked, weights.shape)[list(heads)] for one in layers if one.blocked is not None]
     blocked = np.logical_and.reduce(np.concatenate(masks)) if len(masks) == len(layers) else None
@@ -219,13 +219,13 @@ def _note(drawing: PointDrawing, notes: list[str]) -> PointDrawing:
 
 
 def _colours(what: Chosen, palette: Palette) -> list[str]:
-    """Of the keys: quiet where no query may look."""
+    """The keys' colours: quiet if no query may attend to a key."""
     hidden: Array = np.zeros(what.weights.shape[1:]) if what.blocked is None else what.blocked
     return [palette.quiet if column.all() else palette.ink for column in hidden.T]
 
 
 def head_picture(attention: Attention, what: Chosen, palette: Palette) -> PointDrawing:
-    """Tokens at both sides and lines between them, the more opaque the larger the weight; for each head a colour."""
+    """Tokens on both sides and lines between them, more opaque for larger weights, in a colour for each head."""
     sides = (attention.rows, attention.keys)
     rows = max(map(len, sides))
     size = 9.0 if rows <= 40 else 7.5 if rows <= 80 else 6.0
@@ -241,7 +241,7 @@ def head_picture(attention: Attention, what: Chosen, palette: Palette) -> PointD
     middles = [[top + pitch * (i + (rows - len(side) + 1) / 2) for i in range(len(side))] for side in sides]
     least = max(LEAST, float(np.sort(what.weights, None)[-MOST:][0]))
     apart = min(1.3, 0.5 * (pitch if len(middles[0]) > 1 else 14.0) / len(what.heads))
-    for k, (head, weights) in enumerate(zip(what.heads, what.weights, strict=True)):  # those of heads beside each other
+    for k, (head, weights) in enumerate(zip(what.heads, what.weights, strict=True)):  # with heads side by side
         colour = palette.nth(head) if len(what.heads) > 1 else palette.accent
         lower = apart * (k - (len(what.heads) - 1) / 2)
         for opacity, places in _shaded(weights, least):
@@ -272,7 +272,7 @@ def _key(drawing: PointDrawing, heads: tuple[int, ...]) -> None:
 
 
 def matrix_picture(attention: Attention, what: Chosen, palette: Palette) -> PointDrawing:
-    """A cell for each pair of tokens: rows look, columns are looked at; several heads give their mean."""
+    """A cell for each pair of tokens: rows attend to columns; several heads show their mean."""
     weights = what.weights.mean(0)
     rows, columns = weights.shape
     few = max(rows, columns) <= NUMBERED
@@ -337,14 +337,14 @@ def model_picture(attention: Attention, palette: Palette) -> PointDrawing:
 
 
 def pooled(weights: Array, most: int = POOLED) -> Array:
-    """A matrix of at most so many rows and columns: each holds the largest weight of those it stands for."""
+    """A matrix of at most ``most`` rows and columns: each element is the largest weight that it represents."""
     for axis in (0, 1):
         weights = np.maximum.reduceat(weights, equal_parts(weights.shape[axis], most)[:-1], axis)
     return weights
 
 
 def _shaded(weights: Array, least: float) -> list[tuple[float, Sequence[tuple[int, int]]]]:
-    """Places (row, column) of weights from ``least`` on, by their opacity, the faintest first."""
+    """Positions (row, column) of weights of at least ``least``, by opacity, the faintest first."""
     steps = np.clip(np.rint(np.clip(weights, 0, 1) ** _CURVE * _SHADES), 1, _SHADES).astype(int)
     steps[weights < least] = 0
     shades = [step for step in np.unique(steps).tolist() if step]

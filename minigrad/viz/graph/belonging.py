@@ -1,4 +1,4 @@
-"""Which module an op belongs to, where nobody watched the call: told from the parameters that ops read."""
+"""Inferring the module of each op from the parameters that ops read, if the call was not recorded."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ...nn.module import Module
 from ...ops.op import REGISTRY
 from .graph_data import common, ways
 
-_OPS = {  # of modules without parameters whose one op has another name
+_OPS = {  # modules without parameters whose op has another name
     "maxpool": "pick",
     "adaptivemaxpool": "pick",
     "flatten": "reshape",
     "unflatten": "reshape",
     "alphadropout": "mul",
 }
-_CONTAINERS = (Sequential, ModuleList, ModuleDict)  # their forward has no op of its own
+_CONTAINERS = (Sequential, ModuleList, ModuleDict)  # their forward has no further op
 
 
 def modules_of(
@@ -29,47 +29,47 @@ def modules_of(
 ) -> dict[Node, str]:
     """The path of a module for each op of a tape, from the names of parameters (by id) and the modules (by path).
 
-    An op that reads parameters belongs to their module (but for one with several names). What runs between two such
-    ops is in the innermost module around both: a relu between "layers.0.linear1" and "layers.0.linear2" in
-    "layers.0". In a Sequential it belongs to the modules that stand between the two; and what adds a module's result
-    to what that module has read belongs with it (a residual connection).
+    An op that reads parameters belongs to their module (unless they have several names). Ops between two such ops are
+    in the innermost module around both: a relu between "layers.0.linear1" and "layers.0.linear2" is in "layers.0". In a
+    Sequential they belong to the modules between the two; and an op that adds a module's result to that module's input
+    belongs to it (a residual connection).
     """
-    known: dict[Node, str] = {}
+    certain: dict[Node, str] = {}
     for node in tape:
         read = (names.get(id(edge[0]), ()) for edge in node.edges)
         if paths := [name.rpartition(".")[0] for name, *others in filter(None, read) if not others]:
-            known[node] = _around(paths)
-    sides = _last(tape, known), _last(tape[::-1], known)
-    between = {node: (sides[0][node], sides[1][node]) for node in tape}  # the modules known before and after it
-    belongs = {node: known.get(node, _around(between[node])) for node in tape}
+            certain[node] = _around(paths)
+    sides = _last(tape, certain), _last(tape[::-1], certain)
+    between = {node: (sides[0][node], sides[1][node]) for node in tape}  # the certain modules before and after it
+    belongs = {node: certain.get(node, _around(between[node])) for node in tape}
     if modules:
-        _add_residuals(tape, belongs, known, modules)
-        _add_between(tape, belongs, known, modules, between)
+        _add_residuals(tape, belongs, certain, modules)
+        _add_between(tape, belongs, certain, modules, between)
     return belongs
 
 
-def _last(tape: Sequence[Node], known: Mapping[Node, str]) -> dict[Node, str]:
-    modules = accumulate(tape, lambda module, node: known.get(node, module), initial="")
+def _last(tape: Sequence[Node], certain: Mapping[Node, str]) -> dict[Node, str]:
+    modules = accumulate(tape, lambda module, node: certain.get(node, module), initial="")
     return dict(zip(tape, islice(modules, 1, None), strict=True))
 
 
 def _around(paths: Iterable[str]) -> str:
-    """The innermost module around all of them."""
+    """The innermost module around all paths."""
     return ".".join(common(path.split(".") for path in paths))
 
 
 def _add_residuals(
-    tape: Sequence[Node], belongs: dict[Node, str], known: Mapping[Node, str], modules: Mapping[str, Module]
+    tape: Sequence[Node], belongs: dict[Node, str], certain_modules: Mapping[Node, str], modules: Mapping[str, Module]
 ) -> None:
-    """Put what adds the result of a block's last part to what the block has read into the block: where the next op is
-    not in it already, the module of a ModuleList, or one of a class that has such connections elsewhere."""
+    """Move an op that adds the result of a block's last part to the block's input into the block, which must be a
+    module of a ModuleList, or of a class with such connections elsewhere, unless the next op is already in it."""
     readers: dict[Node | int, list[Node]] = {}
     for node in tape:
         for source in _sources(node):
             readers.setdefault(_key(source), []).append(node)
 
     def within(branch: Node, skipped: Any) -> str:
-        """The innermost module around all ops between the two; "" if the one was not computed from the other."""
+        """The innermost module around all ops between the two; "" if one was not computed from the other."""
         start = skipped.order if isinstance(skipped, Node) else -1
         inside: set[Node] = set()
         todo = [branch]
@@ -79,12 +79,12 @@ def _add_residuals(
                 inside.add(node)
                 todo += [edge[0] for edge in node.edges if isinstance(edge[0], Node)]
         reads = not inside.isdisjoint(readers.get(_key(skipped), ()))
-        return _around(belongs[node] for node in inside if node in known) if reads else ""
+        return _around(belongs[node] for node in inside if node in certain_modules) if reads else ""
 
     sums: list[tuple[Node, Node, list[str], list[str]]] = []
     for node in tape:
         sources = _sources(node)
-        if node in known or node.op.name not in ("add", "sub", "mul") or len(sources) != 2:
+        if node in certain_modules or node.op.name not in ("add", "sub", "mul") or len(sources) != 2:
             continue
         for branch, skipped in (sources[::-1], sources):
             if not isinstance(branch, Node) or branch is skipped or not (path := within(branch, skipped)):
@@ -100,19 +100,19 @@ def _add_residuals(
                 break
     classes = {type(modules[block]) for *_, certain in sums for block in certain}
     for node, start, blocks, certain in sums:
-        if not (chosen := certain or [path for path in blocks if type(modules[path]) in classes]):
+        if not (candidates := certain or [path for path in blocks if type(modules[path]) in classes]):
             continue
-        belongs[node] = chosen[0]
+        belongs[node] = candidates[0]
         at: Any = start
-        while isinstance(at, Node) and at not in known and readers[at] == [node]:  # a dropout at its end
-            belongs[at] = max(belongs[at], chosen[0], key=len)
+        while isinstance(at, Node) and at not in certain_modules and readers[at] == [node]:  # a dropout at its end
+            belongs[at] = max(belongs[at], candidates[0], key=len)
             if len(at.edges) != 1:
                 break
             node, at = at, at.edges[0][0]
 
 
 def _sources(node: Node) -> list[Any]:
-    """What an op reads: nodes, and tensors that no recorded op made (of those that are gone, what is remembered)."""
+    """The inputs of an op: nodes, and tensors without a recorded op (or their remains, if they are freed)."""
     constants = [a for a in map(there, node.others) if isinstance(a, Variable | Faint)]
     return [edge[0] for edge in node.edges] + constants
 
@@ -124,13 +124,13 @@ def _key(source: Any) -> Node | int:
 def _add_between(
     tape: Sequence[Node],
     belongs: dict[Node, str],
-    known: Mapping[Node, str],
+    certain: Mapping[Node, str],
     modules: Mapping[str, Module],
     between: Mapping[Node, tuple[str, str]],
 ) -> None:
-    """Give the ops that run between the modules of a Sequential to those without parameters that stand there."""
+    """Assign ops that run between the modules of a Sequential to the modules without parameters between them."""
     chains = {path: list(module._modules) for path, module in modules.items() if isinstance(module, Sequential)}
-    for ends, run in groupby((node for node in tape if node not in known), between.__getitem__):
+    for ends, run in groupby((node for node in tape if node not in certain), between.__getitem__):
         nodes = list(run)
         for path in sorted(chains, key=len, reverse=True):
             begin, end = (_place(chains[path], path, inner) for inner in ends)
@@ -148,7 +148,7 @@ def _add_between(
 
 
 def _place(children: list[str], path: str, inner: str) -> int | None:
-    """Which of a Sequential's modules one is in, None if in none of them."""
+    """The index of the Sequential's module that contains a module; None if none does."""
     if path and not inner.startswith(f"{path}."):
         return None
     child = inner.removeprefix(f"{path}." if path else "").split(".")[0]
@@ -156,24 +156,24 @@ def _place(children: list[str], path: str, inner: str) -> int | None:
 
 
 def _op_of(module: Module) -> str | None:
-    """The op that a module without parameters is, by its class: "logsoftmax" of LogSoftmax; None if it is no one op."""
+    """The op of a module without parameters, by its class: "logsoftmax" for LogSoftmax; None if it is several."""
     name = re.sub(r"\dd$", "", type(module).__name__).lower()
     name = _OPS.get(name, name)
     return name if name in {op.replace("_", "") for op in REGISTRY} else None
 
 
 def _matched(ops: Sequence[str], kinds: Sequence[str | None], between: bool) -> list[int]:
-    """The place of each op's module, in their order, as far as its class tells: a ReLU is a relu. ``between``: they are
-    all of these modules, so that what is left is of those whose ops are not known."""
+    """The index of each op's module, in order, as far as classes determine it: a ReLU is a relu. ``between``: the ops
+    run all of these modules, so that the remaining ones belong to modules with unknown ops."""
     matched: list[int] = []
-    place, used = 0, False
+    place, is_used = 0, False
     for op in ops:
-        later = [i for i in range(place + used, len(kinds)) if kinds[i] == op.replace("_", "")]
+        later = [i for i in range(place + is_used, len(kinds)) if kinds[i] == op.replace("_", "")]
         unknown = [i for i in range(place, len(kinds)) if kinds[i] is None] if between else []
-        if unknown and later and unknown[0] < later[0] and not (used and unknown[0] == place):
+        if unknown and later and unknown[0] < later[0] and not (is_used and unknown[0] == place):
             later = unknown
-        if not (chosen := later or unknown):
+        if not (candidates := later or unknown):
             break
-        place, used = chosen[0], True
+        place, is_used = candidates[0], True
         matched.append(place)
     return matched

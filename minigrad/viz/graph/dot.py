@@ -1,5 +1,5 @@
-"""A folded graph in Graphviz's language and in Mermaid's, and what Graphviz's program draws of it. All that a program
-named is text: escaped, in one line, and without its middle where it is long."""
+"""A folded graph in the DOT and Mermaid languages, and Graphviz's drawing of it. Names from the program are text:
+escaped, in one line, with the middle cut out if they are long."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .fold import DIRECTIONS, Child, Direction, Tree, count, key_of, labels, num
 from .graph_data import Edge, Graph
 
 Colour = Literal["none", "time", "bytes", "gradient"]
-SIZE, SMALL = 12, 10  # points: of first lines; of second ones and of leaves at the side of an op
-_ROW = 0.3  # inches that a leaf at the side of an op needs
-_NO_LABEL = re.compile(r"[^\w ,.()=∇‖·×…−]|\.(?= )")  # what Mermaid's labels may take for more than text
+SIZE, SMALL = 12, 10  # points: of first lines; of second lines and of leaves next to an op
+_ROW = 0.3  # inches for a leaf next to an op
+_NO_LABEL = re.compile(r"[^\w ,.()=∇‖·×…−]|\.(?= )")  # characters that Mermaid might interpret in labels
 _UNQUOTED = str.maketrans({'"': "'", "\\": "/"})
-_INKS: dict[str, str] = {"time": "minus", "bytes": "accent", "gradient": "backward"}  # as a palette calls them
+_INKS: dict[str, str] = {"time": "minus", "bytes": "accent", "gradient": "backward"}  # attributes of a palette
 
 
 class Dot:
-    """Writes what is open in a tree. A subclass draws otherwise: ``wire`` has the attributes of a line, ``legend``
-    tells what these mean, and ``marked`` is the box that stands out."""
+    """Writes the open part of a tree. Subclasses override ``wire``, the attributes of a line, ``legend``, their
+    meaning, and ``marked``, the highlighted box."""
 
     marked = ""
 
@@ -56,18 +56,18 @@ class Dot:
         ]
         for (source, target), edges in self.wires.items():
             if source not in self.docked:
-                chain = any(self.graph.nodes[edge.source].kind == "op" for edge in edges)  # which is to be straight
+                chain = any(self.graph.nodes[edge.source].kind == "op" for edge in edges)  # draw it straight
                 look = f"weight={4 if chain else 1}, {self.wire(edges)}"
                 lines.append(f"  {key_of(source)} -> {key_of(target)} [{look}];")
         return "\n".join([*lines, "}"]) + "\n"
 
     def svg(self) -> str:
-        """What Graphviz's ``dot`` draws of it. Raises ImportError as ``library``."""
-        drawn: str = library().Source(self.source()).pipe("svg", encoding="utf-8", quiet=True)
-        return drawn[drawn.index("<svg") :]
+        """The drawing of Graphviz's ``dot``. Raises ImportError like ``library``."""
+        result: str = library().Source(self.source()).pipe("svg", encoding="utf-8", quiet=True)
+        return result[result.index("<svg") :]
 
     def mermaid(self) -> str:
-        """The same in Mermaid's language (https://mermaid.js.org), which GitHub draws in Markdown."""
+        """The same in Mermaid's language (https://mermaid.js.org), which GitHub renders in Markdown."""
         lines = ["flowchart TB", *self._nested(("group", 0), "  ")]
         for (source, target), edges in self.wires.items():
             arrow = "-->" if all(edge.gradient is None for edge in edges) else "<-->"
@@ -103,7 +103,7 @@ class Dot:
                     yield from self._side(child, indent)
 
     def _side(self, op: int, indent: str) -> Iterator[str]:
-        """The leaves at the side of an op, as one table; Graphviz 2 needs the lowest line first, for its tips."""
+        """The leaves next to an op, as one table; Graphviz 2 needs the lowest line first, for the arrowheads."""
         if not (docks := self.labels[f"n{op}"].docks):
             return
         rows = ""
@@ -147,7 +147,7 @@ class Dot:
         return float(each.bytes) if self.colour == "bytes" else each.gradient
 
     def _opacity(self, box: Child) -> float | None:
-        """By the logarithm, from nearly nothing to not quite a half; None where nothing finite is known."""
+        """On a logarithmic scale from 0.05 to 0.45; None if there is no finite value."""
         if box not in self.measures:
             return None
         low, high = self.ends
@@ -184,21 +184,21 @@ class Dot:
 
 
 def span(text: str, colour: str, size: int = SIZE, face: str = "") -> str:
-    """Text as Graphviz's labels have it."""
+    """Text in the form of Graphviz's labels."""
     family = f' face="{face}"' if face else ""
     return f'<font color="{colour}" point-size="{size}"{family}>{escaped(text)}</font>'
 
 
 def library() -> Any:
-    """Graphviz's package for Python. Raises ImportError: it is missing, or the program ``dot`` that it calls."""
+    """Graphviz's Python package. Raises ImportError if it, or the program ``dot`` that it calls, is missing."""
     try:
         import graphviz
 
         graphviz.version()
     except (ImportError, RuntimeError) as error:  # graphviz.ExecutableNotFound
         raise ImportError(
-            f"pictures of graphs are drawn by Graphviz: its program dot (apt, brew, winget or conda install graphviz) "
+            f"pictures of graphs need Graphviz: its program dot (apt, brew, winget or conda install graphviz) "
             f"and its package ({how_to_install('graphviz')}). save('x.html') needs neither: the page draws "
-            f"itself, and saves what it shows as SVG"
+            f"itself, and can save its picture as SVG"
         ) from error
     return graphviz

@@ -1,6 +1,6 @@
-"""Which boxes of a graph are drawn, and what they say: modules nest, repeats are told once, one screen holds all. The
-program's order makes the boxes. Ops of the same module that ran one after the other are one box, so that a module which
-ran twice has two; a box is an interval of time, and folded boxes never wait for each other."""
+"""The boxes of a graph, and their labels: modules nest, repeats are drawn once, and everything fits on a screen. The
+program's order determines the boxes. Consecutive ops of the same module are one box, so that a module that ran twice
+has two; a box is an interval of time, so that folded boxes have no cycles."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from typing import Literal
 
 from .graph_data import Edge, Graph, Node, Value, common, ways
 
-BUDGET = 40  # boxes that one screen shows
+BUDGET = 40  # boxes that fit on one screen
 CLICKS = 3  # the last of them selects the node
 DOCKED = 3
-Child = tuple[Literal["group", "node"], int]  # and its number
+Child = tuple[Literal["group", "node"], int]  # and a number
 
 
 @dataclass
 class Group:
-    """A box that holds others."""
+    """A box that contains others."""
 
-    kind: Literal["module", "repeat", "section"]  # modules of the same structure; a part of what were too many
-    label: str  # what it is called within the box around it, "" for a section
-    path: str  # of the module, of the first of a repeat's, or of the one around a section
-    parent: int | None  # the group around it, None of the outermost
+    kind: Literal["module", "repeat", "section"]  # a module; modules of the same structure; a part of too many boxes
+    label: str  # its name inside the parent box, "" for a section
+    path: str  # of the module, of a repeat's first module, or of the module around a section
+    parent: int | None  # the group around it, None for the outermost
     children: list[Child] = field(default_factory=list)  # in the program's order
-    times: int = 0  # of a repeat: how many modules it stands for
-    opens: list[int] = field(default_factory=list)  # groups inside that open with it, as there is room
+    times: int = 0  # for a repeat: the number of modules
+    opens: list[int] = field(default_factory=list)  # groups inside that open with it, if they fit
 
 
 @dataclass
 class Tree:
-    """All groups and how they stand to the nodes."""
+    """All groups, and their relations to the nodes."""
 
-    groups: list[Group]  # number 0 holds everything
+    groups: list[Group]  # number 0 contains everything
     group_of: list[int]  # the group that each node is directly in
-    opened: set[int] = field(default_factory=set)  # the groups that are open at first
-    docks: dict[int, int] = field(default_factory=dict)  # leaves beside the one op of their group that reads them
-    names: dict[int, str] = field(default_factory=dict)  # of ops that are all there is in a module: the module's
+    opened: set[int] = field(default_factory=set)  # the groups that are initially open
+    docks: dict[int, int] = field(default_factory=dict)  # leaves next to the only op of their group that reads them
+    names: dict[int, str] = field(default_factory=dict)  # for ops that are the only op of a module: the module's name
 
     def seen(self, children: Iterable[Child]) -> list[Child]:
-        """Those that are boxes of their own."""
+        """The children that are separate boxes."""
         return [(kind, number) for kind, number in children if kind == "group" or number not in self.docks]
 
     def size(self, group: int) -> int:
@@ -71,7 +71,7 @@ class Tree:
         return ("group", closed[-1]) if closed else ("node", node)
 
     def boxes(self, opened: set[int], group: int = 0, docked: bool = False) -> list[Child]:
-        """What is visible in a group: nodes (``docked``: at the side of one, too) and closed groups, in order."""
+        """The visible boxes of a group: nodes (``docked``: also next to an op) and closed groups, in order."""
         if group not in opened:
             return [("group", group)]
         children = self.groups[group].children
@@ -83,7 +83,7 @@ class Tree:
 
 
 def tree(graph: Graph, repeats: bool = True, budget: int = BUDGET, depth: int | None = None) -> Tree:
-    """The nested boxes of a graph, and which are open: as the ``budget`` of boxes allows, or up to ``depth``."""
+    """The nested boxes of a graph, opened within a ``budget`` of boxes, or up to ``depth``."""
     tree = _by_time(graph)
     _place_leaves(graph, tree)
     _dissolve(tree)
@@ -92,12 +92,12 @@ def tree(graph: Graph, repeats: bool = True, budget: int = BUDGET, depth: int | 
     _fold_sections(tree, budget)
     if depth is None:
         tree.opened = {0, *_fitting(tree, 0, budget, repeats=False)}
-        while len(seen := tree.boxes(tree.opened)) == 1 and seen[0][0] == "group":  # one box shows nothing
-            tree.opened.add(seen[0][1])
+        while len(visible := tree.boxes(tree.opened)) == 1 and visible[0][0] == "group":  # a single box is useless
+            tree.opened.add(visible[0][1])
     else:
         modules = {number for number, group in enumerate(tree.groups) if group.kind == "module"}
         tree.opened = {number for number in modules if len(modules.intersection(tree.around(number))) <= depth}
-    # What opens with each group: as little as can be, if no node is then more than CLICKS away.
+    # The groups that open with each group: as few as possible such that no node is more than CLICKS away.
     for most in (12, 18, 26, BUDGET, 60, 90, 140, 200):
         for number, group in enumerate(tree.groups):
             group.opens = _fitting(tree, number, most, repeats=most > BUDGET)
@@ -107,7 +107,7 @@ def tree(graph: Graph, repeats: bool = True, budget: int = BUDGET, depth: int | 
 
 
 def wires(graph: Graph, tree: Tree, opened: set[int]) -> dict[tuple[Child, Child], list[Edge]]:
-    """The edges between what is visible by the two boxes that they join, in the order of their first edge."""
+    """The edges between visible boxes, by the two boxes that they connect, in the order of their first edge."""
     box = [tree.box_of(node.id, opened) for node in graph.nodes]
     wires: dict[tuple[Child, Child], list[Edge]] = {}
     for edge in graph.edges:
@@ -117,7 +117,7 @@ def wires(graph: Graph, tree: Tree, opened: set[int]) -> dict[tuple[Child, Child
 
 
 def clicks(tree: Tree, node: int) -> int:
-    """How often one must click, from what is open at first, until a node is selected."""
+    """The number of clicks, from the initial state, to select a node."""
     opened, count = set(tree.opened), 1
     while (box := tree.box_of(node, opened))[0] == "group":
         opened |= {box[1], *tree.groups[box[1]].opens}
@@ -127,47 +127,47 @@ def clicks(tree: Tree, node: int) -> int:
 
 @dataclass(frozen=True)
 class Total:
-    """What a box stands for."""
+    """Totals of the nodes in a box."""
 
     nodes: int
-    parameters: int  # numbers in them
-    forward_seconds: float | None  # None where nothing was timed
+    parameters: int  # the number of their elements
+    forward_seconds: float | None  # None if nothing was timed
     backward_seconds: float | None
     bytes: int  # of the results
-    saved_bytes: int  # of what is kept for the backward pass
-    gradient: float | None  # the norm of its parameters' gradients, as one
+    saved_bytes: int  # of values saved for the backward pass
+    gradient: float | None  # the joint norm of its parameters' gradients
 
 
 def total(graph: Graph, nodes: list[int]) -> Total:
-    """The sum over some nodes; of one node, its gradient's norm is that of what arrives at it."""
-    chosen = [graph.nodes[number] for number in nodes]
-    weights = [node for node in chosen if node.kind == "parameter"]
-    forward = [node.forward_seconds for node in chosen if node.forward_seconds is not None]
-    backward = [node.backward_seconds for node in chosen if node.backward_seconds is not None]
-    norms = [norm(node.gradient) for node in (chosen if len(chosen) == 1 else weights)]
-    known = [value for value in norms if value is not None]
+    """The sum over some nodes; a single node's norm is that of its gradient."""
+    members = [graph.nodes[number] for number in nodes]
+    weights = [node for node in members if node.kind == "parameter"]
+    forward = [node.forward_seconds for node in members if node.forward_seconds is not None]
+    backward = [node.backward_seconds for node in members if node.backward_seconds is not None]
+    norms = [norm(node.gradient) for node in (members if len(members) == 1 else weights)]
+    finite_norms = [value for value in norms if value is not None]
     return Total(
-        len(chosen),
+        len(members),
         sum(math.prod(node.value.shape) for node in weights if node.value),
         math.fsum(forward) if forward else None,
         math.fsum(backward) if backward else None,
-        sum(node.value.bytes for node in chosen if node.value),
-        sum(saved.bytes for node in chosen for saved in node.saved),
-        math.hypot(*known) if known else None,
+        sum(node.value.bytes for node in members if node.value),
+        sum(saved.bytes for node in members for saved in node.saved),
+        math.hypot(*finite_norms) if finite_norms else None,
     )
 
 
 def norm(value: Value | None) -> float | None:
-    """The Euclidean norm of a value, None where it is not known."""
+    """The Euclidean norm of a value, None if unknown."""
     if value is None or value.table is None:
         return None if value is None else (value.statistics or {}).get("norm")
     return math.hypot(*(number for row in value.table for number in row))
 
 
 def _by_time(graph: Graph) -> Tree:
-    """Ops in order of creation, each run of the same module a group in that of the module around it."""
+    """Ops in order of creation; each run of the same module is a group inside the group of its parent module."""
     tree = Tree([Group("module", graph.title, "", None)], [0] * len(graph.nodes))
-    stack = [("", 0)]  # the modules that are open, and their groups
+    stack = [("", 0)]  # the open modules, and their groups
     for node in graph.nodes:
         if node.kind != "op":
             continue
@@ -185,8 +185,8 @@ def _by_time(graph: Graph) -> Tree:
 
 
 def _place_leaves(graph: Graph, tree: Tree) -> None:
-    """Put leaves into the innermost group with all their readers; what one op alone reads stands at its side."""
-    readers: list[list[int]] = [[] for _ in graph.nodes]  # of each node, one for each edge
+    """Put leaves into the innermost group with all their readers; a leaf with a single reader goes next to it."""
+    readers: list[list[int]] = [[] for _ in graph.nodes]  # for each node, one for each edge
     for edge in graph.edges:
         readers[edge.source].append(edge.target)
     before: dict[Child | None, list[Child]] = {}
@@ -208,23 +208,23 @@ def _place_leaves(graph: Graph, tree: Tree) -> None:
 
 
 def _dissolve(tree: Tree) -> None:
-    """A module that is one op is drawn as this op, under its own name."""
+    """Replace a module that is a single op by this op, with the module's name."""
     for number in range(len(tree.groups) - 1, 0, -1):
         group = tree.groups[number]
-        seen = tree.seen(group.children)
-        if len(seen) != 1 or seen[0][0] == "group" or group.parent is None:
+        visible = tree.seen(group.children)
+        if len(visible) != 1 or visible[0][0] == "group" or group.parent is None:
             continue
         around = tree.groups[group.parent]
         place = around.children.index(("group", number))
         around.children[place : place + 1] = group.children
         for _, child in group.children:
             tree.group_of[child] = group.parent
-        tree.names[seen[0][1]] = group.label
+        tree.names[visible[0][1]] = group.label
         group.children = []
 
 
 def _fold_repeats(graph: Graph, tree: Tree) -> None:
-    """Make neighbours of the same structure one box: the one around them, where it holds no other op."""
+    """Fold adjacent modules of the same structure into one box: their parent, if it contains no other op."""
 
     def alike(*children: Child) -> bool:
         """Whether two are numbered modules of the same structure, such as "layers.0" and "layers.1"."""
@@ -248,13 +248,13 @@ def _fold_repeats(graph: Graph, tree: Tree) -> None:
 
 
 def _fold_sections(tree: Tree, budget: int) -> None:
-    """Divide what groups show, where that is too much, into sections of equal length."""
+    """Divide groups with too many boxes into sections of equal length."""
     most = max(budget, 2)
     for parent in range(len(tree.groups)):
         while (count := tree.size(parent)) > most:
             sections = -(-count // min(most, math.isqrt(count - 1) + 1))
             runs: list[list[Child]] = [[] for _ in range(sections)]
-            place = 0  # among those that are seen: leaves at the side of an op come before it
+            place = 0  # counts visible boxes: leaves next to an op precede it
             for child in tree.groups[parent].children:
                 runs[place * sections // count].append(child)
                 place += bool(tree.seen([child]))
@@ -262,11 +262,11 @@ def _fold_sections(tree: Tree, budget: int) -> None:
 
 
 def _adopt(tree: Tree, parent: int, runs: list[list[Child]], kind: Literal["repeat", "section"]) -> None:
-    """Put each run of children, unless it is a single one, into a new group."""
-    kept: list[Child] = []
+    """Move each run of several children into a new group."""
+    children: list[Child] = []
     for run in runs:
         if len(tree.seen(run)) < 2:
-            kept += run
+            children += run
             continue
         number, group = len(tree.groups), Group(kind, "", tree.groups[parent].path, parent, run)
         if kind == "repeat":
@@ -278,13 +278,13 @@ def _adopt(tree: Tree, parent: int, runs: list[list[Child]], kind: Literal["repe
                 tree.groups[child].parent = number
             else:
                 tree.group_of[child] = number
-        kept.append(("group", number))
-    tree.groups[parent].children = kept
+        children.append(("group", number))
+    tree.groups[parent].children = children
 
 
 def _fitting(tree: Tree, group: int, budget: int, repeats: bool) -> list[int]:
-    """The groups inside an open one that can be open as well, within the budget, level by level; no repeats."""
-    count, chosen, level = tree.size(group), list[int](), tree.inner(group)
+    """The groups inside an open group that can also be open, within the budget, level by level, without repeats."""
+    count, fitting, level = tree.size(group), list[int](), tree.inner(group)
     while level:
         can = [inner for inner in level if tree.groups[inner].kind == "module" or repeats]
         whole = count + sum(tree.size(inner) - 1 for inner in can) <= budget
@@ -293,31 +293,31 @@ def _fitting(tree: Tree, group: int, budget: int, repeats: bool) -> list[int]:
         for inner in can if whole else sorted(can, key=tree.size):
             if count + tree.size(inner) - 1 <= budget:
                 count += tree.size(inner) - 1
-                chosen.append(inner)
+                fitting.append(inner)
         level = [deeper for inner in can for deeper in tree.inner(inner)] if whole else []
-    return chosen
+    return fitting
 
 
 Direction = Literal["forward", "backward", "both"]
 Look = Literal["text", "name", "kind", "times"]
 DIRECTIONS: tuple[Direction, ...] = ("forward", "backward", "both")
-LONGEST, BESIDE = 40, 24  # characters of a name, and of a leaf's at the side of an op; the panel has all of it
+LONGEST, BESIDE = 40, 24  # characters of a name, and of a leaf's next to an op; the panel shows all
 SEPARATOR = " · "
-_JOINERS = "\u200c\u200d"  # within emoji and in many scripts
+_JOINERS = "\u200c\u200d"  # used in emoji and in many scripts
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 
 
 @dataclass(frozen=True)
 class Label:
-    """What a box says."""
+    """The text of a box."""
 
-    line: tuple[tuple[str, Look], ...]  # its first line, in parts
-    below: tuple[str, str, str]  # the second one, for each of DIRECTIONS; "" for none
-    docks: tuple[tuple[int, str], ...] = ()  # the leaves at its side: node, and what it says
+    line: tuple[tuple[str, Look], ...]  # the parts of its first line
+    below: tuple[str, str, str]  # the second line, for each of DIRECTIONS; "" for none
+    docks: tuple[tuple[int, str], ...] = ()  # the leaves next to it: node and text
 
 
 def labels(graph: Graph, tree: Tree) -> dict[str, Label]:
-    """Of all nodes and groups, by their keys."""
+    """The labels of all nodes and groups, by their keys."""
     docks: dict[int, tuple[tuple[int, str], ...]] = {}
     for leaf, op in tree.docks.items():
         value, name = graph.nodes[leaf].value, shortened(name_of(graph, tree, graph.nodes[leaf]), BESIDE)
@@ -329,14 +329,14 @@ def labels(graph: Graph, tree: Tree) -> dict[str, Label]:
 
 
 def key_of(box: Child) -> str:
-    """What a box is called in DOT, in SVG and in the page."""
+    """A box's id in DOT, in SVG and in the page."""
     return f"{box[0][0]}{box[1]}"
 
 
 def shortened(words: str, longest: int = LONGEST) -> str:
-    """In one line without control characters, and a long one without its middle."""
-    shown = (c if c.isprintable() or c.isspace() or c in _JOINERS else "\ufffd" for c in words)
-    words = " ".join("".join(shown).split())
+    """A text in one line, without control characters, with the middle cut out if it is long."""
+    printable = (c if c.isprintable() or c.isspace() or c in _JOINERS else "\ufffd" for c in words)
+    words = " ".join("".join(printable).split())
     return words if len(words) <= longest else f"{words[: longest // 2]}…{words[1 - longest // 2 :]}"
 
 
@@ -360,7 +360,7 @@ def name_of(graph: Graph, tree: Tree, node: Node) -> str:
 
 
 def shown(value: Value | None, sign: str = "") -> str:
-    """A single number as a value, of more numbers the shape; of a gradient (``sign``) their norm."""
+    """A single number; for larger values the shape, or for a gradient (``sign``) the norm."""
     if value is None:
         return ""
     if (text := _single(value)) is not None:
@@ -372,14 +372,14 @@ def shown(value: Value | None, sign: str = "") -> str:
 
 
 def _single(value: Value) -> str | None:
-    """The number of a scalar, and with the brackets of its axes that of an array of one; None of others."""
+    """The number of a scalar, or of an array of one element with its brackets; None for others."""
     if len(value.shape) > 2 or value.table is None or [len(row) for row in value.table] != [1]:
         return None
     return "[" * len(value.shape) + number(value.table[0][0]) + "]" * len(value.shape)
 
 
 def _group(graph: Graph, tree: Tree, place: int, each: Total) -> Label:
-    """A group's name, how many modules it stands for, and their class; what it holds when it is closed."""
+    """A group's name, its number of modules, and their class; and the totals that it shows when closed."""
     group, label = tree.groups[place], label_of(graph, tree, place)
     module = graph.modules.get(group.path) if group.kind != "section" else None
     parts: list[tuple[str, Look]] = [(shortened(label), "name")]
@@ -394,7 +394,7 @@ def _group(graph: Graph, tree: Tree, place: int, each: Total) -> Label:
 
 
 def label_of(graph: Graph, tree: Tree, number: int) -> str:
-    """What a group is called: a section by what stands at its ends."""
+    """A group's name; a section is named after its first and last box."""
 
     def at_end(section: int, end: Literal[0, -1]) -> str:
         kind, inner = tree.seen(tree.groups[section].children)[end]
@@ -408,13 +408,13 @@ def label_of(graph: Graph, tree: Tree, number: int) -> str:
 
 
 def _by_direction(*parts: str) -> tuple[str, str, str]:
-    """The second line in each of DIRECTIONS, of what it always says, forward and backward."""
+    """The second line for each of DIRECTIONS, from the parts for always, forward and backward."""
     a, b, c = (SEPARATOR.join(filter(None, some)) for some in (parts[:2], parts[::2], parts))
     return a, b, c
 
 
 def number(value: float) -> str:
-    """A number as people read it: 4 digits that count, and a minus as it is printed. (As in assets/base.js.)"""
+    """A readable number: 4 significant digits, and a typographic minus. (The same as in assets/base.js.)"""
     if not math.isfinite(value):
         return "NaN" if value != value else "Infinity" if value > 0 else "−Infinity"
     size = abs(value)
@@ -429,6 +429,6 @@ def number(value: float) -> str:
 
 
 def count(amount: float, unit: str = "") -> str:
-    """Three digits that count: "166 k"; with a unit "1.5 ms"."""
+    """Three significant digits: "166 k"; with a unit "1.5 ms"."""
     size, prefix = next((each for each in _PREFIXES if amount >= each[0]), _PREFIXES[-1])
     return f"{float(f'{amount / size:.3g}'):g} {prefix}{unit}".rstrip()

@@ -1,5 +1,5 @@
-"""What is known of a compute graph: plain data, which every picture of it is made from. It has nodes (an op's
-application, or a tensor that no recorded op made), edges from a node to one that reads its result, and modules."""
+"""A compute graph as plain data, from which all its pictures are drawn: nodes (a call of an op, or a tensor without a
+recorded op), edges from a node to a reader of its result, and modules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Kind = Literal["op", "parameter", "input", "constant"]
 
 @dataclass(frozen=True)
 class Value:
-    """An array as it can be shown: a small one by its elements, a larger one by statistics and a heat map."""
+    """An array for display: a small one by its elements, a larger one by statistics and a heat map."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -29,12 +29,12 @@ class Value:
     bytes: int  # of its elements
     table: list[list[float]] | None = None  # all elements, row by row of the last axis
     statistics: dict[str, float] | None = None  # see ``numbers.statistics``
-    heat: list[list[float]] | None = None  # means over cells of equal size, a row of the first axes each
+    heat: list[list[float]] | None = None  # means over cells of equal size; rows are the leading axes
 
 
 @dataclass(frozen=True)
 class Source:
-    """A piece of Python: its text, and where it stands (a path as short as can be: names.readable)."""
+    """A piece of Python: its text and location (a short path: ``graph_names.readable``)."""
 
     text: str
     file: str
@@ -43,66 +43,66 @@ class Source:
 
 @dataclass(frozen=True)
 class OpInfo:
-    """A primitive, described once for all its nodes."""
+    """An op, described once for all its nodes."""
 
     name: str
-    formula: str  # of the forward: the first line of its docstring
+    formula: str  # of the forward pass: the first line of its docstring
     forward: Source | None  # its definition
-    rules: dict[str, Source] = field(default_factory=dict)  # by the input's name; of a Function under "backward"
+    rules: dict[str, Source] = field(default_factory=dict)  # by the input's name; a Function's under "backward"
     helpers: dict[str, Source] = field(default_factory=dict)  # functions that rules call, by name
     gradients: dict[str, str] = field(default_factory=dict)  # the formula of each rule: "dW = gᵀ x"
-    kernel: Source | None = None  # what runs in place of definition and rules, where the op has one
+    kernel: Source | None = None  # runs instead of definition and rules, if the op has one
 
 
 @dataclass(frozen=True)
 class Saved:
-    """Something that a node keeps for the backward pass."""
+    """A value that a node saves for the backward pass."""
 
-    name: str  # of the input, "out", or "kernel" for what a kernel keeps
-    bytes: int  # of the memory that stays alive for it; 0 where it is a parameter's, which lives anyhow
+    name: str  # of the input, "out", or "kernel" for a kernel's values
+    bytes: int  # of the memory that it keeps alive; 0 for a parameter's, which lives anyway
     node: int | None = None  # the node whose result it is
 
 
 @dataclass
 class Node:
-    """An application of an op, or a leaf: a tensor that no recorded op made."""
+    """A call of an op, or a leaf: a tensor without a recorded op."""
 
     id: int  # from 0, in order of creation: a node's inputs have smaller numbers
-    kind: Kind  # a "parameter" has a module's name, an "input" has none; a "constant" wants no gradient
+    kind: Kind  # a "parameter" has a module's name, an "input" has none; a "constant" requires no gradient
     op: str  # the key in Graph.ops; "" for a leaf
-    name: str  # what the program calls it: a parameter's path, a variable's name, or the op's name
-    module: str = ""  # the path of the module that it belongs to, "" for none
-    place: str = ""  # the line of the program that made it, "file:line",
+    name: str  # its name in the program: a parameter's path, a variable's name, or the op's name
+    module: str = ""  # the path of its module, "" for none
+    place: str = ""  # the line of the program that created it, "file:line",
     code: str = ""  # and its text
-    # The op's arguments that are no tensors, as text; "names" of a parameter that has several; "hooks" on its
-    # gradient; where there is something to say of them, "backward" and "checkpoint".
+    # The op's non-tensor arguments, as text; "names" of a parameter with several; "hooks" on its gradient; notes on
+    # "backward" and "checkpoint", if any.
     attributes: dict[str, str] = field(default_factory=dict)
-    value: Value | None = None  # of the result (of several, the first)
-    missing: str = ""  # why its numbers are not known, and what to do about it
-    gradient: Value | None = None  # what arrives at it in backward, summed
-    forward_seconds: float | None = None  # None where it was not timed
+    value: Value | None = None  # of the result (the first of several)
+    missing: str = ""  # why its numbers are unknown, and the remedy
+    gradient: Value | None = None  # its gradient in the backward pass, summed
+    forward_seconds: float | None = None  # None if not timed
     backward_seconds: float | None = None
-    saved: list[Saved] = field(default_factory=list)  # what it keeps alive
-    released: bool = False  # whether a backward has freed what it kept
+    saved: list[Saved] = field(default_factory=list)  # the values that it keeps alive
+    released: bool = False  # whether a backward pass has freed its saved values
 
 
 @dataclass
 class Edge:
-    """A result that is read."""
+    """A result and its reader."""
 
     source: int
     target: int
-    input: str  # of the target: "x", "weight"; of a variadic op "xs 2"
-    slot: int = 0  # which of the source's results it is
-    # The target's rule's result for this input, before it is summed with others'; None where no backward has
-    # run, or where the input wants none.
+    input: str  # of the target: "x", "weight"; for a variadic op "xs 2"
+    slot: int = 0  # the index of the source's result
+    # The result of the target's rule for this input, before summation; None if no backward has run, or the input
+    # requires no gradient.
     gradient: Value | None = None
 
 
 @dataclass(frozen=True)
 class ModuleInfo:
-    """A module whose nodes are in the graph: its path ("" is the root), its class, and its own text
-    (``extra_repr``). ``alike`` is equal for modules of the same structure: these may be folded together."""
+    """A module whose nodes are in the graph: its path ("" is the root), its class, and its text (``extra_repr``).
+    ``alike`` is equal for modules of the same structure, which may be folded together."""
 
     path: str
     kind: str
@@ -112,36 +112,36 @@ class ModuleInfo:
 
 @dataclass
 class Graph:
-    """All nodes and edges, and what they refer to."""
+    """All nodes and edges, with their modules and ops."""
 
-    title: str  # what it is a graph of
+    title: str  # names the recorded call
     nodes: list[Node]
     edges: list[Edge]
     modules: dict[str, ModuleInfo]
     ops: dict[str, OpInfo]
-    output: int  # the node that all lead to
-    backward: Literal["none", "done"] = "none"  # where none has run, there are no gradients (they are not zero)
+    output: int  # the node that all others lead to
+    backward: Literal["none", "done"] = "none"  # if none has run, gradients are missing (not zero)
 
 
 def ways(path: str) -> list[str]:
-    """The paths to a module, from the outside: to "a.b.c" these are "a", "a.b" and "a.b.c"; none to ""."""
+    """The paths of a module and its parents, outermost first: "a", "a.b" and "a.b.c" for "a.b.c"; none for ""."""
     return list(accumulate(path.split("."), "{}.{}".format)) if path else []
 
 
 def common(paths: Iterable[Iterable[Any]]) -> list[Any]:
-    """What several paths have in common, from their beginning on; of none, nothing."""
+    """The common prefix of several paths; empty without paths."""
     return [steps[0] for steps in takewhile(lambda steps: len({*steps}) == 1, zip(*paths, strict=False))]
 
 
-TABLE = 64  # the most elements that are shown one by one
-CELLS = 32  # the most rows, and columns, of a heat map
-HEAT_BYTES = 1_500_000  # of all heat maps of a page together; where they are more, their cells get larger
-FEW = 16  # elements that a line of text has as numbers
-_UNKNOWN = 255  # the cell of a number that is not finite
+TABLE = 64  # the maximum number of elements to show individually
+CELLS = 32  # the maximum rows, and columns, of a heat map
+HEAT_BYTES = 1_500_000  # of all heat maps of a page together; beyond it, cells get larger
+FEW = 16  # the maximum number of elements in a line of text
+_UNKNOWN = 255  # the byte of a cell that is not finite
 
 
 def value_of(array: Array) -> Value:
-    """What is shown of an array; of complex numbers a table of both parts in turn, else of the moduli."""
+    """An array for display; complex numbers as a table of alternating parts, or statistics of the absolute values."""
     shape, device = tuple(int(n) for n in array.shape), str(of(array).device_of(array))
     value = partial(Value, shape, dt.of(array).name, device, int(array.nbytes))
     if array.size <= TABLE:
@@ -154,7 +154,7 @@ def value_of(array: Array) -> Value:
 
 
 def outline(shape: tuple[int, ...], dtype: Any, device: str) -> Value:
-    """An array whose numbers are gone, or not there yet: its shape (NumPy's dtype, the device's name)."""
+    """An array whose numbers are freed, or not yet computed: its shape (NumPy's dtype, the device's name)."""
     dtype = np.dtype(dtype)
     return Value(tuple(shape), dt.of_numpy(dtype).name, device, math.prod(shape) * dtype.itemsize)
 
@@ -163,9 +163,9 @@ def _matrix(array: Array) -> Array:
     return array.reshape(math.prod(array.shape[:-1]), array.shape[-1] if array.shape else 1)
 
 
-@np.errstate(all="ignore")  # of infinities of both signs the mean is NaN
+@np.errstate(all="ignore")  # the mean of both infinities is NaN
 def _heat(array: Array) -> list[list[float]]:
-    """Means over cells of neighbours, in three digits; no cell has rows of two blocks."""
+    """Means over cells of adjacent elements, in three digits; no cell spans two blocks."""
     matrix = _matrix(of(array).to_numpy(array))
     (rows, columns), count = matrix.shape, blocks(array.shape)
     high, wide = -(-(rows // count) // (CELLS // count)), -(-columns // CELLS)  # of a cell; the last may be smaller
@@ -175,13 +175,13 @@ def _heat(array: Array) -> list[list[float]]:
 
 
 def blocks(shape: tuple[int, ...]) -> int:
-    """How many matrices of an array, such as heads, stand apart in its heat map: all, if each has a row of cells."""
+    """How many matrices of an array, such as heads, its heat map separates: all, if each has a row of cells."""
     count = math.prod(shape[:-2])
     return count if 1 < count <= CELLS else 1
 
 
 def summary(value: Value) -> str:
-    """Shape, and all of a few numbers; of more some statistics, and how many are not finite."""
+    """The shape, and all numbers if they are few; otherwise statistics, and how many are not finite."""
     numbers = value.statistics
     if value.table is not None:
         array: Array = np.array(value.table, np.float64)
@@ -197,20 +197,20 @@ def summary(value: Value) -> str:
 
 
 def _nested(array: Any) -> str:
-    """All its numbers in brackets: "[[1, 2], [3, 4]]", "[1+2j]"."""
+    """All numbers in brackets: "[[1, 2], [3, 4]]", "[1+2j]"."""
     return f"[{', '.join(map(_nested, array))}]" if array.ndim else f"{array.item() + 0.0:.4g}"
 
 
 class Stored:
-    """All values of a page, equal ones once. Heat maps get coarser where they are many (HEAT_BYTES)."""
+    """All values of a page, without duplicates. Heat maps get coarser if there are many (HEAT_BYTES)."""
 
     def __init__(self) -> None:
         self.values: list[Value] = []
         self._places: dict[str, int] = {}
-        self._seen: dict[int, int] = {}  # by id: to write a value out takes long
+        self._seen: dict[int, int] = {}  # by id: converting a value is slow
 
     def encoded(self, data: Any) -> Any:
-        """Data for JSON: dataclasses as dictionaries, and values by their places among those of the page."""
+        """Data for JSON: dataclasses as dictionaries, and values by their indices in the page's list."""
         if isinstance(data, Value):
             if id(data) not in self._seen:
                 place = self._seen[id(data)] = self._places.setdefault(repr(data), len(self.values))
@@ -231,13 +231,13 @@ class Stored:
 
 @np.errstate(all="ignore")  # cells may hold infinities
 def heat(cells: list[list[float]] | None, step: int = 1, blocks: int = 1) -> dict[str, Any] | None:
-    """A heat map, a byte a cell, from ``low`` (0) to ``high`` (254); means over ``step`` × ``step`` cells."""
+    """A heat map, one byte per cell, from ``low`` (0) to ``high`` (254); means over ``step`` × ``step`` cells."""
     if not cells or not cells[0]:
         return None
     rows, columns = len(cells), len(cells[0])
     array = cell_means(np.array(cells), [*range(0, rows, step), rows], [*range(0, columns, step), columns])
-    known = array[np.isfinite(array)]
-    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
+    finite = array[np.isfinite(array)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
     scale = (254 / (high - low)) if high > low else 0.0
     shades = np.where(np.isfinite(array), np.rint((array - low) * scale), _UNKNOWN)
     sizes = {"rows": len(array), "columns": array.shape[1], "blocks": 1 if rows // blocks % step else blocks}

@@ -1,5 +1,5 @@
-"""What a program calls things: parameters, arguments, variables, modules, and its own lines; and an op's formulas, its
-definition and its gradient rules, as they stand in the source."""
+"""A program's names: of parameters, arguments, variables, modules, and source lines; and an op's formulas, definition
+and gradient rules, from the source."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ PACKAGE = __name__.split(".")[0]
 _PACKAGE = Path(__file__).parents[2]
 _INSTALLED = "site-packages"
 Named = list[tuple[str, Variable]]
-_MOST = 1000  # tensors of a container that are named after it
+_MOST = 1000  # maximum number of tensors named after a container
 _LONGEST = 60  # characters of an expression
-_REFERENCES = 3  # to a dictionary that a call, a variable and an argument refer to, and nobody else
+_REFERENCES = 3  # to a dictionary that only a call, a variable and an argument refer to
 
 
 def readable(file: str) -> str:
-    """A path as short as it can be understood: "minigrad/ops/linear.py", "~/a.py"; of a notebook's cell "cell 5"."""
+    """A short, readable path: "minigrad/ops/linear.py", "~/a.py"; for a notebook's cell "cell 5"."""
     if number := cell(file):
         return number
     if (parts := Path(file).parts).count(_INSTALLED):
@@ -48,14 +48,14 @@ def readable(file: str) -> str:
     for name, folder in ((PACKAGE, _PACKAGE.resolve), ("", Path.cwd), ("~", Path.home)):
         try:
             return (name / Path(file).relative_to(folder())).as_posix()
-        except (ValueError, OSError, RuntimeError):  # it lies elsewhere; the folder is gone; there is no home
+        except (ValueError, OSError, RuntimeError):  # it is elsewhere; the folder was deleted; no home folder
             continue
     return file
 
 
 def variables(frame: FrameType) -> dict[str, Any]:
-    """A function's variables as they are now. The dictionary that is read is emptied: before Python 3.13 it keeps
-    all of them alive until the call returns. Not if the program holds it, or a module has its names there."""
+    """A function's current variables. Clears the dictionary that it reads, unless the program holds it, or it is a
+    module's namespace: before Python 3.13 it would keep all values alive until the call returns."""
     read = frame.f_locals
     copied = dict(read)
     if type(read) is dict and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(read) <= _REFERENCES:
@@ -64,11 +64,11 @@ def variables(frame: FrameType) -> dict[str, Any]:
 
 
 def variables_of(*frames: FrameType) -> tuple[Named, dict[str, Module]]:
-    """Tensors and modules among functions' variables, innermost first, and tensors in containers of the first."""
+    """Tensors and modules among functions' variables, innermost first, and tensors in the first one's containers."""
     tensors, modules, holders = Named(), dict[str, Module](), dict[str, Any]()
     for frame in frames:
         both = [*variables(frame).items(), *frame.f_globals.items()]
-        for name, value in sorted(both, key=lambda pair: pair[0].startswith("_")):  # a notebook's _1 comes last
+        for name, value in sorted(both, key=lambda pair: pair[0].startswith("_")):  # a notebook's _1 is last
             if isinstance(value, Variable):
                 tensors.append((name, value))
             elif isinstance(value, Module):
@@ -81,10 +81,10 @@ def variables_of(*frames: FrameType) -> tuple[Named, dict[str, Module]]:
 
 
 def held_in(value: Any, name: str, depth: int = 2) -> Iterator[tuple[str, Variable]]:
-    """The tensors in a container or in an object of the program, as an expression has them: "layers[0].w"."""
+    """The tensors in a container or in an object of the program, with their expressions: "layers[0].w"."""
     if isinstance(value, Variable):
         yield name, value
-    elif isinstance(value, Module):  # its parameters have their paths
+    elif isinstance(value, Module):  # its parameters already have paths
         yield from ((f"{name}.{key}", inner) for key, inner in vars(value).items() if isinstance(inner, Variable))
     elif depth and type(value) is dict:
         for key, inner in islice(value.items(), _MOST):
@@ -102,14 +102,14 @@ def held_in(value: Any, name: str, depth: int = 2) -> Iterator[tuple[str, Variab
 
 
 def name_in(frame: FrameType, tensor: Any) -> str:
-    """What a function calls a tensor: a variable, or a part of one; "" if it has none for it."""
-    known = [(name, value) for name, value in variables(frame).items() if name.isidentifier()]
-    parts = (pair for name, value in known for pair in islice(held_in(value, name), _MOST))
-    return next((name for name, value in chain(known, parts) if value is tensor), "")
+    """A function's name for a tensor: a variable, or a part of one; "" if it has none."""
+    named_values = [(name, value) for name, value in variables(frame).items() if name.isidentifier()]
+    parts = (pair for name, value in named_values for pair in islice(held_in(value, name), _MOST))
+    return next((name for name, value in chain(named_values, parts) if value is tensor), "")
 
 
 def expression(code: CodeType, offset: int) -> str:
-    """The text of the expression of an instruction, in one line; "" if it cannot be read or is the library's own."""
+    """The source expression of an instruction, in one line; "" if it cannot be read or is minigrad's."""
     if Path(code.co_filename).is_relative_to(_PACKAGE):
         return ""
     line, end, begin, stop = next(islice(code.co_positions(), offset // 2, None), (None,) * 4)
@@ -122,21 +122,21 @@ def expression(code: CodeType, offset: int) -> str:
 
 
 def function_text(function: Callable[..., Any]) -> str:
-    """A function's name, and where it stands if that is known."""
+    """A function's name, and its location if known."""
     name, code = getattr(function, "__name__", type(function).__name__), getattr(function, "__code__", None)
     return name if code is None else f"{name} ({at(readable(code.co_filename), code.co_firstlineno)})"
 
 
 class Variables:
     """The first names that the program binds results to: ``look`` reads the variables of the functions that recorded
-    earlier ops. A function's arguments name nothing that was there before."""
+    earlier ops. A function's arguments do not name earlier results."""
 
     def __init__(self) -> None:
         self.names: dict[tuple[Node, int], str] = {}  # of results, by node and slot
-        self._frames: dict[FrameType, int] = {}  # and the age of the first node that each recorded
+        self._frames: dict[FrameType, int] = {}  # with the order of the first node that each recorded
 
     def look(self, frame: FrameType | None = None, node: Node | None = None) -> None:
-        """Read the variables of these functions, forget those that have returned, and note the one that ran an op."""
+        """Read these functions' variables, forget functions that have returned, and note the one that ran an op."""
         for recorder, first in reversed(self._frames.items()):
             code = recorder.f_code
             arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -151,14 +151,14 @@ class Variables:
 
 
 def tensors_within(value: Any, name: str = "") -> Iterator[tuple[str, Variable]]:
-    """The tensors of a value and what they are called: "batch", "batch 0", "batch.mask"."""
+    """The tensors of a value and their names: "batch", "batch 0", "batch.mask"."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         value = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
     value = value._asdict() if hasattr(value, "_asdict") else value  # a named tuple
     if isinstance(value, Variable):
         yield name, value
     elif isinstance(value, Mapping):
-        for key, inner in value.items():  # "batch.mask", and of what is no identifier "batch['\\n']"
+        for key, inner in value.items():  # "batch.mask", or "batch['\\n']" if not an identifier
             plain = isinstance(key, str) and all(part.isidentifier() or part.isdigit() for part in key.split("."))
             within = key if plain else repr(key)
             if name:
@@ -169,18 +169,18 @@ def tensors_within(value: Any, name: str = "") -> Iterator[tuple[str, Variable]]
             yield from tensors_within(inner, f"{name} {i}" if name else str(i))
 
 
-def argument_names(function: Callable[..., Any], inputs: Sequence[Any], named: Mapping[str, Any]) -> Named:
-    """The tensors among a call's arguments, with the names that the function has for them."""
-    called = function.forward if isinstance(function, Module) else function
+def argument_names(function: Callable[..., Any], inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Named:
+    """The tensors among a call's arguments, with the function's names for them."""
+    target = function.forward if isinstance(function, Module) else function
     try:
-        bound = inspect.signature(called).bind(*inputs, **named).arguments
-    except (TypeError, ValueError):  # built in, or the call will fail and say why
-        bound = {"input": inputs, **named} if len(inputs) > 1 else {"input": (*inputs, None)[0], **named}
+        bound = inspect.signature(target).bind(*inputs, **kwargs).arguments
+    except (TypeError, ValueError):  # built in, or the call itself will fail
+        bound = {"input": inputs, **kwargs} if len(inputs) > 1 else {"input": (*inputs, None)[0], **kwargs}
     return [pair for name, value in bound.items() for pair in tensors_within(value, name)]
 
 
 class Modules(ModuleNames):
-    """The modules that were called, by their paths, and their parameters' names."""
+    """The called modules, by their paths, and their parameters' names."""
 
     def __init__(self, root: Module | None = None) -> None:
         self.by_path: dict[str, Module] = {}
@@ -198,27 +198,27 @@ class Modules(ModuleNames):
         """All names of each parameter and buffer, by its id."""
         names: dict[int, list[str]] = {}
         for path, module in self.by_path.items():
-            own = ((name, held) for name, held in vars(module).items() if isinstance(held, Variable))
-            for name, held in (*module._parameters.items(), *module._buffers.items(), *own):
-                if held is not None:
-                    names.setdefault(id(held), []).append(f"{path}.{name}" if path else name)
+            own = ((name, tensor) for name, tensor in vars(module).items() if isinstance(tensor, Variable))
+            for name, tensor in (*module._parameters.items(), *module._buffers.items(), *own):
+                if tensor is not None:
+                    names.setdefault(id(tensor), []).append(f"{path}.{name}" if path else name)
         return names
 
     def info(self, path: str) -> ModuleInfo:
         module = self.by_path.get(path)
         if module is None:
             return ModuleInfo(path, "")
-        structure: list[Any] = []  # of it and all that it holds: class, own text, shapes and dtypes
+        structure: list[Any] = []  # of all modules in it: class, extra_repr, shapes and dtypes
         for name, inner in module.named_modules(remove_duplicate=False):
-            held = {**inner._parameters, **inner._buffers}
-            shapes = [(key, None if p is None else argument_text(p.array)) for key, p in held.items()]
+            state = {**inner._parameters, **inner._buffers}
+            shapes = [(key, None if p is None else argument_text(p.array)) for key, p in state.items()]
             structure += [name, type(inner).__module__, type(inner).__qualname__, inner.extra_repr(), shapes]
         alike = hashlib.sha256(repr(structure).encode()).hexdigest()[:16]
         return ModuleInfo(path, type(module).__name__, module.extra_repr(), alike)
 
 
 def input_name(node: Node, i: int) -> str:
-    """What an op calls its argument ``i``: "x", of a variadic op "xs 2", of a Function as its ``forward`` does."""
+    """An op's name for its argument ``i``: "x", for a variadic op "xs 2", for a Function its ``forward``'s."""
     op = node.op
     function = getattr(op, "function", None)
     if function is not None:
@@ -229,12 +229,12 @@ def input_name(node: Node, i: int) -> str:
 
 
 def is_array(value: Any) -> bool:
-    """Whether it is a tensor or an array."""
+    """Whether a value is a tensor or an array."""
     return hasattr(value, "dtype") and (isinstance(value, Variable) or hasattr(value, "strides"))
 
 
 def argument_text(value: Any) -> str:
-    """An argument that is no tensor, as text; slices as in an index, arrays by dtype and shape."""
+    """The text of a non-tensor argument; slices in the form of an index, arrays by dtype and shape."""
     return cut(_text(value), 200)
 
 
@@ -250,26 +250,26 @@ def _text(value: Any) -> str:
         return "..."
     if isinstance(value, np.dtype):
         return value.name
-    if is_array(value):  # which the module of arrays, an argument of some ops, is not
+    if is_array(value):  # but not the array module, an argument of some ops
         return f"{value.dtype.name} {tuple(value.shape)}"
     return repr(value)
 
 
-BACKWARD = "backward"  # the key of a Function's rule, which is of all inputs
+BACKWARD = "backward"  # the key of a Function's rule, which is for all inputs
 _OPS = f"{PACKAGE}.ops."
 Function = Callable[..., Any]
 Definition = ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def op_info(op: Op, array: Array | None = None) -> OpInfo:
-    """What is known of an op, or of a user's Function; with the kernel of the backend of an array, or NumPy's."""
+    """The description of an op, or of a user's Function, with the kernel of an array's backend, or NumPy's."""
     function = getattr(op, "function", None)
     rules = {name: rule for name, (rule, _) in op.rules.items()} if function is None else {BACKWARD: function.backward}
     sources = {name: source for name, rule in rules.items() if (source := source_of(rule)) is not None}
     if function is not None:
         return OpInfo(op.name, _first_line(function), source_of(function.forward), sources)
     formulas = {name: text for name in rules if (text := op.formula(name))}
-    helpers: dict[str, Source] = {}  # the functions of ops that the rules call, and those that these call
+    helpers: dict[str, Source] = {}  # functions that the rules call, and functions that these call
     todo = [rule for rule in rules.values() if isinstance(rule, FunctionType)]
     for rule in todo:  # grows
         for name in sorted(_names(rule.__code__) - helpers.keys()):
@@ -285,7 +285,7 @@ def op_info(op: Op, array: Array | None = None) -> OpInfo:
 
 
 def _names(code: CodeType) -> set[str]:
-    """The global names in a function's code and in the functions within it."""
+    """The global names in a function's code and in its inner functions."""
     inner = (c for c in code.co_consts if isinstance(c, CodeType))
     return set(code.co_names).union(*map(_names, inner))
 
@@ -295,37 +295,37 @@ def _first_line(thing: Any) -> str:
 
 
 def source_of(function: Function | None) -> Source | None:
-    """The text of a function or lambda, dedented by its first line; None where there is none. A rule is a lambda in a
-    decorator: the lines and columns of its compiled code say which lambda of its file it is."""
+    """The text of a function or lambda, dedented by its first line; None if it has no source. A rule is a lambda in a
+    decorator: the lines and columns of its compiled code identify the lambda in its file."""
     function = inspect.unwrap(function) if function is not None else None
     code = getattr(function, "__code__", None)
     if code is None:
         return None
     lines = linecache.getlines(code.co_filename, getattr(function, "__globals__", None))
     text, is_lambda = "".join(lines), code.co_name == "<lambda>"
-    begun = [n for n in _definitions(text).get(code.co_firstlineno, ()) if isinstance(n, ast.Lambda) == is_lambda]
-    if len(begun) > 1 and is_lambda:  # of one line: the one whose expression begins where the code's does
+    nodes = [n for n in _definitions(text).get(code.co_firstlineno, ()) if isinstance(n, ast.Lambda) == is_lambda]
+    if len(nodes) > 1 and is_lambda:  # several in one line: find the one whose expression begins where the code begins
         positions: Any = code.co_positions()
         begin = min(((line, column) for line, _, column, end in positions if end), default=None)
-        begun = [n for n in begun if isinstance(n, ast.Lambda) and (n.body.lineno, n.body.col_offset) == begin]
-    if not begun:
+        nodes = [n for n in nodes if isinstance(n, ast.Lambda) and (n.body.lineno, n.body.col_offset) == begin]
+    if not nodes:
         return None
-    node, first = begun[-1], _first(begun[-1])
-    taken = lines[first - 1 : node.end_lineno]
+    node, first = nodes[-1], _first(nodes[-1])
+    source_lines = lines[first - 1 : node.end_lineno]
     if isinstance(node, ast.Lambda):
-        indent = " " * (len(taken[0]) - len(taken[0].lstrip()))
-        shown = (ast.get_source_segment(text, node) or "").replace(f"\n{indent}", "\n")
+        indent = " " * (len(source_lines[0]) - len(source_lines[0].lstrip()))
+        result = (ast.get_source_segment(text, node) or "").replace(f"\n{indent}", "\n")
     else:
-        shown = dedent("".join(taken)).rstrip()
-    return Source(shown, readable(code.co_filename), first)
+        result = dedent("".join(source_lines)).rstrip()
+    return Source(result, readable(code.co_filename), first)
 
 
 @lru_cache(64)
 def _definitions(text: str) -> dict[int, list[Definition]]:
-    """The functions and lambdas of a file by the lines in which they begin, decorators included."""
+    """The functions and lambdas of a file by their first lines, including decorators."""
     try:
         tree = ast.parse(text)
-    except SyntaxError:  # the file has changed since it was imported, or is no Python
+    except SyntaxError:  # the file has changed since its import, or is not Python
         return {}
     by_line: dict[int, list[Definition]] = {}
     for node in ast.walk(tree):

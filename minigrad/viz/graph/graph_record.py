@@ -1,5 +1,5 @@
-"""Graphs from tensors that are there already, and from calls that are watched while they run: nodes of the tape, the
-leaves that they read, their modules and their memory, turned into plain data."""
+"""Graphs from existing tensors, and from calls that are recorded while they run: nodes of the tape, the leaves that
+they read, their modules and their memory, converted to plain data."""
 
 from __future__ import annotations
 
@@ -31,42 +31,42 @@ from .graph_data import Edge, Graph, Kind, Saved, outline, value_of, ways
 from .observe import Arrays, Observation, Shown, by_kind, place_in, watch_backward
 from .replay import Changes, arguments_of, computed_again, copied, kept_arguments, other_arguments, run_again
 
-MOST = 1_000_000  # elements that ops read, together: a view of more keeps no tape alive for changes
-HOW = "viz.graph(function, inputs) calls a function and shows all it computes"
-_GONE = f"The program has let this constant go, and its numbers with it: hold it in a variable. Or {HOW}."
-_OTHERWISE = {"input": "leaf", "parameter": "parameter", "constant": "constant"}  # where there is no name at all
-_NOW = "in place, since it was read: these are its numbers now"
+MOST = 1_000_000  # total elements that ops read: a view of a larger graph keeps no tape for changes
+HOW = "viz.graph(function, inputs) calls a function and shows all that it computes"
+_GONE = f"The program has freed this constant with its numbers: keep it in a variable. Or {HOW}."
+_OTHERWISE = {"input": "leaf", "parameter": "parameter", "constant": "constant"}  # names of unnamed leaves
+_NOW = "in place, since it was read: these are its current numbers"
 
 
 class Builder:
-    """All nodes that lead to a tensor, the oldest first, each after the leaves that it reads."""
+    """Builds a graph of all nodes that lead to a tensor, the oldest first, each after the leaves that it reads."""
 
     def __init__(
-        self, title: str, root: Variable, modules: naming.Modules, named: naming.Named, seen: Observation | None = None
+        self, title: str, root: Variable, modules: naming.Modules, pairs: naming.Named, call: Observation | None = None
     ) -> None:
-        self.root, self.modules, self._seen = root, modules, seen
+        self.root, self.modules, self._seen = root, modules, call
         self.tape = nodes_behind((root,))
-        self.number: dict[Node | int, int] = {}  # in the graph, by node or by a leaf's id
-        self.edges: dict[tuple[Node, int], Edge] = {}  # those that a gradient goes back on, by node and position
-        self._ops_seen, self._leaves_seen = (seen.ops, seen.leaves) if seen else ({}, {})
+        self.number: dict[Node | int, int] = {}  # numbers in the graph, by node or by a leaf's id
+        self.edges: dict[tuple[Node, int], Edge] = {}  # the edges that carry gradients, by node and position
+        self._ops_seen, self._leaves_seen = (call.ops, call.leaves) if call else ({}, {})
         self._parameters = modules.parameters()  # names, by id
-        self._arguments: dict[int, str] = {}  # so, too
-        self._results = dict(seen.variables.names) if seen else {}  # names, by node and slot
-        for name, tensor in named:
+        self._arguments: dict[int, str] = {}  # also names, by id
+        self._results = dict(call.variables.names) if call else {}  # names, by node and slot
+        for name, tensor in pairs:
             self._arguments.setdefault(id(tensor), name)
             source, slot = tensor._source()
             if source is not None:
                 self._results.setdefault((source, slot), name)
-        self._modules = {} if seen else modules_of(self.tape, self._parameters, modules.by_path)
+        self._modules = {} if call else modules_of(self.tape, self._parameters, modules.by_path)
         self._graph = Graph(title, [], [], {}, {}, 0)
-        self.leaf_of: dict[int, Any] = {}  # by number: what no recorded op made
+        self.leaf_of: dict[int, Any] = {}  # by number: tensors without a recorded op
         self._op_keys: dict[int, str] = {}  # by the op's id
         unseen = [node for node in self.tape if node not in self._ops_seen]
-        self._known, self._missing = computed_again(unseen, _alive([root, *(tensor for _, tensor in named)], self.tape))
+        self._known, self._missing = computed_again(unseen, _alive([root, *(tensor for _, tensor in pairs)], self.tape))
         self._shapes = {edge[:2]: edge[2:] for node in self.tape for edge in node.edges}
         for node in self.tape:
             self._add(node)
-        self._known = {}  # they need not live on
+        self._known = {}  # free them
         count = Counter[str]()
         for leaf in self._graph.nodes:
             if leaf.kind != "op":
@@ -75,7 +75,7 @@ class Builder:
         self._add_memory()
 
     def leaves(self) -> list[Variable]:
-        """The tensors that no recorded op made, and that want a gradient."""
+        """The tensors without a recorded op that require a gradient."""
         nodes = self._graph.nodes
         return [leaf for i, leaf in self.leaf_of.items() if nodes[i].kind in ("input", "parameter")]
 
@@ -83,15 +83,15 @@ class Builder:
         return any(node.saved is None for node in self.tape)
 
     def is_large(self) -> bool:
-        """Whether it would take much memory to keep all that can compute the graph again."""
+        """Whether keeping the data to compute the graph again would take much memory."""
         shapes = [edge[2] for node in self.tape for edge in node.edges]
         shapes += [getattr(leaf, "array", leaf).shape for leaf in self.leaf_of.values()]
         return sum(map(math.prod, shapes)) > MOST
 
     def changed(self, changes: Changes) -> Graph:
-        """The same graph with other numbers of some nodes. Raises UnknownError: an op cannot run again."""
-        known = {number: leaf for number, leaf in self.leaf_of.items() if not isinstance(leaf, Faint)}
-        leaves = {number: copied(leaf, changes.get(number, ())) for number, leaf in known.items()}
+        """The same graph with changed numbers of some nodes. Raises UnknownError: an op cannot run again."""
+        alive = {number: leaf for number, leaf in self.leaf_of.items() if not isinstance(leaf, Faint)}
+        leaves = {number: copied(leaf, changes.get(number, ())) for number, leaf in alive.items()}
         results: dict[Node, tuple[Any, ...]] = {}
 
         def result(source: Any, slot: int) -> Any:
@@ -101,7 +101,7 @@ class Builder:
             number = place_in(self.number, value) if isinstance(value, (Variable, *ARRAY_TYPES)) else None
             if number is None:
                 return value
-            return leaves[number] if number in leaves else wrap(result(*value._source()).array)  # of a result itself
+            return leaves[number] if number in leaves else wrap(result(*value._source()).array)  # of a result
 
         with enable_grad():
             for node in self.tape:
@@ -122,7 +122,7 @@ class Builder:
         return replace(self._graph, nodes=nodes, edges=edges)
 
     def drawn(self, run: bool) -> Graph:
-        """The graph; if a backward has freed it, with the gradients that it has left; if ``run``, with all."""
+        """The graph with gradients: if a backward has freed it, the remaining ones; if ``run``, all."""
         gradients = Shown(self.tape)
         if self.is_released():
             gradients.take(self.leaves())
@@ -131,7 +131,7 @@ class Builder:
         return self.graph(gradients)
 
     def graph(self, gradients: Shown) -> Graph:
-        """The whole, with the gradients of a backward pass, if one has run."""
+        """The whole graph, with the gradients of a backward pass, if one has run."""
         graph = self._graph
         for key, number in self.number.items():
             node = graph.nodes[number]
@@ -151,14 +151,14 @@ class Builder:
     def _add(self, node: Node) -> None:
         added, others = self._ops_seen.get(node) or self._unseen(node)
         names = [naming.input_name(node, i) for i in node.plan.inputs]
-        added.op = node.op.name  # which leaves of it may be called after
+        added.op = node.op.name  # its leaves may be named after it
         pairs = zip(node.edges, names, strict=True)
         sources = [self._read(edge[0], "input", added, name, node.order) for edge, name in pairs]
         constants = [self._read(value, "constant", added, name, node.order) for name, value in others]
         added.id = self.number[node] = len(self._graph.nodes)
         names_of = [self._results.get((node, slot)) for slot in range(len(node.results or (None,)))]
         op = node.op
-        if id(op) not in self._op_keys:  # its name, numbered where Functions have the same name
+        if id(op) not in self._op_keys:  # its name, numbered if Functions share it
             same = sum(info.name == op.name for info in self._graph.ops.values())
             self._op_keys[id(op)] = f"{op.name} {same + 1}" if same else op.name
             self._graph.ops[self._op_keys[id(op)]] = naming.op_info(op, self.root.array)
@@ -172,7 +172,7 @@ class Builder:
             self._graph.edges.append(Edge(source, added.id, name, getattr(value, "_slot", 0)))
 
     def _unseen(self, node: Node) -> tuple[data.Node, Arrays]:
-        """What is known of an op that nobody watched: what it keeps, and the line that anomaly mode has noted."""
+        """The data of an op that was not observed: its saved values, and the line that anomaly mode recorded."""
         file, _, line = (node.place or "").rpartition(":")
         place = at(naming.readable(file), line) if file else ""
         code = linecache.getline(file, int(line)).strip() if file else ""
@@ -188,16 +188,16 @@ class Builder:
         return added, others
 
     def _read(self, value: Any, kind: Kind, reader: data.Node, name: str, since: int) -> int:
-        """The number of what an op of that order reads as ``name``: of a leaf, which is added where it is new."""
-        if (known := place_in(self.number, value)) is not None:
-            return known
+        """The number of a value that an op of that order reads as ``name``; adds a new leaf."""
+        if (existing := place_in(self.number, value)) is not None:
+            return existing
         number = self.number[id(value)] = len(self._graph.nodes)
         self.leaf_of[number] = value
         leaf = self._leaf(number, value, kind, reader, name)
         leaf.attributes |= _hooks(getattr(value, "_hooks", None) or {})
         self._graph.nodes.append(leaf)
-        if seen := self._leaves_seen.get(id(value)):
-            leaf.value = seen[0]
+        if observed := self._leaves_seen.get(id(value)):
+            leaf.value = observed[0]
         elif isinstance(value, Faint):
             leaf.value = outline(value.shape, value.dtype, str(self.root.device))  # type: ignore[attr-defined]
             leaf.missing = _GONE
@@ -208,7 +208,7 @@ class Builder:
         return number
 
     def _leaf(self, number: int, leaf: Any, kind: Kind, reader: data.Node, read_as: str) -> data.Node:
-        """A leaf's node, named by a module, a variable, what it is a view of, its line, or the op that reads it."""
+        """A leaf's node, named by a module, a variable, the base of a view, its line, or the op that reads it."""
         names = self._parameters.get(id(leaf), [])
         if kind == "input" and (names or isinstance(leaf, Parameter)):
             kind = "parameter"
@@ -223,7 +223,7 @@ class Builder:
         return data.Node(number, kind, "", name or _OTHERWISE[kind], module)
 
     def _called(self, tensor: Any) -> str:
-        """What the program calls a tensor: as a parameter, as an argument, as a variable; "" if it has no name."""
+        """The program's name of a tensor: of a parameter, an argument, or a variable; "" if it has none."""
         parameter = next(iter(self._parameters.get(id(tensor), ())), "")
         variable = self._leaves_seen[id(tensor)][1] if id(tensor) in self._leaves_seen else ""
         return parameter or self._arguments.get(id(tensor), "") or variable
@@ -234,9 +234,9 @@ class Builder:
         return f"{name.removesuffix(' (a view)')} (a view)" if name else ""
 
     def _add_memory(self) -> None:
-        """Note the bytes that nodes keep alive, each piece once, with the oldest. Parameters are free."""
+        """Record the bytes that nodes keep alive, each piece once, for the oldest node, without parameters."""
         parameters = (leaf for i, leaf in self.leaf_of.items() if self._graph.nodes[i].kind == "parameter")
-        paid = {id(memory) for leaf in parameters for memory in memory_of(leaf)}
+        counted = {id(memory) for leaf in parameters for memory in memory_of(leaf)}
         for node in self.tape:
             added = self._graph.nodes[self.number[node]]
             added.released = node.saved is None
@@ -245,17 +245,17 @@ class Builder:
                 continue
             for name, value, whose in _kept(node):
                 if owners := memory_of(value):
-                    new = {id(owner): int(owner.nbytes) for owner in owners if id(owner) not in paid}
-                    paid |= set(new)
+                    new = {id(owner): int(owner.nbytes) for owner in owners if id(owner) not in counted}
+                    counted |= set(new)
                     added.saved.append(Saved(name, sum(new.values()), place_in(self.number, whose)))
 
 
 def _alive(tensors: Iterable[Variable], tape: list[Node]) -> dict[Any, Any]:
-    """The arrays of results that are still alive and that nobody has changed since, by node and slot."""
+    """The arrays of results that are still alive and unchanged, by node and slot."""
     alive: dict[Any, Any] = {}
     for tensor in tensors:
         source = tensor._source()
-        if source[0] is not None and getattr(tensor, "_seen", 0) == tensor._changes[0]:  # it has not changed since
+        if source[0] is not None and getattr(tensor, "_seen", 0) == tensor._changes[0]:  # unchanged since
             alive.setdefault(source, tensor.array)
     for node in tape:
         if any(version[0] != noted for version, noted in node.versions):
@@ -270,81 +270,81 @@ def _alive(tensors: Iterable[Variable], tape: list[Node]) -> dict[Any, Any]:
 
 
 def _hooks(*tables: Mapping[int, Callable[..., Any]]) -> dict[str, str]:
-    """The program's functions through which a gradient goes, as an attribute. (``retain_grad`` only looks.)"""
+    """The program's hooks on a gradient, as an attribute. (``retain_grad`` only reads it.)"""
     hooks = [hook for table in tables for key, hook in table.items() if key != RETAINED]
     return {"hooks": ", ".join(map(naming.function_text, hooks))} if hooks else {}
 
 
 def _made_by(leaf: Any) -> str:
-    """The expression that made a tensor, as it stands in the program: "mg.tensor(2.0)"; "" where it is not known."""
+    """The program's expression that created a tensor: "mg.tensor(2.0)"; "" if unknown."""
     origin = leaf.origin if isinstance(leaf, Faint) else getattr(leaf, "_origin", None)
     return "" if origin is None else naming.expression(*origin)
 
 
 def _kept(node: Node) -> Iterator[tuple[str, Any, Any]]:
-    """Names and values of all that a node keeps, and what leads to the node whose results they are."""
+    """The names and values that a node saves, each with a key to the node whose result it is."""
     yield from ((naming.input_name(node, i), value, value) for i, value in kept_arguments(node))
     if node.op.backward is None:
         yield "out", node.out, node
         yield "kernel", node.residual, None
         return
     for i, value in enumerate(node.saved or ()):  # type: ignore[arg-type]  # a Function's
-        is_result = not isinstance(value, Variable)  # then it is a reference, or None
+        is_result = not isinstance(value, Variable)  # if so, a reference, or None
         array = getattr(value, "array", None) if is_result else value
         yield f"saved_tensors {i}", array, node if is_result else value
-    for name, value in vars(node.residual).items() if node.residual else ():  # what its forward noted on ctx
+    for name, value in vars(node.residual).items() if node.residual else ():  # attributes that its forward set on ctx
         if not name.startswith("_"):
             yield f"ctx.{name}", value, value
 
 
 def built(
-    caller: str, what: Any, inputs: Sequence[Any], named: Mapping[str, Any], modules: Mapping[str, Module] | None = None
+    caller: str, obj: Any, inputs: Sequence[Any], kwargs: Mapping[str, Any], modules: Mapping[str, Module] | None = None
 ) -> Builder:
-    """The nodes of a tensor, or of a call that is made now and watched; see ``viz.graph``."""
-    if isinstance(what, Variable):
-        if inputs or named:
-            raise TypeError(f"{caller} takes a tensor alone, or a module or function and its inputs")
-        if not what._wanted() or what._source()[0] is None:
+    """The nodes of a tensor, or of a call that runs now and is observed; see ``viz.graph``."""
+    if isinstance(obj, Variable):
+        if inputs or kwargs:
+            raise TypeError(f"{caller} takes only a tensor, or a module or function and its inputs")
+        if not obj._wanted() or obj._source()[0] is None:
             raise RuntimeError(
-                "no recorded op made this tensor, so that there is no graph: compute it from tensors that "
+                "no recorded op created this tensor, so it has no graph: compute it from tensors that "
                 "require a gradient, outside no_grad()"
             )
         variables, of_caller = naming.variables_of(*user_frames())
-        known = naming.Modules()
+        module_names = naming.Modules()
         for name, module in (of_caller if modules is None else modules).items():
-            known.add(name, module)
-        title = next((name for name, variable in variables if variable is what), "tensor")
-        return Builder(title, what, known, variables)
-    if not callable(what):
-        raise TypeError(f"{caller} takes a tensor, a module or a function, not {type(what).__name__}")
-    owner = what if isinstance(what, Module) else getattr(what, "__self__", None)
-    known = naming.Modules(owner if isinstance(owner, Module) else None)
-    arguments = naming.argument_names(what, inputs, named)
-    for op in REGISTRY.values():  # so that no op's time has the import of its kernel in it
+            module_names.add(name, module)
+        title = next((name for name, variable in variables if variable is obj), "tensor")
+        return Builder(title, obj, module_names, variables)
+    if not callable(obj):
+        raise TypeError(f"{caller} takes a tensor, a module or a function, not {type(obj).__name__}")
+    owner = obj if isinstance(obj, Module) else getattr(obj, "__self__", None)
+    module_names = naming.Modules(owner if isinstance(owner, Module) else None)
+    arguments = naming.argument_names(obj, inputs, kwargs)
+    for op in REGISTRY.values():  # so that no op's time includes importing its kernel
         of(np.empty(0)).kernels(op.name)
-    with Observation(known, arguments) as observation:
-        root = _start(what(*inputs, **named))
-    title = type(what).__name__ if isinstance(what, Module) else getattr(what, "__name__", "call")
+    with Observation(module_names, arguments) as observation:
+        root = _start(obj(*inputs, **kwargs))
+    title = type(obj).__name__ if isinstance(obj, Module) else getattr(obj, "__name__", "call")
     if root is None:
         raise RuntimeError(
-            f"nothing in what {title} returned wants a gradient, so that no op was recorded: set "
+            f"nothing that {title} returned requires a gradient, so no op was recorded: set "
             f"requires_grad on an input or a parameter, and call it outside no_grad()"
         )
-    return Builder(title, root, known, arguments, observation)
+    return Builder(title, root, module_names, arguments, observation)
 
 
 def _start(result: Any) -> Variable | None:
-    """Where the backward pass of a call starts: the "loss", or the sum of results that are scalars as the first is."""
+    """Where a call's backward pass starts: the "loss", or the sum of all results that are scalars if the first is."""
     within = naming.tensors_within(result)
     results = [(name, tensor) for name, tensor in within if tensor._wanted() and tensor._source()[0]]
     losses = [tensor for name, tensor in results if "loss" in re.split("[. ]", name)][:1]
     like_first = [tensor for _, tensor in results if (tensor.array.ndim == 0) == (results[0][1].array.ndim == 0)]
-    chosen: list[Any] = losses or like_first  # Tensors
-    return reduce(operator.add, (x.sum() for x in chosen)) if len(chosen) > 1 else next(iter(chosen), None)
+    roots: list[Any] = losses or like_first  # Tensors
+    return reduce(operator.add, (x.sum() for x in roots)) if len(roots) > 1 else next(iter(roots), None)
 
 
 def last_result_of(tensor: Variable) -> Variable | None:
-    """The youngest of the caller's variables that was computed from a tensor (or the tensor, if it is a result)."""
+    """The caller's most recent variable that was computed from a tensor (or the tensor, if it is a result)."""
     source, last = tensor._source()[0], -1
     youngest = None if source is None else tensor
     for _, variable in naming.variables_of(user_frame())[0]:

@@ -37,57 +37,56 @@ def graph(
     depth: int | None = None,
     colour: Colour = "none",
     modules: Mapping[str, Module] | None = None,
-    **named: Any,
+    **kwargs: Any,
 ) -> GraphView:
     """The compute graph of a tensor, or of a call of a module or function.
 
     In a notebook it shows itself; ``save`` writes a page, SVG, PNG, PDF, DOT (.dot, .gv) or Mermaid (.mmd).
 
     Args:
-        what: a result of recorded ops, or a module or function that is called with ``inputs`` and ``named``
-            while it is watched, which shows most: all values, and times.
-        depth: how many nested modules are open; by default as many as one screen can show.
-        colour: "time", "bytes" or "gradient" (its norm), from which boxes have their colour.
-        modules: of a tensor: modules by what they are called.
+        what: a result of recorded ops, or a module or function that is called with ``inputs`` and ``kwargs`` and
+            recorded, which shows the most: all values, and times.
+        depth: how many nested modules are open; by default as many as fit on one screen.
+        colour: "time", "bytes" or "gradient" (its norm), which determines the colour of boxes.
+        modules: for a tensor: modules by name.
 
-    Raises RuntimeError: no op was recorded, as no tensor of the result wants a gradient; TypeError: a tensor and
-    inputs, or something that cannot be called; ValueError: a colour that is not known, or a depth below 0.
+    Raises RuntimeError: no op was recorded, as no tensor of the result requires a gradient; TypeError: a tensor and
+    inputs, or something that cannot be called; ValueError: an unknown colour, or a depth below 0.
     """
     if colour not in get_args(Colour):
         raise ValueError(f"colour is {colour!r}; it must be one of {', '.join(get_args(Colour))}")
     if depth is not None and depth < 0:
-        raise ValueError(f"depth is {depth}; it must be 0 at least")
-    nodes = built("graph", what, inputs, named, modules)
+        raise ValueError(f"depth is {depth}; it must be at least 0")
+    nodes = built("graph", what, inputs, kwargs, modules)
     return GraphView(nodes.drawn(run=True), depth, colour, None if nodes.is_large() else nodes)
 
 
 @dataclass(eq=False)
 class GraphView(Picture):
-    """A graph to look at; ``viz.graph`` makes it, and says what its attributes are."""
+    """A view of a graph; ``viz.graph`` returns it, and documents its attributes."""
 
     endings = (".html", ".svg", ".png", ".pdf", ".dot", ".gv", ".mmd")
-    graph: Graph  # what is known
+    graph: Graph  # the data
     depth: int | None = None
     colour: Colour = "none"
-    replay: Builder | None = None  # what computes it again; None where it is too large, or plain data
-    changes: dict[int, list[Change]] = field(default_factory=dict)  # numbers that are not the program's, by node
+    replay: Builder | None = None  # computes it again; None if it is too large, or plain data
+    changes: dict[int, list[Change]] = field(default_factory=dict)  # changed numbers, by node
 
     def __repr__(self) -> str:
         boxes = len(self.tree.boxes(self.tree.opened))
         return f"<graph of {self.graph.title}: {len(self.graph.nodes)} nodes, {boxes} boxes>"
 
     def change(self, node: int | str, value: float, at: int | None = None) -> GraphView:
-        """The same graph with another number: what follows it is computed again, and backward. The program's own
-        tensors stay as they are.
+        """The same graph with another number: later ops and backward are computed again. The program's tensors stay
+        unchanged.
 
         Args:
-            node: its number, or its name, which one node alone has. Of a result the difference is added: what it was
-                computed from stays.
-            at: the element's place in flat order; by default all have the value.
+            node: its number, or its unique name. For a result the difference is added; its inputs stay unchanged.
+            at: the element's flat index; by default all elements get the value.
 
-        Raises KeyError: no node has this name, or several have; IndexError: there is no such node or element;
-        ValueError: the dtype has no such number; RuntimeError: it cannot be computed again: an op of it is a Function
-        of the program's own, what it read is gone, its ops read more than a million numbers, or it was plain data.
+        Raises KeyError: no node has this name, or several have; IndexError: the node or element does not exist;
+        ValueError: the dtype cannot hold the number; RuntimeError: the graph cannot be computed again: it has a
+        Function of the program, its inputs are gone, its ops read over a million numbers, or it was plain data.
         """
         if self.replay is None:
             raise RuntimeError(
@@ -96,7 +95,7 @@ class GraphView(Picture):
         nodes = self.graph.nodes
         numbers = [nodes[node].id] if isinstance(node, int) else [one.id for one in nodes if one.name == node]
         if len(numbers) != 1:
-            raise KeyError(f"{len(numbers) or 'no'} nodes are called {node!r}: give its number")
+            raise KeyError(f"{len(numbers) or 'no'} nodes are called {node!r}: pass the number")
         changes = {**self.changes, numbers[0]: [*self.changes.get(numbers[0], ()), (at, value)]}
         return replace(self, graph=self.replay.changed(changes), changes=changes)
 
@@ -106,21 +105,21 @@ class GraphView(Picture):
 
     @property
     def direction(self) -> Direction:
-        """Which arrows there are: results go forward, and gradients, where there are any, backward."""
+        """The arrows: results forward, and gradients, if any, backward."""
         return "forward" if self.graph.backward == "none" else "both"
 
     def page(self) -> Page:
-        # Where nobody asked for what is open, more may be closed, so that it fits.
+        # Without an explicit depth, the page may close more groups to fit.
         look = {"direction": self.direction, "colour": self.colour, "fit": self.depth is None}
         data = packed(self.graph, **_boxes(self.graph, self.tree), **look)
         return Page(f"Graph of {self.graph.title}", data, _SCRIPTS, ("graph.css",), body=_BODY, height=720)
 
     def dot(self, dark: bool = False) -> str:
-        """Graphviz's language, for what is visible at first; ``dark``: in the colours of dark paper."""
+        """The initially visible graph in the DOT language; ``dark``: in dark colours."""
         return Dot(self.graph, self.tree, self.direction, self.colour, dark).source()
 
     def mermaid(self) -> str:
-        """The same in Mermaid's language, which GitHub draws where Markdown has it in a block ```mermaid."""
+        """The same in Mermaid's language, which GitHub renders from a Markdown block ```mermaid."""
         return Dot(self.graph, self.tree, self.direction).mermaid()
 
     gv, mmd = dot, mermaid  # by the endings of files
@@ -130,7 +129,7 @@ class GraphView(Picture):
         return library().Source(self.dot(dark))
 
     def svg(self, dark: bool = False) -> str:
-        """What Graphviz's ``dot`` draws of it. Raises ImportError as ``graphviz``."""
+        """The drawing of Graphviz's ``dot``. Raises ImportError like ``graphviz``."""
         return Dot(self.graph, self.tree, self.direction, self.colour, dark).svg()
 
 
@@ -141,14 +140,14 @@ def make_dot(
     show_saved: bool = False,
     max_attr_chars: int = 50,
 ) -> Any:
-    """The whole graph of a tensor as a ``graphviz.Digraph``, by the arguments of torchviz's function.
+    """The whole graph of a tensor as a ``graphviz.Digraph``, with the arguments of torchviz's function.
 
         viz.make_dot(loss, dict(model.named_parameters())).render("loss", format="pdf")
 
     Args:
         var: a result of recorded ops. params: names of tensors; other tensors keep the program's names.
-        show_attrs, show_saved: boxes show the arguments of ops that are not tensors; what is kept for backward.
-        max_attr_chars: the characters of an argument that a box shows.
+        show_attrs, show_saved: boxes show the non-tensor arguments of ops; the values saved for backward.
+        max_attr_chars: the maximum characters of an argument in a box.
 
     Raises TypeError: not a tensor. RuntimeError: no op was recorded. ImportError: Graphviz is missing.
     """
@@ -162,8 +161,8 @@ def make_dot(
             graph.nodes[number].name = name
     dot = Dot(graph, tree(graph, repeats=False, budget=len(graph.nodes), depth=len(graph.nodes)), "forward")
     for node in graph.nodes:
-        shown = node.attributes.items() if show_attrs else ()
-        details = [f"{name} = {cut(value, max_attr_chars)}" for name, value in shown]
+        attributes = node.attributes.items() if show_attrs else ()
+        details = [f"{name} = {cut(value, max_attr_chars)}" for name, value in attributes]
         if show_saved and node.saved:
             details.append(f"keeps {', '.join(saved.name for saved in node.saved)}")
         label = dot.labels[key := key_of(("node", node.id))]
@@ -173,19 +172,19 @@ def make_dot(
 
 
 def packed(graph: Graph, **more: Any) -> dict[str, Any]:
-    """A graph and more for a page's script, with each value once: elsewhere stands its place in "values"."""
+    """A graph and more data for a page's script, with each value once: other places hold its index in "values"."""
     stored = Stored()
     edges = [list(vars(edge).values()) for edge in graph.edges]
     return {**stored.encoded({**vars(graph), "edges": edges, **more}), "values": stored.packed()}
 
 
 def _boxes(graph: Graph, tree: Tree) -> dict[str, Any]:
-    """The nested boxes: of each child, "n" or "g" and its number."""
+    """The nested boxes; a child is "n" or "g" and its number."""
     groups = []
     for number, group in enumerate(tree.groups):
         more = {"label": label_of(graph, tree, number), "children": [key_of(child) for child in group.children]}
         groups.append({**vars(group), **more, "total": total(graph, list(tree.nodes(number)))})
-    said = {key: vars(label) for key, label in labels(graph, tree).items()}
+    texts = {key: vars(label) for key, label in labels(graph, tree).items()}
     docks, names = list(tree.docks.items()), list(tree.names.items())
     boxes = {"groups": groups, "groupOf": tree.group_of, "opened": sorted(tree.opened)}
-    return {**boxes, "docks": docks, "names": names, "labels": said}
+    return {**boxes, "docks": docks, "names": names, "labels": texts}

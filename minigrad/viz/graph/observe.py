@@ -1,6 +1,6 @@
-"""What is observed: of a call each op with its line, module and time, of a backward pass the gradients. Values are
-looked at when they are made, as the program may change them later; of results, what is shown is kept. The walk back is
-the engine's own: gradients are those that ``backward()`` would have added up."""
+"""Observers: of a call, recording each op with its line, module and time; and of a backward pass, recording the
+gradients. Values are summarised at once, as the program may change them later; only the summaries are kept. The engine
+itself runs the backward pass: gradients are the same as ``backward()`` would have accumulated."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ Target = tuple[Node | int, int]  # a node, or a leaf's id as tensors compare ele
 
 
 class Observation(Within):
-    """Watches the calls within it, in this thread."""
+    """Observes the calls inside its context, in this thread."""
 
     def __init__(self, modules: Modules, arguments: Sequence[tuple[str, Variable]] = ()) -> None:
         super().__init__(modules)
         self._arguments_of_call = {id(tensor): name for name, tensor in arguments}
-        self.variables = Variables()  # which know the names of results
-        self.ops: dict[Node, tuple[data.Node, Arrays]] = {}  # not numbered yet, and arrays that want no gradient
-        # Of what ops read and none made, by id: its value as it was then, what the function that recorded the op
-        # calls it, and itself, as its id is in use.
+        self.variables = Variables()  # the names of results
+        self.ops: dict[Node, tuple[data.Node, Arrays]] = {}  # not yet numbered, and arrays that require no gradient
+        # Leaves by id: the value at that time, its name in the function that recorded the op, and the leaf itself, to
+        # keep its id in use.
         self.leaves: dict[int, tuple[Value, str, Any]] = {}
-        self.made: dict[int, tuple[ref[Variable], str]] = {}  # of results without a gradient, by id: see ``made_of``
+        self.made: dict[int, tuple[ref[Variable], str]] = {}  # results without a gradient, by id: see ``made_of``
         self.clock = clock()
-        self._times: list[list[int]] = []  # of the ops that are running: when they began, the time of watching
+        self._times: list[list[int]] = []  # of the running ops: their start, and the observer's time
 
     def __enter__(self) -> Observation:
         attach(self)
@@ -70,10 +70,10 @@ class Observation(Within):
             file, line = frame.f_code.co_filename, frame.f_lineno
             code = linecache.getline(file, line, frame.f_globals).strip()
             place = at(readable(file), line)
-            seen = data.Node(-1, "op", op.name, op.name, self.within[-1], place, code, attributes)
-            seen.value = value_of((result[0] if isinstance(result, tuple) else result).array)
-            seen.forward_seconds = (end - begin - aside) / 1e9
-            self.ops[node] = seen, others
+            record = data.Node(-1, "op", op.name, op.name, self.within[-1], place, code, attributes)
+            record.value = value_of((result[0] if isinstance(result, tuple) else result).array)
+            record.forward_seconds = (end - begin - aside) / 1e9
+            self.ops[node] = record, others
         elif isinstance(result, Variable):
             read = (a for a in args if isinstance(a, Variable))
             of_call, frame = self._arguments_of_call, user_frame()
@@ -88,12 +88,12 @@ class Observation(Within):
         del self._times[len(self.running) :]
 
     def made_of(self, tensor: Any) -> str:
-        """What a result of an op without a gradient was made of, and by which op: "target (cast)"; "" of others."""
+        """The source of a result without a gradient, and the op: "target (cast)"; "" for others."""
         result, name = self.made.get(id(tensor), (None, ""))
         return name if result and result() is tensor else ""
 
     def _arguments(self, node: Node, args: tuple[Any, ...], frame: FrameType) -> tuple[dict[str, str], Arrays]:
-        """The arguments that are no arrays, and those that are and want no gradient; looks at leaves."""
+        """The non-array arguments, and the arrays that require no gradient; also records leaves."""
         others = [(i, argument) for i, argument in enumerate(args) if i not in node.plan.inputs]
         leaves = [args[i] for i in node.plan.inputs if not args[i]._node] + [a for _, a in others if is_array(a)]
         for leaf in leaves:
@@ -104,7 +104,7 @@ class Observation(Within):
 
 
 def by_kind(arguments: Iterable[tuple[str, Any]]) -> tuple[dict[str, str], Arrays]:
-    """The arguments of an op that are no arrays, as text, and those that are, by name; without those that are None."""
+    """The non-array arguments of an op as text, and the arrays, by name; without None."""
     attributes, others = dict[str, str](), Arrays()
     for name, value in arguments:
         if is_array(value) or isinstance(value, Faint):
@@ -115,15 +115,15 @@ def by_kind(arguments: Iterable[tuple[str, Any]]) -> tuple[dict[str, str], Array
 
 
 class Shown(Observer):
-    """Keeps what is shown of all gradients. Where one edge leads to a result, its gradient and the result's are one."""
+    """Keeps summaries of all gradients. If only one edge leads to a result, both share one summary."""
 
     def __init__(self, tape: list[Node]) -> None:
         self.edges: dict[tuple[Node, int], Value] = {}  # by node and position
         self.results: dict[Target, Value] = {}
-        self.seconds: dict[Node, float] = {}  # of a node's rules and of adding up their results
+        self.seconds: dict[Node, float] = {}  # of a node's rules, and of summing their results
         self.ran = False  # whether there are any gradients
         self._clock, self._begin, self._aside = clock(), 0, 0
-        self._depth = 0  # of walks within this one: a rule may go back itself
+        self._depth = 0  # of nested backward passes: a rule may run one
         self._readers: dict[Target, list[tuple[Node, int]]] = {}
         for node in tape:
             for position, (target, slot, *_) in enumerate(node.edges):
@@ -151,7 +151,7 @@ class Shown(Observer):
             self._aside += perf_counter_ns() - begin
 
     def note(self, node: Node, position: int, gradient: Any) -> None:
-        """Keep what is shown of the gradient on an edge, before it is summed."""
+        """Keep a summary of the gradient on an edge, before it is summed."""
         self.edges[node, position] = value_of(gradient)
 
     def passed(self, node: Node, gradients: Any) -> None:
@@ -165,7 +165,7 @@ class Shown(Observer):
         return next((self.results[target, slot] for slot in slots if (target, slot) in self.results), None)
 
     def take(self, leaves: Sequence[Variable]) -> None:
-        """What a backward that is over has left: the leaves' ``.grad``."""
+        """Take the leaves' ``.grad`` of an earlier backward."""
         self.ran = True
         for leaf in leaves:
             if leaf._grad is not None:
@@ -173,7 +173,7 @@ class Shown(Observer):
 
 
 def clock() -> Callable[[], int]:
-    """The time in ns; where there is a GPU in use, once it has done its work."""
+    """A clock in ns; with a GPU, it waits until the GPU has finished."""
     return gpu_clock if "cupy" in sys.modules and cuda.is_available() else perf_counter_ns
 
 
@@ -183,14 +183,14 @@ def target_of(target: Node | Variable, slot: int) -> Target:
 
 
 def place_in(numbers: Mapping[Node | int, int], value: Any) -> int | None:
-    """The number of a node, of the node whose result a tensor is, or of a leaf; None of others."""
+    """The number of a node, of a tensor's node, or of a leaf; None for others."""
     node = value if isinstance(value, Node) else getattr(value, "_node", None)
     number = None if node is None else numbers.get(node)
     return numbers.get(id(value)) if number is None else number
 
 
 def watch_backward(root: Variable, observer: Observer, free: bool = False) -> None:
-    """Walk back from a tensor, with ones there. The program's hooks run, but not those of ``retain_grad``."""
+    """Run backward from a tensor, starting with ones. The program's hooks run, except ``retain_grad``'s."""
     tables = [hooks for node in nodes_behind((root,)) for hooks in (node.hooks or {}).values() if RETAINED in hooks]
     away = [hooks[RETAINED] for hooks in tables]
 

@@ -1,7 +1,7 @@
-"""Ops of a tape that run once more: for results that nobody has kept, and for a graph with other numbers. The library's
-ops draw no random numbers; a program's own might, and do not run. For lost results nothing is used that a program has
-changed since, and what comes out has to agree with the results that are still known. For other numbers ops run on
-copies; what a changed result was computed from stays, and its gradient goes back by the same rules."""
+"""Running ops of a tape again: for results that were not kept, and for a graph with changed numbers. minigrad's ops
+draw no random numbers; a program's own ops might, and do not run. Lost results are computed only from values that have
+not changed since, and must agree with the results that are still known. For changed numbers ops run on copies; the
+inputs of a changed result stay, and its gradient uses the same rules."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from ...backend import ARRAY_TYPES, dtype as dt, of
 from ...backend.dtype import Array
 from ...ops.op import Op
 
-BUDGET = 4_000_000  # numbers that are read and written for it at most: no large model is computed a second time
-CHANGED = "what it was computed from has changed since"
-GONE = "what it was computed from is gone"
-_APART = 100  # times the dtype's rounding, by which two computations may differ, as a part of the largest number
+BUDGET = 4_000_000  # maximum numbers read and written: large models are not computed again
+CHANGED = "its inputs have changed since"
+GONE = "its inputs are gone"
+_APART = 100  # tolerance between two computations, in units of the dtype's rounding, relative to the largest number
 Results = dict[Any, Array]  # by node and slot
-Change = tuple[int | None, float]  # the place of an element in flat order (None: all of them), and its number
+Change = tuple[int | None, float]  # an element's flat index (None: all), and its number
 Changes = Mapping[int, Sequence[Change]]  # by the number of a node, in order
 
 
 class UnknownError(RuntimeError):
-    """An argument is not known any more; says why."""
+    """An argument is no longer known; the message gives the reason."""
 
 
 def computed_again(tape: Sequence[Node], alive: Results) -> tuple[Results, dict[Node, str]]:
-    """The results of a tape (older nodes first) that are not among those ``alive``, and why others are not known."""
-    known, reasons = dict(alive), dict[Node, str]()
+    """All results of a tape (older nodes first), including ``alive`` ones, and why others are unknown."""
+    results_by_slot, reasons = dict(alive), dict[Node, str]()
     new: set[Node] = set()
     left = BUDGET
 
     def result(source: Node, slot: int) -> Array:
-        if (source, slot) not in known:
+        if (source, slot) not in results_by_slot:
             raise UnknownError(reasons.get(source, GONE))
-        return known[source, slot]
+        return results_by_slot[source, slot]
 
     def unchanged(value: Any) -> Any:
-        """What an op has read, as it was at that order of nodes. Raises UnknownError: it has changed since."""
+        """A value that an op has read. Raises UnknownError: it has changed since."""
         if isinstance(value, Variable) and is_changed(value._changes, node.order):
             raise UnknownError(CHANGED)
         return value.array if isinstance(value, Variable) else value
@@ -62,14 +62,14 @@ def computed_again(tape: Sequence[Node], alive: Results) -> tuple[Results, dict[
         left -= sum(array.size for array in results)
         if is_missing:
             new.add(node)
-            known |= {(node, slot): array for slot, array in enumerate(results)}
+            results_by_slot |= {(node, slot): array for slot, array in enumerate(results)}
         elif not _is_close(results[0], alive[node, 0]):
             return dict(alive), {node: CHANGED for node in tape if (node, 0) not in alive}
-    return known, reasons
+    return results_by_slot, reasons
 
 
 def arguments_of(node: Node, result: Callable[[Node, int], Any], leaf: Callable[[Any], Any]) -> list[Any]:
-    """A node's arguments: ``result(node, slot)`` of results that a gradient goes back to, ``leaf(value)`` of others."""
+    """A node's arguments: ``result(node, slot)`` for results that get a gradient, ``leaf(value)`` for others."""
 
     def read(value: Any) -> Any:
         if type(value) in (tuple, list):
@@ -86,13 +86,13 @@ def arguments_of(node: Node, result: Callable[[Node, int], Any], leaf: Callable[
 
 
 def other_arguments(node: Node) -> list[tuple[int, Any]]:
-    """The arguments that want no gradient, by position, as they are remembered (``autograd.origin``)."""
-    kept = dict(kept_arguments(node))
-    return [(i, kept.get(i, value)) for i, value in zip(node.plan.others, node.others, strict=True)]
+    """The arguments that require no gradient, by position, or their remains (``autograd.origin``)."""
+    saved = dict(kept_arguments(node))
+    return [(i, saved.get(i, value)) for i, value in zip(node.plan.others, node.others, strict=True)]
 
 
 def kept_arguments(node: Node) -> list[tuple[int, Any]]:
-    """The arguments that a node of an op keeps, by position."""
+    """The arguments that a node saves, by position."""
     is_kept = isinstance(node.saved, list) and node.op.backward is None
     return list(zip(node.plan.keep, node.saved, strict=True)) if is_kept else []  # type: ignore[arg-type]
 
@@ -100,13 +100,13 @@ def kept_arguments(node: Node) -> list[tuple[int, Any]]:
 @np.errstate(all="ignore")
 def _results(op: Op, args: list[Any], left: int) -> tuple[Array, ...]:
     if op.backward is not None or not op.builtin:
-        raise UnknownError(f"{op.name} is the program's own, and does not run a second time unasked")
+        raise UnknownError(f"{op.name} belongs to the program, and is not run a second time")
     if left < 0:
-        raise UnknownError("the graph is too large to compute it again")
+        raise UnknownError("the graph is too large to compute again")
     try:
         out = op.compute(args)[0]
-    except Exception as error:  # of what a program has replaced
-        raise UnknownError(f"to compute it again failed: {error}") from error
+    except Exception as error:  # of code that a program has replaced
+        raise UnknownError(f"computing it again failed: {error}") from error
     results = out if isinstance(out, tuple) else (out,)
     return tuple(array if type(array) in ARRAY_TYPES else np.asarray(array) for array in results)
 
@@ -124,20 +124,20 @@ def _is_close(a: Array, b: Array) -> bool:
 
 @np.errstate(all="ignore")
 def run_again(node: Node, args: list[Any], changes: Sequence[Change]) -> tuple[Any, ...]:
-    """The results of a node with other arguments; of the first some numbers are changed."""
+    """The results of a node with other arguments, with changed numbers in the first result."""
     if node.op.backward is not None:
-        raise UnknownError(f"{node.op.name} is a Function of the program's own, and does not run again unasked")
+        raise UnknownError(f"{node.op.name} is a Function of the program, and is not run again")
     try:
         result = apply(node.op, tuple(args))
-    except Exception as error:  # of numbers that an op does not take, such as an index
+    except Exception as error:  # of numbers that an op refuses, such as an index
         raise UnknownError(f"{node.op.name} does not run with these numbers: {error}") from error
     results = result if isinstance(result, tuple) else (result,)
-    results[0].array = _with_changes(results[0].array, changes)  # the node keeps what it has computed, for its rules
+    results[0].array = _with_changes(results[0].array, changes)  # the node keeps its own result for its rules
     return results
 
 
 def copied(leaf: Any, changes: Sequence[Change]) -> Variable:
-    """A leaf with the numbers it has, but for changes."""
+    """A copy of a leaf, with changes."""
     array = leaf.array if isinstance(leaf, Variable) else leaf
     copy: Variable = wrap(_with_changes(array.copy(), changes))
     copy._needs = isinstance(leaf, Variable) and leaf._needs
@@ -145,17 +145,17 @@ def copied(leaf: Any, changes: Sequence[Change]) -> Variable:
 
 
 def _with_changes(array: Array, changes: Sequence[Change]) -> Array:
-    """The array, or a copy with other numbers. Raises IndexError: no such place; ValueError: no such number."""
+    """The array, or a copy with changed numbers. Raises IndexError: out of range; ValueError: wrong dtype."""
     if not changes:
         return array
     backend = of(array)
     host = backend.to_numpy(array).copy()
     for at, value in changes:
         if at is not None and not 0 <= at < host.size:
-            raise IndexError(f"there is no place {at} among {host.size} numbers")
+            raise IndexError(f"index {at} is out of range for {host.size} numbers")
         number = dt.converted(np.array(value), host.dtype)
         if host.dtype.kind in "iub" and number != value:
-            raise ValueError(f"{value} is no number of dtype {dt.of(array).name}")
+            raise ValueError(f"{value} is not a number of dtype {dt.of(array).name}")
         host.reshape(-1)[slice(None) if at is None else at] = number
-    made: Array = backend.asarray(host, backend.device_of(array))
-    return made
+    result: Array = backend.asarray(host, backend.device_of(array))
+    return result

@@ -109,16 +109,16 @@ def test_a_layer_and_heads_or_their_mean() -> None:
         (2, None, "no layer 2: there are 2, from 0 to 1"),
         (0, -4, "no head -4"),
         (0, [0, 3], "no head 3"),
-        (0, [], "no head to draw"),
+        (0, [], "the list of heads to draw is empty"),
     ):
         raises(ValueError, message, partial(chosen, a, layer, head))
     made = view(list("ab"), list("cd"))
     assert 'fill="#151719"' in made.svg(dark=True) and made.svg() == made.svg("head", kind="cross", layer=1)
     raises(ValueError, "'head', 'matrix' or 'model'", lambda: made.svg("lines"))
-    raises(ValueError, "no 'decoder' attention here, but 'cross'", lambda: made.svg(kind="decoder"))
+    raises(ValueError, "no 'decoder' attention here, only 'cross'", lambda: made.svg(kind="decoder"))
     unlike = attention([np.full((1, 2, 2), 0.5), np.full((3, 2, 2), 0.5)], ["a", "b"])
     assert shown(unlike.svg("model"))[1:6] == ["head 0", "head 1", "head 2", "layer 0", "layer 1"]
-    raises(ValueError, "layers that differ in their heads", lambda: unlike.svg("head", layer=None))
+    raises(ValueError, "layers with different heads have no mean", lambda: unlike.svg("head", layer=None))
 
 
 @pytest.mark.parametrize("ending", ["svg", "pdf", "png"])

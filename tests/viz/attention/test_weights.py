@@ -119,7 +119,7 @@ def test_what_does_not_fit() -> None:
         (weights(2, 2, 4, 3), (KATZEN, CATS), "has 4 queries, but there are 3 tokens"),
         (weights(2, 2, 3, 3), ([],), "has 3 queries, but there are 0 tokens"),
         (np.zeros((1, 1, 0, 0)), ([],), "is empty"),
-        (np.zeros((0, 1, 2, 2)), (["a", "b"],), "there is no layer"),
+        (np.zeros((0, 1, 2, 2)), (["a", "b"],), "it has no layers"),
         (np.zeros((1, 0, 2, 2)), (["a", "b"],), "is empty"),
         ({}, (CATS,), "the dictionary is empty"),
         ({"self": weights(1, 1, 3, 3)}, (CATS,), "encoder, decoder, cross, and not 'self'"),
@@ -128,8 +128,8 @@ def test_what_does_not_fit() -> None:
     ]:
         raises(ValueError, message, partial(attention, given, *tokens))
     for given, tokens, message in [
-        ("weights", (CATS,), "wants a module or weights, and cannot use a str"),
-        (None, (CATS,), "wants a module or weights"),
+        ("weights", (CATS,), "takes a module or weights, not a str"),
+        (None, (CATS,), "takes a module or weights"),
         (weights(1, 1, 3, 3), ("I like cats",), "lists of texts"),
         (weights(1, 1, 3, 3), (np.zeros(3),), "lists of texts"),
         (weights(1, 1, 3, 3), (CATS, CATS, CATS), "3 more"),
@@ -139,12 +139,12 @@ def test_what_does_not_fit() -> None:
 
 def test_tokens_that_are_none() -> None:
     for tokens, message in [
-        ("I like cats", "not one text: 'I like cats'"),
+        ("I like cats", "not one text: split 'I like cats'"),
         ([1, 2, 3], "1 is of type int"),
-        ({"from": CATS}, re.escape("not of ['from']")),
+        ({"from": CATS}, re.escape("'written', not ['from']")),
         (3, "not of type int"),
         ([1, 2], "not of type int"),
-        ({"source": CATS, "written": str}, "written are a list of texts"),
+        ({"source": CATS, "written": str}, "written tokens must be a list of texts"),
     ]:
         with pytest.raises(TypeError, match=message):
             attention(weights(1, 1, 3, 3), tokens=tokens)

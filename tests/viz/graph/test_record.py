@@ -421,11 +421,11 @@ def test_what_has_no_graph_is_refused() -> None:
     with pytest.raises(TypeError, match="forward"):  # as the call fails otherwise
         record(Net(), (tokens(), 1, 2, 3), {"unknown": 4})
     for first in (minigrad.ones(2), leaf()):
-        raises(RuntimeError, "no recorded op made this tensor", partial(record, first))
+        raises(RuntimeError, "no recorded op created this tensor", partial(record, first))
     for what in (3.0, None, [minigrad.ones(1)], "loss"):
         raises(TypeError, "graph takes a tensor, a module or a function, not ", partial(graph, what))
     loss = leaf().sum()
-    with pytest.raises(TypeError, match="graph takes a tensor alone, or a module or function and its inputs"):
+    with pytest.raises(TypeError, match="graph takes only a tensor, or a module or function and its inputs"):
         graph(loss, minigrad.ones(1))
 
 

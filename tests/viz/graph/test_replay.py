@@ -86,7 +86,7 @@ def test_integers_and_bools_take_what_they_can_hold() -> None:
     assert numbers(view.change("index", 1, 0), "x", gradient=True).tolist() == [0, 2, 1]
     assert numbers(view.change("mask", 0, 0), "x", gradient=True).tolist() == [2, 1, 1]
     for name, wrong in (("index", 0.5), ("mask", 2)):
-        raises(ValueError, "is no number of dtype", partial(view.change, name, wrong, 0))
+        raises(ValueError, "is not a number of dtype", partial(view.change, name, wrong, 0))
     raises(RuntimeError, "does not run with these numbers", lambda: view.change("index", 7, 0))
 
 
@@ -97,7 +97,7 @@ def test_names_and_places_that_are_none() -> None:
     with pytest.raises(KeyError, match="2 nodes are called 'relu'"):
         viz.graph(F.relu(F.relu(minigrad.ones(2, requires_grad=True)))).change("relu", 1.0)
     for place in (2, -1):
-        raises(IndexError, f"no place {place} among 2 numbers", partial(view.change, "w", 1.0, place))
+        raises(IndexError, f"index {place} is out of range for 2 numbers", partial(view.change, "w", 1.0, place))
     raises(IndexError, None, lambda: view.change(99, 1.0))
 
 

@@ -1,3 +1,3 @@
-"""What a DataLoader is made of: collating, worker processes."""
+"""Parts of the DataLoader: collating and worker processes."""
 
 from . import collate, worker

@@ -1,4 +1,4 @@
-"""A batch out of examples: the values that stand in the same place are put together, at every depth."""
+"""Collating examples into a batch: values at the same position are combined, at every depth."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Joiners = dict[type | tuple[type, ...], Joiner]
 
 
 def collate(batch: Any, *, collate_fn_map: Joiners | None = None) -> Any:
-    """Put a sequence of examples of one structure together, with functions for some types.
+    """Combine a sequence of examples of one structure, with functions for some types.
 
-    ``collate_fn_map`` has, by type or tuple of types, ``function(batch, *, collate_fn_map)`` for examples of it, or of
-    a type that derives from it. Other mappings, named tuples and sequences are collated item by item. Raises TypeError:
+    ``collate_fn_map`` maps types, or tuples of types, to ``function(batch, *, collate_fn_map)`` for examples of these
+    types or their subclasses. Other mappings, named tuples and sequences are collated item by item. Raises TypeError:
     examples of a type that is not in the map; RuntimeError: sequences of different lengths."""
     first, joiners = batch[0], collate_fn_map or {}
     inherited = (joiner for types, joiner in joiners.items() if isinstance(first, types))
@@ -35,8 +35,8 @@ def collate(batch: Any, *, collate_fn_map: Joiners | None = None) -> Any:
         return _like(first, {key: together([example[key] for example in batch]) for key in first})
     if not _is_sequence(first):
         raise _unknown(type(first))
-    named = hasattr(first, "_fields")
-    if not named and any(len(example) != len(first) for example in batch):
+    is_namedtuple = hasattr(first, "_fields")
+    if not is_namedtuple and any(len(example) != len(first) for example in batch):
         raise RuntimeError("each element in list of batch should be of equal size")
     return _like(first, [together(column) for column in zip(*batch, strict=True)])
 
@@ -46,13 +46,13 @@ def _is_sequence(value: Any) -> bool:
 
 
 def _like(template: Any, values: Any) -> Any:
-    """Values in a container of the template's type: a tuple becomes a list, as does what cannot be built so."""
+    """Values in a container of the template's type; a list for a tuple, and as a fallback."""
     if isinstance(template, tuple):
         return type(template)(*values) if hasattr(template, "_fields") else values
     try:
         if not isinstance(template, (MutableMapping, MutableSequence)):
             return type(template)(values)
-        container = copy.copy(template)  # keeps the attributes of a subclass
+        container = copy.copy(template)  # keeps a subclass's attributes
         for key, value in values.items() if isinstance(values, dict) else enumerate(values):
             container[key] = value
         return container
@@ -76,7 +76,7 @@ def _stacked(tensors: Any) -> Tensor:
     other = next((i for i, t in enumerate(tensors) if t.shape != tensors[0].shape), None)
     if other is not None:
         sizes = f"{list(tensors[0].shape)} at entry 0 and {list(tensors[other].shape)} at entry {other}"
-        remedy = "give the DataLoader a collate_fn that pads them (nn.utils.rnn.pad_sequence)"
+        remedy = "pass the DataLoader a collate_fn that pads them (nn.utils.rnn.pad_sequence)"
         problem = f"stack expects each tensor to be equal size, but got {sizes}"
         raise RuntimeError(f"{problem}: the examples of a batch differ in shape; {remedy}")
     return stack(list(tensors), 0)
@@ -97,14 +97,14 @@ default_collate_fn_map: Joiners = {
 
 
 def default_collate(batch: Any) -> Any:
-    """A batch out of a sequence of examples of one structure. Tensors and arrays are stacked, numbers become a tensor
-    (floats a float64 one), text stays a list; dicts, lists, tuples (as lists) and named tuples are collated item by
-    item. Errors as in ``collate``."""
+    """Collate a sequence of examples of one structure into a batch. Tensors and arrays are stacked, numbers become a
+    tensor (float64 for floats), text stays a list; dicts, lists, tuples (as lists) and named tuples are collated item
+    by item. Raises the errors of ``collate``."""
     return collate(batch, collate_fn_map=default_collate_fn_map)
 
 
 def default_convert(data: Any) -> Any:
-    """NumPy's arrays and numbers as tensors, inside dicts, lists and tuples too; other values as they are."""
+    """Convert NumPy arrays and numbers to tensors, also inside dicts, lists and tuples; keep others."""
     if isinstance(data, (np.ndarray, np.generic)) and data.dtype.kind not in "SaUO":
         return as_tensor(data)
     if isinstance(data, Mapping):

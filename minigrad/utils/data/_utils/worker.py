@@ -1,8 +1,8 @@
-"""Worker processes: each fetches batches, by their indices, beside the main process.
+"""Worker processes: each fetches batches, by their indices, in parallel to the main process.
 
-A worker and its parent share one pipe. Answers come in the order of tasks, so the parent knows whose turn it is by
-counting. In the worker, a thread writes answers: a worker reads its next task while its last answer waits to be read,
-so that the two never wait for each other.
+A worker and its parent share one pipe. Answers arrive in the order of tasks, so the parent knows which worker is next
+by counting. In the worker, a thread writes answers: the worker reads its next task while its last answer waits in the
+pipe, so that worker and parent never deadlock.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class WorkerInfo:
 
     id: int  # from 0
     num_workers: int
-    seed: int  # of its random numbers: one seed for all workers, plus the id
-    dataset: Any  # its copy, which it may change to yield a part
+    seed: int  # for its random numbers: the workers' common seed plus the id
+    dataset: Any  # its copy, which it may change to yield only a part
 
 
 class Ended:
-    """The answer of a worker whose part of an IterableDataset is at its end."""
+    """The answer of a worker at the end of its part of an IterableDataset."""
 
 
 class _KeyErrorMessage(str):
@@ -68,7 +68,7 @@ _info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """Which worker this process is, or None in the main process."""
+    """This process's worker info, or None in the main process."""
     return _info
 
 
@@ -84,16 +84,16 @@ def run(connection: Connection, loop: Callable[..., None], inherited: list[Conne
         answers.put(None)
         sender.join()
     except (KeyboardInterrupt, EOFError, OSError):
-        pass  # Ctrl-C reaches the parent, too, which reports it; or the parent has ended
+        pass  # the parent also gets Ctrl-C and reports it; or it has ended
 
 
 def _write_answers(connection: Connection, answers: SimpleQueue[bytes | None]) -> None:
     try:
         while (answer := answers.get()) is not None:
             connection.send_bytes(answer)
-    except OSError:  # the parent has ended, or reads no more
+    except OSError:  # the parent has ended, or stopped reading
         os._exit(0)
-    except BaseException:  # there is no memory for the message
+    except BaseException:  # not enough memory for the message
         traceback.print_exc()
         os._exit(1)
 
@@ -113,7 +113,7 @@ def task_loop(
     answers: SimpleQueue[bytes | None],
 ) -> None:
     """Set seeds and one thread, call the user's function ``init``, and answer (epoch, index) with (epoch, batch). For
-    each epoch, ``fetcher`` makes a new function that fetches from the dataset."""
+    each epoch, ``fetcher`` returns a new function that fetches from the dataset."""
     global _info
     _info, where = info, f"in DataLoader worker process {info.id}"
     set_num_threads(1)
@@ -146,19 +146,19 @@ def task_loop(
 
 
 def _pickled(epoch: int, answer: Any, where: str) -> bytes:
-    """An answer for the pipe; if it cannot be pickled, the failure to do so."""
+    """A pickled answer for the pipe; if pickling fails, the pickled error."""
     try:
         return pickle.dumps((epoch, answer), protocol=5)
     except Exception as error:
         if not isinstance(answer, Failure):
             return _pickled(epoch, Failure(error, where), where)
-        answer.kind = RuntimeError  # its own type has no name in a module
+        answer.kind = RuntimeError  # its type cannot be imported by name
         return pickle.dumps((epoch, answer), protocol=5)
 
 
 class Worker:
-    """A worker process, seen from its parent, which has started the ``others`` before; ``loop`` is called with
-    the pipe of tasks and a queue for answers."""
+    """A worker process, as its parent sees it, after it started the ``others``; the worker calls ``loop`` with the pipe
+    of tasks and a queue for answers."""
 
     def __init__(self, context: Any, loop: Callable[..., None], others: list[Worker]) -> None:
         self.number = len(others)
@@ -170,11 +170,11 @@ class Worker:
             warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
             try:
                 self.process.start()
-            except (ConnectionError, EOFError) as error:  # while it was sent its dataset
+            except (ConnectionError, EOFError) as error:  # while the dataset was sent
                 raise RuntimeError(f"DataLoader worker {self.number} died while it was starting") from error
         theirs.close()
 
     def send(self, task: tuple[int, Any] | None) -> None:
         """Send a task, an epoch and an index; None ends the worker."""
-        with suppress(OSError):  # it has died, which the reader of its answers will see
+        with suppress(OSError):  # if it has died, reading its answers fails
             self.connection.send(task)
