@@ -1,8 +1,7 @@
-"""The one table of names and paths that are another spelling of something, the look-up, and what an error says.
-
-A row has PyTorch's modules, a *source*, and names in the modules; its further lines are indented. A source is a module
-below minigrad ("=typing" is one of Python's), or "module:" for what one holds. One that ends in "." or ":" goes on with
-the name, or with ours, "theirs=ours", where they differ.
+"""The table of names and paths that are another spelling of something, the lookup, and the error messages. A row has
+PyTorch's modules, a *source*, and names in the modules; continuation lines are indented. A source is a module in
+minigrad ("=typing" is one of Python's), or "module:" for the contents of one. After a source that ends in "." or ":",
+the name is appended, or minigrad's name, "theirs=ours", if they differ.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from ..tensor import Tensor
 from . import foreach, library, old_paths
 from .absent import ABSENT, AbsentModule, absent, instead, refusal, rows
 
-# Modules without a file, and files by other names. Sources in parentheses are asked for a name one after the other,
-# after the other tables, and (), which is none, leaves these alone.
+# Modules without a file, and files with other names. Sources in parentheses are searched for a name one after another,
+# after the other tables; (), an empty list, searches only the tables.
 _MODULES = """
 torch | () | _C _C._autograd _C._functions _C._functorch __config__ _dynamo._trace_wrapped_higher_order_op _tensor_str
     accelerator autograd.forward_ad autograd.variable compiler cpu distributed.algorithms
@@ -279,7 +278,7 @@ torch.utils.data | compat.no_ops: | functional_datapipe=decorators
 
 
 def _sources(table: str) -> dict[str, dict[str, Any]]:
-    """A table, by PyTorch's modules without "torch." and names in them; sources in parentheses as a tuple."""
+    """A table, by PyTorch's modules without "torch." and names in them; sources in parentheses become a tuple."""
     modules: dict[str, dict[str, Any]] = {}
     for places, source, names in rows(table):
         for place, pair in product(places.split(), names.split()):
@@ -291,7 +290,7 @@ def _sources(table: str) -> dict[str, dict[str, Any]]:
 
 
 def _path(module: str, package: str = PACKAGE) -> str:
-    """A module's path without the package that it is in."""
+    """A module's path without its package."""
     return module.removeprefix(package).removeprefix(".")
 
 
@@ -301,12 +300,12 @@ MODULES: dict[str, str | tuple[str, ...]] = {
     for name, source in row.items()
 }
 NAMES: dict[str, dict[str, str]] = _sources(_NAMES)
-# PyTorch's path for the modules of this folder, the first of several.
+# PyTorch's path for the modules of this folder; the first if there are several.
 _TORCH_PATHS = {f"{PACKAGE}.{s}": path for path, s in reversed(MODULES.items()) if str(s).startswith("compat.")}
 
 
 class _Package(ModuleType):
-    """A module whose functions may have the names of modules below it."""
+    """A module whose functions may have the same names as its submodules."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Importing a module enters it here: but what the table has by its name, as in PyTorch."""

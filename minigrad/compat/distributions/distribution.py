@@ -1,4 +1,4 @@
-"""Distribution: what all of them share; and the Kullback-Leibler divergence of two."""
+"""The base class of distributions, and the Kullback-Leibler divergence of two."""
 
 from __future__ import annotations
 
@@ -22,17 +22,16 @@ _RULES: dict[tuple[type, type], Rule] = {}
 
 
 class Distribution:
-    """Independent draws of one kind: ``batch_shape`` of them, each of shape ``event_shape``.
-
-    Parameters are tensors whose shapes broadcast, many of them also numbers. A subclass keeps them as attributes,
-    names their constraints in ``arg_constraints``, and the one of draws in ``support``. It writes ``rsample`` or
-    ``_sample``, ``_log_prob`` (or, as in PyTorch, ``sample`` and ``log_prob``), and ``_kl(q)``, the divergence from
-    another one of its class.
+    """A batch of independent distributions: ``batch_shape`` of them, with samples of shape ``event_shape``. Parameters
+    are tensors whose shapes broadcast; many can also be numbers. A subclass stores them as attributes, and has their
+    constraints in ``arg_constraints`` and the samples' in ``support``. It implements ``rsample`` or ``_sample``,
+    ``_log_prob`` (or, as in PyTorch, ``sample`` and ``log_prob``), and ``_kl(q)``, the divergence from another
+    distribution of its class.
 
     Args:
         batch_shape: the shape of the parameters.
-        event_shape: the shape of one draw.
-        validate_args: check parameters and values, as by default. Raises ValueError for one that breaks its constraint.
+        event_shape: the shape of one sample. validate_args: check parameters and values (the default). Raises
+            ValueError for one that violates its constraint.
     """
 
     has_rsample = False
