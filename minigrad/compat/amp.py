@@ -1,5 +1,7 @@
-"""``torch.amp.GradScaler``: scales losses, so that small gradients do not become 0 in float16. It divides gradients by
-the scale and checks them for Inf and NaN on their device; an optimiser's step reads only one number back.
+"""``torch.amp.GradScaler``: scales losses, so that small gradients do not become 0 in float16.
+
+It divides gradients by the scale and checks them for Inf and NaN on their device; an optimiser's step reads only one
+number back.
 """
 
 from __future__ import annotations

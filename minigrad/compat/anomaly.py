@@ -1,6 +1,7 @@
-"""Anomaly mode: every recorded op remembers its line of the program, and the first NaN or Inf raises an error. In the
-forward pass, the error names the first op whose result holds NaN although its inputs do not, or Inf although none of
-its inputs and arguments is infinite; in the backward pass, the first gradient rule that gives NaN or Inf.
+"""Anomaly mode: every recorded op remembers its line of the program, and the first NaN or Inf raises an error.
+
+In the forward pass, the error names the first op whose result holds NaN although its inputs do not, or Inf although
+none of its inputs and arguments is infinite; in the backward pass, the first gradient rule that gives NaN or Inf.
 """
 
 from __future__ import annotations

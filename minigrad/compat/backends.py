@@ -1,5 +1,6 @@
-"""Switches of PyTorch's backend libraries, under the names of ``torch.backends``: stored, without effect. One has an
-effect, on a GPU: whether float32 products use TF32, under any of its three names
+"""Switches of PyTorch's backend libraries, under the names of ``torch.backends``: stored, without effect.
+
+One has an effect, on a GPU: whether float32 products use TF32, under any of its three names
 (https://docs.pytorch.org/docs/stable/notes/cuda.html#tensorfloat-32-tf32-on-ampere-and-later-devices).
 """
 

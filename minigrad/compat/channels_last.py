@@ -1,7 +1,8 @@
-"""Propagates the channels-last memory format through a network, as PyTorch's kernels do. Many ops here return arrays in
-C order. That changes only random numbers that are drawn in memory order, above all by dropout. So in a program that
-runs as PyTorch, arithmetic follows its first operand's layout, and once the program lays a tensor out in
-``channels_last``, an observer lays out results as PyTorch does. Other programs pay nothing.
+"""Propagates the channels-last memory format through a network, as PyTorch's kernels do.
+
+Many ops here return arrays in C order. That changes only random numbers that are drawn in memory order, above all by
+dropout. So in a program that runs as PyTorch, arithmetic follows its first operand's layout, and once the program lays
+a tensor out in ``channels_last``, an observer lays out results as PyTorch does. Other programs pay nothing.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Derivatives of functions, under PyTorch's names: products with vectors, Jacobians, Hessians. All take a function of
-Tensors and its inputs, one Tensor or a tuple of them, and return the same structure.
+"""Derivatives of functions, under PyTorch's names: products with vectors, Jacobians, Hessians.
+
+All take a function of Tensors and its inputs, one Tensor or a tuple of them, and return the same structure.
 """
 
 from __future__ import annotations
@@ -104,8 +105,8 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """All second derivatives of a function with a single number as result. See ``jacobian``. The result is a Tensor of
-    the input's shape twice; for a tuple of inputs a tuple of tuples of them."""
+    """All second derivatives of a function that returns a single number. See ``jacobian``. The result is a Tensor with
+    the input's shape twice; for several inputs a tuple of tuples of them."""
 
     def slope(*points: Any) -> Any:
         slopes = _Call("hessian", func, points, True, strict).slopes()

@@ -1,5 +1,6 @@
-"""``torch.autograd.graph``: gradient edges, and hooks for the tensors that nodes save. Observers of the tape replace
-the saved tensors, so that nodes cost nothing extra without hooks.
+"""``torch.autograd.graph``: gradient edges, and hooks for the tensors that nodes save.
+
+Observers of the tape replace the saved tensors, so that nodes cost nothing extra without hooks.
 """
 
 from __future__ import annotations
@@ -70,9 +71,10 @@ _refused = _Refused()
 
 class saved_tensors_hooks(Observer):
     """A context in which nodes save ``pack_hook``'s result, of any type, instead of a tensor. When the backward pass
-    needs the tensor, ``unpack_hook`` gets that result, and returns a tensor of the same shape. A node's own result is
-    passed detached. If contexts are nested, the innermost applies; a checkpoint's region, which saves nothing, counts
-    as one.
+    needs the tensor, ``unpack_hook`` gets that result, and returns a tensor of the same shape.
+
+    A node's own result is passed detached. If contexts are nested, the innermost applies; a checkpoint's region, which
+    saves nothing, counts as one.
 
     >>> sizes = []
     >>> x = mg.ones(3, requires_grad=True)
@@ -143,7 +145,7 @@ class _Handed:
     def __init__(self, hooks: saved_tensors_hooks, value: Any) -> None:
         self._hooks = hooks
         self._slot = value.slot if isinstance(value, _Result) else None
-        self._history: Any = None  # the node, the index of its result, whether it needs a gradient, and for a leaf the leaf
+        self._history: Any = None  # node, index of its result, whether it needs a gradient; a leaf also itself
         if isinstance(value, Variable):
             node, slot = value._source()
             self._history = node, slot, value._needs, value if node is None and value._needs else None
@@ -222,8 +224,7 @@ class save_on_cpu(saved_tensors_hooks):
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """A context in which ``saved_tensors_hooks`` raises a RuntimeError with this message; entering it within such hooks
-    also does."""
+    """A context in which ``saved_tensors_hooks`` raises a RuntimeError with this message; not allowed within hooks."""
     if any(isinstance(o, saved_tensors_hooks) for o in watch.observers):
         raise RuntimeError(error_message)
     with at_end(setattr, _refused, "reason", _refused.reason) as end, end:

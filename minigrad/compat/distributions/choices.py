@@ -1,6 +1,7 @@
-"""Discrete distributions, parametrised by probabilities or their logarithms. Relaxed distributions have differentiable
-samples, close to 1 or 0, or to one of K classes (Jang et al. 2017, "Categorical Reparameterization with
-Gumbel-Softmax"; Maddison et al. 2017, "The Concrete Distribution").
+"""Discrete distributions, parametrised by probabilities or their logarithms.
+
+Relaxed distributions have differentiable samples, close to 1 or 0, or to one of K classes (Jang et al. 2017,
+"Categorical Reparameterization with Gumbel-Softmax"; Maddison et al. 2017, "The Concrete Distribution").
 """
 
 from __future__ import annotations
@@ -341,7 +342,7 @@ class LogitRelaxedBernoulli(Relaxed):
 
 
 class RelaxedBernoulli(LogitRelaxedBernoulli):
-    """Numbers from 0 to 1, closer to 0 or 1 at lower temperatures; the temperature is a tensor. See Bernoulli."""
+    """Numbers from 0 to 1, closer to 0 or 1 at a lower temperature, which is a tensor. See Bernoulli."""
 
     support = constraints.unit_interval
 
@@ -354,8 +355,7 @@ class RelaxedBernoulli(LogitRelaxedBernoulli):
 
 
 class RelaxedOneHotCategorical(Relaxed):
-    """Vectors of K probabilities, closer to one-hot at lower temperatures; the temperature is a tensor. See
-    Categorical."""
+    """Vectors of K probabilities, closer to one-hot at a lower temperature, which is a tensor. See Categorical."""
 
     support = constraints.simplex
 

@@ -172,8 +172,7 @@ class TransformedDistribution(Distribution):
 
 
 class LogNormal(TransformedDistribution):
-    """exp(x), where ``base_dist``, x's distribution, is normal with the mean ``loc`` and the standard deviation
-    ``scale``."""
+    """exp(x), x normal with the mean ``loc`` and the standard deviation ``scale``; x is from ``base_dist``."""
 
     arg_constraints = LocationScale.arg_constraints
     support = constraints.positive

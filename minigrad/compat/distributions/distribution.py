@@ -22,11 +22,12 @@ _RULES: dict[tuple[type, type], Rule] = {}
 
 
 class Distribution:
-    """A batch of independent distributions: ``batch_shape`` of them, with samples of shape ``event_shape``. Parameters
-    are tensors whose shapes broadcast; many can also be numbers. A subclass stores them as attributes, and has their
-    constraints in ``arg_constraints`` and the samples' in ``support``. It implements ``rsample`` or ``_sample``,
-    ``_log_prob`` (or, as in PyTorch, ``sample`` and ``log_prob``), and ``_kl(q)``, the divergence from another
-    distribution of its class.
+    """A batch of independent distributions: ``batch_shape`` of them, with samples of shape ``event_shape``.
+
+    Parameters are tensors whose shapes broadcast; many can also be numbers. A subclass stores them as attributes, and
+    has their constraints in ``arg_constraints`` and the samples' in ``support``. It implements ``rsample`` or
+    ``_sample``, ``_log_prob`` (or, as in PyTorch, ``sample`` and ``log_prob``), and ``_kl(q)``, the divergence from
+    another distribution of its class.
 
     Args:
         batch_shape: the shape of the parameters.

@@ -1,7 +1,8 @@
-"""Families of one shape that is shifted and scaled. With a ``loc`` and a ``scale``: Normal is the bell curve; Laplace
-two exponential distributions back to back; Gumbel the largest of many numbers; Cauchy the ratio of two normal numbers,
-with tails so heavy that it has no mean. With bounds: Uniform gives all numbers of an interval alike. VonMises is a
-normal distribution on the circle.
+"""Families of one shape that is shifted and scaled.
+
+With a ``loc`` and a ``scale``: Normal is the bell curve; Laplace two exponential distributions back to back; Gumbel the
+largest of many numbers; Cauchy the ratio of two normal numbers, with tails so heavy that it has no mean. With bounds:
+Uniform gives all numbers of an interval alike. VonMises is a normal distribution on the circle.
 """
 
 from __future__ import annotations

@@ -103,8 +103,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
 
 
 def _lengths(apart: Tensor, p: float, name: str) -> Tensor:
-    """p-norms of differences along the last axis, also an empty one; for p = 0 the count of nonzeros, NaN if one is
-    NaN."""
+    """p-norms of differences along the last axis, which may be empty; for p = 0 the count of nonzeros, or NaN."""
     if p < 0:
         raise RuntimeError(f"{name} only supports non-negative p values")
     if p == 1:  # the gradient at NaN is NaN, unlike a norm's

@@ -1,7 +1,7 @@
-"""Losses that are 0 once one distance, or score, exceeds another by a margin, and that of connectionist temporal
-classification (Graves et al. 2006).
+"""Losses that are 0 once one distance, or score, exceeds another by a margin, and the loss for connectionist temporal
+classification (CTC, Graves et al. 2006).
 
-Of the latter, a path assigns a class or the blank to each frame. It spells a target if merging equal neighbours and
+In CTC, a path assigns a class or the blank to each frame. It spells a target if merging equal adjacent labels and
 removing blanks leaves the target. The loss is minus the logarithm of the probability of all paths that spell the
 target. A path moves along blank, t₁, blank, t₂, ..., blank: in each frame it stays, moves by one, or moves by two over
 a blank between different labels.
@@ -40,8 +40,8 @@ def margin_ranking_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, -t (x₁ - x₂) + margin): t is 1 where x₁ should be the larger, -1 where x₂ should.
-    Raises RuntimeError: the numbers of axes differ."""
+    """max(0, -t (x₁ - x₂) + margin): t is 1 where x₁ should be larger, -1 where x₂ should. Raises RuntimeError: the
+    numbers of axes differ."""
     if not input1.array.ndim == input2.array.ndim == target.array.ndim:
         sizes = f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape}"
         raise RuntimeError(f"margin_ranking_loss: All input tensors should have same dimension but got sizes: {sizes}")
@@ -76,7 +76,7 @@ def cosine_embedding_loss(
     Args:
         input1, input2: (N, D), or (D). target: (N), or ().
 
-    Raises RuntimeError: the numbers of axes do not fit.
+    Raises RuntimeError: the numbers of axes do not match.
     """
     axes = target.array.ndim
     if axes > 1:
@@ -116,7 +116,7 @@ def multi_margin_loss(
         input: scores, (N, C), (C), or (), which is one class. target: classes (integers), (N), or ().
         p: 1 or 2. weight: a factor for each class, (C).
 
-    Raises ValueError: ``p`` is neither 1 nor 2. RuntimeError: shapes do not fit; a class is outside 0 .. C - 1.
+    Raises ValueError: ``p`` is not 1 or 2. RuntimeError: shapes do not match; a class is outside 0 .. C - 1.
     """
     input = input if input.array.ndim else input.reshape(1)
     shape = tuple(input.array.shape)
@@ -187,7 +187,7 @@ def multilabel_soft_margin_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """-(t ln σ(x) + (1 - t) ln σ(-x)), times a class's weight, its mean over the last axis (the classes)."""
+    """The mean over the last axis (the classes) of -(t ln σ(x) + (1 - t) ln σ(-x)), times a class's weight."""
     losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     losses = reduced(losses, "none", weight=weight).sum(-1) / input.array.shape[-1]
     return reduced(losses, reduction, size_average, reduce)
@@ -209,8 +209,8 @@ def triplet_margin_loss(
     """max(0, ‖a - p‖ - ‖a - n‖ + margin) along the last axis (Schroff et al. 2015).
 
     Args:
-        p, eps: of the distance, see ``pairwise_distance``.
-        swap: use the negative's distance from the positive, where it is smaller (Balntas et al. 2016).
+        p, eps: for the distance; see ``pairwise_distance``.
+        swap: use the negative's distance from the positive if it is smaller (Balntas et al. 2016).
     """
     return triplet_margin_with_distance_loss(
         anchor,
@@ -262,16 +262,16 @@ def ctc_loss(
         log_probs: log-probabilities of C classes in T frames, (T, N, C) or (T, C).
         targets: (N, S), ignored beyond a target's length, or concatenated, (sum of the lengths).
         input_lengths, target_lengths: (N) integers, or ().
-        blank: the class that stands for no label.
-        reduction: "none"; "mean", of each loss over its target's length; "sum".
-        zero_infinity: replace infinite losses, of targets too long for their frames, by 0; without it their
-            gradients are NaN in the frames that are used.
+        blank: the class for "no label".
+        reduction: "none"; "mean", after dividing each loss by its target's length; "sum".
+        zero_infinity: replace infinite losses, of targets too long for their frames, by 0; without it their gradients
+            are NaN within the input length.
 
-    Raises RuntimeError: lengths or shapes do not fit, or the blank is outside 0 .. C - 1; IndexError: a target is
+    Raises RuntimeError: lengths or shapes do not match, or the blank is outside 0 .. C - 1; IndexError: a target is
     outside 0 .. C - 1 (checked on the CPU).
 
-    The gradient is that with respect to logits of which ``log_probs`` is the log-softmax, as in PyTorch: larger than
-    that of the formula by exp(log_probs) times the gradient of the loss, which a preceding log-softmax removes.
+    As in PyTorch, the gradient is with respect to logits whose log-softmax is ``log_probs``: it exceeds the formula's
+    by exp(log_probs) times the gradient of the loss, which a preceding log-softmax removes.
     """
     reduction = reduction_of(None, None, reduction)
     batched = log_probs.array.ndim == 3
@@ -289,21 +289,21 @@ def ctc_loss(
     check_indices(padded, classes, "ctc_loss: targets")
     labels = xp(padded).full((batch, 2 * padded.shape[1] + 1), blank)  # a blank before and after every label
     labels[:, 1::2] = padded
-    total = frames.clamp(max=80).exp().sum(-1, keepdim=True)  # 1 if they are logarithms of probabilities
-    as_log_softmax = frames - (total - total.detach())  # the same numbers, whose gradient is g - exp(x) Σ g
+    total = frames.clamp(max=80).exp().sum(-1, keepdim=True)  # 1 for logarithms of probabilities
+    as_log_softmax = frames - (total - total.detach())  # the same numbers, with the gradient g - exp(x) Σ g
     losses = -_log_likelihood(as_log_softmax, labels, used, lengths, blank)
     if zero_infinity:
         losses = losses.masked_fill(losses == float("inf"), 0.0)
     elif holds(impossible := losses.array == float("inf")):
         rows = frames[wrap((xp(used).arange(count)[:, None] < used) & impossible)]
-        losses = losses + (rows.nan_to_num() * 0).sqrt().sum()  # 0, whose slope is NaN
+        losses = losses + (rows.nan_to_num() * 0).sqrt().sum()  # 0 with the gradient NaN
     if reduction == "mean":
         losses = losses / wrap(lengths.clip(1).astype(losses.array.dtype))
     return reduced(losses if batched else losses.squeeze(0), reduction)
 
 
 def _lengths(name: str, value: Any, batch: int, like: Any) -> Any:
-    """(N,) integers on the device of an array, from a tensor or a sequence."""
+    """(N,) integers on an array's device, from a tensor or a sequence."""
     lengths = _beside(like, value).reshape(-1)
     if lengths.dtype.kind not in "iu":
         raise RuntimeError(f"ctc_loss: {name} must be integral")
@@ -337,9 +337,9 @@ def _padded(targets: Any, lengths: Any, blank: int, batched: bool) -> Any:
 
 
 def _log_likelihood(frames: Tensor, labels: Any, used: Any, lengths: Any, blank: int) -> Tensor:
-    """(N,) ln of the probability of all paths, by the forward recursion in logarithms."""
+    """(N,) ln of the probability of all paths, by the forward recursion in log space."""
     m, (batch, width) = xp(labels), labels.shape
-    is_barred = m.zeros((batch, 3, width), bool)  # the ways into each place: by none, by one, by two
+    is_barred = m.zeros((batch, 3, width), bool)  # the moves into each position: by none, by one, by two
     is_barred[:, 1, :1] = is_barred[:, 2, :2] = True
     is_barred[:, 2, 2:] = (labels[:, 2:] == blank) | (labels[:, 2:] == labels[:, :-2])
     before, barred = wrap((m.arange(width) - m.arange(3)[:, None]).clip(0)), wrap(is_barred)
