@@ -66,7 +66,7 @@ def matrix_norm(
 
 
 def _largest(x: Tensor, dim: int, keepdim: bool) -> Tensor:
-    """The largest of nonnegative numbers; 0 if there are none."""
+    """The largest of nonnegative numbers; 0 for an empty axis."""
     return (amax if x.array.shape[dim] else sum)(x, dim, keepdim)
 
 

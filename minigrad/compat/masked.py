@@ -156,7 +156,7 @@ def std(input: Tensor, dim: Dims = None, unbiased: bool | None = None, **options
 
 
 def _nan_of_nothing(function: Callable[..., Tensor], doc: str) -> Callable[..., Tensor]:
-    """A function along ``dim`` of the masked-in elements, NaN where there are none."""
+    """A function along ``dim`` of the masked-in elements, NaN where the mask is empty."""
 
     def over(input: Tensor, dim: int, *, dtype: Any = None, mask: Mask = None) -> Tensor:
         filled = _filled(input, mask, extreme(input, "min"))

@@ -58,7 +58,7 @@ def assert_close(
 
 
 def _difference(actual: Any, expected: Any, compare: Callable[[Any, Any], str]) -> str:
-    """The difference in words; "" if there is none."""
+    """The difference in words; "" if the values match."""
     if isinstance(expected, Mapping) and isinstance(actual, Mapping):
         if set(actual) != set(expected):
             return f"The keys of the mappings do not match: {sorted(map(str, set(actual) ^ set(expected)))}"

@@ -288,7 +288,7 @@ def check_a_communication_hook(group: ProcessGroup) -> None:
 def check_models_that_differ(group: ProcessGroup) -> None:
     last = group.rank() == group.size() - 1
     text = raised(RuntimeError, lambda: DistributedDataParallel(nn.Linear(3, 4 if last else 2), process_group=group))
-    assert f"rank {group.size() - 1} has another model than rank 0: parameter weight of shape (4, 3)" in text
+    assert f"rank {group.size() - 1}'s model differs from rank 0's: parameter weight of shape (4, 3)" in text
     frozen = nn.Linear(2, 2).requires_grad_(False)
     assert "require a gradient" in raised(RuntimeError, lambda: DistributedDataParallel(frozen, process_group=group))
 

@@ -76,8 +76,7 @@ class ParametrizationList(ModuleList):
 
 
 def _specialize(module: Module) -> None:
-    """Give a module its own class, with a property for each parametrized tensor, or its former class if none is
-    left."""
+    """Give a module its own class, with a property for each parametrized tensor, or its former class if it has none."""
     base = getattr(type(module), "_parametrized_from", type(module))
     if not is_parametrized(module):
         del module.parametrizations
