@@ -102,8 +102,8 @@ class _Restoring(AbstractContextManager[ModuleType]):
     """A context that restores ``sys.modules`` and the names of dtypes on exit. (A generator that is never left would be
     closed at the end of the process, when modules are gone.)"""
 
-    def __init__(self, modules: Modules, shown: str, ran_as_pytorch: bool) -> None:
-        self.modules, self.shown, self.ran_as_pytorch = modules, shown, ran_as_pytorch
+    def __init__(self, modules: Modules, name: str, ran_as_pytorch: bool) -> None:
+        self.modules, self.name, self.ran_as_pytorch = modules, name, ran_as_pytorch
 
     def __enter__(self) -> ModuleType:
         self.before = set(map(_top, list(sys.modules)))
@@ -113,8 +113,8 @@ class _Restoring(AbstractContextManager[ModuleType]):
         global _import
         _give_torch_to(keeper=False)
         _put(self.modules)
-        dtype.show_as(self.shown)
-        minigrad.__name__ = self.shown
+        dtype.show_as(self.name)
+        minigrad.__name__ = self.name
         _keepers.update(set(map(_top, list(sys.modules))) - self.before - {"torch", PACKAGE})
         if _keepers and builtins.__import__ is not _importing:
             _import, builtins.__import__ = builtins.__import__, _importing
@@ -152,8 +152,8 @@ def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
     _put({"torch": minigrad} if real else {**before, "torch": minigrad})
     if _INSTALLED not in sys.meta_path:
         sys.meta_path.insert(0, _INSTALLED)
-    shown, minigrad.__name__ = dtype.show_as("torch"), "torch"
-    return _Restoring(before, shown, random.run_as_pytorch(True))
+    name, minigrad.__name__ = dtype.show_as("torch"), "torch"
+    return _Restoring(before, name, random.run_as_pytorch(True))
 
 
 def _now() -> Modules:

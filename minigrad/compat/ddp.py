@@ -68,12 +68,12 @@ class DistributedDataParallel(Wrapper, fields=True):
         self.broadcast_buffers = True if self.broadcast_buffers is None else self.broadcast_buffers
         self.require_backward_grad_sync = True
         self._joining: _Joining | None = None
-        named = {name: p for name, p in self._named("parameters").items() if p.requires_grad}
-        if not named:
+        parameters = {name: p for name, p in self._named("parameters").items() if p.requires_grad}
+        if not parameters:
             raise RuntimeError("DistributedDataParallel needs a module with parameters that require a gradient.")
         group = self.process_group
         models: list[list[str]] = [[]] * group.size()
-        own = [f"{name} of shape {tuple(p.shape)} and {p.dtype}" for name, p in named.items()]
+        own = [f"{name} of shape {tuple(p.shape)} and {p.dtype}" for name, p in parameters.items()]
         objects.all_gather_object(models, own, group)
         for rank, model in zip(group.ranks, models, strict=True):
             for mine, first in zip_longest(model, models[0]):
@@ -85,10 +85,10 @@ class DistributedDataParallel(Wrapper, fields=True):
         self._build()
 
     def _build(self) -> None:
-        named = {name: p for name, p in self._named("parameters").items() if p.requires_grad}
+        parameters = {name: p for name, p in self._named("parameters").items() if p.requires_grad}
         most = 25.0 if self.bucket_cap_mb is None else self.bucket_cap_mb
-        buckets = Buckets(list(named.values()), self.process_group, min(most, 1.0) * MiB, most * MiB)
-        self._reducer = Reducer(list(named), buckets, self.find_unused_parameters or self.static_graph)
+        buckets = Buckets(list(parameters.values()), self.process_group, min(most, 1.0) * MiB, most * MiB)
+        self._reducer = Reducer(list(parameters), buckets, self.find_unused_parameters or self.static_graph)
         weakref.finalize(self, detach, self._reducer)  # a forward pass without a backward pass leaves it attached
 
     def _named(self, kind: str) -> dict[str, Tensor]:
@@ -189,12 +189,12 @@ class _Joining(JoinHook):
         """Join a step of the other ranks. An optimiser shared between ranks needs its gradients here also."""
         model, buckets = self.model, self.model._reducer.buckets
         detach(model._reducer)
-        said = gathered(self.OVER, self.group)
-        active = self._active(said)
+        replies = gathered(self.OVER, self.group)
+        active = self._active(replies)
         self.last = active[-1]
         if model.will_sync_module_buffers():
             _refresh(model._buffers_to_send, self.group, active[0])
-        if self.WITH in said:
+        if self.WITH in replies:
             model._reducer.shadow()
             for number, parameter in enumerate(buckets.parameters):
                 parameter.grad = wrap(buckets.view(number).copy())
@@ -209,8 +209,8 @@ class _Joining(JoinHook):
         self.model._joining = None
         self.model._reducer.factor = self.model._reducer.usual_factor
 
-    def _active(self, said: list[int]) -> list[int]:
-        return [rank for rank, word in enumerate(said) if word != self.OVER]
+    def _active(self, replies: list[int]) -> list[int]:
+        return [rank for rank, reply in enumerate(replies) if reply != self.OVER]
 
 
 def send(tensors: Iterable[Tensor], group: ProcessGroup, source: int = 0) -> None:
@@ -275,9 +275,9 @@ class Reducer(Observer):
         unused = [number for number in range(len(self.names)) if not self._uses[number]]
         if unused and not self.finds_unused:
             names = [self.names[number] for number in unused]
-            shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+            text = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
             raise RuntimeError(
-                f"Expected to have finished reduction, but the loss does not depend on {shown}. Every rank must give a "
+                f"Expected to have finished reduction, but the loss does not depend on {text}. Every rank must give a "
                 "gradient for every parameter: pass find_unused_parameters=True to DistributedDataParallel if a "
                 "forward pass may leave some out, set requires_grad=False on unused ones, and compute "
                 "the loss from the output of forward"
@@ -365,14 +365,14 @@ class Reducer(Observer):
                 bucket.set_buffer(result)
 
     def _set_gradients(self) -> None:
-        used = {number for number, p in enumerate(self.buckets.parameters) if p.grad is not None}
-        used = self._marks(used) if self.finds_unused else used
+        numbers = {number for number, p in enumerate(self.buckets.parameters) if p.grad is not None}
+        numbers = self._marks(numbers) if self.finds_unused else numbers
         for number, parameter in enumerate(self.buckets.parameters):
             view = self.buckets.view(number)
             if parameter.grad is not None:
                 parameter.grad.array[...] = view
                 note_change(parameter.grad._changes, "the reduction of gradients", "backward()")
-            elif number in used:
+            elif number in numbers:
                 parameter.grad = wrap(view.copy())
 
     def _marks(self, own: set[int]) -> set[int]:

@@ -26,7 +26,7 @@ def tell_rank() -> None:
 
 
 def new_subgroups(
-    group_size: int | None = None, group: ProcessGroup | None = None, *options: Any, **named: Any
+    group_size: int | None = None, group: ProcessGroup | None = None, *options: Any, **kwargs: Any
 ) -> tuple[Group, list[Group]]:
     """Split a group (None: all ranks) into consecutive groups of so many ranks (None: one group per machine). Returns
     this rank's group, and all. All ranks call it. Other arguments: see ``new_subgroups_by_enumeration``. Raises
@@ -36,18 +36,18 @@ def new_subgroups(
     if size < 1 or len(ranks) % size:
         raise ValueError(f"{len(ranks)} ranks cannot be split into groups of {size}")
     parts = [ranks[first : first + size] for first in range(0, len(ranks), size)]
-    return new_subgroups_by_enumeration(parts, *options, **named)
+    return new_subgroups_by_enumeration(parts, *options, **kwargs)
 
 
 def new_subgroups_by_enumeration(
-    ranks_per_subgroup_list: Sequence[Sequence[int]], *options: Any, **named: Any
+    ranks_per_subgroup_list: Sequence[Sequence[int]], *options: Any, **kwargs: Any
 ) -> tuple[Group, list[Group]]:
     """Make a group of each list of ranks, with the options of ``new_group``. Returns this rank's group, and all of
     them. All ranks of the world call it. Raises ValueError if there are no lists, or a rank is in two."""
     ranks = [rank for each in ranks_per_subgroup_list for rank in each]
     if not ranks or len(set(ranks)) < len(ranks):
         raise ValueError(f"groups need different ranks, not {[*map(list, ranks_per_subgroup_list)]}")
-    groups = [new_group(each, *options, **named) for each in ranks_per_subgroup_list]
+    groups = [new_group(each, *options, **kwargs) for each in ranks_per_subgroup_list]
     own = (group for group in groups if not is_outside(group))
     return next(own, GroupMember.NON_GROUP_MEMBER), groups
 
@@ -61,9 +61,9 @@ def _sync_module_states(
     broadcast_buffers: bool = True,
 ) -> None:
     """Broadcast one module's parameters and buffers to all ranks."""
-    named = dict(module.named_parameters()) | (dict(module.named_buffers()) if broadcast_buffers else {})
+    tensors = dict(module.named_parameters()) | (dict(module.named_buffers()) if broadcast_buffers else {})
     ignored = set(params_and_buffers_to_ignore)
-    send((tensor.detach() for name, tensor in named.items() if name not in ignored), process_group, src)
+    send((tensor.detach() for name, tensor in tensors.items() if name not in ignored), process_group, src)
 
 
 def _placement(name: str, *fields: Any, base: tuple[type, ...] = ()) -> Any:

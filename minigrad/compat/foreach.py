@@ -32,11 +32,11 @@ def find(name: str) -> Callable[..., Any] | None:
         results = []
         for n in range(_count(name, self, *args, *options.values())):
             tensor, *nth = (_of(value, n) for value in (self, *args))
-            named = {key: _of(value, n) for key, value in options.items()}
+            nth_options = {key: _of(value, n) for key, value in options.items()}
             if hasattr(Tensor, method):
-                results.append(getattr(Tensor, method)(tensor, *nth, **named))
+                results.append(getattr(Tensor, method)(tensor, *nth, **nth_options))
             else:  # only the out-of-place method exists
-                results.append(tensor.copy_(getattr(tensor, method.removesuffix("_"))(*nth, **named)))
+                results.append(tensor.copy_(getattr(tensor, method.removesuffix("_"))(*nth, **nth_options)))
         return self if method.endswith("_") else tuple(results)
 
     foreach.__name__ = foreach.__qualname__ = name

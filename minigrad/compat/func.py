@@ -132,8 +132,8 @@ class _Run:
         self.keep = argnums is None
         argnums = tuple(range(len(args))) if argnums is None else argnums
         numbers = (argnums,) if isinstance(argnums, int) else argnums
-        chosen = args[argnums] if isinstance(argnums, int) else tuple(args[i] for i in argnums)
-        leaves, self.inputs_form = tree_flatten(chosen)
+        selection = args[argnums] if isinstance(argnums, int) else tuple(args[i] for i in argnums)
+        leaves, self.inputs_form = tree_flatten(selection)
         if wrong := [leaf for leaf in leaves if not isinstance(leaf, Tensor)]:
             raise RuntimeError(f"func: derivatives are for tensors, not {type(wrong[0]).__name__}")
         recording = is_grad_enabled()
@@ -149,9 +149,9 @@ class _Run:
         self.outputs, self.outputs_form = tree_flatten(result)
         if not all(isinstance(output, Tensor) for output in self.outputs):
             raise RuntimeError("func: the function must return tensors (in tuples, lists or dicts)")
-        known = set(map(id, self.inputs))
+        input_ids = set(map(id, self.inputs))
         ends = (edge[0] for node in nodes_behind(self.outputs) for edge in node.edges) if recording else ()
-        self.outer = any(isinstance(end, Variable) and id(end) not in known for end in ends)
+        self.outer = any(isinstance(end, Variable) and id(end) not in input_ids for end in ends)
 
     def pull(self, outputs: Sequence[Tensor], cotangents: Any, keep: bool = False) -> Sequence[Any]:
         """The inputs' gradients of outputs times cotangents; zeros where no output depends on one."""

@@ -104,22 +104,22 @@ class saved_tensors_hooks(Observer):
             pack(node, self)
 
 
-def pack(node: Node, hooks: saved_tensors_hooks, chosen: int | None = None) -> None:
+def pack(node: Node, hooks: saved_tensors_hooks, index: int | None = None) -> None:
     """Pack everything that a node saves, or one of its saved arguments, by its position, or (-1) its result."""
     packed = node.saved if isinstance(node.saved, Packed) else Packed(node)
-    whole, hand = chosen is None, partial(_Handed, hooks)
+    whole, hand = index is None, partial(_Handed, hooks)
     places = [i for i, v in enumerate(packed.saved) if isinstance(v, (Variable, _Result, _Handed))]
     places += [-1] * (0 if node.out is None else len(node.out) if isinstance(node.out, tuple) else 1)
     for i, value in enumerate(packed.saved):
-        if isinstance(value, (Variable, _Result)) and chosen in (None, i):
+        if isinstance(value, (Variable, _Result)) and index in (None, i):
             packed.saved[i] = hand(value)
-    if chosen in (None, -1):
+    if index in (None, -1):
         packed.out = _mapped(packed.out, hand)
     if whole and node.op.backward is None:  # a Function's residual is its context, which stays unchanged
         packed.residual = _mapped(packed.residual, hand)
     packed.used(node)
     pairs = zip(places, node.versions, strict=True)
-    node.versions = [([0, None], 0) if whole or place == chosen else version for place, version in pairs]
+    node.versions = [([0, None], 0) if whole or place == index else version for place, version in pairs]
 
 
 class Packed(Lost):
@@ -219,7 +219,7 @@ class save_on_cpu(saved_tensors_hooks):
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        super().__init__(lambda tensor: (tensor.device, tensor.cpu()), lambda kept: kept[1].to(kept[0]))
+        super().__init__(lambda tensor: (tensor.device, tensor.cpu()), lambda pair: pair[1].to(pair[0]))
 
 
 @contextmanager

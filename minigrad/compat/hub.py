@@ -22,7 +22,7 @@ except ImportError:
 __all__ = ["download_url_to_file", "get_dir", "load_state_dict_from_url", "set_dir"]
 
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # resnet18-bfd8deac.pth
-_chosen: str | None = None
+_folder: str | None = None
 
 
 def _get_torch_home() -> str:
@@ -33,13 +33,13 @@ def _get_torch_home() -> str:
 
 def get_dir() -> str:
     """The folder for downloaded weights: set with ``set_dir``, by default "hub" in ``$TORCH_HOME``."""
-    return os.path.join(_get_torch_home(), "hub") if _chosen is None else _chosen
+    return os.path.join(_get_torch_home(), "hub") if _folder is None else _folder
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
     """Use the folder ``d`` for downloaded weights."""
-    global _chosen
-    _chosen = os.path.expanduser(d)
+    global _folder
+    _folder = os.path.expanduser(d)
 
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:

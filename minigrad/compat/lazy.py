@@ -126,13 +126,13 @@ class LazyModuleMixin(Module):
             buffer.array, self._buffers[name] = converted.array, buffer
         return self
 
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, *others: Any, **named: Any) -> None:
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *others: Any, **kwargs: Any) -> None:
         """Take over the shapes of the loaded tensors."""
         for name, tensor in (*self._parameters.items(), *self._buffers.items()):
             loaded = state_dict.get(prefix + name)
             if isinstance(tensor, UninitializedTensorMixin) and loaded is not None and not is_lazy(loaded):
                 tensor.materialize(loaded.shape)
-        super()._load_from_state_dict(state_dict, prefix, *others, **named)
+        super()._load_from_state_dict(state_dict, prefix, *others, **kwargs)
 
 
 class _Lazy(LazyModuleMixin, Layer):
@@ -151,9 +151,9 @@ class _Lazy(LazyModuleMixin, Layer):
         cls.__signature__ = inspect.Signature(arguments)  # type: ignore[attr-defined]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        named = self._defaults | inspect.signature(type(self)).bind(*args, **kwargs).arguments
-        super().__init__(0, **named)
-        self._arguments = {name: value for name, value in named.items() if name not in ("device", "dtype")}
+        arguments = self._defaults | inspect.signature(type(self)).bind(*args, **kwargs).arguments
+        super().__init__(0, **arguments)
+        self._arguments = {name: value for name, value in arguments.items() if name not in ("device", "dtype")}
         for name, buffer in self._buffers.items():
             if buffer is not None and buffer.array.shape == (0,):
                 self._buffers[name] = UninitializedBuffer(device=buffer.device, dtype=buffer.dtype)
@@ -167,8 +167,8 @@ class _Lazy(LazyModuleMixin, Layer):
         if self.has_uninitialized_params():
             tensors = [t for t in (*self._parameters.values(), *self._buffers.values()) if t is not None]
             layer = self._becomes(width, **self._arguments, device=tensors[0].device, dtype=tensors[0].dtype)
-            for own, drawn in ((self._parameters, layer._parameters), (self._buffers, layer._buffers)):
-                for name, value in drawn.items():
+            for own, new in ((self._parameters, layer._parameters), (self._buffers, layer._buffers)):
+                for name, value in new.items():
                     tensor: Any = own[name]
                     if is_lazy(tensor):
                         tensor.materialize(value.shape)

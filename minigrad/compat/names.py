@@ -340,9 +340,9 @@ class AliasModule(ModuleWithoutFile, _Package):
 
 
 class _OldModule(AliasModule):
-    def __call__(self, *args: Any, **named: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """``viz.embedding(...)``, if a program has also imported the module ``minigrad.viz.embedding``."""
-        return getattr(self, self.__name__.rpartition(".")[2])(*args, **named)
+        return getattr(self, self.__name__.rpartition(".")[2])(*args, **kwargs)
 
 
 def find(place: str, name: str) -> Any:
@@ -402,7 +402,7 @@ def resolve(source: str) -> Any:
 def others(place: str) -> list[str]:
     """All names that ``find`` finds in a module, for ``dir``."""
     path = _torch_path(place)
-    parts = (known.rpartition(".") for known in (*MODULES, *ABSENT) if "*" not in known)
+    parts = (path.rpartition(".") for path in (*MODULES, *ABSENT) if "*" not in path)
     return sorted({*NAMES.get(path, {}), *(name for parent, _, name in parts if parent == path)})
 
 

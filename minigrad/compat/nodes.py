@@ -135,10 +135,10 @@ def _saved(node: Node, name: str) -> Any:
         return value
     packed: Any = node.saved
     saved = intact(node)
-    kept = result_of(node) if place == -1 else saved[place]
+    value = result_of(node) if place == -1 else saved[place]
     if isinstance(packed, Lost):
         packed.used(node)
-    return kept[0] if place == -1 and isinstance(kept, tuple) else kept
+    return value[0] if place == -1 and isinstance(value, tuple) else value
 
 
 def _place(node: Node, name: str) -> tuple[int | None, Any]:

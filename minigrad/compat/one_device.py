@@ -68,7 +68,7 @@ def parallel_apply(
     if len(modules) != len(inputs):
         raise AssertionError(f"{len(modules)} modules, but {len(inputs)} inputs")
     calls = zip(modules, inputs, kwargs_tup or [None] * len(modules), strict=True)
-    return [call(*(x if isinstance(x, (list, tuple)) else (x,)), **(named or {})) for call, x, named in calls]
+    return [call(*(x if isinstance(x, (list, tuple)) else (x,)), **(kwargs or {})) for call, x, kwargs in calls]
 
 
 def replicate(network: Module, devices: Devices, detach: bool = False) -> list[Module]:

@@ -96,14 +96,14 @@ def resolve_name(f: Any) -> str | None:
 def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
     """The innermost mode's result for a call of ``public_api(*args, **kwargs)``, otherwise the result of the first
     class among ``relevant_args`` that gives one. Raises TypeError if all return NotImplemented."""
-    asked = _answering(relevant_args) if _state.ask_classes else []
-    types = tuple(map(type, asked))
+    values = _answering(relevant_args) if _state.ask_classes else []
+    types = tuple(map(type, values))
     result: Any = NotImplemented
     if _state.modes and _state.ask_modes:
         *outer, mode = _state.modes
         with _set(modes=tuple(outer)):
             result = mode.__torch_function__(public_api, types, args, kwargs)
-    for value in asked:
+    for value in values:
         if result is not NotImplemented:
             break
         result = type(value).__torch_function__(public_api, types, args, kwargs)

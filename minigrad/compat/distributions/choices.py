@@ -180,8 +180,8 @@ class Geometric(ProbsOrLogits):
 
     def _sample(self, sample_shape: Size) -> Tensor:
         """log u / log(1 - p), rounded down, u uniform in (0, 1)."""
-        drawn = random.uniform_(self._empty(sample_shape, self.probs), dt.finfo(self.probs.dtype).tiny, 1)
-        return (drawn.log() / log1p(-self.probs)).floor()
+        noise = random.uniform_(self._empty(sample_shape, self.probs), dt.finfo(self.probs.dtype).tiny, 1)
+        return (noise.log() / log1p(-self.probs)).floor()
 
     def _log_prob(self, value: Tensor) -> Tensor:
         value, probs = broadcast_all(value, self.probs)
@@ -287,9 +287,9 @@ class Multinomial(OfChoices):
     variance = formula(lambda d: d.total_count * d.probs * (1 - d.probs))
 
     def _sample(self, sample_shape: Size) -> Tensor:
-        drawn = self._choices.sample((self.total_count, *sample_shape)).movedim(0, -1)
+        classes = self._choices.sample((self.total_count, *sample_shape)).movedim(0, -1)
         counts = zeros(self._extended_shape(sample_shape), dtype=self.probs.dtype, device=self.probs.device)
-        return counts.scatter_add_(-1, drawn, drawn.to(counts.dtype) * 0 + 1)
+        return counts.scatter_add_(-1, classes, classes.to(counts.dtype) * 0 + 1)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         ways = (value.sum(-1) + 1).lgamma() - (value + 1).lgamma().sum(-1)
@@ -332,8 +332,8 @@ class LogitRelaxedBernoulli(Relaxed):
     _hard = Bernoulli
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        drawn, probs = (clamp_probs(p) for p in (self._even(sample_shape, self.probs), self.probs))
-        return (drawn.log() - log1p(-drawn) + probs.log() - log1p(-probs)) / self.temperature
+        noise, probs = (clamp_probs(p) for p in (self._even(sample_shape, self.probs), self.probs))
+        return (noise.log() - log1p(-noise) + probs.log() - log1p(-probs)) / self.temperature
 
     def _log_prob(self, value: Tensor) -> Tensor:
         logits, value = broadcast_all(self.logits, value)
@@ -401,8 +401,8 @@ class Binomial(_Trials):
     def _sample(self, sample_shape: Size) -> Tensor:
         shape = self._extended_shape(sample_shape)
         n, p = (value.detach().expand(shape).cpu().numpy() for value in (self.total_count, self.probs))
-        drawn = np.random.default_rng(default_generator.random64()).binomial(n.astype(np.int64), p)
-        return tensor(drawn, dtype=self._param.dtype, device=self._param.device)
+        counts = np.random.default_rng(default_generator.random64()).binomial(n.astype(np.int64), p)
+        return tensor(counts, dtype=self._param.dtype, device=self._param.device)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         n = self.total_count

@@ -27,8 +27,8 @@ class Constraint:
     event_dim = 0
     _bounds: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, *bounds: Any, **named: Any) -> None:
-        vars(self).update(zip(self._bounds, bounds, strict=False), **named)
+    def __init__(self, *bounds: Any, **options: Any) -> None:
+        vars(self).update(zip(self._bounds, bounds, strict=False), **options)
 
     def check(self, value: Tensor) -> Tensor:
         """Where the value satisfies the constraint."""
@@ -158,8 +158,8 @@ class _Dependent(Constraint):
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         self._known = {"is_discrete": is_discrete, "event_dim": event_dim}
 
-    def __call__(self, **known: Any) -> _Dependent:
-        return _Dependent(**{**self._known, **known})
+    def __call__(self, **options: Any) -> _Dependent:
+        return _Dependent(**{**self._known, **options})
 
     def _look_up(self, name: str) -> Any:
         if self._known[name] is NotImplemented:

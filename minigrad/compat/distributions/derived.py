@@ -105,9 +105,9 @@ class MixtureSameFamily(Distribution):
 
     def _sample(self, sample_shape: Size) -> Tensor:
         index = self.mixture_distribution.expand(self._batch_shape).sample(sample_shape)
-        drawn, place = self.component_distribution.sample(sample_shape), index.dim()
-        index = index.reshape(*index.shape, *(1,) * (drawn.dim() - place))
-        return drawn.gather(place, index.expand(*index.shape[: place + 1], *self._event_shape)).squeeze(place)
+        samples, place = self.component_distribution.sample(sample_shape), index.dim()
+        index = index.reshape(*index.shape, *(1,) * (samples.dim() - place))
+        return samples.gather(place, index.expand(*index.shape[: place + 1], *self._event_shape)).squeeze(place)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         chances = log_softmax(self.mixture_distribution.logits, -1)

@@ -69,33 +69,33 @@ class Poisson(Distribution):
 def standard_gamma(alpha: Tensor) -> Tensor:
     """A gamma sample of rate 1 for each concentration, in its dtype, with a gradient; never 0."""
     shapes = alpha.detach().cpu().double().numpy()
-    drawn = np.random.default_rng(default_generator.random64()).standard_gamma(shapes)
-    drawn = np.maximum(drawn, dt.finfo(alpha.dtype).tiny)
-    return _with_slope(tensor(drawn, dtype=alpha.dtype, device=alpha.device), alpha, lambda: _slope(shapes, drawn))
+    draws = np.random.default_rng(default_generator.random64()).standard_gamma(shapes)
+    draws = np.maximum(draws, dt.finfo(alpha.dtype).tiny)
+    return _with_grad(tensor(draws, dtype=alpha.dtype, device=alpha.device), alpha, lambda: _grad(shapes, draws))
 
 
-def _with_slope(drawn: Tensor, alpha: Tensor, slope: Any) -> Tensor:
-    """Samples, with a history if α has one: ``slope()`` computes their derivative with respect to α."""
+def _with_grad(samples: Tensor, alpha: Tensor, grad: Any) -> Tensor:
+    """Samples, with a history if α has one: ``grad()`` computes their derivative with respect to α."""
     if not (alpha.requires_grad and is_grad_enabled()):
-        return drawn
-    return drawn + tensor(slope(), dtype=drawn.dtype, device=drawn.device) * (alpha - alpha.detach())
+        return samples
+    return samples + tensor(grad(), dtype=samples.dtype, device=samples.device) * (alpha - alpha.detach())
 
 
-def _slope(alpha: Any, drawn: Any) -> Any:
+def _grad(alpha: Any, samples: Any) -> Any:
     """dz/dα of gamma samples z at a fixed value of the distribution function F: -∂F/∂α over the density (Figurnov et
     al. 2018). ∂F/∂α is a finite difference of F, or above α of F - 1."""
-    step, z = 1e-4 * np.minimum(alpha, np.sqrt(alpha)), tensor(drawn)
+    step, z = 1e-4 * np.minimum(alpha, np.sqrt(alpha)), tensor(samples)
     below, above = (
-        np.where(drawn < alpha, igamma(a, z).numpy(), -igammac(a, z).numpy())
+        np.where(samples < alpha, igamma(a, z).numpy(), -igammac(a, z).numpy())
         for a in (tensor(alpha - step), tensor(alpha + step))
     )
-    density = np.exp((alpha - 1) * np.log(drawn) - drawn - tensor(alpha).lgamma().numpy())
+    density = np.exp((alpha - 1) * np.log(samples) - samples - tensor(alpha).lgamma().numpy())
     return (below - above) / (2 * step * density)
 
 
-def _positive(drawn: Tensor) -> Tensor:
+def _positive(samples: Tensor) -> Tensor:
     """Positive samples, none rounded to 0."""
-    return drawn.clamp(min=dt.finfo(drawn.dtype).tiny)
+    return samples.clamp(min=dt.finfo(samples.dtype).tiny)
 
 
 class Gamma(Distribution):
@@ -217,9 +217,9 @@ class Dirichlet(Distribution):
         alpha, info = self.concentration.expand(self._extended_shape(sample_shape)), dt.finfo(self.concentration.dtype)
         shapes = alpha.detach().cpu().double().numpy()
         generator = np.random.default_rng(default_generator.random64())
-        powers, drawn = np.log1p(-generator.random(shapes.shape)) / shapes, generator.standard_gamma(shapes + 1)
-        logs = tensor(powers + np.log(drawn), device=alpha.device)
-        logs = _with_slope(logs, alpha, lambda: _slope(shapes + 1, drawn) / drawn - powers / shapes)
+        powers, draws = np.log1p(-generator.random(shapes.shape)) / shapes, generator.standard_gamma(shapes + 1)
+        logs = tensor(powers + np.log(draws), device=alpha.device)
+        logs = _with_grad(logs, alpha, lambda: _grad(shapes + 1, draws) / draws - powers / shapes)
         return softmax(logs, -1).to(alpha.dtype).clamp(info.tiny, 1 - info.eps / 2)
 
     def entropy(self) -> Tensor:

@@ -70,8 +70,8 @@ class Laplace(LocationScale):
     entropy = method(lambda d: 1 + (2 * d.scale).log())
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        drawn = random.uniform_(self._empty(sample_shape, self.loc), dt.finfo(self.loc.dtype).eps - 1, 1)
-        return self.loc - self.scale * drawn.sign() * log1p(-drawn.abs())
+        noise = random.uniform_(self._empty(sample_shape, self.loc), dt.finfo(self.loc.dtype).eps - 1, 1)
+        return self.loc - self.scale * noise.sign() * log1p(-noise.abs())
 
     def _kl(self, q: Laplace) -> Tensor:
         ratio, distance = self.scale / q.scale, (self.loc - q.loc).abs()
@@ -95,8 +95,8 @@ class Gumbel(LocationScale):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         info = dt.finfo(self.loc.dtype)
-        drawn = info.tiny + self._even(sample_shape, self.loc) * (1 - info.eps - info.tiny)
-        return self.loc - self.scale * (-drawn.log()).log()
+        noise = info.tiny + self._even(sample_shape, self.loc) * (1 - info.eps - info.tiny)
+        return self.loc - self.scale * (-noise.log()).log()
 
     def _kl(self, q: Gumbel) -> Tensor:
         ratio, distance = self.scale / q.scale, (q.loc - self.loc) / q.scale
@@ -179,13 +179,13 @@ class VonMises(Distribution):
         rho = (tau - (2 * tau).sqrt()) / (2 * k)
         r = where(k < 1e-5, 1 / k + k, (1 + rho**2) / (2 * rho))
         x = zeros(shape, dtype=k.dtype, device=k.device)
-        done = x != 0
-        while not bool(done.all()):
+        mask = x != 0
+        while not bool(mask.all()):
             u1, u2, u3 = rand((3, *shape), dtype=k.dtype, device=k.device).unbind()
             z = (math.pi * u1).cos()
             f = (1 + r * z) / (r + z)
             c = k * (r - f)
             accepted = (c * (2 - c) - u2 > 0).logical_or((c / u2).log() + 1 - c >= 0)
             x = where(accepted, (u3 - 0.5).sign() * f.acos(), x)
-            done = done.logical_or(accepted)
+            mask = mask.logical_or(accepted)
         return ((x + math.pi + self.loc.double()) % (2 * math.pi) - math.pi).to(self.loc.dtype)

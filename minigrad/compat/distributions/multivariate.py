@@ -93,8 +93,8 @@ class MultivariateNormal(_OfMatrix):
     entropy = method(lambda d: 0.5 * d._event_shape[0] * (1 + math.log(2 * math.pi)) + d._half_log_det())
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        drawn = normal_(self._empty(sample_shape, self.loc))
-        return self.loc + (self.scale_tril @ drawn.unsqueeze(-1)).squeeze(-1)
+        noise = normal_(self._empty(sample_shape, self.loc))
+        return self.loc + (self.scale_tril @ noise.unsqueeze(-1)).squeeze(-1)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         distance = self._whitening() @ (value - self.loc).unsqueeze(-1)
@@ -139,8 +139,8 @@ class LowRankMultivariateNormal(MultivariateNormal):
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         factors = self.loc.new_empty((*shape[:-1], self.cov_factor.shape[-1]))
-        drawn = (self.cov_factor @ normal_(factors).unsqueeze(-1)).squeeze(-1)
-        return self.loc + drawn + self.cov_diag.sqrt() * normal_(self._empty(sample_shape, self.loc))
+        offset = (self.cov_factor @ normal_(factors).unsqueeze(-1)).squeeze(-1)
+        return self.loc + offset + self.cov_diag.sqrt() * normal_(self._empty(sample_shape, self.loc))
 
 
 class Wishart(_OfMatrix):

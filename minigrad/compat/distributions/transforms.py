@@ -440,8 +440,8 @@ class StickBreakingTransform(Transform):
         return (x.shape[-1] + 1 - x.new_ones(x.shape[-1]).cumsum(-1)).log()
 
     def _call(self, x: Tensor) -> Tensor:
-        taken = inside(sigmoid(x - self._left(x)))
-        return pad(taken, [0, 1], value=1) * pad((1 - taken).cumprod(-1), [1, 0], value=1)
+        fractions = inside(sigmoid(x - self._left(x)))
+        return pad(fractions, [0, 1], value=1) * pad((1 - fractions).cumprod(-1), [1, 0], value=1)
 
     def _inverse(self, y: Tensor) -> Tensor:
         first = y[..., :-1]

@@ -264,9 +264,9 @@ def lstsq(
     Args:
         rcond: singular values up to rcond times the largest count as 0; by default eps times the longer side.
     """
-    driver, known = driver or "gelsy", ("gels", "gelsy", "gelsd", "gelss")
-    if driver not in known:
-        raise RuntimeError(f"linalg.lstsq: parameter `driver` should be one of {known}, not {driver!r}")
+    driver, drivers = driver or "gelsy", ("gels", "gelsy", "gelsd", "gelss")
+    if driver not in drivers:
+        raise RuntimeError(f"linalg.lstsq: parameter `driver` should be one of {drivers}, not {driver!r}")
     matrices(A, "lstsq")
     _same_dtype(A, B, "lstsq")
     columns = B.unsqueeze(-1) if (vector := B.array.ndim == A.array.ndim - 1) else B

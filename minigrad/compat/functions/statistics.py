@@ -260,8 +260,8 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
         return (centred @ centred.mH / max(count - correction, 0)).squeeze()
     total = weights.sum()
     centred = rows - sum(rows * weights, 1, True) / total
-    lost = correction * (sum(weights * aweights) / total if aweights is not None else 1)
-    return (centred @ (centred * weights).mH / (total - lost).clamp(min=0)).squeeze()
+    lost_weight = correction * (sum(weights * aweights) / total if aweights is not None else 1)
+    return (centred @ (centred * weights).mH / (total - lost_weight).clamp(min=0)).squeeze()
 
 
 @method

@@ -109,10 +109,10 @@ def _as_parameter(value: Any) -> Any:
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
-def _described(named: Iterable[tuple[Any, Any]], kind_of: Callable[[Tensor], Any]) -> str:
+def _described(items: Iterable[tuple[Any, Any]], kind_of: Callable[[Tensor], Any]) -> str:
     """A line for each value; for a tensor with its dtype or type, from ``kind_of``."""
     lines = []
-    for name, value in named:
+    for name, value in items:
         text = f"Object of type: {type(value).__name__}"
         if isinstance(value, Tensor):
             size = "x".join(map(str, value.array.shape))

@@ -170,7 +170,7 @@ def _triangle(x: Array, upper: bool, strict: bool) -> Array:
 
 @op(
     "dx = −yᴴ g yᴴ + (1 − x y) gᴴ y yᴴ + yᴴ y gᴴ (1 − y x), g as xᴴ's (Golub and Pereyra 1973)",
-    x=lambda g, x, out: _pinv_slope(g, x, out),
+    x=lambda g, x, out: _pinv_grad(g, x, out),
 )
 @on_cpu
 def pinv(x: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
@@ -195,9 +195,9 @@ def significant(s: Array, atol: Any, rtol: Any) -> Array:
     return sizes > np.maximum(atol, rtol * largest)[..., None]
 
 
-def _pinv_slope(g: Array, x: Array, out: Array) -> Array:
+def _pinv_grad(g: Array, x: Array, out: Array) -> Array:
     if x.shape[-2] > x.shape[-1]:  # the adjoint's products are of smaller matrices
-        return adjoint(_pinv_slope(adjoint(g), adjoint(x), adjoint(out)))
+        return adjoint(_pinv_grad(adjoint(g), adjoint(x), adjoint(out)))
     gh, back = adjoint(g), adjoint(out)
     k = matmul(gh, out)
     pushed = matmul(k, back)
@@ -216,7 +216,7 @@ def det(x: Array) -> Array:
 
 @op(
     "dx = conj(|x|) (tr(g x⁻¹ᴴ) x⁻ᴴ − x⁻ᴴ g x⁻ᴴ), for a singular x from the adjugates of its minors",
-    x=lambda g, x: _adjugate_slope(g, x),
+    x=lambda g, x: _adjugate_grad(g, x),
 )
 @on_cpu
 def adjugate(x: Array) -> Array:
@@ -225,12 +225,12 @@ def adjugate(x: Array) -> Array:
         size = np.linalg.det(x)[..., None, None]
         regular = np.where(size == 0, np.eye(x.shape[-1], dtype=x.dtype), x)
         out = size * np.linalg.inv(regular)  # from one LU, so their errors near a singular matrix cancel
-    lost = ((size[..., 0, 0] == 0) | ~np.isfinite(out).all((-2, -1))) & np.isfinite(x).all((-2, -1))
-    if lost.any():  # |x| x⁻¹ = |u| |vᴴ| v diag(Π sⱼ over j ≠ i) uᴴ of x = u diag(s) vᴴ
-        u, s, vh = np.linalg.svd(x[lost])
+    singular = ((size[..., 0, 0] == 0) | ~np.isfinite(out).all((-2, -1))) & np.isfinite(x).all((-2, -1))
+    if singular.any():  # |x| x⁻¹ = |u| |vᴴ| v diag(Π sⱼ over j ≠ i) uᴴ of x = u diag(s) vᴴ
+        u, s, vh = np.linalg.svd(x[singular])
         others = np.where(np.eye(s.shape[-1], dtype=bool), 1, s[..., None, :]).prod(-1)
         others = (others * (np.linalg.det(u) * np.linalg.det(vh))[..., None])[..., None, :]
-        out[lost] = (np.swapaxes(vh, -1, -2).conj() * others) @ np.swapaxes(u, -1, -2).conj()
+        out[singular] = (np.swapaxes(vh, -1, -2).conj() * others) @ np.swapaxes(u, -1, -2).conj()
     return out
 
 
@@ -241,27 +241,27 @@ def _are_ill(x: Array) -> Array:
     return (condition > np.finfo(x.dtype).eps ** -0.5) | (np.linalg.det(x) == 0)
 
 
-def _adjugate_slope(g: Array, x: Array) -> Array:
+def _adjugate_grad(g: Array, x: Array) -> Array:
     """From the inverse, or from n² minors, which are right in all orders, however many singular values are 0."""
     if not holds(_are_ill(bare(x))):
         over = adjoint(inverse(x))
         trace = sum_over(g * transpose(over, -1, -2), (-2, -1), False)
         return one_matrix(conjugate(det(x))) * (one_matrix(trace) * over - matmul(over, matmul(g, over)))
     m, n, dtype = xp(bare(x)), x.shape[-1], bare(x).dtype
-    row, kept = m.arange(n)[:, None], m.arange(n - 1)[None]
-    kept = kept + (kept >= row)  # all rows except i
-    index = (..., kept[:, None, :, None], kept[None, :, None, :])
+    row, others = m.arange(n)[:, None], m.arange(n - 1)[None]
+    others = others + (others >= row)  # all rows except i
+    index = (..., others[:, None, :, None], others[None, :, None, :])
     weights = transpose(g, -1, -2) * (1 - 2 * ((row + row.T) % 2)).astype(dtype)
     return put_back(one_matrix(weights) * adjoint(adjugate(getitem(x, index))), x.shape, index)
 
 
-@op("dx = (g₁ − i Im(conj(g₀) y₀)) x⁻ᴴ", x=lambda g, x, out: one_matrix(_log_slope(g, out)) * adjoint(inverse(x)))
+@op("dx = (g₁ − i Im(conj(g₀) y₀)) x⁻ᴴ", x=lambda g, x, out: one_matrix(_log_grad(g, out)) * adjoint(inverse(x)))
 def slogdet(x: Array) -> tuple[Array, Array]:
     """The sign of |x| (for complex numbers, |x| / abs |x|) and the logarithm of its absolute value"""
     return on_host(lambda a: tuple(np.linalg.slogdet(a)), x)
 
 
-def _log_slope(g: tuple[Array, Array], out: tuple[Array, Array]) -> Array:
+def _log_grad(g: tuple[Array, Array], out: tuple[Array, Array]) -> Array:
     """The gradient of log |x|, whose imaginary part is the angle of the sign."""
     return g[1] if bare(g[0]).dtype.kind != "c" else as_pair(g[1], -imaginary_part(conj(g[0]) * out[0]))
 
@@ -271,14 +271,14 @@ def _log_slope(g: tuple[Array, Array], out: tuple[Array, Array]) -> Array:
 
 @op(
     "dx = y⁻ᴴ Φ(yᴴ g) y⁻¹, Φ half the lower triangle, repeated above the diagonal",
-    x=lambda g, out: _cholesky_slope(g, out),
+    x=lambda g, out: _cholesky_grad(g, out),
 )
 def cholesky(x: Array) -> Array:
     """L in L Lᴴ = x, for positive definite x"""
     return on_host(np.linalg.cholesky, x)
 
 
-def _cholesky_slope(g: Array, out: Array) -> Array:
+def _cholesky_grad(g: Array, out: Array) -> Array:
     """L⁻ᴴ Φ(Lᴴ g) L⁻¹ (Murray 2016)."""
     lower = tril(matmul(adjoint(out), g), 0)
     symmetric = (lower + adjoint(tril(lower, -1))) * 0.5
@@ -289,14 +289,14 @@ def _cholesky_slope(g: Array, out: Array) -> Array:
 @op(
     "dx = U (diag(gS) + (skew(Uᴴ gU) S + S skew(Vᴴ gV)) / (Sⱼ² − Sᵢ²)) Vᴴ "
     "+ (1 − U Uᴴ) gU S⁻¹ Vᴴ + U S⁻¹ gVᴴ (1 − V Vᴴ)",
-    x=lambda g, out, shape: _svd_slope(g, out, shape),
+    x=lambda g, out, shape: _svd_grad(g, out, shape),
 )
 def svd(x: Array, full: bool) -> tuple[Array, Array, Array]:
     """(U, S, Vᴴ) of x = U diag(S) Vᴴ; if ``full``, U and V are square, and their extra columns have no gradient"""
     return on_host(lambda a: tuple(np.linalg.svd(a, full)), x)
 
 
-def _svd_slope(g: Any, out: Any, shape: tuple[int, ...]) -> Array:
+def _svd_grad(g: Any, out: Any, shape: tuple[int, ...]) -> Array:
     """Townsend 2016; for complex matrices the phases of U and V change together, PyTorch's convention."""
     rows, columns = shape[-2:]
     k = min(rows, columns)
@@ -322,13 +322,13 @@ def _skew(x: Array) -> Array:
     return x - adjoint(x)
 
 
-@op("dx = V (diag(gλ) + skew(Vᴴ gV) / 2 (λⱼ − λᵢ)) Vᴴ", x=lambda g, out: _eigh_slope(g, out))
+@op("dx = V (diag(gλ) + skew(Vᴴ gV) / 2 (λⱼ − λᵢ)) Vᴴ", x=lambda g, out: _eigh_grad(g, out))
 def eigh(x: Array, triangle: Literal["L", "U"]) -> tuple[Array, Array]:
     """(λ, V) of x = V diag(λ) Vᴴ, for symmetric x, from one triangle, "L" or "U"; λ in ascending order"""
     return on_host(lambda a: tuple(np.linalg.eigh(a, triangle)), x)
 
 
-def _eigh_slope(g: Any, out: Any) -> Array:
+def _eigh_grad(g: Any, out: Any) -> Array:
     (gvalues, gvectors), (values, vectors) = g, out
     gaps = unsqueeze(values, -2) - unsqueeze(values, -1)
     turned = _skew(matmul(adjoint(vectors), gvectors)) * 0.5
@@ -336,15 +336,13 @@ def _eigh_slope(g: Any, out: Any) -> Array:
     return matmul(matmul(vectors, inner), adjoint(vectors))
 
 
-@op(
-    "dx = V⁻ᴴ (diag(gλ) + (Vᴴ gV − Vᴴ V diag(Re(Vᴴ gV))) / conj(λⱼ − λᵢ)) Vᴴ", x=lambda g, x, out: _eig_slope(g, x, out)
-)
+@op("dx = V⁻ᴴ (diag(gλ) + (Vᴴ gV − Vᴴ V diag(Re(Vᴴ gV))) / conj(λⱼ − λᵢ)) Vᴴ", x=lambda g, x, out: _eig_grad(g, x, out))
 def eig(x: Array) -> tuple[Array, Array]:
     """(λ, V) of x V = V diag(λ), complex; the columns of V have length 1"""
     return on_host(lambda a: tuple(r.astype(np.result_type(a, np.complex64)) for r in np.linalg.eig(a)), x)
 
 
-def _eig_slope(g: Any, x: Array, out: Any) -> Array:
+def _eig_grad(g: Any, x: Array, out: Any) -> Array:
     (gvalues, gvectors), (values, vectors) = g, out
     vh = adjoint(vectors)
     turned = matmul(vh, gvectors)
@@ -358,14 +356,14 @@ def _eig_slope(g: Any, x: Array, out: Any) -> Array:
 
 @op(
     "dx = (gQ + Q sym(triu(gR Rᴴ − Qᴴ gQ))) R⁻ᴴ, for wide x in the left square part, Q gR for the rest",
-    x=lambda g, x, out, mode: _qr_slope(g, x, out, mode),
+    x=lambda g, x, out, mode: _qr_grad(g, x, out, mode),
 )
 def qr(x: Array, mode: Any) -> tuple[Array, Array]:
     """(Q, R) of x = Q R, R an upper triangle; "reduced" or "complete", for which Q is square"""
     return on_host(lambda a: tuple(np.linalg.qr(a, mode)), x)
 
 
-def _qr_slope(g: Any, x: Array, out: Any, mode: str) -> Array:
+def _qr_grad(g: Any, x: Array, out: Any, mode: str) -> Array:
     """Walter and Lehmann 2010; for wide x the right part is Qᴴ x₂, so its gradient also reaches Q."""
     rows, columns = x.shape[-2:]
     if mode == "complete" and rows > columns:
@@ -383,7 +381,7 @@ def _qr_slope(g: Any, x: Array, out: Any, mode: str) -> Array:
 
 @op(
     "dx = P L⁻ᴴ (tril(Lᴴ gL − gU₂ U₂ᴴ, −1) + triu(gU Uᴴ − L₂ᴴ gL₂)) U⁻ᴴ, to its right P L⁻ᴴ gU₂, below P gL₂ U⁻ᴴ",
-    x=lambda g, out: _lu_slope(g, out),
+    x=lambda g, out: _lu_grad(g, out),
 )
 @on_cpu
 def lu_factor(x: Array) -> tuple[Array, Array, Array]:
@@ -396,9 +394,9 @@ def lu_factor(x: Array) -> tuple[Array, Array, Array]:
     for j in range(k):
         best = pivot_size(out[..., j:, j]).argmax(-1) + j
         pivots[..., j] = best + 1
-        chosen = best[..., None, None]
-        row = np.take_along_axis(out, chosen, -2)
-        np.put_along_axis(out, chosen, out[..., j : j + 1, :].copy(), -2)
+        best_row = best[..., None, None]
+        row = np.take_along_axis(out, best_row, -2)
+        np.put_along_axis(out, best_row, out[..., j : j + 1, :].copy(), -2)
         out[..., j : j + 1, :] = row
         pivot = out[..., j, j]
         info[(pivot == 0) & (info == 0)] = j + 1
@@ -412,7 +410,7 @@ def pivot_size(x: Array) -> Array:
     return np.abs(x.real) + np.abs(x.imag) if x.dtype.kind == "c" else np.abs(x)
 
 
-def _lu_slope(g: Any, out: Any) -> Array:
+def _lu_grad(g: Any, out: Any) -> Array:
     packed, gpacked = out[0], g[0]
     k = min(packed.shape[-2:])
     square, gsquare = packed[..., :k, :k], gpacked[..., :k, :k]
@@ -447,7 +445,7 @@ _PADE = [math.comb(13, j) * math.factorial(26 - j) // math.factorial(13) for j i
 _REACH = 5.37  # the largest 1-norm for which this approximation is exact in float64
 
 
-@op("dx = the upper right block of exp of [[xᴴ, g], [0, xᴴ]] (Mathias 1996)", x=lambda g, x: _exp_slope(g, adjoint(x)))
+@op("dx = the upper right block of exp of [[xᴴ, g], [0, xᴴ]] (Mathias 1996)", x=lambda g, x: _exp_grad(g, adjoint(x)))
 @on_cpu
 def matrix_exp(x: Array) -> Array:
     """eˣ of square matrices: Σ xⁿ / n!"""
@@ -470,7 +468,7 @@ def matrix_exp(x: Array) -> Array:
     return out
 
 
-def _exp_slope(g: Array, xh: Array) -> Array:
+def _exp_grad(g: Array, xh: Array) -> Array:
     n = g.shape[-1]
     blocks = concatenate(-2, concatenate(-1, xh, g), concatenate(-1, g * 0, xh))
     return matrix_exp(blocks)[..., :n, n:]
@@ -478,4 +476,4 @@ def _exp_slope(g: Array, xh: Array) -> Array:
 
 _EQUATIONS = (det, slogdet, adjugate, inverse, solve, solve_triangular, cholesky_solve, pinv, matrix_exp)
 _FACTORS = (cholesky, svd, eigh, eig, qr, lu_factor)
-IN_PLACE_OF.update({known: known for known in _EQUATIONS + _FACTORS})
+IN_PLACE_OF.update({each: each for each in _EQUATIONS + _FACTORS})

@@ -90,7 +90,7 @@ def _mean_beside(function: Any, x: Array, order: int) -> Array:
 
 @op(
     "dx = g (n jₙ₋₁(x) − (n + 1) jₙ₊₁(x)) / (2n + 1)",
-    x=lambda g, x, order: g * _spherical_slope(x, order),
+    x=lambda g, x, order: g * _spherical_grad(x, order),
     holomorphic=True,
 )
 def spherical_bessel_j(x: Array, order: int) -> Array:
@@ -98,7 +98,7 @@ def spherical_bessel_j(x: Array, order: int) -> Array:
     return approximations.spherical(x, order)
 
 
-def _spherical_slope(x: Array, order: int) -> Array:
+def _spherical_grad(x: Array, order: int) -> Array:
     after = spherical_bessel_j(x, order + 1)
     return (order * spherical_bessel_j(x, order - 1) - (order + 1) * after) / (2 * order + 1) if order else -after
 
@@ -110,7 +110,7 @@ def sinc(x: Array) -> Array:
     return m.where(angle == 0, x.dtype.type(1), m.sin(angle) / m.where(angle == 0, x.dtype.type(1), angle))
 
 
-@op("dx = g (2 x y − 2/√π)", x=lambda g, x, out: g * _erfcx_slope(x, out))
+@op("dx = g (2 x y − 2/√π)", x=lambda g, x, out: g * _erfcx_grad(x, out))
 def erfcx(x: Array) -> Array:
     """exp(x²) erfc(x)"""
     return special.scaled_complementary_error_function(x)
@@ -128,7 +128,7 @@ def ndtri(x: Array) -> Array:
     return special.normal_quantile(x)
 
 
-def _erfcx_slope(x: Array, out: Array) -> Array:
+def _erfcx_grad(x: Array, out: Array) -> Array:
     """2 x y - 2/√π, or its asymptotic series where these two almost cancel (DLMF 7.12.1)."""
     least = 12.0 if bare(x).dtype.itemsize == 8 else 5.0
     far = x > least

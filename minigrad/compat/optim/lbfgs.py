@@ -65,7 +65,7 @@ class LBFGS(Optimizer):
         """
         group = self.param_groups[0]
         state = self.state[group["params"][0]]
-        begun = state.setdefault("func_evals", 0)
+        earlier = state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
         first, gradient = self._evaluate(closure, state)
         now = Point(0.0, float(first), gradient, 0.0)
@@ -83,7 +83,7 @@ class LBFGS(Optimizer):
             now = self._move(closure, state, before, t, d, count == group["max_iter"])
             state["t"] = now.t
             if (
-                state["func_evals"] - begun >= group["max_eval"]
+                state["func_evals"] - earlier >= group["max_eval"]
                 or _largest(now.gradient) <= group["tolerance_grad"]
                 or _largest(now.t * d) <= group["tolerance_change"]
                 or abs(now.f - before.f) < group["tolerance_change"]
@@ -143,8 +143,8 @@ def _direction(state: State, g: Array, history: int) -> Array:
         for name, value in (("old_dirs", y), ("old_stps", s), ("ro", 1.0 / ys)):
             state[name] = [*state[name], wrap(value)][-history:]
         state["H_diag"] = wrap(ys / (y @ y))
-    kept = zip(state["old_dirs"], state["old_stps"], state["ro"], strict=True)
-    steps = [tuple(v.array for v in each) for each in kept]
+    pairs = zip(state["old_dirs"], state["old_stps"], state["ro"], strict=True)
+    steps = [tuple(v.array for v in each) for each in pairs]
     q, parts = -g, []
     for y, s, rho in reversed(steps):
         parts.append((s @ q) * rho)
@@ -177,9 +177,9 @@ def strong_wolfe(
         t: the first t to try. length: the direction's largest element.
         tolerance: give up if the bracket is shorter. most: the number of points to try.
     """
-    low, high, done, tries = _bracket(at, start, t, most)
+    low, high, is_good, tries = _bracket(at, start, t, most)
     insufficient = False
-    while not done and tries < most and abs(high.t - low.t) * length >= tolerance:
+    while not is_good and tries < most and abs(high.t - low.t) * length >= tolerance:
         left, right = sorted((low.t, high.t))
         t = cubic_minimum(low, high, left, right)
         margin = 0.1 * (right - left)
@@ -193,8 +193,8 @@ def strong_wolfe(
         if new.f > start.f + ENOUGH * t * start.slope or new.f >= low.f:
             low, high = (low, new) if low.f <= new.f else (new, low)
             continue
-        done = abs(new.slope) <= -FLATTER * start.slope
-        if not done and new.slope * (high.t - low.t) >= 0:
+        is_good = abs(new.slope) <= -FLATTER * start.slope
+        if not is_good and new.slope * (high.t - low.t) >= 0:
             high = low
         low = new
     return low

@@ -344,12 +344,12 @@ class SparseAdam(Optimizer):
     def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
         arrays = (param, grad, state.exp_avg, state.exp_avg_sq)
         table, grad, exp_avg, exp_avg_sq = (a if a.ndim else a[None] for a in arrays)
-        used = (grad != 0).reshape(len(grad), -1).any(1)
-        g, (beta1, beta2) = grad[used], options.betas
-        exp_avg[used] += (1 - beta1) * (g - exp_avg[used])
-        exp_avg_sq[used] += (1 - beta2) * (g * g - exp_avg_sq[used])
+        rows = (grad != 0).reshape(len(grad), -1).any(1)
+        g, (beta1, beta2) = grad[rows], options.betas
+        exp_avg[rows] += (1 - beta1) * (g - exp_avg[rows])
+        exp_avg_sq[rows] += (1 - beta2) * (g * g - exp_avg_sq[rows])
         rate = options.lr * math.sqrt(1 - beta2**state.step) / (1 - beta1**state.step)
-        table[used] -= rate * exp_avg[used] / (xp(g).sqrt(exp_avg_sq[used]) + options.eps)
+        table[rows] -= rate * exp_avg[rows] / (xp(g).sqrt(exp_avg_sq[rows]) + options.eps)
 
 
 class ASGD(Optimizer):

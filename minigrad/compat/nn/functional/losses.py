@@ -125,20 +125,20 @@ def multi_margin_loss(
     if len(shape) > 2 or not shape[-1]:
         raise RuntimeError(f"multi_margin_loss: Expected a non-empty input (N, C) or (C), but got {list(shape)}")
     rows = input if len(shape) == 2 else input.unsqueeze(0)  # (N, C)
-    chosen = target.reshape(target.numel(), 1)  # (N) -> (N, 1)
-    if target.array.ndim > 1 or chosen.array.shape[0] != rows.array.shape[0]:
+    labels = target.reshape(target.numel(), 1)  # (N) -> (N, 1)
+    if target.array.ndim > 1 or labels.array.shape[0] != rows.array.shape[0]:
         expected = f"should be 1-D with size equal to the number of input samples ({rows.array.shape[0]})"
         raise RuntimeError(f"multi_margin_loss: target tensor {expected}, but got {list(target.shape)}")
     _check_classes("multi_margin_loss", target, target.array, shape[-1])
-    over = (rows - rows.gather(1, chosen) + margin).relu()
+    over = (rows - rows.gather(1, labels) + margin).relu()
     if p == 2:
         over = over * over
     if weight is not None:
         same_dtype("multi_margin_loss", input, weight=weight)
         if weight.array.shape != shape[-1:]:
             raise RuntimeError(f"multi_margin_loss: inconsistent weight size: {list(weight.shape)}, not {shape[-1]}")
-        over = over * weight[chosen]
-    losses = over.scatter(1, chosen, 0.0).sum(1) / shape[-1]
+        over = over * weight[labels]
+    losses = over.scatter(1, labels, 0.0).sum(1) / shape[-1]
     return reduced(losses.reshape(target.shape), reduction, size_average, reduce)
 
 
@@ -169,12 +169,12 @@ def multilabel_margin_loss(
     classes, samples = shape[-1] if shape else 1, shape[0] if len(shape) == 2 else 1
     rows, labels = input.reshape(samples, classes), array.reshape(samples, classes)
     counts = xp(labels).cumprod(labels != -1, axis=1) > 0  # up to the first -1
-    chosen = pointwise.where(wrap(counts), target.reshape(samples, classes), 0)
-    labels = chosen.array
+    indices = pointwise.where(wrap(counts), target.reshape(samples, classes), 0)
+    labels = indices.array
     _check_classes("multilabel_margin_loss", target, labels, classes)
     is_label = (labels[:, :, None] == xp(labels).arange(classes)) & counts[:, :, None]  # (N, targets, C)
     pairs = counts[:, :, None] & ~is_label.any(1, keepdims=True)
-    over = 1 - rows.gather(1, chosen).unsqueeze(2) + rows.unsqueeze(1)  # (N, targets, C)
+    over = 1 - rows.gather(1, indices).unsqueeze(2) + rows.unsqueeze(1)  # (N, targets, C)
     losses = pointwise.where(wrap(pairs), over.relu(), 0.0).sum((1, 2)) / classes
     return reduced(losses.reshape(shape[:-1]), reduction, size_average, reduce)
 
@@ -281,21 +281,21 @@ def ctc_loss(
     count, batch, classes = frames.array.shape
     if not 0 <= blank < classes:
         raise RuntimeError(f"ctc_loss: blank must be in label range 0 .. {classes - 1}, but it is {blank}")
-    used = _lengths("input_lengths", input_lengths, batch, frames.array)
+    n_frames = _lengths("input_lengths", input_lengths, batch, frames.array)
     lengths = _lengths("target_lengths", target_lengths, batch, frames.array)
-    if batch and int(used.max()) > count:
-        raise RuntimeError(f"ctc_loss: Expected input_lengths of at most {count}, but got value {int(used.max())}")
+    if batch and int(n_frames.max()) > count:
+        raise RuntimeError(f"ctc_loss: Expected input_lengths of at most {count}, but got value {int(n_frames.max())}")
     padded = _padded(_beside(frames.array, targets), lengths, blank, batched)
     check_indices(padded, classes, "ctc_loss: targets")
     labels = xp(padded).full((batch, 2 * padded.shape[1] + 1), blank)  # a blank before and after every label
     labels[:, 1::2] = padded
     total = frames.clamp(max=80).exp().sum(-1, keepdim=True)  # 1 for logarithms of probabilities
     as_log_softmax = frames - (total - total.detach())  # the same numbers, with the gradient g - exp(x) Σ g
-    losses = -_log_likelihood(as_log_softmax, labels, used, lengths, blank)
+    losses = -_log_likelihood(as_log_softmax, labels, n_frames, lengths, blank)
     if zero_infinity:
         losses = losses.masked_fill(losses == float("inf"), 0.0)
     elif holds(impossible := losses.array == float("inf")):
-        rows = frames[wrap((xp(used).arange(count)[:, None] < used) & impossible)]
+        rows = frames[wrap((xp(n_frames).arange(count)[:, None] < n_frames) & impossible)]
         losses = losses + (rows.nan_to_num() * 0).sqrt().sum()  # 0 with the gradient NaN
     if reduction == "mean":
         losses = losses / wrap(lengths.clip(1).astype(losses.array.dtype))
@@ -336,7 +336,7 @@ def _padded(targets: Any, lengths: Any, blank: int, batched: bool) -> Any:
     return m.where(m.arange(rows.shape[1]) < lengths[:, None], rows, blank).astype("int64")
 
 
-def _log_likelihood(frames: Tensor, labels: Any, used: Any, lengths: Any, blank: int) -> Tensor:
+def _log_likelihood(frames: Tensor, labels: Any, n_frames: Any, lengths: Any, blank: int) -> Tensor:
     """(N,) ln of the probability of all paths, by the forward recursion in log space."""
     m, (batch, width) = xp(labels), labels.shape
     is_barred = m.zeros((batch, 3, width), bool)  # the moves into each position: by none, by one, by two
@@ -345,11 +345,11 @@ def _log_likelihood(frames: Tensor, labels: Any, used: Any, lengths: Any, blank:
     before, barred = wrap((m.arange(width) - m.arange(3)[:, None]).clip(0)), wrap(is_barred)
     start = m.full(labels.shape, float("-inf"), frames.array.dtype)
     start[:, 0] = 0
-    alpha, shortest = wrap(start), int(used.min()) if batch else 0
+    alpha, shortest = wrap(start), int(n_frames.min()) if batch else 0
     scores = frames[:, wrap(m.arange(batch)[:, None]), wrap(labels)]  # (T, N, 2 S + 1)
     for t, score in enumerate(scores.unbind(0)):
         moved = alpha[:, before].masked_fill(barred, float("-inf")).logsumexp(1) + score
-        alpha = moved if t < shortest else pointwise.where(wrap(used[:, None] > t), moved, alpha)
+        alpha = moved if t < shortest else pointwise.where(wrap(n_frames[:, None] > t), moved, alpha)
     ends = m.stack([2 * lengths, (2 * lengths - 1).clip(0)], 1)  # the last blank, the last label
     last = pointwise.where(
         wrap((ends < width) & (m.arange(2) <= lengths[:, None])), alpha.gather(1, wrap(ends)), float("-inf")

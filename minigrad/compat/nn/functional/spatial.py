@@ -47,9 +47,9 @@ def grid_sample(
 
     Raises ValueError: an unknown mode. RuntimeError: shapes or dtypes do not match.
     """
-    for name, value, known in (("mode", mode, tuple(_TAPS)), ("padding_mode", padding_mode, _PADDINGS)):
-        if value not in known:
-            raise ValueError(f"nn.functional.grid_sample(): expected {name} to be one of {known}, but got: {value!r}")
+    for name, value, choices in (("mode", mode, tuple(_TAPS)), ("padding_mode", padding_mode, _PADDINGS)):
+        if value not in choices:
+            raise ValueError(f"nn.functional.grid_sample(): expected {name} to be one of {choices}, but got: {value!r}")
     is_aligned = _aligned(align_corners)
     _check(input, grid, mode)
     lengths, (batch, channels) = input.array.shape[2:], input.array.shape[:2]
@@ -197,8 +197,8 @@ def _max_unpool(
     """
     kernel, pads = axes.each("kernel_size", kernel_size), axes.each("padding", padding)
     steps = kernel if stride is None else axes.each("stride", stride)
-    known = zip(input.array.shape[2:], steps, pads, kernel, strict=True)
-    lengths = tuple((places - 1) * s - 2 * p + k for places, s, p, k in known)
+    sizes = zip(input.array.shape[2:], steps, pads, kernel, strict=True)
+    lengths = tuple((places - 1) * s - 2 * p + k for places, s, p, k in sizes)
     if output_size is not None:
         lengths = tuple(output_size)[-axes.n :]
     cells = indices if indices.array.ndim == axes.n + 2 else indices.unsqueeze(0)
@@ -243,10 +243,10 @@ def _fractional_max_pool(
         raise RuntimeError(f"{axes.name}: {problem}: pool size and output size are too large, or not positive")
     if _random_samples is None:
         _random_samples = rand(*input.array.shape[:2], n, dtype=input.dtype, device=input.device)
-    drawn: Any = _random_samples.array[: input.array.shape[0]]
-    if drawn.shape != (*input.array.shape[:2], n):
-        raise RuntimeError(f"{axes.name}: expected _random_samples of shape (N, C, {n}), but got {drawn.shape}")
-    samples = drawn[..., ::-1] if n == 2 else drawn  # for a plane the last axis is first
+    values: Any = _random_samples.array[: input.array.shape[0]]
+    if values.shape != (*input.array.shape[:2], n):
+        raise RuntimeError(f"{axes.name}: expected _random_samples of shape (N, C, {n}), but got {values.shape}")
+    samples = values[..., ::-1] if n == 2 else values  # for a plane the last axis is first
     cells = ops.largest_cells_at(input.detach(), wrap(samples), kernel, places)
     return _picked(input, cells, return_indices)
 
