@@ -1,4 +1,4 @@
-"""torch.distributed's names: in a world of one, which needs nothing installed, and where they lead."""
+"""torch.distributed's names: in a world of one, which needs nothing installed, and the functions behind them."""
 
 import functools
 import importlib
@@ -21,7 +21,7 @@ from tests.support import ranks
 from tests.support.cases import raises
 
 ROOT = Path(__file__).parents[2]
-named: Any = dist  # mypy does not know the names of the tables
+named: Any = dist  # mypy does not see the names from the tables
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def world() -> Iterator[None]:
     dist.destroy_process_group()
 
 
-def test_before_it_begins() -> None:
+def test_before_initialization() -> None:
     assert dist.is_available() and not dist.is_initialized()
     for ask in (dist.get_rank, dist.get_world_size, dist.barrier, lambda: dist.all_reduce(mg.ones(1))):
         raises(ValueError, "has not been initialized", ask)
@@ -174,7 +174,7 @@ def test_mpiexec_s_ranks_get_torchrun_s_variables(monkeypatch: pytest.MonkeyPatc
     for more, expected in cases:
         with monkeypatch.context() as patch:
             for name in (*TORCHRUN_VARIABLES, *hydra):
-                patch.setenv(name, "")  # so that it is put back
+                patch.setenv(name, "")  # so that monkeypatch restores it
                 patch.delenv(name)
             for name, value in more.items():
                 patch.setenv(name, value)
@@ -185,7 +185,7 @@ def test_mpiexec_s_ranks_get_torchrun_s_variables(monkeypatch: pytest.MonkeyPatc
 # Futures and hooks ------------------------------------------------------------------------------------------
 
 
-def test_a_future_waits_for_its_value_and_hands_it_on() -> None:
+def test_a_future_waits_for_its_value_and_passes_it_on() -> None:
     future: Any = mg.futures.Future()
     doubled, seen = future.then(lambda done: done.value() * 2), []
     future.add_done_callback(lambda done: seen.append(done.value()))
@@ -204,7 +204,7 @@ def test_a_future_waits_for_its_value_and_hands_it_on() -> None:
     assert every.wait() == parts and mg.futures.collect_all([]).wait() == []
 
 
-def test_a_future_hands_errors_on() -> None:
+def test_a_future_passes_errors_on() -> None:
     future: Any = mg.futures.Future()
     following = future.then(lambda done: done.value())
     caught = future.then(lambda done: "caught")
@@ -228,7 +228,7 @@ def test_state_dicts_with_options() -> None:
 
 
 @pytest.mark.usefixtures("world")
-def test_state_dicts_of_a_wrapped_model_are_those_of_the_model() -> None:
+def test_state_dicts_of_a_wrapped_model_equal_the_models() -> None:
     model = mg.nn.parallel.DistributedDataParallel(mg.nn.Linear(2, 2))
     options = StateDictOptions(full_state_dict=True, cpu_offload=True, broadcast_from_rank0=True)
     state = {name: mg.ones_like(value) for name, value in get_model_state_dict(model, options=options).items()}

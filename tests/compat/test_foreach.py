@@ -1,4 +1,4 @@
-"""Functions of each tensor of a list."""
+"""Functions applied to each tensor of a list."""
 
 import numpy as np
 
@@ -27,17 +27,17 @@ NOT_OF_TENSOR = {"powsum"}
 
 
 def names() -> list[str]:
-    """What follows ``_foreach_`` in PyTorch."""
+    """The names after ``_foreach_`` in PyTorch."""
     return [name.removeprefix("_foreach_") for name in dir(torch) if name.startswith("_foreach_")]
 
 
 def calls(name: str) -> list[str]:
-    """The arguments of calls of a function, by default the list alone."""
+    """The arguments for calls of a function, by default only the list."""
     return split(CALLS.get(name) or CALLS.get(name.removesuffix("_"), "x"))
 
 
 def test_each() -> None:
-    """Every function of the kind that PyTorch has."""
+    """Every such function that PyTorch has."""
     rng = np.random.default_rng(0)
     values = [[np.asarray(rng.uniform(0.2, 0.9, shape)) for shape in SHAPES] for _ in range(3)]
     for name in set(names()) - NOT_OF_TENSOR:
@@ -61,7 +61,7 @@ def test_a_number_to_the_power_of_each() -> None:
         assert_close(found, expected)
 
 
-def test_methods_that_pytorch_has_no_list_of_follow() -> None:
+def test_methods_without_a_foreach_function_in_pytorch() -> None:
     x = [ours(np.array([0.5, 2.0]))]
     assert [t.tolist() for t in minigrad._foreach_square(x)] == [[0.25, 4.0]]
     assert not hasattr(minigrad, "_foreach_nothing")

@@ -1,4 +1,4 @@
-"""Operators that programs register: the same numbers and gradients as PyTorch's."""
+"""Operators registered by programs: the same numbers and gradients as in PyTorch."""
 
 import uuid
 from typing import Any
@@ -12,14 +12,14 @@ from tests.support.parity import torch
 
 
 class Ops:
-    """The operators of minigrad, by PyTorch's names."""
+    """minigrad's operators, under PyTorch's names."""
 
     def __getattr__(self, name: str) -> Any:
         return find("minigrad.ops", name)
 
 
 def parts(t: Any) -> tuple[Any, Any]:
-    """The ``library`` of either, and its ``ops``."""
+    """``library`` and ``ops`` of either library."""
     return (library, Ops()) if t is minigrad else (t.library, t.ops)
 
 

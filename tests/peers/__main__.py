@@ -2,9 +2,9 @@
 
     python -m tests.peers [RUN ...]
 
-A run is a dtype or "second-order", for that of operators, "modules", "optimizers", "errors" or "extremes", which is a
-walk of our own through all gradient rules; all by default. Prints what differs and the counts, and writes the counts to
-``counts.toml``, from which docs/pytorch.md has them. The exit status is 1 where something does not fit ``left.toml``.
+A run is a dtype or "second-order", which test operators, "modules", "optimizers", "errors" or "extremes", which tests
+all gradient rules; by default all runs. Prints the differences and the counts, and writes the counts to
+``counts.toml``, the source for docs/pytorch.md. The exit status is 1 if a result does not match ``left.toml``.
 """
 
 import sys
@@ -25,7 +25,7 @@ DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "bool", "complex
 
 
 def main() -> int:
-    """Run what was asked for, and write its counts. Returns 1 if something does not fit ``left.toml``."""
+    """Execute the requested runs, and write their counts. Returns 1 if a result does not match ``left.toml``."""
     known = (*DTYPES, operators.SECOND, "modules", "optimizers", "errors", "extremes")
     runs = sys.argv[1:] or known
     if unknown := [name for name in runs if name not in known]:
@@ -49,7 +49,7 @@ def main() -> int:
 
 
 def run(name: str) -> tuple[dict[str, int], list[str]]:
-    """The counts of operators, modules or optimisers, and what does not fit the table."""
+    """The counts of operators, modules or optimisers, and the mismatches with the table."""
     database = {"modules": modules, "optimizers": optimizers}.get(name, operators)
     if name == operators.SECOND:
         done = list(operators.reports(torch.float64, second=True))
@@ -61,8 +61,8 @@ def run(name: str) -> tuple[dict[str, int], list[str]]:
 
 
 def run_errors() -> tuple[dict[str, int], list[str]]:
-    """The same of inputs that PyTorch refuses."""
-    minigrad.set_traceback_filtering(False)  # whose words they are is read off the last frame
+    """The same for inputs that PyTorch rejects."""
+    minigrad.set_traceback_filtering(False)  # the last frame shows who wrote the message
     done = list(errors.refusals())
     found = Counter(refusal.verdict for refusal in done)
     print(f"errors: {errors.summary(found)}", flush=True)

@@ -1,4 +1,4 @@
-"""Special functions: their values at the edges, float32 kept, and gradients where PyTorch has few digits."""
+"""Special functions: values at the edges, float32 results, and gradients where PyTorch has few digits."""
 
 import math
 import re
@@ -51,14 +51,14 @@ def test_gradients_by_finite_differences(x: float) -> None:
         assert gradgradcheck(function, [given], eps=1e-5, rtol=1e-3)
 
 
-def test_the_slope_of_digamma_at_1() -> None:
+def test_the_derivative_of_digamma_at_1() -> None:
     found = minigrad.polygamma(1, minigrad.tensor([1.0, 0.5], dtype=minigrad.float64))
     assert_close(found, np.array([math.pi**2 / 6, math.pi**2 / 2]), rtol=1e-14)
 
 
 @cases("name", ["special.i1", "special.i1e"])
-def test_slopes_at_the_least_numbers(name: str, device: str) -> None:
-    """Half of them may be 0 on the device; the slope is 1/2 all the same."""
+def test_derivatives_at_the_smallest_numbers(name: str, device: str) -> None:
+    """Half of them may be 0 on the device; the derivative is still 1/2."""
     least = np.finfo(np.float32).smallest_normal
     x = ours(np.array([least, -least, 3 * least, 0, 1e-30], np.float32), True, device)
     named(minigrad, name)(x).sum().backward()
@@ -74,7 +74,7 @@ def test_polygamma(n: int, device: str) -> None:
 
 
 @cases("name", ["entr", "ndtr", "ndtri", "log_ndtr", "erfcx"])
-def test_gradients_of_what_is_made_of_others(name: str, device: str) -> None:
+def test_gradients_of_composed_functions(name: str, device: str) -> None:
     agree(lambda t, x: getattr(t.special, name)(x), np.array([0.1, 0.5, 0.9]), device=device)
 
 
@@ -115,7 +115,7 @@ def test_integers_become_floats(name: str, dtype: str) -> None:
     agree(lambda t, x: getattr(t.special, name)(x), np.array([0, 1]).astype(dtype), near=1e-6)
 
 
-IGAMMA = [  # a, x, P(a, x), Q(a, x): mpmath's, with 40 digits
+IGAMMA = [  # a, x, P(a, x), Q(a, x): from mpmath, with 40 digits
     (0.001, 0.5, 0.99943993334352925, 0.00056006665647074989),
     (0.3, 1e-08, 0.0044358793136453295, 0.99556412068635467),
     (0.5, 1.2, 0.87866474964151785, 0.12133525035848215),
@@ -151,14 +151,14 @@ def test_incomplete_gamma_functions_at_the_edges(name: str) -> None:
     np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-10, atol=1e-300)
 
 
-def test_a_gradient_that_is_not_there() -> None:
+def test_a_missing_gradient() -> None:
     a = minigrad.tensor([2.0], requires_grad=True)
     with pytest.raises(NotImplementedError, match="derivative for 'input' of igamma is not implemented"):
         minigrad.igamma(a, a.detach()).backward()
 
 
 POINTS = [1e-08, 0.3, 2.5, 7.0, 24.9, 25.1, 60.0, 1000.0]
-# mpmath's at POINTS, with 40 digits
+# mpmath's values at POINTS, with 40 digits
 _TEXT = """
 bessel_j0: 0.99999999999999997 0.97762624653829609 -0.048383776468197996 0.3000792705195556 0.08324596835301549
     0.10827567149994945 -0.09147180408906187 0.024786686152420175
@@ -222,7 +222,7 @@ def test_bessels_functions(name: str, device: str) -> None:
     assert function(minigrad.tensor(2)).dtype is minigrad.float32
     edges = minigrad.tensor([0.0, -1.5, math.inf, math.nan], dtype=minigrad.float64)
     near = named(torch.special, name)(theirs(edges.numpy())).numpy()
-    unknown = np.isnan(near) & (edges.numpy() == math.inf)  # PyTorch knows no limit
+    unknown = np.isnan(near) & (edges.numpy() == math.inf)  # PyTorch does not compute the limit
     near = np.where(unknown, function(edges).numpy(), near)
     np.testing.assert_allclose(function(edges).numpy(), near, rtol=1e-6)
 

@@ -31,7 +31,7 @@ def test_windows(name: str, args: tuple[Any, ...], how: dict[str, Any], periodic
     assert_close(plain, found.float())
 
 
-def test_what_is_asked_for() -> None:
+def test_window_options() -> None:
     assert minigrad.hann_window(3, requires_grad=True).requires_grad
     assert minigrad.hann_window(3, dtype=minigrad.float16).dtype is minigrad.float16
     with pytest.raises(RuntimeError, match="negative"):
