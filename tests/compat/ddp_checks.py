@@ -66,8 +66,8 @@ def walk(model: nn.Module, alone: nn.Module, group: ProcessGroup) -> None:
 
 def wrapped(group: ProcessGroup, **options: Any) -> tuple[DistributedDataParallel, nn.Module]:
     """A distributed model, and a plain copy."""
-    built = DistributedDataParallel(model_of(group), process_group=group, **options)
-    return built, copy.deepcopy(built.module)
+    wrapper = DistributedDataParallel(model_of(group), process_group=group, **options)
+    return wrapper, copy.deepcopy(wrapper.module)
 
 
 def check_steps_are_those_of_the_whole_batch(group: ProcessGroup) -> None:
@@ -112,15 +112,15 @@ class Branches(nn.Module):
         super().__init__()
         self.layers = nn.ModuleList(nn.Linear(6, 3) for _ in range(3))
 
-    def forward(self, x: Tensor, used: list[int]) -> Tensor:
-        return sum((self.layers[i](x) for i in used), minigrad.zeros(3, dtype=x.dtype))
+    def forward(self, x: Tensor, layers: list[int]) -> Tensor:
+        return sum((self.layers[i](x) for i in layers), minigrad.zeros(3, dtype=x.dtype))
 
 
 def check_unused_parameters(group: ProcessGroup) -> None:
     model = DistributedDataParallel(model_of(group, Branches), process_group=group, find_unused_parameters=True)
     alone: Any = copy.deepcopy(model.module)
-    used = [0, 1] if group.rank() == 0 else [0]
-    model(X, used).sum().backward()
+    layers = [0, 1] if group.rank() == 0 else [0]
+    model(X, layers).sum().backward()
     ((alone(X, [0, 1]).sum() + (group.size() - 1) * alone(X, [0]).sum()) / group.size()).backward()
     near(gradients(model), gradients(alone))
     assert gradients(model)[-1] is None  # no rank has used it

@@ -106,7 +106,7 @@ print(DataLoader.__module__)
 
 
 def test_without_as_torch_paths_are_imported_and_tools_see_the_packages_folders() -> None:
-    """``import minigrad`` loads no layer above it and leaves Python's imports alone; a package's path, an alias below
+    """``import minigrad`` loads no layer above it and changes none of Python's imports; a package's path, an alias below
     it, a submodule as an attribute, other packages; the questions that tools ask a package's loader."""
     program = """
 import sys, numpy
@@ -273,7 +273,7 @@ print(torch.Tensor, in_c.load() is minigrad)
 
 
 @pytest.mark.parametrize("real", [False, True])
-def test_importlib_finds_torch_and_its_version_as_long_as_it_is_minigrad(tmp_path: Path, real: bool) -> None:
+def test_importlib_finds_torch_and_its_version_while_it_is_minigrad(tmp_path: Path, real: bool) -> None:
     files = {**REAL, "torch-9.9.dist-info/METADATA": "Metadata-Version: 2.1\nName: torch\nVersion: 9.9\n"}
     program = """
 import importlib.metadata as metadata, importlib.util as util

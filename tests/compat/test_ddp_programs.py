@@ -41,11 +41,11 @@ def finished(*processes: Any, folder: Path) -> Found:
     """The results that a program's ranks saved; the program must end without an error."""
     for ran in [ranks.finished(process, SECONDS) for process in processes]:
         assert ran.status == 0, f"status {ran.status}\n{ran.out}\n{ran.err}"
-    found = []
+    results = []
     for rank in range(RANKS):
         with np.load(folder / f"rank{rank}.npz") as archive:
-            found.append(dict(archive))
-    return found
+            results.append(dict(archive))
+    return results
 
 
 def on_minigrad(folder: Path, program: str, *options: str) -> Found:

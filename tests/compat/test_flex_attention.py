@@ -86,8 +86,8 @@ def test_masks_are_pytorchs(flex: Any, name: str) -> None:
 @cases("name", ["alibi", "softcap", "bias", "chained", "key first"])
 def test_scores_are_pytorchs(flex: Any, name: str) -> None:
     output = our_flex().flex_attention(*map(ours, arrays()), scores(minigrad.tensor)[name], scale=0.3, enable_gqa=True)
-    wanted = flex.flex_attention(*map(theirs, arrays()), scores(torch.tensor)[name], scale=0.3, enable_gqa=True)
-    np.testing.assert_allclose(output.numpy(), wanted.numpy(), rtol=1e-5, atol=1e-5)
+    expected = flex.flex_attention(*map(theirs, arrays()), scores(torch.tensor)[name], scale=0.3, enable_gqa=True)
+    np.testing.assert_allclose(output.numpy(), expected.numpy(), rtol=1e-5, atol=1e-5)
 
 
 def test_gradients_equal_masked_attention() -> None:
@@ -99,8 +99,8 @@ def test_gradients_equal_masked_attention() -> None:
     dense = torch.ones(10, 13).tril(3).bool()
     output = torch.nn.functional.scaled_dot_product_attention(*expected, attn_mask=dense, enable_gqa=True)
     output.square().sum().backward()
-    for got, wanted in zip((q, k, v), expected, strict=True):
-        np.testing.assert_allclose(got.grad.numpy(), wanted.grad.numpy(), rtol=1e-4, atol=1e-5)  # type: ignore[union-attr]
+    for actual, reference in zip((q, k, v), expected, strict=True):
+        np.testing.assert_allclose(actual.grad.numpy(), reference.grad.numpy(), rtol=1e-4, atol=1e-5)  # type: ignore[union-attr]
 
 
 def test_mismatched_sizes_are_rejected() -> None:

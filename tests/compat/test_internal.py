@@ -169,9 +169,9 @@ def test_paths_that_packages_import_from() -> None:
     with fork_rng(devices=[], enabled=True):
         within = minigrad.rand(3)
     assert minigrad.rand(3).tolist() == within.tolist()
-    called: list[int] = []
-    minigrad.cuda._lazy_call(lambda: called.append(1))
-    assert called == [1] * minigrad.cuda.is_available() and minigrad.cuda._initialized is False
+    calls: list[int] = []
+    minigrad.cuda._lazy_call(lambda: calls.append(1))
+    assert calls == [1] * minigrad.cuda.is_available() and minigrad.cuda._initialized is False
 
 
 # torch._check and related functions --------------------------------------------------------------------
@@ -202,8 +202,8 @@ def test_check_of_a_condition(arguments: tuple[Any, ...]) -> None:
 def test_check_of_a_tensor(values: list[Any], dtype: str) -> None:
     ours, theirs = (lib.tensor(values, dtype=getattr(lib, dtype)) for lib in (minigrad, torch))
     assert outcome(minigrad._check_tensor_all, ours) == outcome(torch._check_tensor_all, theirs)
-    found = outcome(minigrad._check_tensor_all_with, ValueError, ours, lambda: "text")
-    assert found == outcome(torch._check_tensor_all_with, ValueError, theirs, lambda: "text")
+    actual = outcome(minigrad._check_tensor_all_with, ValueError, ours, lambda: "text")
+    assert actual == outcome(torch._check_tensor_all_with, ValueError, theirs, lambda: "text")
     assert outcome(minigrad._check, ours)[0] == outcome(torch._check, theirs)[0] == "TypeError"
     assert outcome(minigrad._check_tensor_all, True)[0] == outcome(torch._check_tensor_all, True)[0] == "TypeError"
 

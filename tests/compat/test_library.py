@@ -37,9 +37,9 @@ def test_an_operator_with_a_gradient(t: Any) -> None:
         setup_context=lambda ctx, inputs, output: ctx.save_for_backward(inputs[0]),
     )
     x = t.tensor([1.0, 2.0], requires_grad=True)
-    called = getattr(getattr(ops, space), "cube")(x)  # noqa: B009 (a name as of other programs)
-    called.sum().backward()
-    assert called.tolist() == [1, 8] and x.grad.tolist() == [3, 12] and cube(x.detach()).tolist() == [1, 8]
+    y = getattr(getattr(ops, space), "cube")(x)  # noqa: B009 (a name as of other programs)
+    y.sum().backward()
+    assert y.tolist() == [1, 8] and x.grad.tolist() == [3, 12] and cube(x.detach()).tolist() == [1, 8]
     assert tuple(cube(t.empty(3, device="meta")).shape) == (3,)
 
 

@@ -192,9 +192,9 @@ def check_missing(path: str, text: str) -> None:
     *parents, name = path.split(".")
     module = importlib.import_module(".".join(["minigrad", *parents]))
     assert not hasattr(module, name)
-    with pytest.raises(AttributeError) as caught:
+    with pytest.raises(AttributeError) as error:
         getattr(module, name)
-    assert str(caught.value) == text
+    assert str(error.value) == text
     with pytest.raises(ImportError) as refused:
         exec(f"from {'.'.join(['minigrad', *parents])} import {name}", {})
     assert str(refused.value) == text

@@ -182,9 +182,9 @@ def test_handlers_get_the_function_itself() -> None:
 def test_errors_are_short_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tracebacks, "_filtering", True)
     Sub([1.0])
-    with pytest.raises(RuntimeError, match="must match the size") as caught:
+    with pytest.raises(RuntimeError, match="must match the size") as error:
         minigrad.ones(2) + minigrad.ones(3)
-    assert [entry.name for entry in caught.traceback][2:] == []
+    assert [entry.name for entry in error.traceback][2:] == []
 
 
 # Tensor classes -------------------------------------------------------------------------------------------
@@ -219,8 +219,8 @@ def test_as_subclass_keeps_history_and_memory() -> None:
     plain = minigrad.ones(2)
     plain.as_subclass(Sub)[0] = 3
     assert plain.tolist() == [3, 1]
-    made = minigrad.Tensor._make_subclass(Sub, plain, True)
-    assert made.requires_grad and made.is_leaf and type(x.as_subclass(minigrad.Tensor)) is minigrad.Tensor
+    tensor = minigrad.Tensor._make_subclass(Sub, plain, True)
+    assert tensor.requires_grad and tensor.is_leaf and type(x.as_subclass(minigrad.Tensor)) is minigrad.Tensor
 
 
 def test_parameters() -> None:
@@ -229,9 +229,9 @@ def test_parameters() -> None:
 
     class OnManifold(nn.Parameter):
         def __new__(cls, data: Any, manifold: str = "") -> Any:
-            made = super().__new__(cls, data)
-            made.manifold = manifold  # type: ignore[attr-defined]
-            return made
+            tensor = super().__new__(cls, data)
+            tensor.manifold = manifold  # type: ignore[attr-defined]
+            return tensor
 
     assert OnManifold(minigrad.ones(2), manifold="sphere").manifold == "sphere"
     own = Own(minigrad.ones(2))
@@ -340,8 +340,8 @@ with mg.autocast("cpu"):
 
 def test_tools_can_read_the_locals() -> None:
     env = {**os.environ, "MINIGRAD_TRACEBACK_FILTERING": "off"}
-    done = subprocess.run([sys.executable, "-c", START + WATCHED], capture_output=True, text=True, env=env, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
+    run = subprocess.run([sys.executable, "-c", START + WATCHED], capture_output=True, text=True, env=env, check=False)
+    assert run.returncode == 0, run.stderr[-2000:]
 
 
 # How functions are replaced ---------------------------------------------------------------------------------

@@ -26,18 +26,18 @@ DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "bool", "complex
 
 def main() -> int:
     """Execute the requested runs, and write their counts. Returns 1 if a result does not match ``left.toml``."""
-    known = (*DTYPES, operators.SECOND, "modules", "optimizers", "errors", "extremes")
-    runs = sys.argv[1:] or known
-    if unknown := [name for name in runs if name not in known]:
-        sys.exit(f"there is no run {unknown[0]!r}: there are {', '.join(known)}")
+    choices = (*DTYPES, operators.SECOND, "modules", "optimizers", "errors", "extremes")
+    runs = sys.argv[1:] or choices
+    if unknown := [name for name in runs if name not in choices]:
+        sys.exit(f"unknown run {unknown[0]!r}: choose from {', '.join(choices)}")
     tables = tomllib.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
     wrong = []
     for name in runs:
         if name == "extremes":
             wrong += extremes.problems()
             continue
-        tables[name], found = run_errors() if name == "errors" else run(name)
-        wrong += found
+        tables[name], mismatches = run_errors() if name == "errors" else run(name)
+        wrong += mismatches
     tables["pytorch"] = torch.__version__.partition("+")[0]
     lines = ["# Written by python -m tests.peers.", f'pytorch = "{tables.pop("pytorch")}"']
     for name in sorted(tables):
@@ -52,23 +52,23 @@ def run(name: str) -> tuple[dict[str, int], list[str]]:
     """The counts of operators, modules or optimisers, and the mismatches with the table."""
     database = {"modules": modules, "optimizers": optimizers}.get(name, operators)
     if name == operators.SECOND:
-        done = list(operators.reports(torch.float64, second=True))
+        results = list(operators.reports(torch.float64, second=True))
     else:
-        done = list(database.reports(getattr(torch, name, torch.float64)))
-    show(name, done)
+        results = list(database.reports(getattr(torch, name, torch.float64)))
+    show(name, results)
     sys.stdout.flush()
-    return counts(done), list(problems(verdicts(done), name if database is operators else "float64"))
+    return counts(results), list(problems(verdicts(results), name if database is operators else "float64"))
 
 
 def run_errors() -> tuple[dict[str, int], list[str]]:
     """The same for inputs that PyTorch rejects."""
     minigrad.set_traceback_filtering(False)  # the last frame shows who wrote the message
-    done = list(errors.refusals())
-    found = Counter(refusal.verdict for refusal in done)
-    print(f"errors: {errors.summary(found)}", flush=True)
-    wrong = [f"{r.name} {r.number} is refused in others' words: {r.ours}" for r in done if r.verdict == "others"]
-    wrong += problems((f"{r.name} {r.number}", r.verdict, r.theirs) for r in done)
-    return {verdict: found[verdict] for verdict in ("clear", "others", "accepted")}, wrong
+    refusals = list(errors.refusals())
+    tally = Counter(refusal.verdict for refusal in refusals)
+    print(f"errors: {errors.summary(tally)}", flush=True)
+    wrong = [f"{r.name} {r.number} is rejected in others' words: {r.ours}" for r in refusals if r.verdict == "others"]
+    wrong += problems((f"{r.name} {r.number}", r.verdict, r.theirs) for r in refusals)
+    return {verdict: tally[verdict] for verdict in ("clear", "others", "accepted")}, wrong
 
 
 if __name__ == "__main__":

@@ -63,9 +63,9 @@ _empty = torch.empty
 
 def _ones(*size: Any, **options: Any) -> torch.Tensor:
     """Replaces torch.empty, whose numbers are whatever the memory contains: the same error each time."""
-    made = _empty(*size, **options)
+    tensor = _empty(*size, **options)
     with torch.no_grad():
-        return made.fill_(1) if made.layout == torch.strided else made
+        return tensor.fill_(1) if tensor.layout == torch.strided else tensor
 
 
 def _compare(info: Any, number: int, ours: Callable[..., Any], sample: Any) -> Refusal | None:

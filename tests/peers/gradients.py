@@ -90,7 +90,7 @@ def of_every_argument(sample: Any) -> Iterator[bool]:
     both = (x for x in tensors((sample.input, sample.args, sample.kwargs)) if isinstance(x, torch.Tensor))
     floats = [x for x in both if x.is_leaf and x.is_floating_point()]
     usual = [x for x in floats if x.requires_grad]
-    for chosen in (floats, usual, *([*usual, x] for x in floats if not x.requires_grad)):
+    for arguments in (floats, usual, *([*usual, x] for x in floats if not x.requires_grad)):
         for x in floats:
-            x.requires_grad_(any(x is some for some in chosen))
-        yield chosen is floats
+            x.requires_grad_(any(x is some for some in arguments))
+        yield arguments is floats

@@ -55,9 +55,9 @@ def problems(verdicts: Iterable[tuple[str, str, str]], dtype: str = "") -> Itera
 
 def idle(table: str, names: Iterable[tuple[str, str]]) -> Iterator[str]:
     """The patterns of a table that match none of the names (with their dtypes)."""
-    known = list(names)
+    pairs = list(names)
     for row in rows(table):
         for pattern in row.names:
             alone = row._replace(names=(pattern,))
-            if not any(alone.matches(name, dtype) for name, dtype in known):
+            if not any(alone.matches(name, dtype) for name, dtype in pairs):
                 yield f"{table}: {pattern} matches nothing: {row.reason}"

@@ -51,23 +51,23 @@ def compare(info: Any, dtype: torch.dtype) -> Report:
 def _compare_sample(theirs: Any, ours: Any, sample: Any, training: bool, dtype: torch.dtype, is_lazy: bool) -> None:
     """Compare one sample: initial numbers, results, gradients, buffers."""
     translate = Translation()
-    made, given = sample.constructor_input, sample.forward_input
-    module = _seeded_alike(lambda: theirs(*made.args, **made.kwargs))
-    own = seeded(ours, *translate(made.args), **translate(made.kwargs))
+    init, forward = sample.constructor_input, sample.forward_input
+    module = _seeded_alike(lambda: theirs(*init.args, **init.kwargs))
+    own = seeded(ours, *translate(init.args), **translate(init.kwargs))
     kind = translate(dtype)
     assert repr(module) == repr(own), f"repr is {own!r}, PyTorch's {module!r}"
     module, own = module.to(dtype).train(training), own.to(kind).train(training)
-    if given is None:
+    if forward is None:
         return _check_state(module, own, "first numbers")
-    args, kwargs = translate(given.args), translate(given.kwargs)
+    args, kwargs = translate(forward.args), translate(forward.kwargs)
     if is_lazy:
         with torch.no_grad(), minigrad.no_grad():
-            _seeded_alike(lambda: module(*given.args, **given.kwargs))
+            _seeded_alike(lambda: module(*forward.args, **forward.kwargs))
             seeded(own, *args, **kwargs)
         assert repr(module) == repr(own), f"repr is {own!r}, PyTorch's {module!r}"
     _check_state(module, own, "first numbers")
     own.load_state_dict(Translation()(dict(module.state_dict())))  # the last bits of normal numbers may differ
-    expected, result = _seeded_alike(lambda: module(*given.args, **given.kwargs)), seeded(own, *args, **kwargs)
+    expected, result = _seeded_alike(lambda: module(*forward.args, **forward.kwargs)), seeded(own, *args, **kwargs)
     for number, (a, b) in enumerate(zip(tensors(expected), tensors(result), strict=True)):
         check_equal(a, b, f"result {number}")
     _check_state(module, own, "state")
@@ -92,11 +92,11 @@ def _check_state(theirs: Any, ours: Any, what: str) -> None:
 def _check_refused(theirs: Any, ours: Any, error: Any) -> None:
     """Check that both modules reject an input, at the same point and with the same type of error."""
     translate, sample = Translation(), error.module_error_input
-    made, given = sample.constructor_input, sample.forward_input
+    init, forward = sample.constructor_input, sample.forward_input
     try:
-        module = ours(*translate(made.args), **translate(made.kwargs))
+        module = ours(*translate(init.args), **translate(init.kwargs))
         if error.error_on is not ModuleErrorEnum.CONSTRUCTION_ERROR:
-            module(*translate(given.args), **translate(given.kwargs))
+            module(*translate(forward.args), **translate(forward.kwargs))
     except error.error_type:
         return
     except Exception as refusal:

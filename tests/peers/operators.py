@@ -51,8 +51,8 @@ class Name:
     def is_there(self) -> bool:
         """Whether minigrad has it."""
         try:
-            found = self.find()
-            return found is not None and not is_absent(found)
+            function = self.find()
+            return function is not None and not is_absent(function)
         except (AttributeError, NotImplementedError):
             return False
 

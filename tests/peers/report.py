@@ -43,23 +43,23 @@ def by_name(reports: Iterable[Report]) -> dict[str, str]:
     for report in reports:
         variants[report.name.partition(" (")[0]].add(report.verdict)
     order = ("different", "agrees", "skipped", "missing")
-    return {name: min(found, key=order.index) for name, found in variants.items()}
+    return {name: min(outcomes, key=order.index) for name, outcomes in variants.items()}
 
 
-def show(what: str, done: list[Report]) -> None:
+def show(what: str, reports: list[Report]) -> None:
     """Print the differences, the missing names, and the counts."""
-    for report in done:
+    for report in reports:
         if report.differences:
             print(f"{report.name}: {len(report.differences)} differ; {report.differences[0][:300]}")
     for verdict in ("missing", "skipped"):
-        print(f"{verdict}: {', '.join(report.name for report in done if report.verdict == verdict) or 'none'}")
-    print(summary(what, done))
+        print(f"{verdict}: {', '.join(report.name for report in reports if report.verdict == verdict) or 'none'}")
+    print(summary(what, reports))
 
 
-def summary(what: str, done: list[Report]) -> str:
+def summary(what: str, reports: list[Report]) -> str:
     """The counts in one line."""
-    n = counts(done)
-    unlisted = sum(r.verdict in ("missing", "different") and not reason_for(r.name, r.verdict, what) for r in done)
+    n = counts(reports)
+    unlisted = sum(r.verdict in ("missing", "different") and not reason_for(r.name, r.verdict, what) for r in reports)
     return (
         f"{what}: {n['names']:,} names ({n['variants']:,} with variants): {n['provided']:,} provided; {n['agree']:,} "
         f"agree in all {n['samples']:,} samples, {n['different']} differ, {n['skipped']} PyTorch itself rejects; "
@@ -67,10 +67,10 @@ def summary(what: str, done: list[Report]) -> str:
     )
 
 
-def counts(done: list[Report]) -> dict[str, int]:
+def counts(reports: list[Report]) -> dict[str, int]:
     """The number of names, and of each outcome; a name counts once, whatever its variants."""
-    found = list(by_name(done).values())
-    missing, agree = found.count("missing"), found.count("agrees")
-    numbers = {"names": len(found), "variants": len(done), "samples": sum(r.samples for r in done)}
-    numbers |= {"provided": len(found) - missing, "agree": agree, "different": found.count("different")}
-    return {**numbers, "skipped": found.count("skipped"), "missing": missing}
+    outcomes = list(by_name(reports).values())
+    missing, agree = outcomes.count("missing"), outcomes.count("agrees")
+    numbers = {"names": len(outcomes), "variants": len(reports), "samples": sum(r.samples for r in reports)}
+    numbers |= {"provided": len(outcomes) - missing, "agree": agree, "different": outcomes.count("different")}
+    return {**numbers, "skipped": outcomes.count("skipped"), "missing": missing}

@@ -33,11 +33,11 @@ def test_operators(dtype: str) -> None:
     from .operators import reports
     from .report import counts, verdicts
 
-    done = list(reports(getattr(torch, dtype), part=PARTS[dtype]))
-    assert not list(problems(verdicts(done), dtype))
-    found, page = counts(done), shown()
+    results = list(reports(getattr(torch, dtype), part=PARTS[dtype]))
+    assert not list(problems(verdicts(results), dtype))
+    tally, page = counts(results), shown()
     if dtype == "float64" and page["pytorch"] == torch.__version__.partition("+")[0]:
-        assert found["agree"] >= page[dtype]["agree"], "python -m tests.peers"
+        assert tally["agree"] >= page[dtype]["agree"], "python -m tests.peers"
 
 
 def test_second_order() -> None:
@@ -46,16 +46,16 @@ def test_second_order() -> None:
     from .operators import SECOND, reports
     from .report import verdicts
 
-    done = list(reports(torch.float64, part=slice(3, None, 40), second=True))
-    assert sum(report.samples for report in done) > 100
-    assert not list(problems(verdicts(done), SECOND))
+    results = list(reports(torch.float64, part=slice(3, None, 40), second=True))
+    assert sum(report.samples for report in results) > 100
+    assert not list(problems(verdicts(results), SECOND))
 
 
 @pytest.mark.parametrize("run", MOST_DIFFERENT)
 def test_the_page_shows_that_few_differ(run: str) -> None:
-    found = shown()[run]
-    assert found["missing"] <= MOST_MISSING
-    assert found["different"] <= MOST_DIFFERENT[run]
+    tally = shown()[run]
+    assert tally["missing"] <= MOST_MISSING
+    assert tally["different"] <= MOST_DIFFERENT[run]
 
 
 def test_public_names() -> None:
@@ -87,9 +87,9 @@ def test_errors() -> None:
     from .errors import refusals
     from .left import idle, problems
 
-    done = list(refusals())
-    assert not [f"{r.name} {r.number}: {r.ours}" for r in done if r.verdict == "others"]
+    inputs = list(refusals())
+    assert not [f"{r.name} {r.number}: {r.ours}" for r in inputs if r.verdict == "others"]
     # Several variants of an operator have the same inputs.
-    assert not list(problems((f"{r.name} {r.number}", r.verdict, r.theirs) for r in done))
-    assert not list(idle("accepted", [(f"{r.name} {r.number}", "") for r in done if r.verdict == "accepted"]))
-    assert sum(r.verdict == "accepted" for r in done) <= MOST_ACCEPTED
+    assert not list(problems((f"{r.name} {r.number}", r.verdict, r.theirs) for r in inputs))
+    assert not list(idle("accepted", [(f"{r.name} {r.number}", "") for r in inputs if r.verdict == "accepted"]))
+    assert sum(r.verdict == "accepted" for r in inputs) <= MOST_ACCEPTED

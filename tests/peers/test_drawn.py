@@ -60,8 +60,8 @@ class Drawn:
         if self.dtype.startswith("complex"):
             values = values + 1j * rng.uniform(-3, 3, self.shape)
         with np.errstate(all="ignore"):
-            made = t.from_numpy(np.array(values, self.dtype))
-        return made.requires_grad_() if self.gradient and self.dtype not in WHOLE else made
+            tensor = t.from_numpy(np.array(values, self.dtype))
+        return tensor.requires_grad_() if self.gradient and self.dtype not in WHOLE else tensor
 
     def view(self, leaf: Any) -> Any:
         """The argument that is a view of a leaf."""
@@ -102,12 +102,12 @@ def tensors(draw: Any, shape: Any = shapes, dtypes: Any = FLOATS, expanded: Any 
 @st.composite
 def broadcasting(draw: Any, count: int = 2, dtypes: Any = FLOATS, expanded: bool = True, **options: Any) -> list[Drawn]:
     """Tensors whose shapes broadcast to the first's, or to a larger one if the first may have ones."""
-    shape, found = draw(shapes), []
+    shape, arguments = draw(shapes), []
     for number in range(count):
         part = shape[draw(st.integers(0, len(shape))) :] if number else shape
         part = tuple(draw(st.sampled_from([n, n, 1])) for n in part) if number else part
-        found.append(draw(tensors(part, dtypes, expanded, **options)))
-    return found
+        arguments.append(draw(tensors(part, dtypes, expanded, **options)))
+    return arguments
 
 
 @st.composite
@@ -116,40 +116,40 @@ def axes(draw: Any, ndim: int, several: bool = False) -> Any:
     axis = st.integers(-max(ndim, 1), max(ndim, 1) - 1)
     if not (several and draw(st.booleans())):
         return draw(axis)
-    chosen = draw(st.lists(st.integers(0, ndim - 1), unique=True, min_size=1, max_size=ndim)) if ndim else []
-    return tuple(d - ndim if draw(st.booleans()) else d for d in chosen)
+    dims = draw(st.lists(st.integers(0, ndim - 1), unique=True, min_size=1, max_size=ndim)) if ndim else []
+    return tuple(d - ndim if draw(st.booleans()) else d for d in dims)
 
 
 # Comparison -----------------------------------------------------------------------------------------------
 
 
-def check(program: Callable[..., Any], *drawn: Drawn, gradient: bool = True, near: float | None = None) -> None:
+def check(program: Callable[..., Any], *arguments: Drawn, gradient: bool = True, near: float | None = None) -> None:
     """Run a program on both libraries: results agree, and gradients if PyTorch has them.
 
-    If PyTorch raises an error, minigrad may also do so, but with its own message, not NumPy's or Python's.
+    If PyTorch raises an error, minigrad may also do so, but its message must not be NumPy's or Python's.
     """
-    near = near or (1e-4 if any(d.dtype == "float32" for d in drawn) else None)  # also for float64 in between
-    leaves = {t: [d.leaf(t) for d in drawn] for t in (torch, minigrad)}
-    views = {t: [d.view(x) for d, x in zip(drawn, leaves[t], strict=True)] for t in leaves}
+    near = near or (1e-4 if any(d.dtype == "float32" for d in arguments) else None)  # also for float64 in between
+    leaves = {t: [d.leaf(t) for d in arguments] for t in (torch, minigrad)}
+    views = {t: [d.view(x) for d, x in zip(arguments, leaves[t], strict=True)] for t in leaves}
     try:
         expected = list(results(program(torch, *views[torch])))
     except REFUSALS:
         with contextlib.suppress(*REFUSALS):
             program(minigrad, *views[minigrad])
         return
-    found = list(results(program(minigrad, *views[minigrad])))
-    assert len(found) == len(expected), f"{len(found)} results, PyTorch's {len(expected)}"
-    for number, pair in enumerate(zip(found, expected, strict=True)):
+    outputs = list(results(program(minigrad, *views[minigrad])))
+    assert len(outputs) == len(expected), f"{len(outputs)} results, PyTorch's {len(expected)}"
+    for number, pair in enumerate(zip(outputs, expected, strict=True)):
         same(*pair, f"result {number}", near)
-    kept = [n for n, e in enumerate(expected) if isinstance(e, torch.Tensor) and e.requires_grad]
-    if not (kept and gradient) or any(bool(expected[n].isnan().any()) for n in kept):
+    numbers = [n for n, e in enumerate(expected) if isinstance(e, torch.Tensor) and e.requires_grad]
+    if not (numbers and gradient) or any(bool(expected[n].isnan().any()) for n in numbers):
         return
     try:
-        wanted = slopes(torch, [expected[n] for n in kept], leaves[torch])
+        theirs = slopes(torch, [expected[n] for n in numbers], leaves[torch])
     except REFUSALS:  # PyTorch has no gradient for some
         return
-    mine = slopes(minigrad, [found[n] for n in kept], leaves[minigrad])
-    for number, pair in enumerate(zip(mine, wanted, strict=True)):
+    mine = slopes(minigrad, [outputs[n] for n in numbers], leaves[minigrad])
+    for number, pair in enumerate(zip(mine, theirs, strict=True)):
         same(*pair, f"gradient {number}", near)
 
 
@@ -184,17 +184,17 @@ def test_activations(name: str, x: Drawn) -> None:
 
 
 @hypothesis.given(st.sampled_from(TWO.split()), broadcasting(dtypes=EVERY, extremes=True))
-def test_functions_of_two(name: str, drawn: list[Drawn]) -> None:
+def test_functions_of_two(name: str, arguments: list[Drawn]) -> None:
     # PyTorch's gradient of 0 to a complex power is NaN, but to a real power it is 0. Its rules use integers unchanged:
     # ldexp(x, -2) has the gradient 0, not 1/4, and atan2 by a uint8 uses 256 - x for -x.
-    unsettled = name in ("pow", "float_power") and drawn[1].dtype == "complex128"
-    unsettled |= any(d.dtype in WHOLE or d.extremes for d in drawn)
+    unsettled = name in ("pow", "float_power") and arguments[1].dtype == "complex128"
+    unsettled |= any(d.dtype in WHOLE or d.extremes for d in arguments)
     # PyTorch compares a uint8 with a 0-d int64 modulo 256; here comparisons are exact.
-    kinds = {d.dtype for d in drawn if not d.shape} ^ {d.dtype for d in drawn if d.shape}
+    kinds = {d.dtype for d in arguments if not d.shape} ^ {d.dtype for d in arguments if d.shape}
     hypothesis.assume(not (name in COMPARISONS and "uint8" in kinds and len(kinds) > 1))
     # The result for a complex number and a real infinity is not specified either.
-    hypothesis.assume(not (any(d.extremes for d in drawn) and any(d.dtype == "complex128" for d in drawn)))
-    check(lambda t, x, y: getattr(t, name)(x, y), *drawn, gradient=not unsettled)
+    hypothesis.assume(not (any(d.extremes for d in arguments) and any(d.dtype == "complex128" for d in arguments)))
+    check(lambda t, x, y: getattr(t, name)(x, y), *arguments, gradient=not unsettled)
 
 
 @hypothesis.given(st.sampled_from(NUMBERS.split()), tensors(dtypes=EVERY), st.sampled_from(OTHERS), st.booleans())
@@ -211,28 +211,28 @@ def test_with_a_number(name: str, x: Drawn, number: Any, swapped: bool) -> None:
 
 
 @hypothesis.given(st.sampled_from(THREE.split()), broadcasting(3, [*FLOATS, "int64"]))
-def test_functions_of_three(name: str, drawn: list[Drawn]) -> None:
+def test_functions_of_three(name: str, arguments: list[Drawn]) -> None:
     # If bounds differ only in float64's last digits, PyTorch may compare their float32 roundings.
-    hypothesis.assume(not (name == "clamp" and len({d.dtype for d in drawn}) > 1))
+    hypothesis.assume(not (name == "clamp" and len({d.dtype for d in arguments}) > 1))
     if name == "where":
-        check(lambda t, x, y, z: t.where(x > 0, y, z), *drawn)
+        check(lambda t, x, y, z: t.where(x > 0, y, z), *arguments)
     else:
-        check(lambda t, x, y, z: getattr(t, name)(x, y, z), *drawn)
+        check(lambda t, x, y, z: getattr(t, name)(x, y, z), *arguments)
 
 
 CHANGES = "add_ sub_ mul_ div_ pow_ copy_ fmod_ remainder_ atan2_ clamp_min_ hypot_ xlogy_ bitwise_or_ floor_divide_"
 
 
 @hypothesis.given(st.sampled_from(CHANGES.split()), broadcasting(dtypes=EVERY, expanded=False), st.booleans())
-def test_changes_in_place(name: str, drawn: list[Drawn], part: bool) -> None:
+def test_changes_in_place(name: str, arguments: list[Drawn], part: bool) -> None:
     def change(t: Any, x: Any, y: Any) -> Any:
         base = x * 1 if x.dtype.is_floating_point or x.dtype.is_complex else x.clone()
-        shown = base[..., ::2] if part and base.ndim else base
+        view = base[..., ::2] if part and base.ndim else base
         other = y[..., ::2] if part and y.ndim and y.shape[-1] == x.shape[-1] else y
-        getattr(shown, name)(other)
-        return base, shown
+        getattr(view, name)(other)
+        return base, view
 
-    check(change, *drawn)
+    check(change, *arguments)
 
 
 # Reductions -----------------------------------------------------------------------------------------------
@@ -332,16 +332,16 @@ SHAPED: dict[str, Callable[..., Any]] = {
 
 
 @hypothesis.given(reshaping())
-def test_shapes(drawn: Any) -> None:
-    x, name, arguments = drawn
+def test_shapes(case: Any) -> None:
+    x, name, arguments = case
     check(lambda t, x: getattr(x, name) if arguments is None else getattr(x, name)(*arguments), x)
 
 
 @hypothesis.given(broadcasting(3, EVERY), st.data(), st.sampled_from(["cat", "stack"]))
-def test_joining(drawn: list[Drawn], data: Any, name: str) -> None:
-    dim = data.draw(axes(max(len(drawn[0].shape), 1)), "dim")
-    skipped = any(d.view(d.leaf(torch)).shape == (0,) for d in drawn)  # cat skips it
-    check(lambda t, *xs: getattr(t, name)(xs, dim), *drawn, gradient=not skipped)
+def test_joining(arguments: list[Drawn], data: Any, name: str) -> None:
+    dim = data.draw(axes(max(len(arguments[0].shape), 1)), "dim")
+    skipped = any(d.view(d.leaf(torch)).shape == (0,) for d in arguments)  # cat skips it
+    check(lambda t, *xs: getattr(t, name)(xs, dim), *arguments, gradient=not skipped)
 
 
 # Indices --------------------------------------------------------------------------------------------------
@@ -436,8 +436,8 @@ def test_gather_and_scatter(shape: Shape, dim: int, data: Any) -> None:
     check(lambda t, x: t.index_select(x, dim, line(t)), x)
     check(lambda t, x, s: t.scatter_add(x, dim, i(t), s), x, source)
     reduce = data.draw(st.sampled_from(["sum", "prod", "mean", "amax", "amin"]), "reduce")
-    kept = data.draw(st.booleans(), "include_self")
-    check(lambda t, x, s: t.scatter_reduce(x, dim, i(t), s * 1.25, reduce, include_self=kept), x, source)
+    include_self = data.draw(st.booleans(), "include_self")
+    check(lambda t, x, s: t.scatter_reduce(x, dim, i(t), s * 1.25, reduce, include_self=include_self), x, source)
 
 
 # Products -------------------------------------------------------------------------------------------------
@@ -460,11 +460,11 @@ EINSUMS = "ij,jk->ik ij,ij-> bij,bjk->bik ...i,...j->...ij ii->i ij->j i,j,k->ij
 def test_einsum(data: Any, text: str) -> None:
     length = {c: data.draw(lengths, c) for c in "abcdijk"}
     more = data.draw(st.lists(lengths, max_size=2).map(tuple), "...")
-    drawn = []
+    operands = []
     for part in text.split("->", maxsplit=1)[0].split(","):
         shape = (*more, *(length[c] for c in part[3:])) if part.startswith("...") else tuple(length[c] for c in part)
-        drawn.append(data.draw(tensors(shape, FLOATS[:1])))
-    check(lambda t, *xs: t.einsum(text, *xs), *drawn)
+        operands.append(data.draw(tensors(shape, FLOATS[:1])))
+    check(lambda t, *xs: t.einsum(text, *xs), *operands)
 
 
 # Layers ---------------------------------------------------------------------------------------------------

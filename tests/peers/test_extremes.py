@@ -44,5 +44,5 @@ def test_a_wrong_gradient_is_noticed() -> None:
     ],
 )
 def test_many_digits(op: str, point: list[float], order: int, expected: float) -> None:
-    found = reference(op, point, order, 0, (1.0, 0.5))
-    assert found == pytest.approx(expected, rel=1e-12, nan_ok=True)
+    actual = reference(op, point, order, 0, (1.0, 0.5))
+    assert actual == pytest.approx(expected, rel=1e-12, nan_ok=True)

@@ -182,9 +182,9 @@ def test_as_pytorch(expression: str) -> None:
             grads = slopes(torch, theirs, their_leaves, g)
             for again in (False, True):
                 for a, e in zip(slopes(minigrad, ours, leaves, g, again), grads, strict=True):
-                    known = np.isfinite(e) if is_added else ~np.isnan(e)
+                    mask = np.isfinite(e) if is_added else ~np.isnan(e)
                     text = f"{g}: {a}, PyTorch's {e}"
-                    np.testing.assert_allclose(a[known], e[known], rtol=1e-7, atol=1e-9, err_msg=text)
+                    np.testing.assert_allclose(a[mask], e[mask], rtol=1e-7, atol=1e-9, err_msg=text)
 
 
 # PyTorch has no second gradient for them, or no 0: for renorm, and for prelu's weight where its input is 0.

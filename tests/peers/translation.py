@@ -147,10 +147,10 @@ def counterpart(name: str, function: Any) -> Any:
     AttributeError or NotImplementedError if minigrad lacks the function."""
     if isinstance(function, types.FunctionType) and "testing" in function.__module__:
         return translated_function(function)
-    found: Any = minigrad.Tensor if name.startswith("__") else minigrad
+    target: Any = minigrad.Tensor if name.startswith("__") else minigrad
     for part in name.removeprefix("torch.").split("."):
-        found = getattr(found, part)
-    return getattr(minigrad.Tensor, name) if isinstance(found, minigrad.dtype) else found  # the method of that name
+        target = getattr(target, part)
+    return getattr(minigrad.Tensor, name) if isinstance(target, minigrad.dtype) else target  # the method of that name
 
 
 def tensors(value: Any) -> Iterator[Any]:
@@ -170,8 +170,8 @@ def check_kind(theirs: Any, ours: Any) -> None:
     if isinstance(theirs, (tuple, list)):
         expected, names = type(theirs).__name__, getattr(theirs, "__match_args__", ())
         alike = isinstance(ours, list) == isinstance(theirs, list) and len(ours) == len(theirs)
-        named = not names or (type(ours).__name__, type(ours).__match_args__) == (expected, names)
-        assert alike and named, f"a {type(ours).__name__} of {len(ours)}, PyTorch's a {expected} of {len(theirs)}"
+        same_names = not names or (type(ours).__name__, type(ours).__match_args__) == (expected, names)
+        assert alike and same_names, f"a {type(ours).__name__} of {len(ours)}, PyTorch's a {expected} of {len(theirs)}"
         for pair in zip(theirs, ours, strict=True):
             check_kind(*pair)
 

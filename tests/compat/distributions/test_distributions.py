@@ -101,14 +101,14 @@ def test_a_seed_gives_the_same_samples(name: str, dtype: Any, shape: tuple[int, 
 def test_samples_have_the_right_distribution(name: str, device: str) -> None:
     mine, other = pair(name, np.float32, device)
     minigrad.manual_seed(0)
-    drawn = mine.sample((20000,))
-    assert host(drawn).dtype == np.float32 and bool(mine.support.check(drawn).all())
+    samples = mine.sample((20000,))
+    assert host(samples).dtype == np.float32 and bool(mine.support.check(samples).all())
     spread = host(other.stddev)
-    far = np.abs(host(drawn).mean(0, np.float64) - host(other.mean)) / spread
+    far = np.abs(host(samples).mean(0, np.float64) - host(other.mean)) / spread
     assert far.max() < 5 / np.sqrt(20000)
-    np.testing.assert_allclose(host(drawn).std(0, dtype=np.float64), spread, rtol=0.1)
+    np.testing.assert_allclose(host(samples).std(0, dtype=np.float64), spread, rtol=0.1)
     minigrad.manual_seed(0)
-    np.testing.assert_array_equal(host(mine.sample((20000,))), host(drawn))
+    np.testing.assert_array_equal(host(mine.sample((20000,))), host(samples))
     if not mine.has_rsample:
         raises(NotImplementedError, None, mine.rsample)
 

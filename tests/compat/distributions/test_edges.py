@@ -91,8 +91,8 @@ def test_samples_are_strictly_within_the_support(dtype: Any) -> None:
         shares = D.Dirichlet(a.expand(3)).sample((2000,))
         assert shares.min() > 0 and shares.max() < 1 and (shares.double().sum(-1) - 1).abs().max() < 1e-6
         for d in (D.Gamma(a, 1e6 + 0 * a), D.Chi2(a), D.FisherSnedecor(a, a), D.FisherSnedecor(a, 1e3 + 0 * a)):
-            drawn = d.sample((2000,))
-            assert drawn.min() > 0 and not drawn.isnan().any()
+            samples = d.sample((2000,))
+            assert samples.min() > 0 and not samples.isnan().any()
     calls = D.Beta(minigrad.tensor(2.0), minigrad.tensor(3.0)).sample((20000,))
     assert abs(calls.mean().item() - 0.4) < 0.01 and abs(calls.var().item() - 0.04) < 0.002
 
