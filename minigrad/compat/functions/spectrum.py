@@ -32,8 +32,8 @@ def stft(
         n_fft: the length of a frame. hop_length: the distance between frames, by default a quarter of a frame.
         window: the factors for each frame; ones by default.
         win_length: the window's length, by default a frame's; a shorter window is in the frame's middle.
-        center: frame t has its middle, not its beginning, at t · hop_length: the signal is first padded by half a frame
-            (``pad_mode``: "reflect", "replicate", "circular" or "constant").
+        center: frame t has its middle, not its beginning, at t · hop_length: the signal is first padded by half
+            a frame (``pad_mode``: "reflect", "replicate", "circular" or "constant").
         normalized: divide by √n_fft.
         onesided: keep only n_fft // 2 + 1 frequencies; the default for real signals, whose others are conjugates.
         return_complex: False for a last axis (real, imaginary) instead of complex numbers. Real signals need it.

@@ -238,7 +238,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
     """The covariances of the rows (variables) over the columns (observations).
 
     Args:
-        fweights: (N,) integers, the number of times of each observation.
+        fweights: (N,) integers, how often each observation occurs.
         aweights: (N,) floats, the weight of each observation.
 
     Raises RuntimeError: more than two axes, or weights with a wrong shape, dtype or sign.

@@ -48,7 +48,7 @@ def i0e(x: Array) -> Array:
 
 @op(
     "dx = g ((i0e(x) + i2e(x)) / 2 − sign(x) y)",
-    x=lambda g, x, out: g * (_mean_beside(scaled_modified_bessel_i, x, 1) - sign(x) * out),
+    x=lambda g, x, out: g * (_mean_around(scaled_modified_bessel_i, x, 1) - sign(x) * out),
 )
 def i1e(x: Array) -> Array:
     """e^-|x| times the modified Bessel function of order 1"""
@@ -57,7 +57,7 @@ def i1e(x: Array) -> Array:
 
 @op(
     "dx = g ((e^-|x| Iₙ₋₁(x) + e^-|x| Iₙ₊₁(x)) / 2 − sign(x) y)",
-    x=lambda g, x, out, order: g * (_mean_beside(scaled_modified_bessel_i, x, order) - sign(x) * out),
+    x=lambda g, x, out, order: g * (_mean_around(scaled_modified_bessel_i, x, order) - sign(x) * out),
 )
 def scaled_modified_bessel_i(x: Array, order: int) -> Array:
     """e^-|x| times the modified Bessel function of the first kind, of an integer order"""
@@ -70,20 +70,20 @@ def i0(x: Array) -> Array:
     return modified_bessel_i.forward(x, 0)
 
 
-@op("dx = g (I₀(x) + I₂(x)) / 2", x=lambda g, x: g * _mean_beside(modified_bessel_i, x, 1))
+@op("dx = g (I₀(x) + I₂(x)) / 2", x=lambda g, x: g * _mean_around(modified_bessel_i, x, 1))
 def i1(x: Array) -> Array:
     """The modified Bessel function of the first kind of order 1"""
     return modified_bessel_i.forward(x, 1)
 
 
-@op("dx = g (Iₙ₋₁(x) + Iₙ₊₁(x)) / 2", x=lambda g, x, order: g * _mean_beside(modified_bessel_i, x, order))
+@op("dx = g (Iₙ₋₁(x) + Iₙ₊₁(x)) / 2", x=lambda g, x, order: g * _mean_around(modified_bessel_i, x, order))
 def modified_bessel_i(x: Array, order: int) -> Array:
     """The modified Bessel function of the first kind, of an integer order"""
     root = xp(x).exp(xp(x).absolute(x) / 2)  # e^|x| overflows before the function does
     return approximations.scaled_modified(x, order) * root * root
 
 
-def _mean_beside(function: Any, x: Array, order: int) -> Array:
+def _mean_around(function: Any, x: Array, order: int) -> Array:
     """The mean of a function's orders before and after this one."""
     return 0.5 * (function(x, order - 1) + function(x, order + 1))
 

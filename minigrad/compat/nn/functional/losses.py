@@ -285,7 +285,7 @@ def ctc_loss(
     lengths = _lengths("target_lengths", target_lengths, batch, frames.array)
     if batch and int(n_frames.max()) > count:
         raise RuntimeError(f"ctc_loss: Expected input_lengths of at most {count}, but got value {int(n_frames.max())}")
-    padded = _padded(_beside(frames.array, targets), lengths, blank, batched)
+    padded = _padded(_on_device(frames.array, targets), lengths, blank, batched)
     check_indices(padded, classes, "ctc_loss: targets")
     labels = xp(padded).full((batch, 2 * padded.shape[1] + 1), blank)  # a blank before and after every label
     labels[:, 1::2] = padded
@@ -304,7 +304,7 @@ def ctc_loss(
 
 def _lengths(name: str, value: Any, batch: int, like: Any) -> Any:
     """(N,) integers on an array's device, from a tensor or a sequence."""
-    lengths = _beside(like, value).reshape(-1)
+    lengths = _on_device(like, value).reshape(-1)
     if lengths.dtype.kind not in "iu":
         raise RuntimeError(f"ctc_loss: {name} must be integral")
     if lengths.shape != (batch,):
@@ -312,7 +312,7 @@ def _lengths(name: str, value: Any, batch: int, like: Any) -> Any:
     return lengths.astype("int64")
 
 
-def _beside(like: Any, value: Any) -> Any:
+def _on_device(like: Any, value: Any) -> Any:
     """An array on the device of ``like``; targets and lengths are often on the CPU, and lengths often a tuple."""
     backend, array = of(like), raw(value)
     return backend.asarray(array if hasattr(array, "dtype") else np.asarray(array), backend.device_of(like))
