@@ -43,25 +43,25 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Functio
         has_aux: ``func`` returns (result, aux), and the gradient function (gradient, aux).
     """
 
-    def slope(*args: Any, **kwargs: Any) -> Any:
+    def differentiate(*args: Any, **kwargs: Any) -> Any:
         gradient, value = grad_and_value(func, argnums, has_aux)(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient
 
-    return slope
+    return differentiate
 
 
 def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """The function that returns (gradient, result) of ``func``; with ``has_aux`` (gradient, (result, aux)).
     ``argnums``: see ``grad``. Raises RuntimeError for a result that is not a single number."""
 
-    def slope_and_value(*args: Any, **kwargs: Any) -> Any:
+    def gradient_and_value(*args: Any, **kwargs: Any) -> Any:
         run = _Run(func, args, kwargs, argnums, has_aux)
         if len(run.outputs) != 1 or run.outputs[0].numel() != 1:
             raise RuntimeError("grad: the function must return a single number, a tensor with one element")
         gradient = tree_unflatten(run.pull(run.outputs, [None]), run.inputs_form)
         return gradient, (run.result(), run.aux) if has_aux else run.result()
 
-    return slope_and_value
+    return gradient_and_value
 
 
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:

@@ -108,18 +108,18 @@ def hessian(
     """All second derivatives of a function that returns a single number. See ``jacobian``. The result is a Tensor with
     the input's shape twice; for several inputs a tuple of tuples of them."""
 
-    def slope(*points: Any) -> Any:
-        slopes = _Call("hessian", func, points, True, strict).slopes()
-        return slopes if isinstance(inputs, tuple) else slopes[0]
+    def gradient(*points: Any) -> Any:
+        gradients = _Call("hessian", func, points, True, strict).gradients()
+        return gradients if isinstance(inputs, tuple) else gradients[0]
 
-    return _jacobian("hessian", slope, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
+    return _jacobian("hessian", gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
 
 
 def _hessian_product(name: str, func: Function, inputs: Any, v: Any, create_graph: bool, strict: bool) -> Pair:
     with enable_grad():
         call = _Call(name, func, inputs, create_graph, strict)
         vectors = _vectors(name, v, call.inputs, call.several, _INPUT)
-        product = filled(pull(call.slopes(), call.inputs, vectors, create_graph), call.inputs)
+        product = filled(pull(call.gradients(), call.inputs, vectors, create_graph), call.inputs)
     return call.result(call.outputs, False), call.result(product, call.several)
 
 
@@ -137,7 +137,7 @@ class _Call:
         )
         self.outputs, self.many = _as_tuple(func(*self.inputs), "outputs of the user-provided function", name)
 
-    def slopes(self) -> Variables:
+    def gradients(self) -> Variables:
         """The differentiable gradients of the output, which must be a single number."""
         if self.many:
             raise RuntimeError(f"The function given to {self.name} should return a single Tensor")

@@ -17,7 +17,7 @@ def weights(tmp_path: Path) -> Path:
 
 
 def test_the_folder_of_downloads_is_pytorchs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(mg.hub, "_chosen", None)
+    monkeypatch.setattr(mg.hub, "_folder", None)
     monkeypatch.delenv("TORCH_HOME", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert mg.hub.get_dir() == str(tmp_path / "torch" / "hub")

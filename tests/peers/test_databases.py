@@ -83,7 +83,7 @@ def test_modules_and_optimizers(name: str) -> None:
 
 
 def test_errors() -> None:
-    """minigrad rejects every input that PyTorch rejects in its own words, or ``left.toml`` has a reason."""
+    """minigrad rejects every input that PyTorch rejects, with its own message, or ``left.toml`` has a reason."""
     from .errors import refusals
     from .left import idle, problems
 

@@ -308,14 +308,14 @@ def _svd_grad(g: Any, out: Any, shape: tuple[int, ...]) -> Array:
     inner = _over(_off_diagonal(left * across + down * right), gaps) + _diag(gs)
     if bare(u).dtype.kind == "c":
         inner = inner + _diag(_over(diagonal(left, 0, -2, -1), 2 * s))
-    slope = matmul(matmul(u, inner), vh)
+    grad = matmul(matmul(u, inner), vh)
     if rows > k:
         scaled = _over(gu, across)
-        slope = slope + matmul(scaled - matmul(u, matmul(adjoint(u), scaled)), vh)
+        grad = grad + matmul(scaled - matmul(u, matmul(adjoint(u), scaled)), vh)
     if columns > k:
         scaled = _over(gvh, down)
-        slope = slope + matmul(u, scaled - matmul(matmul(scaled, adjoint(vh)), vh))
-    return slope
+        grad = grad + matmul(u, scaled - matmul(matmul(scaled, adjoint(vh)), vh))
+    return grad
 
 
 def _skew(x: Array) -> Array:
@@ -350,8 +350,8 @@ def _eig_grad(g: Any, x: Array, out: Any) -> Array:
     turned = turned - matmul(vh, vectors) * unsqueeze(sizes, -2)
     gaps = conj(unsqueeze(values, -2) - unsqueeze(values, -1))
     inner = _over(_off_diagonal(turned), gaps) + _diag(gvalues)
-    slope = solve(vh, matmul(inner, vh))
-    return slope if bare(x).dtype.kind == "c" else real_part(slope)
+    grad = solve(vh, matmul(inner, vh))
+    return grad if bare(x).dtype.kind == "c" else real_part(grad)
 
 
 @op(
