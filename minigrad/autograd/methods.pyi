@@ -328,14 +328,14 @@ class Methods(Viewing, Generic[Tensor]):
         """As int8."""
 
     def cholesky(self, upper: builtins.bool = False) -> Tensor:
-        """L of L Lᴴ = A for positive definite A, or Lᴴ if ``upper``. Raises LinAlgError: a matrix is not positive
+        """L in A = L Lᴴ for positive definite A, or Lᴴ if ``upper``. Raises LinAlgError: a matrix is not positive
         definite."""
 
     def cholesky_inverse(self, upper: builtins.bool = False) -> Tensor:
         """(L Lᴴ)⁻¹ for L of ``linalg.cholesky`` (of Lᴴ L for an upper triangle)."""
 
     def cholesky_solve(self, input2: Tensor, upper: builtins.bool = False) -> Tensor:
-        """X of L Lᴴ X = input for L (``input2``) of ``linalg.cholesky`` (of Lᴴ L X = input for an upper triangle)."""
+        """X in L Lᴴ X = input for L (``input2``) of ``linalg.cholesky`` (Lᴴ L X = input for an upper triangle)."""
 
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """At most ``chunks`` pieces of equal length (the last may be shorter); that many empty ones for an empty
@@ -412,29 +412,29 @@ class Methods(Viewing, Generic[Tensor]):
         """The covariances of the rows (variables) over the columns (observations).
 
         Args:
-            fweights: (N,) integers, how often each observation was made.
-            aweights: (N,) floats, how much each observation counts.
+            fweights: (N,) integers, how often each observation occurs.
+            aweights: (N,) floats, the weight of each observation.
 
-        Raises RuntimeError: more than two axes, or weights of another shape, dtype or sign.
+        Raises RuntimeError: more than two axes, or weights with a wrong shape, dtype or sign.
         """
 
     def cpu(self, memory_format: Any = None) -> Tensor:
         """The tensor in main memory."""
 
     def cross(self, other: Tensor, dim: builtins.int | None = None) -> Tensor:
-        """The vector product along an axis of length 3 (by default the first such axis); shapes broadcast.
+        """The cross product along an axis of length 3 (by default the first such axis); shapes broadcast.
 
-        Raises RuntimeError: the axis has another length. IndexError: there is no such axis.
+        Raises RuntimeError: the axis has another length. IndexError: the axis does not exist.
         """
 
     def cuda(self, device: Any = None, non_blocking: builtins.bool = False) -> Tensor:
         """The tensor on a GPU."""
 
     def cummax(self, dim: builtins.int) -> return_types.ValuesIndices[Tensor]:
-        """Running maxima along ``dim``: (values, indices, of the last of equal ones)."""
+        """Running maxima along ``dim``: (values, indices; of equal ones, the last)."""
 
     def cummin(self, dim: builtins.int) -> return_types.ValuesIndices[Tensor]:
-        """Running minima along ``dim``: (values, indices, of the last of equal ones)."""
+        """Running minima along ``dim``: (values, indices; of equal ones, the last)."""
 
     def cumprod(self, dim: builtins.int, *, dtype: Any = None) -> Tensor:
         """Cumulative products along ``dim``."""
@@ -486,10 +486,10 @@ class Methods(Viewing, Generic[Tensor]):
         """Differences of adjacent elements along ``dim``, taken ``n`` times; a copy of only the input for n = 0."""
 
     def digamma(self) -> Tensor:
-        """The slope of ln Γ(x), elementwise."""
+        """The derivative of ln Γ(x), elementwise."""
 
     def digamma_(self) -> Tensor:
-        """In place: The slope of ln Γ(x), elementwise."""
+        """In place: The derivative of ln Γ(x), elementwise."""
 
     def dim(self) -> builtins.int:
         """The number of axes."""
@@ -661,8 +661,8 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: the number of trials of probability p until the first success."""
 
     def geqrf(self) -> return_types.geqrf[Tensor]:
-        """(a, tau): R in the upper triangle of a, and the reflections of Q below it, as
-        ``linalg.householder_product`` takes them; without gradient."""
+        """(a, tau): R in the upper triangle of a, and Q's reflections below it, for ``linalg.householder_product``;
+        without gradient."""
 
     def ger(self, vec2: Tensor) -> Tensor:
         """aᵢ bⱼ of two vectors."""
@@ -701,14 +701,14 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: 0 below 0, 1 above, and ``values`` at 0; 0 for NaN, as in PyTorch."""
 
     def histc(self, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0) -> Tensor:
-        """How many elements fall into each of ``bins`` equal intervals from ``min`` to ``max`` (both 0: the tensor's
-        own extremes), in the tensor's dtype."""
+        """The number of elements in each of ``bins`` equal intervals from ``min`` to ``max`` (both 0: the tensor's
+        extremes), in the tensor's dtype."""
 
     def histogram(
         self, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: builtins.bool = False
     ) -> return_types.histogram[Tensor]:
-        """(how many elements fall into each interval, where the intervals end): ``bins`` equal ones from
-        ``range[0]`` to ``range[1]`` (the tensor's own extremes), or those between the ends in a tensor."""
+        """(the number of elements in each interval, the intervals' edges): ``bins`` equal intervals from
+        ``range[0]`` to ``range[1]`` (by default the tensor's extremes), or a tensor of edges."""
 
     def hsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """``tensor_split`` along axis 1, or axis 0 for vectors."""
@@ -781,7 +781,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The slices of an axis at a vector of indices."""
 
     def inner(self, other: Tensor) -> Tensor:
-        """Products summed over the last axis of both."""
+        """Sums of products over the last axis of both."""
 
     def int(self, memory_format: Any = None) -> Tensor:
         """As int32."""
@@ -874,15 +874,15 @@ class Methods(Viewing, Generic[Tensor]):
         length: builtins.int | None = None,
         return_complex: builtins.bool = False,
     ) -> Tensor:
-        """The signal whose ``stft`` with the same arguments is nearest (Griffin and Lim 1984): complex spectra
+        """The signal with the closest ``stft`` for the same arguments (Griffin and Lim 1984): complex spectra
         (frequencies, frames) -> (L,), or (B, frequencies, frames) -> (B, L).
 
         Args:
-            onesided: the spectra have n_fft // 2 + 1 frequencies; by default told by their number.
-            length: cut the signal to this length, or fill it up to it with zeros.
+            onesided: the spectra have n_fft // 2 + 1 frequencies; by default inferred from their number.
+            length: cut or zero-pad the signal to this length.
             return_complex: the signal is complex.
 
-        Raises RuntimeError: lengths that do not go together; a place of the signal where all windows are 0.
+        Raises RuntimeError: lengths do not match; all windows are 0 at some position of the signal.
         """
 
     @property
@@ -890,7 +890,7 @@ class Methods(Viewing, Generic[Tensor]):
         """Bytes per element."""
 
     def kron(self, other: Tensor) -> Tensor:
-        """Kronecker's product: each element of the input times the other tensor, as blocks."""
+        """The Kronecker product: each element of the input times the other tensor, as blocks."""
 
     def kthvalue(
         self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False
@@ -981,7 +981,7 @@ class Methods(Viewing, Generic[Tensor]):
         """ln of the running sums of eˣ along ``dim``."""
 
     def logdet(self) -> Tensor:
-        """The logarithm of the determinant, NaN where that is negative (of complex numbers, the principal one)."""
+        """The logarithm of the determinant, NaN where it is negative (the principal one for complex numbers)."""
 
     def logical_and(self, other: Tensor | Scalar) -> Tensor:
         """Both are not 0, elementwise; the operands broadcast."""
@@ -1027,7 +1027,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: a < b, elementwise; the operands broadcast."""
 
     def lu(self, pivot: builtins.bool = True, get_infos: builtins.bool = False) -> tuple[Tensor, ...]:
-        """(LU, pivots) of ``linalg.lu_factor``, if ``get_infos`` with info."""
+        """(LU, pivots) of ``linalg.lu_factor``, with info if ``get_infos``."""
 
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
         """``linalg.lu_solve`` with the right side first."""
@@ -1066,7 +1066,7 @@ class Methods(Viewing, Generic[Tensor]):
         """eˣ of square matrices: Σ xⁿ / n!"""
 
     def matrix_power(self, n: builtins.int) -> Tensor:
-        """A square matrix to a power, n >= 0; of a negative n the power of its inverse."""
+        """A square matrix to a power, n >= 0; for a negative n the power of its inverse."""
 
     @overload
     def max(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
@@ -1096,11 +1096,11 @@ class Methods(Viewing, Generic[Tensor]):
 
     @overload
     def median(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The median, of an even number the lower of two; with ``dim`` (values, indices). NaN wins."""
+        """The median, for an even number the lower of two; with ``dim`` (values, indices). NaN wins."""
 
     @overload
     def median(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.ValuesIndices[Tensor]:
-        """The median, of an even number the lower of two; with ``dim`` (values, indices). NaN wins."""
+        """The median, for an even number the lower of two; with ``dim`` (values, indices). NaN wins."""
 
     @overload
     def min(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
@@ -1129,7 +1129,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The product of two matrices."""
 
     def mode(self, dim: builtins.int = -1, keepdim: builtins.bool = False) -> return_types.ValuesIndices[Tensor]:
-        """The commonest along ``dim``, the smallest of equally common ones: (values, indices, of its last)."""
+        """The most frequent value along ``dim``, the smallest of several: (values, indices of its last occurrence)."""
 
     def moveaxis(self, source: Any, destination: Any) -> Tensor:
         """Axes moved to other positions, the rest in order. Raises RuntimeError: an axis twice, or unequal numbers
@@ -1203,7 +1203,7 @@ class Methods(Viewing, Generic[Tensor]):
         """``quantile`` of the elements other than NaN."""
 
     def nansum(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: Any = None) -> Tensor:
-        """Σ over ``dim``, a NaN counting as 0."""
+        """Σ over ``dim``; a NaN counts as 0."""
 
     def narrow(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
         """``length`` elements of an axis from ``start``."""
@@ -1364,13 +1364,13 @@ class Methods(Viewing, Generic[Tensor]):
         """The number of elements."""
 
     def orgqr(self, input2: Tensor) -> Tensor:
-        """``linalg.householder_product`` by its name in torch."""
+        """``linalg.householder_product`` under its name in torch."""
 
     def ormqr(
         self, input2: Tensor, input3: Tensor, left: builtins.bool = True, transpose: builtins.bool = False
     ) -> Tensor:
         """Q input3 (input3 Q if not ``left``, with Qᴴ if ``transpose``) for the Q of ``geqrf``: input and tau
-        (input2). Raises RuntimeError: shapes that do not go together."""
+        (input2). Raises RuntimeError: shapes do not match."""
 
     def outer(self, vec2: Tensor) -> Tensor:
         """aᵢ bⱼ of two vectors."""
@@ -1386,13 +1386,13 @@ class Methods(Viewing, Generic[Tensor]):
         """The tensor itself. See ``is_pinned``."""
 
     def pinverse(self, rcond: Any = 1e-15) -> Tensor:
-        """``linalg.pinv`` by its name in torch."""
+        """``linalg.pinv`` under its name in torch."""
 
     def polygamma(self, n: builtins.int) -> Tensor:
-        """The n-th derivative of ``digamma``: the function has its arguments in another order."""
+        """The n-th derivative of ``digamma``; the free function takes its arguments in the other order."""
 
     def polygamma_(self, n: builtins.int) -> Tensor:
-        """In place: The n-th derivative of ``digamma``: the function has its arguments in another order."""
+        """In place: The n-th derivative of ``digamma``; the free function takes its arguments in the other order."""
 
     def positive(self) -> Tensor:
         """The tensor itself."""
@@ -1419,7 +1419,7 @@ class Methods(Viewing, Generic[Tensor]):
     def quantile(
         self, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = "linear"
     ) -> Tensor:
-        """The values below which a share ``q`` of the elements lies; several q make a first axis."""
+        """The values below which a share ``q`` of the elements lies; several q add a first axis."""
 
     def rad2deg(self) -> Tensor:
         """Radians as degrees."""
@@ -1635,7 +1635,7 @@ class Methods(Viewing, Generic[Tensor]):
         """A copy with the slice ``start:end:step`` of an axis set to ``src``."""
 
     def slogdet(self) -> return_types.slogdet[Tensor]:
-        """(sign, logarithm of the size) of the determinant."""
+        """(sign, logarithm of the absolute value) of the determinant."""
 
     def softmax(self, dim: builtins.int, dtype: Any = None) -> Tensor:
         """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` (the input's if None)."""
@@ -1700,18 +1700,17 @@ class Methods(Viewing, Generic[Tensor]):
         """The spectra of a signal's frames: (L,) -> (frequencies, frames), or (B, L) -> (B, frequencies, frames).
 
         Args:
-            n_fft: the length of a frame. hop_length: the distance of two, by default a quarter of one.
-            window: what frames are multiplied by; ones by default.
-            win_length: that of the window, by default a frame's; a shorter one stands in the frame's middle.
-            center: frame t has its middle rather than its beginning at t · hop_length, as the signal is first padded
-                by half a frame (``pad_mode``: "reflect", "replicate", "circular" or "constant").
+            n_fft: the length of a frame. hop_length: the distance between frames, by default a quarter of a frame.
+            window: the factors for each frame; ones by default.
+            win_length: the window's length, by default a frame's; a shorter window is in the frame's middle.
+            center: frame t has its middle, not its beginning, at t · hop_length: the signal is first padded by half
+                a frame (``pad_mode``: "reflect", "replicate", "circular" or "constant").
             normalized: divide by √n_fft.
-            onesided: keep n_fft // 2 + 1 frequencies only, which real signals have; by default of these.
-            return_complex: False for a last axis (real, imaginary) in place of complex numbers. Of real signals it has
-                no default.
-            align_to_window: without ``center``, frame t's window rather than the frame begins at t · hop_length.
+            onesided: keep only n_fft // 2 + 1 frequencies; the default for real signals, whose others are conjugates.
+            return_complex: False for a last axis (real, imaginary) instead of complex numbers. Real signals need it.
+            align_to_window: without ``center``, frame t's window, not the frame, begins at t · hop_length.
 
-        Raises RuntimeError: lengths that do not go together, or that are not positive.
+        Raises RuntimeError: lengths do not match, or are not positive.
         """
 
     def storage(self) -> TypedStorage:
@@ -1747,11 +1746,11 @@ class Methods(Viewing, Generic[Tensor]):
         """The sum over the axes along which ``size`` would be broadcast to the tensor's shape."""
 
     def svd(self, some: builtins.bool = True, compute_uv: builtins.bool = True) -> return_types.svd[Tensor]:
-        """(U, S, V) of input = U diag(S) Vᴴ: V, where ``linalg.svd`` has Vᴴ.
+        """(U, S, V) of input = U diag(S) Vᴴ; ``linalg.svd`` returns Vᴴ instead of V.
 
         Args:
-            some: U and V with min(M, N) columns; if not, they are square.
-            compute_uv: if not, U and V are square matrices of zeros, and have no gradient.
+            some: whether U and V have min(M, N) columns; if not, they are square.
+            compute_uv: if False, U and V are square matrices of zeros without a gradient.
         """
 
     def swapaxes(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
@@ -1834,7 +1833,7 @@ class Methods(Viewing, Generic[Tensor]):
         transpose: builtins.bool = False,
         unitriangular: builtins.bool = False,
     ) -> return_types.triangular_solve[Tensor]:
-        """(X, A) of A X = input, or of Aᴴ X = input if ``transpose``, for a triangle of A."""
+        """(X, A) of A X = input, or Aᴴ X = input if ``transpose``, for a triangle of A."""
 
     def tril(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
         """The lower triangle of the last two axes, with the diagonals up to number ``diagonal``, where 0 is the main
@@ -1905,7 +1904,7 @@ class Methods(Viewing, Generic[Tensor]):
 
     @overload
     def unique_consecutive(self, *, dim: builtins.int | None = None) -> Tensor:
-        """The values without repeats in a row; also, if asked, where each element's is, and counts."""
+        """The values without consecutive repeats; on request, also each element's position among them, and counts."""
 
     @overload
     def unique_consecutive(
@@ -1914,7 +1913,7 @@ class Methods(Viewing, Generic[Tensor]):
         return_counts: builtins.bool = False,
         dim: builtins.int | None = None,
     ) -> Any:
-        """The values without repeats in a row; also, if asked, where each element's is, and counts."""
+        """The values without consecutive repeats; on request, also each element's position among them, and counts."""
 
     def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """At most ``chunks`` pieces of equal length (the last may be shorter); that many empty ones for an empty

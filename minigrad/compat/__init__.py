@@ -1,8 +1,8 @@
-"""PyTorch's ways in: ``as_torch`` and ``minigrad compat``, other spellings, no-ops and refusals.
+"""Entry points for PyTorch programs: ``as_torch`` and ``minigrad compat``, other spellings, no-ops and refusals.
 
-It stands on top of the package, as the layer that ``extension.py`` asks for what is missing there. ``names.py`` is
-the one table of names and paths that are another spelling of something, or do nothing (``no_ops.py``), and
-``absent.py`` of what is not there, with what to use instead.
+This is the package's top layer: ``extension.py`` looks here for names that the package lacks. ``names.py`` has the
+table of names and paths that are another spelling of something, or do nothing (``no_ops.py``); ``absent.py`` has the
+table of names that are missing, each with its replacement.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What PyTorch has and minigrad has not: one table of names, each with a reason.
+"""The names that PyTorch has and minigrad lacks: one table, with a reason for each.
 
 Programs import such names, annotate with them, pass them to ``isinstance`` and derive classes from them, without ever
-using them. So each is there, with all that is below it, and raises NotImplementedError when it is called. A row is a
-reason, which says what to use instead, and its names, without "torch."; "*" stands for anything.
+using them. So each name exists, with everything below it, and raises NotImplementedError when it is called. A row has a
+reason, which names a replacement, and the names, without "torch."; "*" matches anything.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from ..extension import PACKAGE, ModuleWithoutFile
 
-# A row: a reason, and names; its further lines are indented.
+# A row: a reason, and names; continuation lines are indented.
 _TABLE = """
 8-bit floats are stored, not multiplied; use float16 or float32 | _scaled_mm nn.functional.ScalingType
     nn.functional.scaled_mm
@@ -22,7 +22,7 @@ NumPy has no such numbers; use complex64 | chalf complex32
 call cuda.synchronize() and time.perf_counter() | cuda.Event
 give scaled_dot_product_attention a mask, or is_causal=True | nn.attention.bias
 it runs code from the network; copy the model's code and load its weights | hub.help hub.list hub.load
-no size is a symbol: shapes hold ints | SymBool SymFloat SymInt sym_ite sym_sum
+sizes are never symbolic: shapes hold ints | SymBool SymFloat SymInt sym_ite sym_sum
 nothing is quantised; use float16 or float32 | _make_per_tensor_quantized_tensor ao backends.quantized nn.intrinsic
     nn.qat nn.quantizable nn.quantized qint* quantization quantize* quint* uint1 uint2 uint3 uint4 uint5 uint6 uint7
 nothing is recorded or compiled; the function itself is called | _custom_ops _dynamo.* _functorch* _higher_order_ops*
@@ -38,7 +38,7 @@ pad the sequences: nn.utils.rnn.pad_sequence | _nested_* jagged nested
 tensors share NumPy's memory; use x.numpy() or x.data_ptr() | *Storage StorageBase
 there are no CUDA graphs; call the function itself | cuda.CUDAGraph cuda.graph cuda.graph_pool_handle cuda.graphs
     cuda.make_graphed_callables
-there are no further streams; CuPy's current stream is used | cuda.ExternalStream cuda.Stream cuda.StreamContext
+there are no other streams; CuPy's current stream is used | cuda.ExternalStream cuda.Stream cuda.StreamContext
     cuda.current_stream cuda.default_stream cuda.stream
 there are no scripts; functions and modules stay Python | ScriptFunction jit.ScriptFunction jit.annotations jit._*
 there are no scripts; load a state dict into the module's class | jit.load
@@ -47,7 +47,7 @@ there are no sparse tensors; use dense ones | Tensor.coalesce Tensor.sparse* Ten
     _segment_reduce cuda.sparse dsmm sparse*
 there is no C++ library behind minigrad | classes
 there is no C++ library behind minigrad; use the public functions | _C.* PyTorchFile* TensorType
-there is no such device; use cpu or cuda | mps.get_rng_state mps.recommended_max_memory mps.set_rng_state
+these devices do not exist here; use cpu or cuda | mps.get_rng_state mps.recommended_max_memory mps.set_rng_state
     xpu.*_rng_state* xpu.Stream xpu.current_device xpu.current_stream xpu.device xpu.get_device_*
     xpu.is_current_stream_capturing xpu.max_memory_allocated xpu.mem_get_info xpu.reset_peak_memory_stats xpu.set_device
 each rank has all parameters; use nn.parallel.DistributedDataParallel, and share an optimiser's state by
@@ -56,9 +56,9 @@ each rank has all tensors whole; use nn.parallel.DistributedDataParallel, or dis
     distributed._tensor distributed.tensor.*
 each rank has all layers; use nn.parallel.DistributedDataParallel, or distributed.send and recv | distributed.pipeline
     distributed.pipelining
-ranks stand in no mesh; make groups by distributed.new_group | distributed.DeviceMesh distributed.device_mesh
+there are no device meshes; make groups with distributed.new_group | distributed.DeviceMesh distributed.device_mesh
     distributed.init_device_mesh
-MPI connects ranks, without a store; for objects there are distributed.broadcast_object_list and its like |
+MPI connects ranks, without a store; for objects use distributed.broadcast_object_list and the like |
     distributed.*Store distributed.*rendezvous*
 a job ends with the first rank that fails; start it with python -m minigrad.run | distributed.elastic.*
     distributed.launcher
@@ -66,13 +66,13 @@ all ranks have the same state; save it on one with minigrad.save, load it on all
 no rank calls functions of another; use distributed.send and recv, or objects: all_gather_object | distributed.rpc.RRef
     distributed.rpc.init_rpc distributed.rpc.remote distributed.rpc.rpc_async distributed.rpc.rpc_sync
     distributed.rpc.shutdown
-use DistributedDataParallel.register_comm_hook with a hook of default_hooks, or your own | distributed.algorithms.*
+use DistributedDataParallel.register_comm_hook with a hook from default_hooks, or your own | distributed.algorithms.*
 use distributed.optim.ZeroRedundancyOptimizer, or the optimiser itself | distributed.optim.*
 use distributed, with the backend nccl | cuda.nccl
 use nn.parallel.DistributedDataParallel | distributed.Logger distributed.Reducer
 use the public functions of distributed | distributed.ProcessGroup* distributed._*
 use cupyx.profiler.time_range | cuda.nvtx
-there is no dispatcher; see functions by overrides.TorchFunctionMode, ops by autograd.observer.Observer |
+there is no dispatcher; intercept functions with overrides.TorchFunctionMode, ops with autograd.observer.Observer |
     utils._python_dispatch.TorchDispatchMode utils._python_dispatch._*
 use func.functional_call | functorch.Functional* functorch.make_functional*
 use func.jvp | autograd.forward_ad.*
@@ -80,7 +80,7 @@ use linalg.eigh | lobpcg
 use profile and record_function | profiler.itt
 use profile().export_chrome_trace | profiler.ExecutionTraceObserver
 use profiler.profile | autograd.profiler_legacy cuda.profiler utils.benchmark utils.bottleneck utils.flop_counter
-use profiler.profile; on a GPU cupyx.profiler.time_range | autograd.profiler.emit_itt autograd.profiler.emit_nvtx
+use profiler.profile, or on a GPU cupyx.profiler.time_range | autograd.profiler.emit_itt autograd.profiler.emit_nvtx
     autograd.profiler.load_nvprof
 use save and load | package
 use utils.data.Dataset or IterableDataset | utils.data.*DataPipe utils.data.datapipes utils.data.graph_settings
@@ -88,14 +88,14 @@ use scatter_reduce | segment_reduce
 use scipy.stats.qmc | quasirandom
 use the layer: nn.LSTM, nn.GRU, nn.RNN or their cells | gru* lstm* rnn_relu* rnn_tanh*
 use utils.tensorboard | monitor
-write an autograd.Function; a CUDA kernel by cupy.RawKernel | utils.cpp_extension
+write an autograd.Function; write a CUDA kernel with cupy.RawKernel | utils.cpp_extension
 write if | cond
 write while | while_loop
 """
 
 
 def rows(table: str) -> list[list[str]]:
-    """The rows of a table, cut into columns by "|"; a row's further lines are indented."""
+    """The rows of a table, split into columns at "|"; continuation lines are indented."""
     whole = table.strip().replace("\n    ", " ")
     return [[column.strip() for column in row.split("|")] for row in whole.splitlines()]
 
@@ -105,14 +105,14 @@ ABSENT = {name: reason for reason, names in rows(_TABLE) for name in names.split
 
 @cache
 def instead(path: str) -> str:
-    """What to use instead of a path in ``ABSENT``, by the longest pattern that fits; "" for other paths."""
+    """The replacement for a path in ``ABSENT``, from the longest pattern that matches; "" for other paths."""
     beginnings = list(accumulate(path.split("."), "{}.{}".format))
     fitting = (pattern for pattern in ABSENT if any(fnmatchcase(start, pattern) for start in beginnings))
     return ABSENT.get(max(fitting, key=len, default=""), "")
 
 
 class _Refusing:
-    """What refuses to be called. All that is asked of it is absent, too."""
+    """Raises an error when it is called. All its attributes are absent as well."""
 
     _path: str
 
@@ -129,14 +129,14 @@ class _Refusing:
 
 
 class _Absent(_Refusing, type):
-    """The class of classes that are absent, and of their subclasses. Nothing is an instance of one."""
+    """The metaclass of absent classes and their subclasses. Nothing is an instance of one."""
 
     def __getitem__(cls, parameters: Any) -> _Absent:
         return cls
 
 
 class AbsentModule(_Refusing, ModuleWithoutFile):
-    """A module, or a function, that is absent, at PyTorch's path for it."""
+    """An absent module or function, at PyTorch's path for it."""
 
     def __init__(self, path: str) -> None:
         super().__init__(f"{PACKAGE}.{path}", refusal(path))
@@ -145,7 +145,7 @@ class AbsentModule(_Refusing, ModuleWithoutFile):
 
 @cache
 def absent(path: str) -> Any:
-    """What stands for a path: a class where its name has a capital, and else a module, which may be a function, too."""
+    """A placeholder for a path: a class if its name has a capital, otherwise a module, or a function."""
     name = path.rpartition(".")[2]
     if name.lower() == name:
         return AbsentModule(path)
@@ -153,7 +153,7 @@ def absent(path: str) -> Any:
 
 
 def is_absent(value: Any) -> bool:
-    """Whether a value only stands for something that is absent."""
+    """Whether a value is a placeholder for something absent."""
     return isinstance(value, _Refusing)
 
 

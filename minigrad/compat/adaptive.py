@@ -1,4 +1,4 @@
-"""A softmax over many classes that costs less for the frequent ones (Grave et al. 2017)."""
+"""A softmax over many classes that is cheaper for the frequent ones (Grave et al. 2017)."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class ASMOutput(NamedTuple):
 
 class AdaptiveLogSoftmaxWithLoss(Module):
     """ln p(target), with the rarer classes in clusters of smaller width (Grave et al. 2017). The head scores the first
-    ``cutoffs[0]`` classes and one cluster for each further range of them; a cluster projects its input down before it
-    scores its own classes.
+    ``cutoffs[0]`` classes, and one cluster for each further range of classes; a cluster projects its input down before
+    it scores its classes.
 
     Args:
         in_features: D. n_classes: C, sorted from frequent to rare. head_bias: whether the head has a bias.
@@ -67,7 +67,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return list(zip(self.cutoffs, self.cutoffs[1:], strict=False))
 
     def reset_parameters(self) -> None:
-        """Draw new values."""
+        """Reinitialise all weights."""
         self.head.reset_parameters()
         for down, up in self.tail:
             down.reset_parameters()

@@ -1,8 +1,8 @@
-"""``import torch`` gives minigrad: for a program, or for the body of a ``with`` and what it imported, for good.
+"""Makes ``import torch`` give minigrad: for a whole program, or for the body of a ``with`` and the packages it imports.
 
-Libraries import torch again long after they have been imported: in functions, in modules that load when needed, in C.
-So the packages that the body of a ``with`` imported first, and those that they import later, keep minigrad: whoever
-imports torch finds its own in ``sys.modules``.
+Libraries import torch again long after they have been imported: in functions, in modules that load lazily, in C. So
+packages first imported in the body of a ``with`` ("keepers"), and packages that they import later, keep minigrad: each
+importer of torch finds the right one in ``sys.modules``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RANKS_OF_MPI = ("OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "PMI_RANK", "PMIX
 
 
 class _Torch(Distribution):
-    """What ``importlib.metadata`` knows of an installed package, for PyTorch's name."""
+    """The metadata of an installed package named torch, for ``importlib.metadata``."""
 
     def read_text(self, filename: str) -> str | None:
         return f"Metadata-Version: 2.1\nName: torch\nVersion: {__version__}\n" if filename == "METADATA" else None
@@ -38,13 +38,13 @@ class _Torch(Distribution):
 
 
 class _Installed(DistributionFinder):
-    """A finder that answers ``importlib``'s questions about torch, which no file is there for."""
+    """A finder that answers ``importlib``'s questions about torch, which has no file."""
 
     def find_spec(self, fullname: str, *args: Any) -> ModuleSpec | None:
-        """The module's spec for a keeper. (While ``sys.modules`` has torch, nobody comes to ask.)"""
+        """The module's spec for a keeper. (``importlib`` asks only while ``sys.modules`` lacks torch.)"""
         global _aside
         alias: Any = Alias(PACKAGE)
-        if fullname == "functorch" and sys.modules.get("torch") is minigrad:  # PyTorch installs it beside torch
+        if fullname == "functorch" and sys.modules.get("torch") is minigrad:  # PyTorch installs it next to torch
             alias = Alias(f"{PACKAGE}.functorch")
         elif fullname == "torch" and _asked_by_a_keeper():
             _aside = {}
@@ -59,12 +59,12 @@ class _Installed(DistributionFinder):
 
 _INSTALLED: Any = _Installed()
 _keepers: set[str] = set()  # the packages that keep minigrad after the end of a `with`
-_aside: Modules | None = None  # the program's torch, while there is a keeper's in its place
+_aside: Modules | None = None  # the program's torch, while a keeper's replaces it
 _import = builtins.__import__
 
 
 def _importing(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> ModuleType:
-    """What an ``import`` statement calls, once there are keepers: ``builtins.__import__``."""
+    """Replaces ``builtins.__import__`` once there are keepers."""
     if level == 0:
         keeps = globals is not None and _top(globals.get("__name__") or "") in _keepers
         if _top(name) == "torch":
@@ -75,7 +75,7 @@ def _importing(name: str, globals: Any = None, locals: Any = None, fromlist: Any
 
 
 def _give_torch_to(keeper: bool) -> None:
-    """Put a keeper's torch, or the program's, into ``sys.modules``."""
+    """Put the keeper's torch, or the program's, into ``sys.modules``."""
     global _aside
     ours = sys.modules.get("torch") is minigrad
     if keeper and not ours:
@@ -99,11 +99,11 @@ def _top(name: str) -> str:
 
 
 class _Restoring(AbstractContextManager[ModuleType]):
-    """A context whose end restores ``sys.modules`` and the name of dtypes. (A generator that is never left would be
-    ended with the process, when modules are gone.)"""
+    """A context that restores ``sys.modules`` and the names of dtypes on exit. (A generator that is never left would be
+    closed at the end of the process, when modules are gone.)"""
 
-    def __init__(self, modules: Modules, shown: str, ran_as_pytorch: bool) -> None:
-        self.modules, self.shown, self.ran_as_pytorch = modules, shown, ran_as_pytorch
+    def __init__(self, modules: Modules, name: str, ran_as_pytorch: bool) -> None:
+        self.modules, self.name, self.ran_as_pytorch = modules, name, ran_as_pytorch
 
     def __enter__(self) -> ModuleType:
         self.before = set(map(_top, list(sys.modules)))
@@ -113,8 +113,8 @@ class _Restoring(AbstractContextManager[ModuleType]):
         global _import
         _give_torch_to(keeper=False)
         _put(self.modules)
-        dtype.show_as(self.shown)
-        minigrad.__name__ = self.shown
+        dtype.show_as(self.name)
+        minigrad.__name__ = self.name
         _keepers.update(set(map(_top, list(sys.modules))) - self.before - {"torch", PACKAGE})
         if _keepers and builtins.__import__ is not _importing:
             _import, builtins.__import__ = builtins.__import__, _importing
@@ -124,17 +124,16 @@ class _Restoring(AbstractContextManager[ModuleType]):
 
 
 def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
-    """From now on ``import torch``, and every import from within it, gives minigrad.
+    """Make ``import torch``, and every import from within it, give minigrad from now on.
 
-    ``as_torch()`` lasts; ``with as_torch() as torch:`` restores ``sys.modules`` at its end. Packages that were imported
-    for the first time in between keep minigrad, and so does what they import later. An installed PyTorch is neither
-    touched nor imported; with ``replace``, an imported one is put aside (modules that hold it continue to use it).
-    Dtypes and sizes show themselves meanwhile as PyTorch's, "torch.float32". Processes that ``multiprocessing`` starts
-    get minigrad as well. Those that mpiexec has started get torchrun's variables, which programs for PyTorch read.
+    ``as_torch()`` is permanent; ``with as_torch() as torch:`` restores ``sys.modules`` at its end. Packages first
+    imported in between keep minigrad, and so do packages that they import later. An installed PyTorch is not touched or
+    imported; with ``replace``, an imported one is set aside (modules that hold it continue to use it). Meanwhile,
+    dtypes and sizes print as PyTorch's, "torch.float32". Processes that ``multiprocessing`` starts also get minigrad.
+    In processes that mpiexec started, torchrun's environment variables are set, because PyTorch programs read them.
 
-    Dropout on the CPU draws from PyTorch's stream meanwhile, and afterwards where packages keep minigrad, unless
-    ``set_dropout_stream`` has chosen a stream. Raises RuntimeError: PyTorch is already imported, without
-    ``replace``.
+    Meanwhile, and afterwards if packages keep minigrad, dropout on the CPU draws from PyTorch's stream, unless
+    ``set_dropout_stream`` has chosen a stream. Raises RuntimeError if PyTorch is already imported, without ``replace``.
     """
     _give_torch_to(keeper=False)
     before = _now()
@@ -153,12 +152,12 @@ def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
     _put({"torch": minigrad} if real else {**before, "torch": minigrad})
     if _INSTALLED not in sys.meta_path:
         sys.meta_path.insert(0, _INSTALLED)
-    shown, minigrad.__name__ = dtype.show_as("torch"), "torch"
-    return _Restoring(before, shown, random.run_as_pytorch(True))
+    name, minigrad.__name__ = dtype.show_as("torch"), "torch"
+    return _Restoring(before, name, random.run_as_pytorch(True))
 
 
 def _now() -> Modules:
-    """The imported modules under the name torch."""
+    """The imported modules named torch."""
     return {name: module for name, module in list(sys.modules.items()) if _top(name) in ("torch", "functorch")}
 
 
@@ -168,19 +167,19 @@ def _put(modules: Modules) -> None:
     sys.modules.update(modules)
 
 
-# Such a process begins with Python alone, reads from a pipe how it has to prepare itself, and imports the program. What
-# it reads is a pickle, which can also call a function: here ``as_torch``, before the program is imported.
+# A spawned process starts without any of this, reads from a pipe how to prepare itself, and imports the program. The
+# data is a pickle, which can also call a function: here ``as_torch``, before the program is imported.
 
 
 class _AsTorch:
-    """An object whose unpickling calls ``as_torch``, with this process's ``sys.path``, which is not there yet."""
+    """Unpickling this object calls ``as_torch``, with this process's ``sys.path``, which the new process lacks."""
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         return exec, (f"import sys; sys.path[:] = {sys.path!r}; from {PACKAGE}.compat import as_torch; as_torch()",)
 
 
 def _reach_processes() -> None:
-    """Add to what such processes read. Again, it does nothing."""
+    """Add ``as_torch`` to the data that spawned processes read. Calling it again does nothing."""
     with suppress(ImportError):  # in a browser there are no processes
         from multiprocessing import spawn
 

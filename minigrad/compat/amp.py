@@ -1,7 +1,7 @@
-"""``torch.amp.GradScaler``: losses times a scale, so that small gradients do not become 0 in float16.
+"""``torch.amp.GradScaler``: scales losses, so that small gradients do not become 0 in float16.
 
-Gradients are divided by the scale, and checked for Inf and NaN, without a look at them; an optimiser's step takes the
-only look, at one number.
+It divides gradients by the scale and checks them for Inf and NaN on their device; an optimiser's step reads only one
+number back.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from ..tensor import Tensor
 
 __all__ = ["GradScaler"]
 
-LARGEST = float(np.finfo(np.float32).max)  # scales, and most losses, are of float32
+LARGEST = float(np.finfo(np.float32).max)  # scales, and most losses, are float32
 _STATE = ("scale", "growth_factor", "backoff_factor", "growth_interval", "_growth_tracker")
 
 
 class GradScaler:
-    """Scales losses, so that small gradients in float16 do not become 0 (Micikevicius et al. 2018).
+    """Scales losses, so that small gradients do not become 0 in float16 (Micikevicius et al. 2018).
 
     Args:
         device: the device type. For "cuda" without a GPU the scaler warns, and is disabled, as in PyTorch.
         init_scale: the first scale.
-        growth_factor: multiplies the scale after ``growth_interval`` updates without Inf or NaN.
-        backoff_factor: multiplies the scale after a step with Inf or NaN.
-        enabled: False for a scaler that changes nothing.
+        growth_factor: the scale's factor after ``growth_interval`` updates without Inf or NaN.
+        backoff_factor: the scale's factor after a step with Inf or NaN.
+        enabled: False makes a scaler that changes nothing.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class GradScaler:
     ) -> None:
         self._device = str(device)
         if enabled and self._device.startswith("cuda") and not is_available():
-            warnings.warn("GradScaler is disabled: it is for cuda, and there is no GPU", stacklevel=2)
+            warnings.warn("GradScaler is disabled: it needs cuda, and there is no GPU", stacklevel=2)
             enabled = False
         self._enabled = enabled
         if enabled and growth_factor <= 1:
@@ -60,28 +60,28 @@ class GradScaler:
         self._scale, self._growth_factor, self._backoff_factor = float(init_scale), growth_factor, backoff_factor
         self._growth_interval, self._growth_tracker = growth_interval, 0
         self._scaled = False  # whether ``scale`` was called
-        # By optimiser: sums of its unscaled gradients, one for each device, which are Inf or NaN if a gradient is;
-        # once somebody has looked, whether one is.
+        # For each optimiser: sums of its unscaled gradients, one for each device, which are Inf or NaN if a gradient
+        # is; after a check, whether one is.
         self._overflow: dict[int, list[Array] | bool] = {}
         self._stepped: set[int] = set()
 
     def is_enabled(self) -> bool:
-        """False for a disabled scaler."""
+        """Whether the scaler is enabled."""
         return self._enabled
 
     def get_scale(self) -> float:
-        """The present scale; 1 when disabled."""
+        """The current scale; 1 when disabled."""
         return self._scale if self._enabled else 1.0
 
     def scale(self, outputs: Any) -> Any:
-        """A tensor, or tensors in lists and tuples, times the scale."""
+        """Multiply a tensor, or tensors in lists and tuples, by the scale."""
         if not self._enabled:
             return outputs
         self._scaled = True
         if isinstance(outputs, Tensor):
             if outputs.dtype is float32:
                 return outputs * self._scale
-            return outputs * tensor(self._scale, dtype=float32, device=outputs.device)  # a loss of float16 overflows
+            return outputs * tensor(self._scale, dtype=float32, device=outputs.device)  # a loss in float16 overflows
         if isinstance(outputs, Iterable):
             scaled = [self.scale(output) for output in outputs]
             if hasattr(outputs, "_make"):
@@ -91,8 +91,8 @@ class GradScaler:
 
     def unscale_(self, optimizer: Any) -> None:
         """Divide the gradients of an optimiser's parameters by the scale, in place (to clip them, say). Raises
-        AssertionError: ``scale`` was never called; RuntimeError: a second call in one iteration, or one after ``step``;
-        ValueError: gradients of float16, whose parameters need a copy in float32."""
+        AssertionError if ``scale`` was never called, RuntimeError for a second call in one iteration or a call after
+        ``step``, ValueError for float16 gradients, whose parameters need a copy in float32."""
         if not self._enabled:
             return
         if id(optimizer) in self._stepped:
@@ -107,7 +107,7 @@ class GradScaler:
             raise ValueError("Attempting to unscale FP16 gradients.")
         with no_grad(), np.errstate(all="ignore"):
             scale_(grads, 1 / self._scale)
-            sums: dict[Any, list[Array]] = {}  # by device: a kernel for each array, and no look at any
+            sums: dict[Any, list[Array]] = {}  # by device: a kernel for each array, without reading any back
             for array in (grad.array for grad in grads):
                 sums.setdefault(of(array).device_of(array), []).append(xp(array).asarray(array.sum()))
             stacked = (xp(each[0]).stack(each) for each in sums.values())
@@ -116,15 +116,15 @@ class GradScaler:
                 self._overflow[id(optimizer)] = totals
 
     def _overflowed(self, optimizer: int) -> bool:
-        """Whether an optimiser's gradients hold Inf or NaN: the look at the device, once."""
+        """Whether an optimiser's gradients hold Inf or NaN: reads the device once."""
         overflow = self._overflow[optimizer]
         if not isinstance(overflow, bool):
             overflow = self._overflow[optimizer] = not all(math.isfinite(abs(total.item())) for total in overflow)
         return overflow
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """``optimizer.step(...)``, but not where a gradient is Inf or NaN. Raises RuntimeError: a second step without
-        ``update``, or a closure; AssertionError: no parameter has a gradient, or ``scale`` was never called."""
+        """Call ``optimizer.step(...)``, unless a gradient is Inf or NaN. Raises RuntimeError for a second step without
+        ``update``, or a closure, AssertionError if no parameter has a gradient, or if ``scale`` was never called."""
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
@@ -139,7 +139,7 @@ class GradScaler:
         return None if self._overflowed(id(optimizer)) else optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: Any = None) -> None:
-        """Grow or reduce the scale after the steps of an iteration (AssertionError if there were none), or set it."""
+        """Grow or shrink the scale after an iteration's steps (AssertionError if there were none), or set it."""
         if not self._enabled:
             return
         if new_scale is not None:
@@ -158,13 +158,13 @@ class GradScaler:
         self._stepped.clear()
 
     def state_dict(self) -> dict[str, Any]:
-        """Scale, factors, interval and count, by PyTorch's names; empty when disabled."""
+        """Scale, factors, interval and count, under PyTorch's names; empty when disabled."""
         if not self._enabled:
             return {}
         return {name: getattr(self, f"_{name.removeprefix('_')}") for name in _STATE}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from a ``state_dict``. Raises RuntimeError for an empty one, of a disabled scaler."""
+        """Continue from a ``state_dict``. Raises RuntimeError if it is empty, from a disabled scaler."""
         if not self._enabled:
             return
         if not state_dict:
@@ -180,12 +180,12 @@ for _name in ("growth_factor", "backoff_factor", "growth_interval"):
 
 
 class CudaGradScaler(GradScaler):
-    """``torch.cuda.amp.GradScaler``: ``GradScaler`` of the device "cuda"."""
+    """``torch.cuda.amp.GradScaler``: a ``GradScaler`` for the device "cuda"."""
 
     __init__ = functools.partialmethod(GradScaler.__init__, "cuda")
 
 
 class CpuGradScaler(GradScaler):
-    """``torch.cpu.amp.GradScaler``: ``GradScaler`` of the device "cpu"."""
+    """``torch.cpu.amp.GradScaler``: a ``GradScaler`` for the device "cpu"."""
 
     __init__ = functools.partialmethod(GradScaler.__init__, "cpu")

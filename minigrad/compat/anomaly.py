@@ -1,7 +1,7 @@
-"""Anomaly mode: every recorded op remembers its line of the program, and the first NaN or Inf is named.
+"""Anomaly mode: every recorded op remembers its line of the program, and the first NaN or Inf raises an error.
 
-In the forward the first op is named whose result holds NaN though its inputs do not, or Inf though none of its inputs
-and arguments is infinite; in the backward, the first gradient rule that gives NaN or Inf.
+In the forward pass, the error names the first op whose result holds NaN although its inputs do not, or Inf although
+none of its inputs and arguments is infinite; in the backward pass, the first gradient rule that gives NaN or Inf.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..ops.op import Op, Watch, bare, watch
 
 
 class Anomalies(Observer):
-    """Notes the line that called each op, and, with ``check_nan``, stops at the first result and the first gradient
+    """Records the line that called each op and, with ``check_nan``, raises an error at the first result or gradient
     that is not finite."""
 
     def __init__(self, check_nan: bool) -> None:
@@ -57,7 +57,7 @@ def _flaw(array: dt.Array) -> str:
 
 
 def _brings(flaw: str, value: Any) -> bool:
-    """Whether an input has the NaN or Inf already. (Of Inf - Inf, the subtraction makes the NaN.)"""
+    """Whether an input already has the NaN or Inf. (In Inf - Inf, the subtraction makes the NaN.)"""
     if isinstance(value, Variable):
         return _flaw(value.array) == flaw
     if isinstance(value, float):
@@ -66,8 +66,8 @@ def _brings(flaw: str, value: Any) -> bool:
 
 
 class set_detect_anomaly:
-    """Anomaly mode on or off, at once or within ``with``. Without ``check_nan`` no values are looked at, and nodes only
-    remember their lines."""
+    """Turn anomaly mode on or off, at once or within ``with``. Without ``check_nan``, nodes only remember their lines,
+    and no values are checked."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self._before, self._everywhere = watch.observers, Watch.observers
@@ -82,8 +82,8 @@ class set_detect_anomaly:
 
 
 class detect_anomaly(set_detect_anomaly):
-    """Within it, each op remembers the line of the program that called it; the op whose result is the first to hold
-    NaN or Inf is reported with that line, and so is a gradient rule that makes one. It costs time."""
+    """A context in which each op remembers the line of the program that called it. An error reports that line for the
+    first op or gradient rule whose result holds NaN or Inf. It costs time."""
 
     def __init__(self, check_nan: bool = True) -> None:
         self.check_nan = check_nan
@@ -92,6 +92,6 @@ class detect_anomaly(set_detect_anomaly):
         super().__init__(True, self.check_nan)
 
 
-# Whether anomaly mode is on, and whether it looks at values.
+# Whether anomaly mode is on, and whether it checks values.
 is_anomaly_enabled = lambda: any(isinstance(o, Anomalies) for o in watch.observers)
 is_anomaly_check_nan_enabled = lambda: any(isinstance(o, Anomalies) and o.check_nan for o in watch.observers)

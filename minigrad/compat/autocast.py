@@ -1,9 +1,9 @@
 """``torch.autocast``: products in 16 bits, sums and losses in float32 (Micikevicius et al. 2018, section 3).
 
 The table of functions is PyTorch's (https://docs.pytorch.org/docs/stable/amp.html#autocast-op-reference). Its functions
-look for nothing until a program enters its first autocast (``overrides.interpose``). They convert their operands by
-recorded ops, so that each gradient has the dtype of its parameter. Within such a function nothing more is converted: it
-is one op in PyTorch.
+are wrapped when a program enters its first autocast (``overrides.interpose``). They convert their operands with
+recorded ops, so that each gradient has the dtype of its parameter. Functions called within such a function convert
+nothing: in PyTorch it is one op.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ Cache = dict[int, tuple[Tensor, Any, Tensor]]
 
 
 class _Setting(NamedTuple):
-    enabled: Dtypes  # of each device type whose functions convert
-    chosen: Dtypes  # in place of the usual ones
-    caches: bool  # whether conversions of parameters stay in ``cache``, by the parameter's id
-    cache: Cache  # of the outermost context, or of a run of a checkpoint
+    enabled: Dtypes  # by device type
+    dtypes: Dtypes  # by device type, if not the default
+    caches: bool  # whether ``cache`` keeps conversions of parameters, by the parameter's id
+    cache: Cache  # the outermost context's, or a checkpointed run's
 
 
 class _State(threading.local):
-    """A thread's autocast: a setting for each context that it is in, the innermost last, and whether it is within a
-    function of the tables, which converts nothing more."""
+    """A thread's autocast: a setting for each active context, the innermost last, and whether the thread is within a
+    function of the tables, where nothing more is converted."""
 
     inside = False
 
@@ -70,12 +70,12 @@ _state = _State()
 Policy = Callable[[Any, tuple[Any, ...], dict[str, Any], str, dt.DType], Any]
 # In 16 bits
 _lower: Policy = lambda run, args, kwargs, place, dtype: run(*_in(args, place, dtype), **_in(kwargs, place, dtype))
-# Converts nothing, and neither do the functions that it is made of: in PyTorch it is one op
+# Converts nothing, and neither do the functions that it calls: in PyTorch it is one op
 _as_is: Policy = lambda run, args, kwargs, place, dtype: run(*args, **kwargs)
 
 
 def _wide(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
-    """In float32, unless the program names a dtype."""
+    """In float32, unless the program passes a dtype."""
     if isinstance(kwargs.get("dtype"), dt.DType) or any(isinstance(a, dt.DType) for a in args):
         return run(*args, **kwargs)
     return _lower(run, args, kwargs, place, dt.float32)
@@ -88,18 +88,18 @@ def _widest(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str,
 
 
 def _as_first(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
-    """A norm of 16 bits whose parameters are float32: computed in float32, with a result like the input."""
+    """A norm in 16 bits whose parameters are float32: computed in float32, with a result in the input's dtype."""
     first = next(_tensors((*args, *kwargs.values())))
     return _widest(run, args, kwargs, place, dtype).to(first.dtype)
 
 
 def _layer(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
-    """A recurrent layer in 16 bits; of a GRU only the products with the input."""
+    """A recurrent layer in 16 bits; for a GRU only the products with the input."""
     return run.args[0](*args, **kwargs) if args[0] == "GRU" else _lower(run, args, kwargs, place, dtype)
 
 
 def _in_two_steps(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
-    """The logits in 16 bits and their loss in float32: one op of both would have its result in 16 bits, too."""
+    """The logits in 16 bits and their loss in float32: a single op would also have its result in 16 bits."""
     options = signature(functional.linear_cross_entropy).bind(*args, **kwargs).arguments
     x, weight, target = (options.pop(name) for name in ("input", "linear_weight", "target"))
     bias, reduction = options.pop("linear_bias", None), options.pop("reduction", "mean")
@@ -114,12 +114,12 @@ def _in_two_steps(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place
 
 def _refused(*call: Any) -> Any:
     raise RuntimeError(
-        "binary_cross_entropy and BCELoss are unsafe to autocast: take binary_cross_entropy_with_logits or "
+        "binary_cross_entropy and BCELoss are unsafe to autocast: use binary_cross_entropy_with_logits or "
         "BCEWithLogitsLoss, which are safe, or compute the loss within autocast(enabled=False)"
     )
 
 
-# Which functions, PyTorch's or (module:name) the library's own, convert how on which devices.
+# Which functions convert, how, and on which devices: PyTorch's functions, or (module:name) the library's own.
 _TABLE = """
 cpu gpu | lower | addbmm addmm baddbmm bmm conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
     einsum linear matmul __matmul__ __rmatmul__ mm prelu scaled_dot_product_attention vecdot
@@ -151,7 +151,7 @@ _HOLDERS = ("", "nn.functional", "linalg", "fft", "special")
 
 
 def _functions(name: str) -> Iterator[FunctionType]:
-    """The functions and methods of a name. Those in ``nn.functional`` come without their border as well
+    """The functions and methods with a name. Functions in ``nn.functional`` are also given without their border
     (``tracebacks.border``), as the library itself calls them."""
     place, _, own = name.rpartition(":")
     public = (module for p in _HOLDERS for module in overrides.modules(p))
@@ -164,7 +164,7 @@ def _functions(name: str) -> Iterator[FunctionType]:
 
 @cache
 def _install() -> None:
-    """Let the tables' functions look for an autocast, from now on."""
+    """Make the tables' functions check for an autocast, from now on."""
     policies: dict[FunctionType, dict[str, Policy]] = {}
     for places, policy, text in rows(_TABLE):
         for function in (f for name in text.split() for f in _functions(name)):
@@ -204,7 +204,7 @@ def _tensors(values: Any) -> Iterator[Tensor]:
 
 
 def _converts(x: Tensor, place: str) -> bool:
-    """Whether autocast changes a tensor: of floats other than float64, on the device that it is for."""
+    """Whether autocast converts a tensor: floats other than float64, on the autocast's device type."""
     array = x.array
     return dt.kind_of(array) == "f" and array.dtype.itemsize in (2, 4) and of(array).device_type == place
 
@@ -220,8 +220,8 @@ def _in(value: Any, place: str, dtype: dt.DType) -> Any:
 
 
 def _converted(x: Tensor, dtype: dt.DType) -> Tensor:
-    """A tensor in another dtype. A parameter's conversion stays in the cache until the outermost context ends: a step
-    makes it once, and converts its gradient once, however often it uses the parameter."""
+    """Convert a tensor to a dtype. A parameter's conversion stays in the cache until the outermost context ends: a step
+    converts it once, and its gradient once, however often it uses the parameter."""
     setting = _state.now
     if not (x.requires_grad and x.is_leaf and x.dtype is dt.float32 and setting.caches and is_grad_enabled()):
         return apply(cast, (x, dtype.numpy))
@@ -233,19 +233,19 @@ def _converted(x: Tensor, dtype: dt.DType) -> Tensor:
 
 
 class autocast(ContextDecorator):
-    """A context or decorator within which products of float32 are computed in 16 bits, and sums and losses of 16 bits
-    in float32: functions convert their operands by PyTorch's tables.
+    """A context or decorator within which float32 products are computed in 16 bits, and 16-bit sums and losses in
+    float32: functions convert their operands as PyTorch's tables say.
 
-    It is for the forward pass and the loss. Each function's gradient is computed in the dtype of the function, and
-    each parameter's is of the parameter's own. float16 needs a ``GradScaler``; bfloat16 has float32's range.
+    Use it for the forward pass and the loss. Each function's gradient is computed in the function's dtype, and each
+    parameter's gradient has the parameter's dtype. float16 needs a ``GradScaler``; bfloat16 has float32's range.
 
     Args:
-        device_type: "cpu", "cuda", ...: only tensors there are converted. A number after it does not matter.
+        device_type: "cpu", "cuda", ...: only tensors there are converted. A device number is ignored.
         dtype: float16 or bfloat16; if None, bfloat16 on the CPU and float16 elsewhere.
-        enabled: False for a part of an autocast in which nothing is converted.
+        enabled: False for a part of an autocast that converts nothing.
         cache_enabled: whether a parameter that is used several times is converted once.
 
-    Raises RuntimeError if ``device_type`` is the name of no device, and ValueError if it is no text.
+    Raises RuntimeError if ``device_type`` is not a device's name, and ValueError if it is not a string.
 
     >>> layer, x = mg.nn.Linear(3, 2), mg.ones(4, 3)
     >>> with mg.autocast("cpu", dtype=mg.float16):
@@ -278,7 +278,7 @@ class autocast(ContextDecorator):
             _install()
             enabled |= own
         cache = around.cache if len(_state.settings) > 1 else {}
-        setting = _Setting(enabled, {**around.chosen, **own}, self._cache_enabled, cache)
+        setting = _Setting(enabled, {**around.dtypes, **own}, self._cache_enabled, cache)
         _state.settings = (*_state.settings, setting)
         return self
 
@@ -287,14 +287,14 @@ class autocast(ContextDecorator):
 
 
 class CudaAutocast(autocast):
-    """``torch.cuda.amp.autocast``: ``autocast`` of the device "cuda"."""
+    """``torch.cuda.amp.autocast``: ``autocast`` for the device "cuda"."""
 
     def __init__(self, enabled: bool = True, dtype: Any = dt.float16, cache_enabled: bool = True) -> None:
         super().__init__("cuda", dtype, enabled, cache_enabled)
 
 
 class CpuAutocast(autocast):
-    """``torch.cpu.amp.autocast``: ``autocast`` of the device "cpu"."""
+    """``torch.cpu.amp.autocast``: ``autocast`` for the device "cpu"."""
 
     def __init__(self, enabled: bool = True, dtype: Any = dt.bfloat16, cache_enabled: bool = True) -> None:
         super().__init__("cpu", dtype, enabled, cache_enabled)
@@ -302,27 +302,27 @@ class CpuAutocast(autocast):
 
 @contextmanager
 def _run_of_a_checkpoint(setting: _Setting) -> Iterator[None]:
-    """The setting in which a checkpoint began, with a cache of its own: each run makes the same conversions."""
+    """Restore the setting in which a checkpoint began, with a fresh cache: each run makes the same conversions."""
     with mode.at_end(setattr, _state, "settings", _state.settings) as end, end:
         _state.settings = (*_state.settings, setting._replace(cache={}))
         yield
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether there is an autocast for a type of device."""
+    """Whether a device type has an autocast."""
     with suppress(RuntimeError):
         return bool(Device(device_type).type)
     return False
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether this thread is within an autocast of a type of device."""
+    """Whether this thread is within an autocast for a device type."""
     return device_type in _state.now.enabled
 
 
 def get_autocast_dtype(device_type: str) -> dt.DType:
-    """The dtype to which an autocast lowers: bfloat16 on the CPU, float16 elsewhere, unless set otherwise."""
-    return _state.now.chosen.get(device_type, dt.bfloat16 if device_type == "cpu" else dt.float16)
+    """The dtype that autocast converts to: bfloat16 on the CPU, float16 elsewhere, unless set otherwise."""
+    return _state.now.dtypes.get(device_type, dt.bfloat16 if device_type == "cpu" else dt.float16)
 
 
 is_autocast_cpu_enabled = functools.partial(is_autocast_enabled, "cpu")
@@ -333,7 +333,7 @@ clear_autocast_cache = lambda: _state.now.cache.clear()
 
 
 def set_autocast_enabled(device_type: str, enabled: bool) -> None:
-    """Begin or end an autocast of this thread, as ``autocast`` does for a ``with``."""
+    """Begin or end an autocast on this thread, as ``autocast`` does for a ``with``."""
     if enabled:
         _install()
     others = {place: dtype for place, dtype in _state.now.enabled.items() if place != device_type}
@@ -341,16 +341,16 @@ def set_autocast_enabled(device_type: str, enabled: bool) -> None:
 
 
 def set_autocast_dtype(device_type: str, dtype: Any) -> None:
-    """Set the dtype to which an autocast of this thread lowers."""
+    """Set the dtype that autocast converts to on this thread."""
     own = {device_type: dt.as_dtype(dtype)}
-    _state.change(chosen={**_state.now.chosen, **own})
+    _state.change(dtypes={**_state.now.dtypes, **own})
     if is_autocast_enabled(device_type):
         _state.change(enabled={**_state.now.enabled, **own})
 
 
 def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) -> Any:
-    """Decorate the ``forward`` of a ``Function``: within an autocast, its floating-point tensors are converted to
-    ``cast_inputs``, and autocast is off inside; without that, it stays as it is, and ``custom_bwd`` brings it back."""
+    """Decorate a ``Function``'s ``forward``. Within an autocast, ``cast_inputs`` converts its floats to that dtype,
+    with autocast off inside; without it, autocast stays on, and ``custom_bwd`` restores it."""
     if fwd is None:
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
 

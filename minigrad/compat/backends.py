@@ -1,6 +1,6 @@
-"""Switches of the libraries below PyTorch, under the names of ``torch.backends``: kept, and without effect.
+"""Switches of PyTorch's backend libraries, under the names of ``torch.backends``: stored, without effect.
 
-One has an effect, on a GPU: whether products of float32 are in TF32, by any of its three names
+One has an effect, on a GPU: whether float32 products use TF32, under any of its three names
 (https://docs.pytorch.org/docs/stable/notes/cuda.html#tensorfloat-32-tf32-on-ampere-and-later-devices).
 """
 
@@ -20,14 +20,14 @@ __all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum
 
 
 class Switches(ModuleWithoutFile):
-    """A library's switches: any can be set and read. ``switches`` are the values at the beginning."""
+    """A library's switches: any can be set and read. ``switches`` are the initial values."""
 
     def __init__(self, name: str, available: bool = False, **switches: Any) -> None:
         super().__init__(f"{PACKAGE}.backends.{name}", "Switches without effect.")
         vars(self).update(switches, _available=available)
 
     def is_available(self) -> bool:
-        """Whether the library is there."""
+        """Whether the library is available."""
         return self._available
 
     is_built = is_available
@@ -37,7 +37,7 @@ class Switches(ModuleWithoutFile):
 
     @contextmanager
     def flags(self, **switches: Any) -> Iterator[None]:
-        """Set switches for the time of a ``with``."""
+        """Set switches within a ``with``."""
         with at_end(self._set, {name: getattr(self, name) for name in switches}) as end, end:
             self._set(switches)
             yield
@@ -48,12 +48,11 @@ class Switches(ModuleWithoutFile):
 
 
 class ProductSwitches(Switches):
-    """The switches of cuBLAS. ``allow_tf32`` and ``fp32_precision`` are ``set_float32_matmul_precision`` by other
-    names."""
+    """cuBLAS's switches. ``allow_tf32`` and ``fp32_precision`` are other names for ``set_float32_matmul_precision``."""
 
     @property
     def allow_tf32(self) -> bool:
-        """Whether products of float32 are in TF32 on a GPU that has it."""
+        """Whether float32 products use TF32 on a GPU that has it."""
         return cublas.is_tf32_allowed()
 
     @allow_tf32.setter
@@ -62,7 +61,7 @@ class ProductSwitches(Switches):
 
     @property
     def fp32_precision(self) -> str:
-        """ "tf32", "ieee", or "none" (the same) where no program has chosen."""
+        """ "tf32", "ieee", or "none" (the same) if the program has not set it."""
         return str(settings["fp32_precision"])
 
     @fp32_precision.setter
@@ -96,7 +95,7 @@ mps = Switches("mps", is_macos_or_newer=lambda *version: False)
 openmp = Switches("openmp")
 opt_einsum = Switches("opt_einsum", enabled=False, strategy=None)
 
-settings: dict[str, Any] = {"precision": "highest", "fp32_precision": "none"}  # by the program
+settings: dict[str, Any] = {"precision": "highest", "fp32_precision": "none"}  # set by the program
 settings |= {"deterministic": False, "warn": False, "interop": 1}
 get_float32_matmul_precision = lambda: settings["precision"]
 are_deterministic_algorithms_enabled = lambda: settings["deterministic"]
@@ -106,10 +105,10 @@ get_num_interop_threads = lambda: settings["interop"]
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """How products of float32 are computed on a GPU: "highest" in float32, "high" and "medium" in TF32. TF32 rounds the
-    factors to 11 bits, and adds up in float32. On the CPU, products are in float32."""
+    """Set how a GPU computes float32 products: "highest" in float32, "high" and "medium" in TF32. TF32 rounds the
+    factors to 11 bits, and accumulates in float32. The CPU always uses float32."""
     if not isinstance(precision, str):
-        raise TypeError(f"precision is 'highest', 'high' or 'medium', not {precision!r}")
+        raise TypeError(f"precision must be 'highest', 'high' or 'medium', not {precision!r}")
     if precision not in ("highest", "high", "medium"):
         warnings.warn(f"{precision} is not one of 'highest', 'high', or 'medium': nothing changes", stacklevel=2)
         return
@@ -118,19 +117,19 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Keep the mode; on the CPU, results always repeat."""
+    """Store the mode; on the CPU, results are always deterministic."""
     settings.update(deterministic=bool(mode), warn=bool(mode and warn_only))
 
 
 def set_num_interop_threads(num: int) -> None:
-    """Keep a number; ops run one after the other."""
+    """Store a number; ops run one after another."""
     if num < 1:
         raise RuntimeError("Expected a positive number of threads")
     settings["interop"] = int(num)
 
 
 class SDPBackend(IntEnum):
-    """PyTorch's names for its attention kernels. The choice has no effect here."""
+    """PyTorch's names for its attention kernels. The choice has no effect."""
 
     ERROR = -1
     MATH = 0
@@ -142,8 +141,8 @@ class SDPBackend(IntEnum):
 
 @contextmanager
 def sdpa_kernel(backends: SDPBackend | Iterable[SDPBackend], set_priority: bool = False) -> Iterator[dict[Any, Any]]:
-    """No effect: accepted for PyTorch's programs. Attention has one kernel for each device. Raises AssertionError:
-    ``backends`` is neither an SDPBackend nor a list of them."""
+    """No effect: accepted for PyTorch programs. Attention has one kernel for each device. Raises AssertionError if
+    ``backends`` is not an SDPBackend or a list of them."""
     listed: Any = [backends] if isinstance(backends, SDPBackend) else backends
     if not isinstance(listed, Iterable) or not all(isinstance(b, SDPBackend) for b in listed):
         raise AssertionError("backends must be an instance of SDPBackend or a list of SDPBackend instances")

@@ -1,8 +1,8 @@
-"""The order in memory of images whose channels lie last, through a network, as PyTorch's kernels choose it.
+"""Propagates the channels-last memory format through a network, as PyTorch's kernels do.
 
-Many ops here return arrays in the order of their indices. That changes no number except those that are drawn in the
-order of memory, by dropout above all. So in a program that runs as PyTorch's, the first operand of arithmetic decides,
-and once it lays a tensor out in ``channels_last``, an observer lays out results as PyTorch does. Others pay nothing.
+Many ops here return arrays in C order. That changes only random numbers that are drawn in memory order, above all by
+dropout. So in a program that runs as PyTorch, arithmetic follows its first operand's layout, and once the program lays
+a tensor out in ``channels_last``, an observer lays out results as PyTorch does. Other programs pay nothing.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from ..backend.order import CHANNELS_LAST, in_order, is_channels_last, memory_or
 from ..ops import elementwise
 from ..ops.op import Op
 
-# Beside arithmetic, whose first operand decides: here it is the first, or for convolutions the weight.
+# Besides arithmetic, whose first operand decides: for these also the first operand, or for convolutions the weight.
 _NAMES = "concatenate convolve convolve_back flip group_norm index_select largest_cells largest_cells_at"
 _KEEPING = frozenset(f"{_NAMES} largest_cells_of_bins pad pick resample roll where window_sum".split())
-_IN_ORDER = ("log_softmax", "softmax")  # whatever the operand
+_IN_ORDER = ("log_softmax", "softmax")  # whatever the operand's layout
 _WEIGHTED = ("convolve", "convolve_back")
 _CPU = Device("cpu")
 
 
 class _Formats(Observer):
-    """Lays out the results of ops: it moves elements, and changes none."""
+    """Lays out the results of ops: it moves elements without changing them."""
 
     lasts = True
 
@@ -46,7 +46,7 @@ class _Formats(Observer):
 
 
 def _decides(op: Op, args: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
-    """Whether the operands of an op let a result of this shape lie with its channels last."""
+    """Whether the operands of an op make a result of this shape channels-last."""
     arrays = [a.array for a in args if isinstance(a, Variable) and a.array.ndim == len(shape)]
     if op.promote:
         arrays = [a for a in arrays if a.shape == shape]
@@ -59,14 +59,14 @@ def _decides(op: Op, args: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
 
 
 def _begin() -> None:
-    """Watch from now on, where random numbers are PyTorch's."""
+    """Start observing, if random numbers are PyTorch's."""
     if random.follows_pytorch(_CPU):
         dtype.memory_format.on_use = None
         attach(_Formats(), everywhere=True)
 
 
 def _as_the_first(forward: Callable[..., Any]) -> Callable[..., Any]:
-    """An op's forward whose result lies in memory as its first operand, if that has the result's shape."""
+    """An op's forward whose result has its first operand's memory layout, if their shapes are equal."""
 
     @wraps(forward)
     def call(a: Any, b: Any) -> Any:
@@ -79,7 +79,7 @@ def _as_the_first(forward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def install() -> None:
-    """Begin: for arithmetic now, for the rest with the first tensor that is laid out with its channels last."""
+    """Enable it: for arithmetic now, for other ops when the first tensor is laid out channels-last."""
     dtype.memory_format.on_use = _begin
     for op in (elementwise.add, elementwise.sub, elementwise.mul, elementwise.div):
         if not hasattr(op.forward, "__wrapped__"):

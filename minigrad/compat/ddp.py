@@ -33,24 +33,24 @@ Hook = Callable[[Any, GradBucket], Any]
 class DistributedDataParallel(Wrapper, fields=True):
     """Calls ``module``; ``backward()`` gives each parameter the mean of its gradients on all ranks.
 
-    Each rank has a model of its own, which begins with the weights of rank 0, and computes a part of the batch. If a
-    loss is a mean over its part, and the parts are equally large, the gradients are those of the whole batch. They are
-    reduced in buckets, while the gradients of earlier layers are still computed (Li et al. 2020). As in PyTorch, the
-    forward pass decides whether the backward pass after it reduces gradients; those that have accumulated under
-    ``no_sync`` are reduced with its own. Names in the state dict begin with "module.".
+    Each rank has its own model, which starts with rank 0's weights, and computes a part of the batch. If each loss is a
+    mean over its part, and the parts are equally large, the gradients equal the whole batch's. They are reduced in
+    buckets, while the gradients of earlier layers are still computed (Li et al. 2020). As in PyTorch, the forward pass
+    decides whether the backward pass after it reduces gradients; gradients accumulated under ``no_sync`` are reduced
+    with its own. Names in the state dict begin with "module.".
 
     Args:
         module: has the same parameters and buffers, in the same order, on all ranks.
-        device_ids: the rank's GPU, or none. process_group: None for all ranks.
-        broadcast_buffers: give all ranks the buffers of rank 0 before each forward pass in training mode.
-        init_sync: give all ranks the parameters and buffers of rank 0 now.
-        bucket_cap_mb: MiB of a bucket; 25 by default.
-        find_unused_parameters, static_graph: a forward pass may leave parameters out. They count as zero, and those
-            that no rank has used get no gradient. Without either, such a pass is an error.
-        output_device, dim, check_reduction, gradient_as_bucket_view: kept as attributes, without an effect.
+        device_ids: the rank's GPU, or None. process_group: None for all ranks.
+        broadcast_buffers: broadcast rank 0's buffers before each forward pass in training mode.
+        init_sync: broadcast rank 0's parameters and buffers now.
+        bucket_cap_mb: a bucket's size in MiB; 25 by default.
+        find_unused_parameters, static_graph: a forward pass may leave parameters out. Their gradients count as zero,
+            and a parameter that no rank has used gets none. Without either, such a pass is an error.
+        output_device, dim, check_reduction, gradient_as_bucket_view: stored as attributes, without effect.
 
-    Raises ValueError: ``init_process_group`` was not called; RuntimeError: nothing requires a gradient, or the ranks'
-    models differ; from ``backward()``: a parameter was not used, and ``find_unused_parameters`` is False.
+    Raises ValueError if ``init_process_group`` was not called, RuntimeError if nothing requires a gradient, or the
+    ranks' models differ; in ``backward()``, if a parameter was not used, and ``find_unused_parameters`` is False.
     """
 
     broadcast_buffers: bool | None = None
@@ -68,31 +68,31 @@ class DistributedDataParallel(Wrapper, fields=True):
         self.broadcast_buffers = True if self.broadcast_buffers is None else self.broadcast_buffers
         self.require_backward_grad_sync = True
         self._joining: _Joining | None = None
-        named = {name: p for name, p in self._named("parameters").items() if p.requires_grad}
-        if not named:
+        parameters = {name: p for name, p in self._named("parameters").items() if p.requires_grad}
+        if not parameters:
             raise RuntimeError("DistributedDataParallel needs a module with parameters that require a gradient.")
         group = self.process_group
         models: list[list[str]] = [[]] * group.size()
-        own = [f"{name} of shape {tuple(p.shape)} and {p.dtype}" for name, p in named.items()]
+        own = [f"{name} of shape {tuple(p.shape)} and {p.dtype}" for name, p in parameters.items()]
         objects.all_gather_object(models, own, group)
         for rank, model in zip(group.ranks, models, strict=True):
             for mine, first in zip_longest(model, models[0]):
                 if mine != first:
-                    text = f"parameter {mine} in place of {first}"
-                    raise RuntimeError(f"rank {rank} has another model than rank {group.ranks[0]}: {text}")
+                    text = f"parameter {mine} instead of {first}"
+                    raise RuntimeError(f"rank {rank}'s model differs from rank {group.ranks[0]}'s: {text}")
         if self.init_sync:
             send([*self._named("parameters").values(), *self._buffers_to_send], self.process_group)
         self._build()
 
     def _build(self) -> None:
-        named = {name: p for name, p in self._named("parameters").items() if p.requires_grad}
+        parameters = {name: p for name, p in self._named("parameters").items() if p.requires_grad}
         most = 25.0 if self.bucket_cap_mb is None else self.bucket_cap_mb
-        buckets = Buckets(list(named.values()), self.process_group, min(most, 1.0) * MiB, most * MiB)
-        self._reducer = Reducer(list(named), buckets, self.find_unused_parameters or self.static_graph)
-        weakref.finalize(self, detach, self._reducer)  # a forward pass that nobody walks back has attached it
+        buckets = Buckets(list(parameters.values()), self.process_group, min(most, 1.0) * MiB, most * MiB)
+        self._reducer = Reducer(list(parameters), buckets, self.find_unused_parameters or self.static_graph)
+        weakref.finalize(self, detach, self._reducer)  # a forward pass without a backward pass leaves it attached
 
     def _named(self, kind: str) -> dict[str, Tensor]:
-        """The parameters or buffers of now that ranks share: a module may have replaced them."""
+        """The current parameters or buffers that ranks share: a module may have replaced them."""
         ignored = getattr(self.module, "_ddp_params_and_buffers_to_ignore", ())
         return {name: value for name, value in getattr(self.module, f"named_{kind}")() if name not in ignored}
 
@@ -106,20 +106,20 @@ class DistributedDataParallel(Wrapper, fields=True):
         if self.will_sync_module_buffers():
             _refresh(self._buffers_to_send, self.process_group, source)
         output = self.module(*inputs, **kwargs)
-        if is_grad_enabled() and self.require_backward_grad_sync:  # other passes leave it as it is
+        if is_grad_enabled() and self.require_backward_grad_sync:  # other passes leave it unchanged
             detach(self._reducer)
             self._reducer.reset()
             attach(self._reducer)
         return output
 
     def will_sync_module_buffers(self) -> bool:
-        """Whether the forward pass begins with the buffers of rank 0."""
+        """Whether the forward pass starts by broadcasting rank 0's buffers."""
         sends = self.broadcast_buffers and self.training and self.require_backward_grad_sync
         return bool(sends and self._buffers_to_send)
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """A context in which gradients only accumulate on each rank. Forward passes belong into it, too."""
+        """A context in which each rank only accumulates gradients. Forward passes must also run within it."""
         with at_end(setattr, self, "require_backward_grad_sync", self.require_backward_grad_sync) as end, end:
             self.require_backward_grad_sync = False
             yield
@@ -127,9 +127,9 @@ class DistributedDataParallel(Wrapper, fields=True):
     def join(
         self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
     ) -> Join:
-        """A context for a loop over numbers of batches that differ between ranks: see ``Join``. A rank that has no more
-        takes part in the others' reductions, with gradients of zero; at last all get the weights of a rank that was
-        last. Gradients are divided by the number of all ranks, or of those with a batch."""
+        """A context for a loop with different numbers of batches on different ranks: see ``Join``. A rank that has run
+        out takes part in the others' reductions with zero gradients; at the end, all ranks get the weights of a rank
+        that finished last. Gradients are divided by the number of all ranks, or of ranks with a batch."""
         options = {"divide_by_initial_world_size": divide_by_initial_world_size}
         return Join([self], enable, throw_on_early_termination, **options)
 
@@ -139,14 +139,14 @@ class DistributedDataParallel(Wrapper, fields=True):
 
     @property
     def join_process_group(self) -> ProcessGroup:
-        """The ranks that ``Join`` asks."""
+        """The ranks in ``Join``."""
         group: ProcessGroup = self.process_group
         return group
 
     def register_comm_hook(self, state: Any, hook: Hook) -> None:
-        """Let ``hook(state, bucket)`` reduce each bucket. It returns a Future, or a tensor, of the bucket's result,
-        which is taken as it is: a hook divides by the number of ranks itself. Raises TypeError: ``hook`` cannot be
-        called; RuntimeError: there is a hook already."""
+        """Make ``hook(state, bucket)`` reduce each bucket. It returns the bucket's result as a Future or a tensor,
+        which is used unchanged: the hook divides by the number of ranks itself. Raises TypeError if ``hook`` is not
+        callable, RuntimeError if there is already a hook."""
         if not callable(hook):
             raise TypeError("Communication hook must be callable.")
         self._reducer.set_hook(state, hook)
@@ -163,20 +163,20 @@ class DistributedDataParallel(Wrapper, fields=True):
 
 
 class _Joining(JoinHook):
-    """A model within ``Join``: at each step all ranks say whether they have a batch, and reduce gradients."""
+    """A model within ``Join``: at each step all ranks report whether they have a batch, and reduce gradients."""
 
-    OVER, WITHOUT, WITH = range(3)  # at the end; a step without a reduction of gradients; with one
+    OVER, WITHOUT, WITH = range(3)  # finished; a step without a reduction of gradients; a step with one
 
     def __init__(self, model: DistributedDataParallel, divides_by_all: bool) -> None:
         self.model, self.divides_by_all = model, divides_by_all
         self.group: ProcessGroup = model.process_group
-        self.last = self.group.number  # the last rank that this one saw with a batch
+        self.last = self.group.number  # the last rank with a batch that this one knows of
 
     def _begin(self) -> None:
         self.model._joining = self
 
     def begin_step(self, grad: bool) -> int:
-        """A rank with a batch begins. Returns the first rank of the group that has one."""
+        """Begin a step of a rank with a batch. Returns the group's first rank that has one."""
         Join.notify_join_context(self.model)
         syncs = grad and self.model.require_backward_grad_sync
         active = self._active(gathered(self.WITH if syncs else self.WITHOUT, self.group))
@@ -186,21 +186,21 @@ class _Joining(JoinHook):
         return active[0]
 
     def main_hook(self) -> None:
-        """A step of the others, whose gradients an optimiser that ranks share needs on this one, too."""
+        """Join a step of the other ranks. An optimiser shared between ranks needs its gradients here also."""
         model, buckets = self.model, self.model._reducer.buckets
         detach(model._reducer)
-        said = gathered(self.OVER, self.group)
-        active = self._active(said)
+        replies = gathered(self.OVER, self.group)
+        active = self._active(replies)
         self.last = active[-1]
         if model.will_sync_module_buffers():
             _refresh(model._buffers_to_send, self.group, active[0])
-        if self.WITH in said:
+        if self.WITH in replies:
             model._reducer.shadow()
             for number, parameter in enumerate(buckets.parameters):
                 parameter.grad = wrap(buckets.view(number).copy())
 
     def post_hook(self, is_last_joiner: bool) -> None:
-        """All get the weights of a rank that was last."""
+        """Give all ranks the weights of a rank that finished last."""
         latest = gathered(self.last, self.group)
         last = next((rank for number, rank in enumerate(latest) if rank != number), 0)  # ranks that ended early saw it
         send([*self.model.module.parameters(), *self.model._buffers_to_send], self.group, last)
@@ -209,12 +209,12 @@ class _Joining(JoinHook):
         self.model._joining = None
         self.model._reducer.factor = self.model._reducer.usual_factor
 
-    def _active(self, said: list[int]) -> list[int]:
-        return [rank for rank, word in enumerate(said) if word != self.OVER]
+    def _active(self, replies: list[int]) -> list[int]:
+        return [rank for rank, reply in enumerate(replies) if reply != self.OVER]
 
 
 def send(tensors: Iterable[Tensor], group: ProcessGroup, source: int = 0) -> None:
-    """Give all ranks what one has, by its number in the group."""
+    """Broadcast one rank's tensors to all; ``source`` is its number in the group."""
     with no_grad():
         works = [collectives.broadcast(t, group=group, async_op=True, group_src=source) for t in tensors]
         for work in works:
@@ -223,7 +223,7 @@ def send(tensors: Iterable[Tensor], group: ProcessGroup, source: int = 0) -> Non
 
 
 def _refresh(buffers: Sequence[Tensor], group: ProcessGroup, source: int) -> None:
-    """The same for buffers. Those that are equal stay untouched: a graph that keeps them can still be walked back."""
+    """``send`` for buffers. Equal buffers stay untouched: a graph that holds them can still run backward."""
     copies = [buffer.detach().clone() for buffer in buffers]
     send(copies, group, source)
     with no_grad():
@@ -233,18 +233,18 @@ def _refresh(buffers: Sequence[Tensor], group: ProcessGroup, source: int) -> Non
 
 
 class Reducer(Observer):
-    """Watches the walk back: fills the buckets as gradients of parameters arrive, and sets ``.grad`` at its end. A
-    gradient is whole when the walk has passed the last node that uses its parameter: these are counted before."""
+    """Observes the backward pass: fills the buckets as gradients of parameters arrive, and sets ``.grad`` at its end. A
+    gradient is complete when the pass is through the last node that uses its parameter; the uses are counted first."""
 
-    lasts = True  # a forward pass within a profile is walked back after it
+    lasts = True  # a profile's forward pass may run its backward pass after the profile
 
     def __init__(self, names: list[str], buckets: Buckets, finds_unused: bool) -> None:
         self.names, self.buckets, self.finds_unused = names, buckets, finds_unused
         self.numbers = {id(p): number for number, p in enumerate(buckets.parameters)}
         self.factor = self.usual_factor = 1.0 / buckets.group.size()
         self._uses: Counter[int] = Counter()
-        self._open: set[int] = set()  # numbers of parameters whose gradient is not whole
-        self._spans: list[bool] = []  # the walk's, and those within it: whether each is a walk; empty: there is none
+        self._open: set[int] = set()  # numbers of parameters whose gradient is incomplete
+        self._spans: list[bool] = []  # active spans, the backward pass first: whether each is a walk
         self._is_reduced = False
         self._error: BaseException | None = None
         self.hook: Hook | None = None
@@ -262,7 +262,7 @@ class Reducer(Observer):
         self.factor = self.usual_factor = 1.0
 
     def entered(self, name: str, kind: str, subject: Any) -> None:
-        """A walk begins, or a span within it."""
+        """A backward pass begins, or a span within it."""
         if self._spans:
             self._spans.append(kind == "walk")
         elif kind == "walk" and name == "backward":
@@ -275,11 +275,11 @@ class Reducer(Observer):
         unused = [number for number in range(len(self.names)) if not self._uses[number]]
         if unused and not self.finds_unused:
             names = [self.names[number] for number in unused]
-            shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+            text = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
             raise RuntimeError(
-                f"Expected to have finished reduction, but the loss does not depend on {shown}. Every rank must give a "
+                f"Expected to have finished reduction, but the loss does not depend on {text}. Every rank must give a "
                 "gradient for every parameter: pass find_unused_parameters=True to DistributedDataParallel if a "
-                "forward pass may leave some out, set requires_grad=False on those that are never used, and compute "
+                "forward pass may leave some out, set requires_grad=False on unused ones, and compute "
                 "the loss from the output of forward"
             )
         self._spans, self._is_reduced, self._error = [True], False, sys.exc_info()[1]
@@ -289,14 +289,14 @@ class Reducer(Observer):
             self._complete(number)
 
     def reset(self) -> None:
-        """Forget a walk that an error has ended."""
+        """Forget a backward pass that ended in an error."""
         self._spans = []
 
     def _is_in_walk(self) -> bool:
         return sum(self._spans) == 1
 
     def delivered(self, node: Any, position: int, gradient: Any) -> None:
-        """A part of a parameter's gradient is there."""
+        """A contribution to a parameter's gradient has arrived."""
         if self._is_in_walk():
             target = node.edges[position][0]
             number = self.numbers.get(id(target))
@@ -304,7 +304,7 @@ class Reducer(Observer):
                 self.buckets.add(number, getattr(gradient, "array", gradient))
 
     def passed(self, node: Any, gradients: Any) -> None:
-        """The node has given all it has to give."""
+        """The node has passed on all its gradients."""
         if not self._is_in_walk():
             return
         for target, *_ in node.edges:
@@ -316,14 +316,14 @@ class Reducer(Observer):
         self.buckets.move()
 
     def arrived(self, target: Any, slot: int, gradient: Any) -> None:
-        """The walk is over, and the hooks of a parameter have seen its gradient, perhaps changed it."""
+        """The backward pass is over, and a parameter's hooks have seen, perhaps changed, its gradient."""
         number = self.numbers.get(id(target)) if self._is_in_walk() else None
         if number is not None and number in self._open and target._hooks:
             self.buckets.add(number, getattr(gradient, "array", gradient))
             self._complete(number)
 
     def ended(self) -> None:
-        """The walk is over: wait for the other ranks' gradients, unless an error has ended it."""
+        """The backward pass is over: wait for the other ranks' gradients, unless it ended in an error."""
         if self._is_in_walk() and sys.exc_info()[1] is self._error:
             for number in sorted(self._open, reverse=True):
                 self._complete(number)
@@ -331,15 +331,15 @@ class Reducer(Observer):
             self._is_reduced = True
 
     def left(self) -> None:
-        """A span has ended; at last that of the walk, when ``.grad`` holds this rank's own gradients."""
+        """A span has ended; after the outermost, ``.grad`` holds this rank's own gradients."""
         if self._spans:
             self._spans.pop()
             if not self._spans and self._is_reduced:
                 self._set_gradients()
-                detach(self)  # one reduction for a forward pass, as in PyTorch
+                detach(self)  # one reduction for each forward pass, as in PyTorch
 
     def shadow(self) -> None:
-        """Take part in the reductions of other ranks' backward pass, with nothing to give."""
+        """Take part in the reductions of other ranks' backward pass, with zero gradients."""
         self.buckets.begin()
         self._futures = []
         for number in reversed(range(len(self.names))):
@@ -349,7 +349,7 @@ class Reducer(Observer):
             self._marks(set())
 
     def _complete(self, number: int) -> None:
-        """A gradient is whole: add what has accumulated before."""
+        """A gradient is complete: add the gradients accumulated before."""
         parameter = self.buckets.parameters[number]
         self._open.discard(number)
         if parameter.grad is not None:
@@ -365,14 +365,14 @@ class Reducer(Observer):
                 bucket.set_buffer(result)
 
     def _set_gradients(self) -> None:
-        used = {number for number, p in enumerate(self.buckets.parameters) if p.grad is not None}
-        used = self._marks(used) if self.finds_unused else used
+        numbers = {number for number, p in enumerate(self.buckets.parameters) if p.grad is not None}
+        numbers = self._marks(numbers) if self.finds_unused else numbers
         for number, parameter in enumerate(self.buckets.parameters):
             view = self.buckets.view(number)
             if parameter.grad is not None:
                 parameter.grad.array[...] = view
                 note_change(parameter.grad._changes, "the reduction of gradients", "backward()")
-            elif number in used:
+            elif number in numbers:
                 parameter.grad = wrap(view.copy())
 
     def _marks(self, own: set[int]) -> set[int]:

@@ -1,4 +1,4 @@
-"""What is there for PyTorch's sake: subgroups, private names, placements, state dicts with options."""
+"""Parts of torch.distributed for compatibility: subgroups, private names, placements, state dicts with options."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Group = ProcessGroup | int
 
 
 def tell_rank() -> None:
-    """Where mpiexec has started this process, set the variables that torchrun would: programs for PyTorch read them."""
+    """In a process that mpiexec started, set torchrun's environment variables: PyTorch programs read them."""
     if "RANK" in os.environ or not any(names[0] in os.environ and names[1] in os.environ for names in MPI_VARIABLES):
         return
     place = find_place()
@@ -26,28 +26,28 @@ def tell_rank() -> None:
 
 
 def new_subgroups(
-    group_size: int | None = None, group: ProcessGroup | None = None, *options: Any, **named: Any
+    group_size: int | None = None, group: ProcessGroup | None = None, *options: Any, **kwargs: Any
 ) -> tuple[Group, list[Group]]:
-    """Cut a group (None: all ranks) into groups of so many ranks (None: those of a machine), one after another; gives
-    this rank's and all. All ranks call it. Further arguments: see ``new_subgroups_by_enumeration``. Raises ValueError:
-    the ranks cannot be cut into such groups."""
+    """Split a group (None: all ranks) into consecutive groups of so many ranks (None: one group per machine). Returns
+    this rank's group, and all. All ranks call it. Other arguments: see ``new_subgroups_by_enumeration``. Raises
+    ValueError if the ranks cannot be split evenly."""
     ranks = the_group(group).ranks
     size = int(os.environ.get("LOCAL_WORLD_SIZE", len(ranks))) if group_size is None else group_size
     if size < 1 or len(ranks) % size:
-        raise ValueError(f"{len(ranks)} ranks cannot be cut into groups of {size}")
+        raise ValueError(f"{len(ranks)} ranks cannot be split into groups of {size}")
     parts = [ranks[first : first + size] for first in range(0, len(ranks), size)]
-    return new_subgroups_by_enumeration(parts, *options, **named)
+    return new_subgroups_by_enumeration(parts, *options, **kwargs)
 
 
 def new_subgroups_by_enumeration(
-    ranks_per_subgroup_list: Sequence[Sequence[int]], *options: Any, **named: Any
+    ranks_per_subgroup_list: Sequence[Sequence[int]], *options: Any, **kwargs: Any
 ) -> tuple[Group, list[Group]]:
-    """Make a group of each list of ranks, with the options of ``new_group``; gives this rank's group, and all of them.
-    All ranks of the world call it. Raises ValueError: there are no lists, or one rank is in two."""
+    """Make a group of each list of ranks, with the options of ``new_group``. Returns this rank's group, and all of
+    them. All ranks of the world call it. Raises ValueError if there are no lists, or a rank is in two."""
     ranks = [rank for each in ranks_per_subgroup_list for rank in each]
     if not ranks or len(set(ranks)) < len(ranks):
         raise ValueError(f"groups need different ranks, not {[*map(list, ranks_per_subgroup_list)]}")
-    groups = [new_group(each, *options, **named) for each in ranks_per_subgroup_list]
+    groups = [new_group(each, *options, **kwargs) for each in ranks_per_subgroup_list]
     own = (group for group in groups if not is_outside(group))
     return next(own, GroupMember.NON_GROUP_MEMBER), groups
 
@@ -60,14 +60,14 @@ def _sync_module_states(
     params_and_buffers_to_ignore: Iterable[str] = (),
     broadcast_buffers: bool = True,
 ) -> None:
-    """Give all ranks the parameters and buffers of one module."""
-    named = dict(module.named_parameters()) | (dict(module.named_buffers()) if broadcast_buffers else {})
+    """Broadcast one module's parameters and buffers to all ranks."""
+    tensors = dict(module.named_parameters()) | (dict(module.named_buffers()) if broadcast_buffers else {})
     ignored = set(params_and_buffers_to_ignore)
-    send((tensor.detach() for name, tensor in named.items() if name not in ignored), process_group, src)
+    send((tensor.detach() for name, tensor in tensors.items() if name not in ignored), process_group, src)
 
 
 def _placement(name: str, *fields: Any, base: tuple[type, ...] = ()) -> Any:
-    """A placement of torch.distributed.tensor: libraries write tables of them, though there is no DTensor here."""
+    """A placement of torch.distributed.tensor: libraries write tables of them, though minigrad has no DTensor."""
     return make_dataclass(name, fields, bases=base, frozen=True, namespace={"__module__": __name__})
 
 
@@ -78,7 +78,7 @@ Partial = _placement("Partial", ("reduce_op", str, "sum"), base=(Placement,))
 
 
 class StateDictOptions(NamedTuple):
-    """How a model's state dict is taken or loaded. It is always whole: ``full_state_dict`` alone has no effect."""
+    """How to take or load a model's state dict. It is always complete: ``full_state_dict`` has no effect by itself."""
 
     full_state_dict: bool = False
     cpu_offload: bool = False
@@ -92,8 +92,8 @@ class StateDictOptions(NamedTuple):
 def get_model_state_dict(
     model: Any, *, submodules: Any = None, options: StateDictOptions | None = None
 ) -> dict[str, Any]:
-    """A model's state dict, without the "module." of a DistributedDataParallel, and what the options leave out. With
-    ``full_state_dict`` and ``cpu_offload`` it is for saving: on ranks other than 0 it is empty."""
+    """A model's state dict, without DistributedDataParallel's "module." prefix and without the entries that the options
+    exclude. With ``full_state_dict`` and ``cpu_offload``, which are for saving, ranks other than 0 get an empty one."""
     how = options or StateDictOptions()
     if how.full_state_dict and how.cpu_offload and is_initialized() and the_group().number > 0:
         return {}
@@ -106,8 +106,8 @@ def get_model_state_dict(
 def set_model_state_dict(
     model: Any, model_state_dict: dict[str, Any], *, options: StateDictOptions | None = None
 ) -> Any:
-    """``load_state_dict`` of the model, or of that within a DistributedDataParallel; strict or not. With
-    ``broadcast_from_rank0`` the other ranks need no state dict, and get what rank 0 has loaded, or its error."""
+    """Load a state dict into the model, or into the module within a DistributedDataParallel; strict or not. With
+    ``broadcast_from_rank0`` the other ranks need no state dict, and get rank 0's values, or its error."""
     how, module = options or StateDictOptions(), _unwrapped(model)
     load = partial(module.load_state_dict, model_state_dict, strict=how.strict)
     if not (how.broadcast_from_rank0 and is_initialized()):
@@ -118,5 +118,5 @@ def set_model_state_dict(
 
 
 def _unwrapped(model: Any) -> Any:
-    """The module within a DistributedDataParallel; another as it is."""
+    """The module within a DistributedDataParallel; other modules unchanged."""
     return model.module if isinstance(model, DistributedDataParallel) else model

@@ -1,5 +1,5 @@
 """``torch.nn.attention.flex_attention``: attention whose scores and mask are functions of indices (Dong et al. 2024).
-All scores are computed, also those that the mask leaves out."""
+It computes all scores, including the masked ones."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ _DEFAULT_SPARSE_BLOCK_SIZE = 128
 
 
 class AuxRequest(NamedTuple):
-    """What ``flex_attention`` returns beside its output."""
+    """Selects the extra results of ``flex_attention``."""
 
     lse: bool = False
     max_scores: bool = False
 
 
 class AuxOutput(NamedTuple):
-    """log Σ exp(score), and the largest score, of each query: (B, H, T), where it was requested."""
+    """log Σ exp(score), and the largest score, of each query: (B, H, T), if requested."""
 
     lse: Tensor | None = None
     max_scores: Tensor | None = None
 
 
 class BlockMask:
-    """A mask, (B, H, T, S), and which of its blocks hold a key."""
+    """A mask, (B, H, T, S), and which of its blocks contain a key."""
 
     def __init__(self, mask: Tensor, mask_mod: Callable[..., Tensor], BLOCK_SIZE: tuple[int, int]) -> None:
         self.mask, self.mask_mod, self.BLOCK_SIZE, self.shape = mask, mask_mod, BLOCK_SIZE, tuple(mask.shape)
 
     def to_dense(self) -> Tensor:
-        """1 for each block that holds a key: (B, H, T / block, S / block), int32."""
+        """1 for each block that contains a key: (B, H, T / block, S / block), int32."""
         (t, s), (rows, columns) = self.shape[-2:], self.BLOCK_SIZE
         padded = F.pad(self.mask, (0, -s % columns, 0, -t % rows))
         return padded.unflatten(-1, (-1, columns)).unflatten(-3, (-1, rows)).any(-1).any(-2).int()
 
     def sparsity(self) -> float:
-        """How much lies outside of such blocks, in per cent."""
+        """The share outside such blocks, in per cent."""
         return 100 * (1 - self.to_dense().sum().item() * math.prod(self.BLOCK_SIZE) / math.prod(self.shape))
 
     def to(self, device: Any) -> BlockMask:
@@ -57,8 +57,8 @@ class BlockMask:
 def create_mask(
     mod_fn: Callable[..., Tensor], B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None
 ) -> Tensor:
-    """What ``mask_mod(batch, head, query, key)`` gives: (B, H, T, S), bool; B and H that are None are 1. Of
-    ``score_mod(score, batch, head, query, key)`` it is where the score is not -inf."""
+    """The mask of ``mask_mod(batch, head, query, key)``: (B, H, T, S), bool; B and H of None mean 1. For
+    ``score_mod(score, batch, head, query, key)`` it is True where the score is not -inf."""
     sizes, device = (B or 1, H or 1, Q_LEN, KV_LEN), device or current_accelerator() or "cpu"
     if len(inspect.signature(mod_fn).parameters) == 4:
         return _each(mod_fn, sizes, device).bool()
@@ -75,15 +75,15 @@ def create_block_mask(
     BLOCK_SIZE: int | tuple[int, int] = _DEFAULT_SPARSE_BLOCK_SIZE,
     _compile: bool = False,
 ) -> BlockMask:
-    """``create_mask`` of a ``mask_mod``, in blocks."""
+    """``create_mask`` for a ``mask_mod``, in blocks."""
     size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
     return BlockMask(create_mask(mask_mod, B, H, Q_LEN, KV_LEN, device), mask_mod, size)
 
 
 def _each(mod: Callable[..., Tensor], sizes: Sequence[int], device: Any, scores: Tensor | None = None) -> Tensor:
-    """What a function of indices gives for all of them, as by nested ``func.vmap``: (B, H, T, S). A row of keys is one
-    call, if that gives for the last row what a call for each key does: it does not where a key's index selects from a
-    tensor before another index does."""
+    """A function of indices applied to all of them, as by nested ``func.vmap``: (B, H, T, S). A row of keys takes one
+    call if, for the last row, that equals a call for each key: it does not where a key's index selects from a tensor
+    before another index does."""
     keys = mg.arange(sizes[-1], device=device)
     places = list(product(*(mg.arange(size, device=device).unbind() for size in sizes[:-1])))
     rows = [[] for _ in places] if scores is None else [[row] for row in scores.reshape(-1, sizes[-1]).unbind()]
@@ -114,12 +114,12 @@ def flex_attention(
 
     Args:
         query, key, value: (B, H, T, E), (B, H, S, E) and (B, H, S, Ev).
-        score_mod: ``score_mod(score, batch, head, query, key)``, the score in its place.
+        score_mod: ``score_mod(score, batch, head, query, key)``, which replaces the score.
         scale: 1 / √E by default.
-        enable_gqa: several queries' heads may share one of keys and values.
-        return_lse, return_aux: return log Σ exp(score), (B, H, T), or what is requested, too.
+        enable_gqa: several query heads may share one key and value head.
+        return_lse, return_aux: also return log Σ exp(score), (B, H, T), or the requested results.
 
-    Raises ValueError if heads, or the sizes of the mask, do not fit.
+    Raises ValueError if the numbers of heads, or the mask's sizes, do not match.
     """
     heads, shared = query.shape[1], key.shape[1]
     if heads % shared or (heads != shared and not enable_gqa):

@@ -1,4 +1,4 @@
-"""``torch._foreach_*``: a method of Tensor for each tensor of a list, with which programs write optimisers."""
+"""``torch._foreach_*``: applies a method of Tensor to each tensor of a list; programs write optimisers with them."""
 
 from __future__ import annotations
 
@@ -10,42 +10,42 @@ from ..tensor import Tensor
 
 Groups = dict[tuple[Any, Any], tuple[list[list[Tensor | None]], list[int]]]
 _KEYWORDS = {"scalars": "value", "ord": "p", "weights": "weight"}
-_SECOND = ("other", "scalar", "scalars", "tensors1", "exponent", "src")  # all mean the method's first argument
+_SECOND = ("other", "scalar", "scalars", "tensors1", "exponent", "src")  # all name the method's first argument
 
 
 @cache
 def find(name: str) -> Callable[..., Any] | None:
-    """The function of that name, if Tensor has its method, or one that differs by the underscore at the end."""
+    """The function with that name, if Tensor has its method, with or without a trailing underscore."""
     method = name.removeprefix("_foreach_")
     if method == name or not (hasattr(Tensor, method) or hasattr(Tensor, method.removesuffix("_"))):
         return None
 
     def foreach(self: Any, *args: Any, **kwargs: Any) -> Any:
         factors = method.startswith("addc")
-        if not factors:  # PyTorch has as many words for it as overloads
+        if not factors:  # PyTorch names it differently in each overload
             args = (*args, *(kwargs.pop(key) for key in _SECOND if key in kwargs))
-        elif len(args) == 3:  # the factors may stand last
+        elif len(args) == 3:  # the factors may be last
             kwargs["value"], args = args[-1], args[:2]
         options = {_KEYWORDS.get(key, key): value for key, value in kwargs.items()}
-        if isinstance(options.get("value"), Tensor):  # one with an element for each
+        if isinstance(options.get("value"), Tensor):  # a tensor with an element for each
             options["value"] = options["value"].tolist()
         results = []
         for n in range(_count(name, self, *args, *options.values())):
             tensor, *nth = (_of(value, n) for value in (self, *args))
-            named = {key: _of(value, n) for key, value in options.items()}
+            nth_options = {key: _of(value, n) for key, value in options.items()}
             if hasattr(Tensor, method):
-                results.append(getattr(Tensor, method)(tensor, *nth, **named))
-            else:  # only the method that changes nothing is there
-                results.append(tensor.copy_(getattr(tensor, method.removesuffix("_"))(*nth, **named)))
+                results.append(getattr(Tensor, method)(tensor, *nth, **nth_options))
+            else:  # only the out-of-place method exists
+                results.append(tensor.copy_(getattr(tensor, method.removesuffix("_"))(*nth, **nth_options)))
         return self if method.endswith("_") else tuple(results)
 
     foreach.__name__ = foreach.__qualname__ = name
-    foreach.__doc__ = f"``Tensor.{method}`` of each tensor of a list; other lists have an argument for each tensor."
+    foreach.__doc__ = f"``Tensor.{method}`` for each tensor of a list; other lists hold an argument for each tensor."
     return foreach
 
 
 def _count(name: str, *values: Any) -> int:
-    """The length of the lists among arguments. Raises RuntimeError: they are empty, or have several lengths."""
+    """The length of the lists among arguments. Raises RuntimeError if they are empty or differ in length."""
     first, *others = (len(value) for value in values if isinstance(value, (list, tuple)))
     if not first:
         raise RuntimeError("Tensor list must have at least one tensor.")
@@ -61,7 +61,7 @@ def _of(value: Any, number: int) -> Any:
 def _group_tensors_by_device_and_dtype(
     tensorlistlist: Sequence[Sequence[Tensor | None]], with_indices: bool = False
 ) -> Groups:
-    """Lists of tensors, split by the device and dtype of the first list's, and the tensors' places if asked for."""
+    """Lists of tensors, grouped by the device and dtype of the first list's, with the tensors' positions on request."""
     groups: Groups = {}
     for place, tensors in enumerate(zip(*tensorlistlist, strict=True)):
         first: Any = tensors[0]

@@ -1,9 +1,9 @@
-"""Transforms of functions, by the names of ``torch.func``: derivatives, and maps over a batch.
+"""Function transforms, under the names of ``torch.func``: derivatives, and maps over a batch.
 
     per_sample = vmap(grad(loss), in_dims=(None, 0, 0))(parameters, inputs, targets)
 
-They nest; arguments and results are tensors in tuples, lists and dicts. ``vmap`` is a loop: it has the numbers of a
-batched run, not its time.
+They nest; arguments and results are tensors in tuples, lists and dicts. ``vmap`` is a loop: it gives a batched run's
+results, but not its speed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ += ["stack_module_state", "vjp", "vmap"]
 
 Function = Callable[..., Any]
 Argnums = int | tuple[int, ...]
-Dims = Any  # an axis, None, or these in the form of the arguments
+Dims = Any  # an axis, None, or a structure of these like the arguments
 MISSING: Any = object()
 _RANDOM = ("error", "different", "same")
 
@@ -39,34 +39,34 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Functio
     """The function that returns the gradient of ``func``, whose result is a single number.
 
     Args:
-        argnums: the argument, or the arguments, that the gradient is for; tensors in tuples, lists and dicts.
-        has_aux: ``func`` returns (result, aux), and the gradient's function (gradient, aux).
+        argnums: the argument, or arguments, to differentiate; tensors in tuples, lists and dicts.
+        has_aux: ``func`` returns (result, aux), and the gradient function (gradient, aux).
     """
 
-    def slope(*args: Any, **kwargs: Any) -> Any:
+    def differentiate(*args: Any, **kwargs: Any) -> Any:
         gradient, value = grad_and_value(func, argnums, has_aux)(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient
 
-    return slope
+    return differentiate
 
 
 def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """The function that returns (gradient, result) of ``func``; with ``has_aux`` (gradient, (result, aux)).
     ``argnums``: see ``grad``. Raises RuntimeError for a result that is not a single number."""
 
-    def slope_and_value(*args: Any, **kwargs: Any) -> Any:
+    def gradient_and_value(*args: Any, **kwargs: Any) -> Any:
         run = _Run(func, args, kwargs, argnums, has_aux)
         if len(run.outputs) != 1 or run.outputs[0].numel() != 1:
             raise RuntimeError("grad: the function must return a single number, a tensor with one element")
         gradient = tree_unflatten(run.pull(run.outputs, [None]), run.inputs_form)
         return gradient, (run.result(), run.aux) if has_aux else run.result()
 
-    return slope_and_value
+    return gradient_and_value
 
 
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     """(func(*primals), a function that multiplies cotangents by the Jacobian); with ``has_aux`` also aux. That function
-    takes cotangents of the result's form, and returns a tuple with one product for each primal."""
+    takes cotangents structured like the result, and returns a tuple with one product for each primal."""
     run = _Run(func, primals, {}, None, has_aux)
 
     def pulled(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
@@ -79,8 +79,8 @@ def jvp(
     func: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], *, strict: bool = False, has_aux: bool = False
 ) -> Any:
     """(func(*primals), the Jacobian times ``tangents``); with ``has_aux`` also aux. Two backward passes compute it: J v
-    is the gradient for u of (uᵀ J) v. ``tangents`` have the form and shapes of ``primals``; ``strict`` has no
-    effect."""
+    is the gradient of (uᵀ J) v with respect to u. ``tangents`` have the structure and shapes of ``primals``; ``strict``
+    has no effect."""
     run = _Run(func, primals, {}, None, has_aux)
     product = run.push(tree_flatten(tangents)[0])
     return (run.result(), product, run.aux) if has_aux else (run.result(), product)
@@ -93,9 +93,9 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
 
 
 def jacrev(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, chunk_size: int | None = None) -> Function:
-    """The function that returns the Jacobian of ``func``: one backward pass for each number of its result. Its result
-    has the form of ``func``'s result, with the arguments' form in each of its places; the tensors there have the
-    result's shape followed by the argument's. ``argnums``, ``has_aux``: see ``grad``; ``chunk_size`` has no effect."""
+    """The function that returns the Jacobian of ``func``: one backward pass for each number of its result. It is
+    structured like ``func``'s result, with the arguments' structure at each tensor; the tensors there have the result's
+    shape followed by the argument's. ``argnums``, ``has_aux``: see ``grad``; ``chunk_size`` has no effect."""
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         run = _Run(func, args, kwargs, argnums, has_aux)
@@ -107,7 +107,7 @@ def jacrev(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, chunk
 
 
 def jacfwd(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error") -> Function:
-    """``jacrev``: the same numbers, by the same backward passes."""
+    """``jacrev``: the same numbers, from the same backward passes."""
     return jacrev(func, argnums, has_aux)
 
 
@@ -117,13 +117,13 @@ def hessian(func: Function, argnums: Argnums = 0) -> Function:
 
 
 class _Run:
-    """One call of a function on doubles of its inputs, for which derivatives are computed.
+    """One call of a function on copies of its inputs, with respect to which it computes derivatives.
 
     Attributes:
-        inputs, inputs_form: the doubles of the chosen arguments' tensors, and the arguments' form.
-        outputs, outputs_form, aux: the tensors of the result, its form, and its second part where ``has_aux``.
-        keep: whether the graph outlives a backward pass, as it does if all arguments are chosen: by None.
-        outer: whether results are differentiable, as they depend on other leaves, too.
+        inputs, inputs_form: copies of the differentiated arguments' tensors, and the arguments' structure.
+        outputs, outputs_form, aux: the result's tensors, its structure, and its second part if ``has_aux``.
+        keep: whether the graph outlives a backward pass: if ``argnums`` is None, for all arguments.
+        outer: whether results are differentiable, because they also depend on other leaves.
     """
 
     def __init__(
@@ -132,12 +132,12 @@ class _Run:
         self.keep = argnums is None
         argnums = tuple(range(len(args))) if argnums is None else argnums
         numbers = (argnums,) if isinstance(argnums, int) else argnums
-        chosen = args[argnums] if isinstance(argnums, int) else tuple(args[i] for i in argnums)
-        leaves, self.inputs_form = tree_flatten(chosen)
+        selection = args[argnums] if isinstance(argnums, int) else tuple(args[i] for i in argnums)
+        leaves, self.inputs_form = tree_flatten(selection)
         if wrong := [leaf for leaf in leaves if not isinstance(leaf, Tensor)]:
             raise RuntimeError(f"func: derivatives are for tensors, not {type(wrong[0]).__name__}")
         recording = is_grad_enabled()
-        with enable_grad():  # the graph of a double continues to that of its input, where there is one
+        with enable_grad():  # a copy's graph continues to its input's graph, if there is one
             self.inputs = [
                 x.view(x.shape) if recording and x.requires_grad else x.detach().requires_grad_() for x in leaves
             ]
@@ -149,28 +149,28 @@ class _Run:
         self.outputs, self.outputs_form = tree_flatten(result)
         if not all(isinstance(output, Tensor) for output in self.outputs):
             raise RuntimeError("func: the function must return tensors (in tuples, lists or dicts)")
-        known = set(map(id, self.inputs))
+        input_ids = set(map(id, self.inputs))
         ends = (edge[0] for node in nodes_behind(self.outputs) for edge in node.edges) if recording else ()
-        self.outer = any(isinstance(end, Variable) and id(end) not in known for end in ends)
+        self.outer = any(isinstance(end, Variable) and id(end) not in input_ids for end in ends)
 
     def pull(self, outputs: Sequence[Tensor], cotangents: Any, keep: bool = False) -> Sequence[Any]:
-        """The gradients of outputs times cotangents for the inputs; zeros where no output depends on one."""
+        """The inputs' gradients of outputs times cotangents; zeros where no output depends on one."""
         retain = keep or self.keep or self.outer
         return filled(pull(outputs, self.inputs, cotangents, self.outer, retain), self.inputs)
 
     def push(self, tangents: Sequence[Any]) -> Any:
-        """The Jacobian times tangents, in the form of the result."""
+        """The Jacobian times tangents, structured like the result."""
         with enable_grad():
             products = push(self.outputs, self.inputs, tangents, self.outer, filled)
         return self.result(filled(products, self.outputs))
 
     def rows(self, output: Tensor) -> Sequence[Any]:
-        """For each input the derivatives of all numbers of an output, in its shape and then the input's."""
+        """For each input the derivatives of all numbers of an output, with the output's shape and then the input's."""
         with enable_grad():
             return rows(output, self.inputs, lambda vector: self.pull([output], [vector], keep=True))
 
     def result(self, tensors: Sequence[Tensor] | None = None) -> Any:
-        """The result, or tensors in its form, without a graph that nothing outside can ask for."""
+        """The result, or tensors structured like it, without a graph that nothing outside can use."""
         tensors = self.outputs if tensors is None else tensors
         return tree_unflatten([x if self.outer else x.detach() for x in tensors], self.outputs_form)
 
@@ -181,13 +181,13 @@ def vmap(
     """The function that applies ``func`` to each slice of its arguments, and stacks the results.
 
     Args:
-        in_dims: the axis of the slices: one for all arguments, or one for each (in the form of an argument
-            that is a tuple, list or dict); None where an argument is not sliced. Keywords are not.
-        out_dims: the axis along which results are stacked, for all or for each.
-        randomness: "different" numbers for each slice, drawn one slice after the other, or the "same"; "error"
-            refuses functions that draw any. chunk_size: without effect.
+        in_dims: the axis of the slices: one for all arguments, or one for each (structured like an argument that is a
+            tuple, list or dict); None for an unsliced argument. Keyword arguments are not sliced.
+        out_dims: the axis along which to stack results, for all or for each.
+        randomness: "different" numbers for each slice, drawn slice by slice, or the "same"; "error" rejects functions
+            that draw any. chunk_size: no effect.
 
-    Raises ValueError: there are no slices, or unequal numbers of them, or ``in_dims`` do not fit.
+    Raises ValueError if there are no slices or unequal numbers of them, or ``in_dims`` do not match.
     """
     if randomness not in _RANDOM:
         raise RuntimeError(f"vmap: randomness must be one of {_RANDOM}, not {randomness!r}")
@@ -198,7 +198,7 @@ def vmap(
         counts = {x.shape[d] for x, d in zip(leaves, dims, strict=True) if d is not None}
         if len(counts) != 1:
             reason = "none of the arguments is sliced" if not counts else f"they are {sorted(counts)}"
-            raise ValueError(f"vmap: one number of slices is needed along the mapped axes: {reason}")
+            raise ValueError(f"vmap: the mapped axes must have equal sizes: {reason}")
         rows, results_form = [], None
         state = get_rng_state()
         for i in range(counts.pop()):
@@ -215,7 +215,7 @@ def vmap(
 
 
 def _dims_of(tree: Any, dims: Dims) -> list[int | None]:
-    """The axis for each leaf of the arguments; one of ``dims`` may stand for all leaves below its place."""
+    """The axis for each leaf of the arguments; one of ``dims`` may apply to all leaves below its position."""
     if dims is None or isinstance(dims, int):
         return [dims] * len(tree_flatten(tree)[0])
     parts: Sequence[Any] = ()
@@ -224,13 +224,13 @@ def _dims_of(tree: Any, dims: Dims) -> list[int | None]:
     elif isinstance(tree, (tuple, list)) and isinstance(dims, (tuple, list)) and len(tree) == len(dims):
         parts = list(zip(tree, dims, strict=True))
     if not parts:
-        raise ValueError(f"vmap: in_dims {dims!r} do not have the form of the arguments")
+        raise ValueError(f"vmap: in_dims {dims!r} do not have the structure of the arguments")
     return [d for part, its_dims in parts for d in _dims_of(part, its_dims)]
 
 
 def _stacked(rows: Sequence[Sequence[Any]], out_dims: Dims) -> list[Tensor]:
     if not rows:
-        raise ValueError("vmap: there are no slices, and without one the form of the results is unknown")
+        raise ValueError("vmap: there are no slices, so the structure of the results is unknown")
     columns = list(zip(*rows, strict=True))
     dims = list(out_dims) if isinstance(out_dims, (tuple, list)) else [out_dims] * len(columns)
     if len(dims) != len(columns):
@@ -239,8 +239,8 @@ def _stacked(rows: Sequence[Sequence[Any]], out_dims: Dims) -> list[Tensor]:
 
 
 def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(parameters, buffers) of several modules, stacked by name: for ``vmap(functional_call)``. Raises RuntimeError for
-    no modules, several classes of them, or several modes."""
+    """(parameters, buffers) of several modules, stacked by name, for ``vmap(functional_call)``. Raises RuntimeError for
+    no modules, different classes, or different modes."""
     if not models:
         raise RuntimeError("stack_module_state: expected at least one model, got 0")
     if len({type(m) for m in models}) > 1 or len({m.training for m in models}) > 1:
@@ -262,17 +262,17 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """``module(*args, **kwargs)`` with other tensors as its parameters, buffers and attributes, by full name. ``args``
-    is a tuple, or the only argument.
+    """Call ``module(*args, **kwargs)`` with other tensors as its parameters, buffers and attributes, by full name.
+    ``args`` is a tuple, or the only argument.
 
-    A name that the module lacks is an attribute during the call. None leaves a parameter out. A buffer that the call
-    replaces (``self.count = self.count + 1``) is afterwards in the dict, and not in the module. Of several dicts, each
-    name is in one. With ``tie_weights``, the tensor for one name of a tied parameter counts for all; with
-    ``strict``, the names must be those of all parameters and buffers.
+    A name that the module lacks becomes an attribute during the call. None leaves a parameter out. If the call replaces
+    a buffer (``self.count = self.count + 1``), the dict gets the new one, and the module keeps its own. If there are
+    several dicts, each name is in one. With ``tie_weights``, the tensor for one name of a tied parameter replaces it
+    everywhere; with ``strict``, the names must match all parameters and buffers.
 
-    Raises RuntimeError: with ``strict``, a name is unexpected or missing; ValueError: two dicts have the same name, or
-    the names of a tied parameter have different tensors; TypeError: a value, or the attribute that it would replace, is
-    no tensor. AttributeError: no such submodule.
+    Raises RuntimeError if, with ``strict``, a name is unexpected or missing, ValueError if two dicts have the same
+    name, or the names of a tied parameter have different tensors, TypeError if a value, or the attribute that it would
+    replace, is not a tensor, AttributeError if a submodule is missing.
 
     >>> layer = nn.Linear(2, 1)
     >>> mg.func.functional_call(layer, {"weight": mg.ones(1, 2), "bias": None}, mg.tensor([3.0, 4.0]))
@@ -307,7 +307,7 @@ def functional_call(
 
 
 def _tied(values: dict[str, Tensor], tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The values, with that for one name of a tied tensor under its other names."""
+    """The values, with each tied tensor's value under all its names."""
     names_of: dict[int, list[str]] = {}
     for name, tensor in tensors.items():
         names_of.setdefault(id(tensor), []).append(name)
@@ -324,7 +324,7 @@ def _tied(values: dict[str, Tensor], tensors: dict[str, Tensor]) -> dict[str, Te
 
 
 def swap(module: Module, name: str, value: Any) -> None:
-    """Put a tensor, or None, in a module's place for a name, whatever its class; ``MISSING`` removes the name."""
+    """Set a module's parameter, buffer or attribute to a tensor or None; ``MISSING`` removes the name."""
     for table in (module._parameters, module._buffers, vars(module)):
         if name in table:
             if value is MISSING:
@@ -337,7 +337,7 @@ def swap(module: Module, name: str, value: Any) -> None:
 
 
 def _put_back(before: list[tuple[str, Module, str, Any]], dicts: Any) -> None:
-    """Undo the exchange. A caller's dict gets the tensors by which the module replaced its values."""
+    """Undo the swap. A caller's dict gets the tensors with which the module replaced its values."""
     while before:
         full_name, owner, name, old = before[-1]
         now = getattr(owner, name, MISSING)

@@ -1,4 +1,4 @@
-"""Function: a user's op, with a ``forward`` and a ``backward``, by PyTorch's protocol."""
+"""Function: a custom op, with a ``forward`` and a ``backward``, following PyTorch's protocol."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ..ops.op import Op, op, watch
 
 
 class FunctionCtx:
-    """What ``forward`` hands to ``backward``. A program may set any attribute on it. ``needs_input_grad`` says for each
-    argument of ``forward`` whether its gradient is wanted."""
+    """Passes values from ``forward`` to ``backward``. A program may set any attribute on it. ``needs_input_grad`` says
+    for each argument of ``forward`` whether it needs a gradient."""
 
     needs_input_grad: tuple[bool, ...] = ()
     _to_save: tuple[Any, ...] = ()
@@ -29,35 +29,35 @@ class FunctionCtx:
     _node: weakref.ref[Node] | None = None
 
     def save_for_backward(self, *tensors: Variable | None) -> None:
-        """Keep inputs, results or other tensors for ``backward``, which finds them in ``saved_tensors``. Raises
-        TypeError: something else than a tensor or None. Keep it as an attribute: ``ctx.axis = axis``."""
+        """Save inputs, results or other tensors for ``backward``, which reads them from ``saved_tensors``. Raises
+        TypeError for anything except tensors and None; save other values as attributes: ``ctx.axis = axis``."""
         for tensor in tensors:
             if tensor is not None and not isinstance(tensor, Variable):
                 raise TypeError(
-                    f"save_for_backward can only save tensors, not {type(tensor).__name__}: keep other "
+                    f"save_for_backward can only save tensors, not {type(tensor).__name__}: save other "
                     f"values as attributes (ctx.name = value)"
                 )
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Variable | None) -> None:
-        """Taken for PyTorch's protocol; there is no forward mode that would use them."""
+        """Accepted for PyTorch's protocol, without effect: there is no forward mode."""
 
     def mark_dirty(self, *tensors: Variable) -> None:
-        """Tell which inputs ``forward`` changed in place. They must be among its results."""
+        """Mark inputs that ``forward`` changed in place. They must be among its results."""
         self._dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Variable) -> None:
-        """Tell which results have no gradient."""
+        """Mark results without a gradient."""
         self._constant = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether the gradient of a result that nothing used comes as zeros (the default) or as None."""
+        """Whether an unused result's gradient is passed as zeros (the default) or as None."""
         self._materialize = value
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """The tensors of ``save_for_backward``. Raises RuntimeError: a first backward() has freed them, or one of them
-        was changed in place since."""
+        """The tensors of ``save_for_backward``. Raises RuntimeError if an earlier backward() has freed them, or one of
+        them has since been changed in place."""
         if self._node is None:
             return self._to_save
         node = self._node()
@@ -66,13 +66,13 @@ class FunctionCtx:
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
-        """``saved_tensors``, by the name that it had first."""
+        """The old name of ``saved_tensors``."""
         warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
 
 class _Result:
-    """A kept result: its array, not the tensor, which holds the node (that would be a cycle)."""
+    """A saved result: its array, not the tensor, which holds the node (that would be a cycle)."""
 
     def __init__(self, array: Any, version: list[Any], slot: int) -> None:
         self.array, self.version, self.slot = array, version, slot
@@ -84,7 +84,7 @@ class _Result:
 
 
 class _UserOp(Op):
-    """A Function as the tape sees it: an op with a ``backward`` in place of rules."""
+    """A Function as the tape sees it: an op with a ``backward`` instead of rules."""
 
     def __init__(self, cls: type[Function]) -> None:
         self.function = cls
@@ -103,7 +103,7 @@ class _UserOp(Op):
 
 
 class Function:
-    """Derive from it, write ``forward`` and ``backward`` as static methods, call ``apply``.
+    """A custom op: subclass it, write ``forward`` and ``backward`` as static methods, call ``apply``.
 
         class Cube(Function):
             @staticmethod
@@ -118,9 +118,9 @@ class Function:
 
         y = Cube.apply(x)
 
-    ``forward`` runs without being recorded. ``backward`` gets the gradient of each result and returns one for
-    each argument of ``forward``, None where there is none; written in differentiable operations, it can be
-    differentiated itself. Where a class has ``setup_context(ctx, inputs, output)``, ``forward`` takes no ctx.
+    The ops in ``forward`` are not recorded. ``backward`` gets the gradient of each result and returns one for each
+    argument of ``forward``, or None; if it uses differentiable operations, it can be differentiated itself. If a class
+    has ``setup_context(ctx, inputs, output)``, ``forward`` takes no ctx.
     """
 
     _op: _UserOp
@@ -137,7 +137,7 @@ class Function:
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """The results, from ctx and the arguments. Write it in the derived class."""
+        """The results, from ctx and the arguments. Override it."""
         raise NotImplementedError(
             "You must implement the forward function of a custom autograd.Function: a static method forward(ctx, *args)"
         )
@@ -146,7 +146,7 @@ class Function:
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """The gradients of the arguments, from ctx and of the results. Write it in the derived class."""
+        """The gradients of the arguments, from ctx and the gradients of the results. Override it."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method of a custom autograd.Function: a static method "
             "backward(ctx, *grads)"
@@ -157,8 +157,8 @@ class Function:
     @classmethod
     @border
     def apply(cls, *args: Any) -> Any:
-        """Run ``forward``, and record it where an argument wants a gradient."""
-        if cls.setup_context is not None:  # which gets the defaults of ``forward``, too
+        """Run ``forward``, and record it if an argument requires a gradient."""
+        if cls.setup_context is not None:  # which also gets the defaults of ``forward``
             count, defaults = cls.forward.__code__.co_argcount, cls.forward.__defaults__ or ()
             args = (*args, *defaults[len(defaults) + len(args) - count :]) if len(args) < count else args
         watch.notify("applying", cls._op, args)
@@ -187,7 +187,7 @@ class Function:
 
 
 def _recorded(op: Op, ctx: Any, args: tuple[Any, ...], mask: int, results: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The results of a forward, tied to a node if ``mask`` names an input; what is no tensor stays as is."""
+    """The results of a forward, tied to a node if ``mask`` names an input; non-tensors stay unchanged."""
     tensors = [r for r in results if isinstance(r, Variable)]
     if not mask or not any(has_gradient(t.array.dtype) for t in tensors):
         return results
@@ -211,7 +211,7 @@ def _recorded(op: Op, ctx: Any, args: tuple[Any, ...], mask: int, results: tuple
     ctx._to_save = ()
     for tensor in ctx._dirty:
         if id(tensor) not in by_id:
-            raise RuntimeError(f"{op.name}: a tensor that mark_dirty() names must be a result of forward")
+            raise RuntimeError(f"{op.name}: a tensor passed to mark_dirty() must be a result of forward")
         check_no_leaf(tensor, op.name)
         rebase(tensor, by_id[id(tensor)])
         by_id[id(tensor)] = tensor
@@ -219,7 +219,7 @@ def _recorded(op: Op, ctx: Any, args: tuple[Any, ...], mask: int, results: tuple
 
 
 def _run_backward(node: Node, sums: dict[int, list[Any]], create: bool) -> list[Any]:
-    """A Function's gradients for the inputs that want one, from what has arrived at its results."""
+    """A Function's gradients for the inputs that need one, from the gradients of its results."""
     ctx, function = node.residual, node.op.function  # type: ignore[attr-defined]
     ctx._node = weakref.ref(node)
     arriving: list[Any] = []
@@ -240,7 +240,7 @@ def _run_backward(node: Node, sums: dict[int, list[Any]], create: bool) -> list[
 
 
 def _checked(node: Node, i: int, gradient: Any, create: bool) -> Any:
-    """A returned gradient, after a look at its type and shape, in the form that the walk goes on with."""
+    """Check a returned gradient's type and shape, and convert it for the rest of the backward pass."""
     if gradient is None:
         return None
     if not isinstance(gradient, Variable):
@@ -252,7 +252,7 @@ def _checked(node: Node, i: int, gradient: Any, create: bool) -> Any:
     shape = gradient.array.shape
     padded = (1,) * (len(shape) - len(expected)) + expected
     if len(padded) > len(shape) or any(old not in (1, new) for new, old in zip(shape, padded, strict=True)):
-        raise RuntimeError(  # else the walk sums over the axes that were added
+        raise RuntimeError(  # otherwise the walk sums over the added axes
             f"function {node} returned an invalid gradient for argument {i}: got {list(shape)}, but expected shape "
             f"compatible with {list(expected)}"
         )
@@ -265,12 +265,12 @@ def _refuse(g: Any) -> NoReturn:
 
 @op(x=_refuse)
 def _once(x: Any) -> Any:
-    """The identity, of gradients that cannot be differentiated."""
+    """The identity, with gradients that cannot be differentiated."""
     return x
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a Function's ``backward`` as one that cannot be differentiated, for instance as it uses NumPy."""
+    """Mark a Function's ``backward`` as not differentiable, for instance because it uses NumPy."""
 
     @functools.wraps(backward)
     def wrapped(ctx: Any, *grads: Any) -> Any:

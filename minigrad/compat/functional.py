@@ -1,6 +1,6 @@
-"""Derivatives of functions, by PyTorch's names: products with vectors, Jacobians, Hessians.
+"""Derivatives of functions, under PyTorch's names: products with vectors, Jacobians, Hessians.
 
-All take a function of Tensors and its inputs, one Tensor or a tuple of them, and answer in the same form.
+All take a function of Tensors and its inputs, one Tensor or a tuple of them, and return the same structure.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 
     Args:
         func: takes Tensors, returns a Tensor or a tuple of them. inputs: a Tensor or a tuple of them.
-        v: of the outputs' form and shapes; None stands for 1 where the output is a single number.
+        v: structured and shaped like the outputs; None means 1 if the output is a single number.
         create_graph: keep the results differentiable.
-        strict: taken for PyTorch's signature; only False.
+        strict: for PyTorch's signature; must be False.
 
-    Raises TypeError: something else than Tensors. RuntimeError: a v that does not fit. NotImplementedError: ``strict``.
+    Raises TypeError: not Tensors. RuntimeError: v does not match. NotImplementedError: ``strict``.
     """
     with enable_grad():
         call = _Call("vjp", func, inputs, create_graph, strict)
@@ -42,8 +42,8 @@ def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 
 
 def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
-    """The Jacobian times a vector: J v, the derivative in a direction. See ``vjp``; v and the product are of the
-    inputs' and the outputs' form."""
+    """The Jacobian times a vector: J v, the directional derivative. See ``vjp``; v is structured like the inputs, the
+    product like the outputs."""
     with enable_grad():
         call = _Call("jvp", func, inputs, create_graph, strict)
         vectors = _vectors("jvp", v, call.inputs, call.several, _INPUT)
@@ -52,13 +52,13 @@ def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 
 
 def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
-    """A vector times the Hessian of a function with a single number as result: vᵀ H. See ``vjp``; v and the product
-    are of the inputs' form."""
+    """A vector times the Hessian of a function that returns a single number: vᵀ H. See ``vjp``; v and the product are
+    structured like the inputs."""
     return _hessian_product("vhp", func, inputs, v, create_graph, strict)
 
 
 def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
-    """The Hessian of a function with a single number as result, times a vector: H v. H is symmetric: see ``vhp``."""
+    """The Hessian of a function that returns a single number, times a vector: H v. H is symmetric: see ``vhp``."""
     return _hessian_product("hvp", func, inputs, v, create_graph, strict)
 
 
@@ -70,16 +70,16 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """All derivatives of the outputs for the inputs, one walk back for each number of the outputs: a Tensor of the
-    output's shape and then the input's; for a tuple of inputs a tuple of them; for a tuple of outputs a tuple of these.
+    """All derivatives of the outputs with respect to the inputs, with one backward pass for each number of the outputs:
+    a Tensor with the output's shape and then the input's; for several inputs a tuple of them; for several outputs a
+    tuple of these.
 
     Args:
         func, inputs, create_graph, strict: see ``vjp``.
-        vectorize: taken for PyTorch's signature, without effect.
+        vectorize: for PyTorch's signature, without effect.
         strategy: "reverse-mode", or with ``vectorize`` "forward-mode": the numbers are the same.
 
-    Raises TypeError: something else than Tensors. NotImplementedError: ``strict``; "forward-mode" without
-    ``vectorize``.
+    Raises TypeError: not Tensors. NotImplementedError: ``strict``; "forward-mode" without ``vectorize``.
     """
     return _jacobian("jacobian", func, inputs, create_graph, strict, vectorize, strategy)
 
@@ -105,31 +105,31 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """All second derivatives of a function with a single number as result. See ``jacobian``. The result is a Tensor of
-    the input's shape twice; for a tuple of inputs a tuple of tuples of them."""
+    """All second derivatives of a function that returns a single number. See ``jacobian``. The result is a Tensor with
+    the input's shape twice; for several inputs a tuple of tuples of them."""
 
-    def slope(*points: Any) -> Any:
-        slopes = _Call("hessian", func, points, True, strict).slopes()
-        return slopes if isinstance(inputs, tuple) else slopes[0]
+    def gradient(*points: Any) -> Any:
+        gradients = _Call("hessian", func, points, True, strict).gradients()
+        return gradients if isinstance(inputs, tuple) else gradients[0]
 
-    return _jacobian("hessian", slope, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
+    return _jacobian("hessian", gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
 
 
 def _hessian_product(name: str, func: Function, inputs: Any, v: Any, create_graph: bool, strict: bool) -> Pair:
     with enable_grad():
         call = _Call(name, func, inputs, create_graph, strict)
         vectors = _vectors(name, v, call.inputs, call.several, _INPUT)
-        product = filled(pull(call.slopes(), call.inputs, vectors, create_graph), call.inputs)
+        product = filled(pull(call.gradients(), call.inputs, vectors, create_graph), call.inputs)
     return call.result(call.outputs, False), call.result(product, call.several)
 
 
 class _Call:
     """One call of a user's function: its inputs as nodes or leaves of a new graph, and its outputs. ``several`` and
-    ``many`` say whether these are tuples."""
+    ``many`` say whether these were tuples."""
 
     def __init__(self, name: str, func: Function, inputs: Any, create: bool, strict: bool) -> None:
         if strict:
-            raise NotImplementedError(f"{name}: strict=True is not supported; an input without effect has zeros")
+            raise NotImplementedError(f"{name}: strict=True is not supported; an unused input has zero gradients")
         self.name, self.create = name, create
         points, self.several = _as_tuple(inputs, "inputs", name)
         self.inputs = tuple(
@@ -137,7 +137,7 @@ class _Call:
         )
         self.outputs, self.many = _as_tuple(func(*self.inputs), "outputs of the user-provided function", name)
 
-    def slopes(self) -> Variables:
+    def gradients(self) -> Variables:
         """The differentiable gradients of the output, which must be a single number."""
         if self.many:
             raise RuntimeError(f"The function given to {self.name} should return a single Tensor")
@@ -157,7 +157,7 @@ class _Call:
 
 
 def _as_tuple(value: Any, what: str, name: str) -> tuple[Variables, bool]:
-    """A tuple of Tensors, and whether it was one."""
+    """A tuple of Tensors, and whether the value was a tuple."""
     several = isinstance(value, tuple)
     for i, each in enumerate(value if several else (value,)):
         if not isinstance(each, Variable):
@@ -173,7 +173,7 @@ _INPUT = "input to the user-provided function is"
 
 
 def _vectors(name: str, v: Any, like: Variables, several: bool, what: str) -> Variables:
-    """v as a tuple, checked; 1 for None."""
+    """v as a tuple, checked; 1 if None."""
     if v is None:
         if len(like) != 1 or like[0].array.size != 1:
             raise RuntimeError(f"The vector v can only be None if the {what} a single Tensor with a single element.")

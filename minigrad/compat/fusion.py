@@ -1,4 +1,4 @@
-"""``torch.nn.utils.fusion``: a batch norm in evaluation as a part of the layer before it, whose result it scales."""
+"""``torch.nn.utils.fusion``: fuses a batch norm in evaluation mode into the layer before it."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def fuse_conv_bn_weights(
     bn_b: Maybe,
     transpose: bool = False,
 ) -> Pair:
-    """Weight (O, C, ...) and bias (O) of a convolution and the batch norm of (O) channels after it: its running mean
-    and variance, eps, weight and bias (None for 1 and 0). ``transpose``: the weight is a transposed convolution's, (C,
-    O, ...)."""
+    """The fused weight (O, C, ...) and bias (O) of a convolution and the batch norm of (O) channels after it, from its
+    running mean and variance, eps, weight and bias (None for 1 and 0). ``transpose``: a transposed convolution's
+    weight, (C, O, ...)."""
     bias = zeros_like(bn_rm) if conv_b is None else conv_b
     factor = (bn_rv + bn_eps).rsqrt() * (ones_like(bn_rm) if bn_w is None else bn_w)
     weight = conv_w * factor.reshape([-1 if axis == int(transpose) else 1 for axis in range(conv_w.ndim)])
@@ -36,8 +36,8 @@ def fuse_conv_bn_weights(
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
-    """A copy of a convolution that also does what the batch norm after it does, both in evaluation mode. Raises
-    AssertionError: one of them is in training mode.
+    """A copy of a convolution that includes the batch norm after it, both in evaluation mode. Raises AssertionError:
+    one of them is in training mode.
 
     >>> conv, bn = nn.Conv2d(2, 3, 3).eval(), nn.BatchNorm2d(3).eval()
     >>> x = mg.rand(1, 2, 5, 5)

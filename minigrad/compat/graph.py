@@ -1,6 +1,6 @@
-"""``torch.autograd.graph``: edges, and the tensors that nodes keep, in a program's own form.
+"""``torch.autograd.graph``: gradient edges, and hooks for the tensors that nodes save.
 
-What nodes keep is changed by observers of the tape, so that a node costs nothing more while there is none.
+Observers of the tape replace the saved tensors, so that nodes cost nothing extra without hooks.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from .function import _Result
 
 
 class GradientEdge(NamedTuple):
-    """Where a tensor's gradient arrives: the node that made it, and the number among that node's results."""
+    """Where a tensor's gradient arrives: the node that made it, and the index among the node's results."""
 
     node: Any
     output_nr: int
-    ownership_token: Any = None  # an array of the tensor's shape, which takes no memory
+    ownership_token: Any = None  # an array with the tensor's shape that takes no memory
 
     def tensor(self) -> Variable:
         """The leaf, or a tensor with the history of the node's result."""
@@ -42,7 +42,7 @@ class GradientEdge(NamedTuple):
 
 def get_gradient_edge(tensor: Variable) -> GradientEdge:
     """The edge of a tensor, an AccumulateGrad for a leaf (``torch.autograd.graph.get_gradient_edge``). Raises
-    RuntimeError: the tensor requires no gradient.
+    RuntimeError if the tensor requires no gradient.
 
     >>> x = mg.ones(2, requires_grad=True)
     >>> mg.autograd.graph.get_gradient_edge(x * 2).node.name()
@@ -57,24 +57,24 @@ def get_gradient_edge(tensor: Variable) -> GradientEdge:
 
 
 def increment_version(tensor: Variable | Iterable[Variable]) -> None:
-    """Note a change that autograd does not see, so that a backward pass which needs the old values raises an error."""
+    """Record a change that autograd cannot see, so that a backward pass that needs the old values raises an error."""
     for one in (tensor,) if isinstance(tensor, Variable) else tensor:
         note_change(one._changes, "increment_version", "increment_version()")
 
 
 class _Refused(threading.local):
-    reason: str | None = None  # of this thread's ``disable_saved_tensors_hooks``
+    reason: str | None = None  # set by this thread's ``disable_saved_tensors_hooks``
 
 
 _refused = _Refused()
 
 
 class saved_tensors_hooks(Observer):
-    """Within it, nodes keep what ``pack_hook`` returns for a tensor, of any type. When the backward pass needs the
-    tensor, ``unpack_hook`` gets that, and returns a tensor of the same shape.
+    """A context in which nodes save ``pack_hook``'s result, of any type, instead of a tensor. When the backward pass
+    needs the tensor, ``unpack_hook`` gets that result, and returns a tensor of the same shape.
 
-    A node's own result comes detached. Of several nested contexts the innermost counts, and a checkpoint's region,
-    which keeps nothing, is one.
+    A node's own result is passed detached. If contexts are nested, the innermost applies; a checkpoint's region, which
+    saves nothing, counts as one.
 
     >>> sizes = []
     >>> x = mg.ones(3, requires_grad=True)
@@ -98,39 +98,39 @@ class saved_tensors_hooks(Observer):
         detach(self)
 
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
-        """Pack the tensors that a new node keeps."""
+        """Pack the tensors that a new node saves."""
         innermost = [o for o in watch.observers if isinstance(o, (saved_tensors_hooks, Region))][-1]
         if node is not None and innermost is self and node.versions and not isinstance(node.saved, Lost):
             pack(node, self)
 
 
-def pack(node: Node, hooks: saved_tensors_hooks, chosen: int | None = None) -> None:
-    """Pack all that a node keeps, or one of the arguments that it keeps, by its place, or (-1) its result."""
+def pack(node: Node, hooks: saved_tensors_hooks, index: int | None = None) -> None:
+    """Pack everything that a node saves, or one of its saved arguments, by its position, or (-1) its result."""
     packed = node.saved if isinstance(node.saved, Packed) else Packed(node)
-    whole, hand = chosen is None, partial(_Handed, hooks)
+    whole, hand = index is None, partial(_Handed, hooks)
     places = [i for i, v in enumerate(packed.saved) if isinstance(v, (Variable, _Result, _Handed))]
     places += [-1] * (0 if node.out is None else len(node.out) if isinstance(node.out, tuple) else 1)
     for i, value in enumerate(packed.saved):
-        if isinstance(value, (Variable, _Result)) and chosen in (None, i):
+        if isinstance(value, (Variable, _Result)) and index in (None, i):
             packed.saved[i] = hand(value)
-    if chosen in (None, -1):
+    if index in (None, -1):
         packed.out = _mapped(packed.out, hand)
-    if whole and node.op.backward is None:  # a Function's residual is its context, and stays as it is
+    if whole and node.op.backward is None:  # a Function's residual is its context, which stays unchanged
         packed.residual = _mapped(packed.residual, hand)
     packed.used(node)
     pairs = zip(places, node.versions, strict=True)
-    node.versions = [([0, None], 0) if whole or place == chosen else version for place, version in pairs]
+    node.versions = [([0, None], 0) if whole or place == index else version for place, version in pairs]
 
 
 class Packed(Lost):
-    """The packed values of a node, which each walk unpacks that needs them."""
+    """The packed values of a node; each backward pass that needs them unpacks them."""
 
     def __init__(self, node: Node) -> None:
         self.saved: list[Any] = list(node.saved)  # type: ignore[arg-type]
         self.out, self.residual = node.out, node.residual
 
     def restore(self, node: Node) -> None:
-        """Unpack all values, or, if a hook raises, none."""
+        """Unpack all values; if a hook raises an error, none."""
         saved = [value.unpacked() if isinstance(value, _Handed) else value for value in self.saved]
         out, residual = (_mapped(value, _Handed.unpacked, _Handed) for value in (self.out, self.residual))
         node.saved, node.out, node.residual = saved, out, residual
@@ -140,12 +140,12 @@ class Packed(Lost):
 
 
 class _Handed:
-    """A pack hook's result for a tensor, a result of the node or an array, and how that is unpacked."""
+    """A pack hook's result for a tensor, a node's result or an array, and how to unpack it."""
 
     def __init__(self, hooks: saved_tensors_hooks, value: Any) -> None:
         self._hooks = hooks
         self._slot = value.slot if isinstance(value, _Result) else None
-        self._history: Any = None  # the node, the number of its result, whether it needs a gradient, and such a leaf
+        self._history: Any = None  # node, index of its result, whether it needs a gradient; a leaf also itself
         if isinstance(value, Variable):
             node, slot = value._source()
             self._history = node, slot, value._needs, value if node is None and value._needs else None
@@ -175,7 +175,7 @@ class _Handed:
 
 
 def _mapped(value: Any, function: Callable[[Any], Any], kinds: Any = tuple(ARRAY_TYPES)) -> Any:
-    """A value, with a function applied to the arrays in it, at any depth of tuples and lists."""
+    """Apply a function to the arrays in a value, at any depth of tuples and lists."""
     if isinstance(value, kinds):
         return function(value)
     if value.__class__ in (tuple, list):
@@ -184,7 +184,7 @@ def _mapped(value: Any, function: Callable[[Any], Any], kinds: Any = tuple(ARRAY
 
 
 class SavedTensor:
-    """A tensor that a node keeps, ``grad_fn._raw_saved_self``: hooks may be set for it."""
+    """A tensor that a node saves, ``grad_fn._raw_saved_self``; it can have hooks."""
 
     def __init__(self, *args: Any) -> None:
         if not args:
@@ -192,8 +192,8 @@ class SavedTensor:
         self._node, self._place = args
 
     def register_hooks(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
-        """Pack the tensor now; see ``saved_tensors_hooks``. Raises RuntimeError: the tensor has been freed, or has
-        hooks."""
+        """Pack the tensor now; see ``saved_tensors_hooks``. Raises RuntimeError if the tensor has been freed, or
+        already has hooks."""
         if self._node.saved is None:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor after it has been freed: set hooks before the backward pass"
@@ -207,7 +207,7 @@ class SavedTensor:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Within it, the tensors that nodes keep lie in the CPU's memory, and go back to their device when needed.
+    """A context in which nodes save tensors in the CPU's memory; they return to their device when needed.
     ``pin_memory`` and ``device_type`` have no effect.
 
     >>> x = mg.ones(3, requires_grad=True)
@@ -219,12 +219,12 @@ class save_on_cpu(saved_tensors_hooks):
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        super().__init__(lambda tensor: (tensor.device, tensor.cpu()), lambda kept: kept[1].to(kept[0]))
+        super().__init__(lambda tensor: (tensor.device, tensor.cpu()), lambda pair: pair[1].to(pair[0]))
 
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Within it, ``saved_tensors_hooks`` raises a RuntimeError with this message; so does this within such hooks."""
+    """A context in which ``saved_tensors_hooks`` raises a RuntimeError with this message; not allowed within hooks."""
     if any(isinstance(o, saved_tensors_hooks) for o in watch.observers):
         raise RuntimeError(error_message)
     with at_end(setattr, _refused, "reason", _refused.reason) as end, end:

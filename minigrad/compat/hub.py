@@ -1,4 +1,4 @@
-"""``torch.hub``: where downloaded weights are kept, and downloading them. Code is not downloaded."""
+"""``torch.hub``: downloads weights into a folder. It does not download code."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ except ImportError:
 __all__ = ["download_url_to_file", "get_dir", "load_state_dict_from_url", "set_dir"]
 
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # resnet18-bfd8deac.pth
-_chosen: str | None = None
+_folder: str | None = None
 
 
 def _get_torch_home() -> str:
-    """``$TORCH_HOME``, by default ``$XDG_CACHE_HOME/torch``, by default ``~/.cache/torch``."""
+    """``$TORCH_HOME``, by default ``$XDG_CACHE_HOME/torch``, otherwise ``~/.cache/torch``."""
     cache = os.getenv("XDG_CACHE_HOME", "~/.cache")
     return os.path.expanduser(os.getenv("TORCH_HOME", os.path.join(cache, "torch")))
 
 
 def get_dir() -> str:
-    """The folder of downloaded weights: that of ``set_dir``, by default "hub" below ``$TORCH_HOME``."""
-    return os.path.join(_get_torch_home(), "hub") if _chosen is None else _chosen
+    """The folder for downloaded weights: set with ``set_dir``, by default "hub" in ``$TORCH_HOME``."""
+    return os.path.join(_get_torch_home(), "hub") if _folder is None else _folder
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
-    """Keep downloaded weights in the folder ``d``."""
-    global _chosen
-    _chosen = os.path.expanduser(d)
+    """Use the folder ``d`` for downloaded weights."""
+    global _folder
+    _folder = os.path.expanduser(d)
 
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
-    """Save what a URL holds in the file ``dst``, which is only replaced when all of it has come. ``progress`` is not
-    used. Raises OSError: it cannot be had; RuntimeError: its SHA-256 does not begin with ``hash_prefix``."""
+    """Download a URL into the file ``dst``, which is only replaced after a complete download. ``progress`` is ignored.
+    Raises OSError if the download fails, RuntimeError if its SHA-256 does not begin with ``hash_prefix``."""
     with replaced(os.path.expanduser(dst)) as path, open(path, "w+b") as file:
         with urlopen(Request(url, headers={"User-Agent": "torch.hub"})) as source:
             shutil.copyfileobj(source, file)
@@ -63,13 +63,13 @@ def load_state_dict_from_url(
     file_name: str | None = None,
     weights_only: bool = True,
 ) -> Any:
-    """What ``load`` reads from a URL, downloaded once. Raises OSError for what cannot be had.
+    """``load`` a file from a URL, downloaded once. Raises OSError if the download fails.
 
     Args:
-        model_dir: the folder to keep it in; by default "checkpoints" below ``get_dir()``.
-        map_location, weights_only: see ``load``. In PyTorch, ``weights_only`` is False here by default.
-        check_hash: compare the file with the digits in its name: "resnet18-bfd8deac.pth"; RuntimeError for another.
-        file_name: its name; by default the URL's. progress: not used.
+        model_dir: the folder for it; by default "checkpoints" in ``get_dir()``.
+        map_location, weights_only: see ``load``. PyTorch's default for ``weights_only`` is False in this function.
+        check_hash: compare the file with the digits in its name: "resnet18-bfd8deac.pth"; RuntimeError if they differ.
+        file_name: its name; by default the URL's. progress: ignored.
     """
     folder = Path(os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir)
     folder.mkdir(parents=True, exist_ok=True)

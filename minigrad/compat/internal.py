@@ -1,4 +1,4 @@
-"""Functions and classes that PyTorch keeps for itself and libraries call nevertheless, and arrays by DLPack."""
+"""PyTorch's private functions and classes that libraries call nevertheless, and arrays by DLPack."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 
 class OutOfMemoryError(RuntimeError):
-    """A GPU's memory does not suffice: CuPy's error of that name, where there is CuPy."""
+    """A GPU has run out of memory: CuPy's error of that name, if CuPy is installed."""
 
 
 with suppress(ImportError):
@@ -40,7 +40,7 @@ with suppress(ImportError):
 
 
 def current_accelerator(check_available: bool = False) -> Device | None:
-    """The device "cuda", or None where there is none."""
+    """The device "cuda", or None without a GPU."""
     return Device("cuda") if is_available() else None
 
 
@@ -48,8 +48,8 @@ _get_available_device_type = lambda: "cuda" if is_available() else None
 
 
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
-    """The number of a device; with ``optional``, the current one's for a device without a number. Raises ValueError: it
-    has none."""
+    """The number of a device; with ``optional``, the current one for a device without a number. Raises ValueError if
+    there is no number."""
     if isinstance(device, int):
         return device
     device = Device("cuda" if device is None else device)
@@ -71,7 +71,7 @@ _get_device_module = get_device_module
 
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, Any, bool, Any]:
-    """(device, dtype, non_blocking, memory_format) of the arguments of ``Tensor.to``."""
+    """(device, dtype, non_blocking, memory_format) from the arguments of ``Tensor.to``."""
     dtype, device, blocking, _ = target_of(args, kwargs.get("dtype"), kwargs.get("device"))
     blocking = kwargs.get("non_blocking", blocking)
     return None if device is None else Device(device), dtype, blocking, kwargs.get("memory_format")
@@ -81,12 +81,12 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, Any, bool, Any]
 
 
 def _flatten_dense_tensors(tensors: Iterable[Tensor]) -> Tensor:
-    """All elements of tensors of one dtype, one after another."""
+    """All elements of tensors of one dtype, concatenated."""
     return cat([tensor.reshape(-1) for tensor in tensors])
 
 
 def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Pieces of a flat tensor in the shapes of tensors."""
+    """Pieces of a flat tensor with the shapes of ``tensors``."""
     pieces = flat.split([tensor.numel() for tensor in tensors])
     return tuple(piece.view_as(tensor) for piece, tensor in zip(pieces, tensors, strict=True))
 
@@ -96,9 +96,9 @@ _element_size = attrgetter("itemsize")  # of a dtype
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor in the memory of another library's array, or of a capsule."""
+    """A tensor that shares memory with another library's array, or a capsule."""
     source = ext_tensor
-    if not hasattr(ext_tensor, "__dlpack__"):  # a capsule of main memory; NumPy wants an object that hands it out
+    if not hasattr(ext_tensor, "__dlpack__"):  # a capsule for main memory; NumPy needs an object that exports it
         source = SimpleNamespace(__dlpack__=lambda **options: ext_tensor, __dlpack_device__=lambda: (1, 0))
     result = from_numpy(np.from_dlpack(source)).to(device)
     return result.clone() if copy else result
@@ -108,7 +108,7 @@ to_dlpack = Tensor.__dlpack__
 
 
 class WeakIdKeyDictionary(MutableMapping[Any, Any]):
-    """A mapping whose items go when their keys do. Two keys are one where they are one object."""
+    """A mapping with weak keys, compared by identity."""
 
     def __init__(self, dict: Any = None, ref_type: Any = None) -> None:
         self._items: Any = {}
@@ -138,7 +138,7 @@ TensorWeakRef = weakref.ref
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
-    """Take a prefix, such as DataParallel's "module.", from the names of a state dict and of its metadata, in place."""
+    """Remove a prefix, such as DataParallel's "module.", from a state dict's names and metadata, in place."""
     for names in (state_dict, getattr(state_dict, "_metadata", {})):
         for name in list(names):
             if name.startswith(prefix) or (names is not state_dict and name == prefix.rstrip(".")):
@@ -146,15 +146,15 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
 
 
 def swap_tensor(module: Any, name: str, tensor: Any, allow_missing: bool = False) -> Any:
-    """Put another tensor in a module's place for a parameter or buffer, whatever its class. Returns the one before.
-    Raises AttributeError: the module has no such attribute, and ``allow_missing`` is False."""
+    """Replace a module's parameter or buffer by another tensor, whatever its class. Returns the old one. Raises
+    AttributeError if the module lacks the attribute, and ``allow_missing`` is False."""
     before = getattr(module, name, None) if allow_missing else getattr(module, name)
     swap(module, name, tensor)
     return before
 
 
 class _DecoratorContextManager(ContextDecorator):
-    """A context that decorates functions as well: each call enters a ``clone`` of it."""
+    """A context that also decorates functions: each call enters a ``clone`` of it."""
 
     def _recreate_cm(self) -> Any:
         return self.clone()
@@ -163,15 +163,15 @@ class _DecoratorContextManager(ContextDecorator):
         return type(self)()
 
 
-# What PyTorch keeps from its earlier releases ----------------------------------------------------------------
+# Kept from PyTorch's earlier releases ------------------------------------------------------------------------
 
 
 class ScriptModule(Module):
-    """The class of modules that PyTorch has compiled: nothing is compiled here, but programs ask and derive from it."""
+    """PyTorch's class of compiled modules: nothing is compiled here, but programs check for it and subclass it."""
 
 
 class TracerWarning(Warning):
-    """What PyTorch's recorder of programs warns with; here nothing does."""
+    """The warning of PyTorch's tracer; minigrad never issues it."""
 
 
 class _AnyTensor(type):
@@ -180,9 +180,9 @@ class _AnyTensor(type):
 
 
 class Variable(metaclass=_AnyTensor):
-    """``torch.autograd.Variable``, from the time when only it had a gradient: a new leaf on the memory of ``data``
-    (None: an empty tensor). ``volatile`` is from before ``no_grad``, and has no effect, as in PyTorch. Raises
-    TypeError: ``data`` is not a tensor; ValueError: ``volatile`` with ``requires_grad``."""
+    """``torch.autograd.Variable``, from the time when only it had a gradient: a new leaf that shares memory with
+    ``data`` (None: an empty tensor). ``volatile`` is older than ``no_grad``, and has no effect, as in PyTorch. Raises
+    TypeError if ``data`` is not a tensor, ValueError for ``volatile`` with ``requires_grad``."""
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool | None = None) -> Any:
         if data is not None and not isinstance(data, Tensor):
@@ -193,28 +193,28 @@ class Variable(metaclass=_AnyTensor):
         return leaf.requires_grad_(requires_grad)
 
     class _execution_engine:
-        """PyTorch's name of the engine, for libraries that let it call them when a backward pass is over."""
+        """PyTorch's name for the engine, for libraries that register callbacks for the end of a backward pass."""
 
         @staticmethod
         def queue_callback(callback: Callable[[], None]) -> None:
-            """Call a function at the end of the backward pass that runs. Raises RuntimeError: none runs."""
+            """Call a function at the end of the current backward pass. Raises RuntimeError outside a backward pass."""
             if state.walk is None:
                 raise RuntimeError("Final callbacks can only be installed during backward pass.")
             state.walk.callbacks.append(callback)
 
 
-# Checks, whose texts are written only where they are needed -------------------------------------------------
+# Checks, whose messages are built only when needed ----------------------------------------------------------
 
 
 def _assert(condition: Any, message: Any) -> None:
-    """``assert``, as a function, which stays under ``python -O``, too. Raises AssertionError."""
+    """``assert`` as a function, which also works under ``python -O``. Raises AssertionError."""
     if not condition:
         raise AssertionError(message)
 
 
 def _check_with(error_type: type[Exception], cond: bool, message: Message = None) -> None:
-    """Raise an error where a condition is False. ``message``, a function without arguments, returns its text. Raises
-    TypeError: ``cond`` is no bool, or ``message`` no function."""
+    """Raise an error if a condition is False. ``message``, a function without arguments, returns its text. Raises
+    TypeError if ``cond`` is not a bool, or ``message`` not a function."""
     if not isinstance(cond, bool):
         hint = ". For tensors, use torch._check_tensor_all()" if isinstance(cond, Tensor) else ""
         raise TypeError(f"cond must be a bool, but got {type(cond)}{hint}")

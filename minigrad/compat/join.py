@@ -1,12 +1,12 @@
-"""Loops over numbers of batches that differ between ranks, under the name of ``torch.distributed.algorithms.join``.
+"""``torch.distributed.algorithms.join``: loops whose number of batches differs between ranks.
 
     with Join([model, optimizer]):  # a DistributedDataParallel, a ZeroRedundancyOptimizer, or Joinables
         for batch in batches:
             ...
 
-A rank at its end follows the others: for each of their steps it calls the ``main_hook`` of each object, which takes
-part in that object's collectives, until no rank has a batch. For that, each step begins with a number of each rank: 1
-of those with a batch, which the first object sends by ``notify_join_context``, and 0 of the others.
+A rank that has run out follows the others: for each of their steps it calls the ``main_hook`` of each object, which
+takes part in that object's collectives, until no rank has a batch. Therefore each step begins with a number from each
+rank: 1 from ranks with a batch, which the first object sends in ``notify_join_context``, 0 from the others.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ __all__ = ["Join", "JoinHook", "Joinable"]
 
 
 class JoinHook:
-    """The part that a rank at its end takes in an object's work. ``_begin`` and ``_end`` enclose the context."""
+    """An object's part in the steps of a rank that has run out. ``_begin`` and ``_end`` enclose the context."""
 
     def main_hook(self) -> None:
         """Take part in the collectives of a step of the other ranks."""
 
     def post_hook(self, is_last_joiner: bool) -> None:
-        """Called once when all ranks are at their end. ``is_last_joiner``: whether this one was among the last."""
+        """Called once after all ranks have run out. ``is_last_joiner``: whether this rank was among the last."""
 
     _begin: Any = lambda self: None
     _end: Any = _begin
@@ -44,7 +44,7 @@ class _JoinConfig(NamedTuple):
 
 
 class Joinable(ABC):
-    """An object with collectives in each step, which calls ``Join.notify_join_context(self)`` before them."""
+    """An object with collectives in each step; it calls ``Join.notify_join_context(self)`` before them."""
 
     @abstractmethod
     def __init__(self) -> None:
@@ -53,12 +53,12 @@ class Joinable(ABC):
 
     @abstractmethod
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """The hook; the keywords are those of ``Join``."""
+        """The hook; takes the keyword arguments of ``Join``."""
 
     @property
     @abstractmethod
     def join_device(self) -> Device:
-        """For PyTorch's protocol; numbers go from rank to rank as objects."""
+        """For PyTorch's protocol; ranks exchange numbers as objects."""
 
     @property
     @abstractmethod
@@ -67,12 +67,12 @@ class Joinable(ABC):
 
 
 class Join:
-    """The context. Raises ValueError for no object, and for objects of different groups.
+    """The context. Raises ValueError for no objects, and for objects in different groups.
 
     Args:
         joinables: the objects, in the order in which a step uses them.
-        enable: False leaves the loop as it is.
-        throw_on_early_termination: raise RuntimeError on all ranks as soon as one is at its end.
+        enable: False leaves the loop unchanged.
+        throw_on_early_termination: raise RuntimeError on all ranks as soon as one runs out.
         kwargs: for the hooks. ``divide_by_initial_world_size`` is DistributedDataParallel's.
     """
 
@@ -109,7 +109,7 @@ class Join:
 
     def _follow(self) -> None:
         is_last, steps = True, 0
-        for each in self._joinables:  # whose hooks begin no step
+        for each in self._joinables:  # their hooks begin no step
             each._join_config = _JoinConfig()
         while any(gathered(0, self._group)):
             if self._throws:
@@ -124,8 +124,8 @@ class Join:
 
     @staticmethod
     def notify_join_context(joinable: Any) -> Any:
-        """Say that this rank begins a step; only the first object of a context does. Returns None, when all ranks have
-        answered. Raises RuntimeError: a rank is at its end, and the context is to throw."""
+        """Announce that this rank begins a step; only a context's first object does. Returns None, after all ranks have
+        answered. Raises RuntimeError if a rank has run out, with ``throw_on_early_termination``."""
         config = getattr(joinable, "_join_config", _JoinConfig())
         begins = config.is_first_joinable and config.enable
         if begins and not all(gathered(1, _group(joinable))) and config.throw_on_early_termination:
@@ -136,7 +136,7 @@ _EXHAUSTED = "Detected at least one rank that exhausted inputs. Throwing across 
 
 
 def gathered(word: int, group: ProcessGroup) -> list[int]:
-    """A number of each rank of a group."""
+    """A number from each rank of a group."""
     words = [0] * group.size()
     all_gather_object(words, word, group)
     return words

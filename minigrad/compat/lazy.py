@@ -1,8 +1,8 @@
-"""Layers whose input width is that of the first input they get.
+"""Layers that take their input width from their first input.
 
-Until then, or until a state dict is loaded, their parameters have no shape and no values. With the first call a layer
-draws its parameters, as it would have from the beginning, and becomes one of the class without "Lazy". A program's own
-layer does this by ``LazyModuleMixin``.
+Until then, or until a state dict is loaded, their parameters have no shape and no values. At the first call a layer
+initialises its parameters, as it would have at construction, and its class becomes the one without "Lazy". For a
+program's own layers, use ``LazyModuleMixin``.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ __all__ += ["LazyInstanceNorm2d", "LazyInstanceNorm3d", "LazyLinear", "Uninitial
 
 
 class UninitializedTensorMixin(Tensor):
-    """A tensor whose shape is not known yet; it has a dtype and a device. An optimiser may hold it already."""
+    """A tensor whose shape is not known yet; it has a dtype and a device. An optimiser can already hold it."""
 
     cls_to_become: Any = Tensor
 
     @property
     def shape(self) -> Size:
-        """There is none."""
+        """Raises RuntimeError: the shape is unknown."""
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
             "`load_state_dict` when trying to load an uninitialized parameter into an initialized module, or in "
@@ -38,10 +38,10 @@ class UninitializedTensorMixin(Tensor):
         )
 
     numel: Any = lambda self: self.shape.numel()  # which raises the error
-    detach: Any = lambda self: self  # a state dict shows that there is nothing yet
+    detach: Any = lambda self: self  # in a state dict it shows that there is no value yet
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Give it a shape; it becomes a Parameter or a Tensor, whose values are not set."""
+        """Give it a shape; it becomes a Parameter or a Tensor, with uninitialised values."""
         self.array = empty(shape, device=device or self.device, dtype=dtype or self.dtype).array
         self.__class__ = self.cls_to_become
 
@@ -58,7 +58,7 @@ class UninitializedTensorMixin(Tensor):
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
-    """A parameter that waits for its shape."""
+    """A parameter without a shape yet."""
 
     cls_to_become = Parameter
 
@@ -68,7 +68,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Buffer):
-    """A buffer that waits for its shape."""
+    """A buffer without a shape yet."""
 
     def __new__(
         cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
@@ -78,8 +78,8 @@ class UninitializedBuffer(UninitializedTensorMixin, Buffer):
 
 
 class LazyModuleMixin(Module):
-    """Before a module's class: its parameters may be an ``UninitializedParameter`` until the first call, with which the
-    module becomes a ``cls_to_become``, if there is one.
+    """A mixin, before a module's class: its parameters may be an ``UninitializedParameter`` until the first call, after
+    which the module's class is ``cls_to_become``, if that is set.
 
         class Scale(LazyModuleMixin, nn.Module):
             def __init__(self):
@@ -115,10 +115,10 @@ class LazyModuleMixin(Module):
         if self.cls_to_become is not None:
             del self._waits
             self.__class__ = self.cls_to_become
-        return self._hooked_call(*args, **kwargs)  # of the class that it has become
+        return self._hooked_call(*args, **kwargs)  # of the new class
 
     def _apply(self, fn: Any, recurse: bool = True) -> Any:
-        """Convert waiting buffers in place."""
+        """Convert uninitialised buffers in place."""
         waiting: dict[str, Any] = {name: buffer for name, buffer in self._buffers.items() if is_lazy(buffer)}
         super()._apply(fn, recurse)
         for name, buffer in waiting.items():
@@ -126,22 +126,22 @@ class LazyModuleMixin(Module):
             buffer.array, self._buffers[name] = converted.array, buffer
         return self
 
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, *others: Any, **named: Any) -> None:
-        """Take the shapes of the loaded tensors."""
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *others: Any, **kwargs: Any) -> None:
+        """Take over the shapes of the loaded tensors."""
         for name, tensor in (*self._parameters.items(), *self._buffers.items()):
             loaded = state_dict.get(prefix + name)
             if isinstance(tensor, UninitializedTensorMixin) and loaded is not None and not is_lazy(loaded):
                 tensor.materialize(loaded.shape)
-        super()._load_from_state_dict(state_dict, prefix, *others, **named)
+        super()._load_from_state_dict(state_dict, prefix, *others, **kwargs)
 
 
 class _Lazy(LazyModuleMixin, Layer):
-    """The base of the lazy layers, whose arguments are the layer's without the first."""
+    """The base class of the lazy layers; they take the layer's arguments except the first."""
 
     _becomes: ClassVar[Any]  # the layer
     _width: ClassVar[str]  # its first argument
-    _axis: ClassVar[int] = 1  # of the input, along which it is counted
-    _defaults: ClassVar[dict[str, Any]] = {}  # arguments' defaults, where the layer has others
+    _axis: ClassVar[int] = 1  # the input's axis whose size it is
+    _defaults: ClassVar[dict[str, Any]] = {}  # defaults of arguments that differ from the layer's
 
     def __init_subclass__(cls, **constants: Any) -> None:
         super().__init_subclass__(**constants)
@@ -151,9 +151,9 @@ class _Lazy(LazyModuleMixin, Layer):
         cls.__signature__ = inspect.Signature(arguments)  # type: ignore[attr-defined]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        named = self._defaults | inspect.signature(type(self)).bind(*args, **kwargs).arguments
-        super().__init__(0, **named)
-        self._arguments = {name: value for name, value in named.items() if name not in ("device", "dtype")}
+        arguments = self._defaults | inspect.signature(type(self)).bind(*args, **kwargs).arguments
+        super().__init__(0, **arguments)
+        self._arguments = {name: value for name, value in arguments.items() if name not in ("device", "dtype")}
         for name, buffer in self._buffers.items():
             if buffer is not None and buffer.array.shape == (0,):
                 self._buffers[name] = UninitializedBuffer(device=buffer.device, dtype=buffer.dtype)
@@ -167,8 +167,8 @@ class _Lazy(LazyModuleMixin, Layer):
         if self.has_uninitialized_params():
             tensors = [t for t in (*self._parameters.values(), *self._buffers.values()) if t is not None]
             layer = self._becomes(width, **self._arguments, device=tensors[0].device, dtype=tensors[0].dtype)
-            for own, drawn in ((self._parameters, layer._parameters), (self._buffers, layer._buffers)):
-                for name, value in drawn.items():
+            for own, new in ((self._parameters, layer._parameters), (self._buffers, layer._buffers)):
+                for name, value in new.items():
                     tensor: Any = own[name]
                     if is_lazy(tensor):
                         tensor.materialize(value.shape)
@@ -179,7 +179,7 @@ class _Lazy(LazyModuleMixin, Layer):
 
 
 class LazyLinear(_Lazy, Linear, becomes=Linear, width="in_features", axis=-1):
-    """``Linear(in_features, ...)`` with the width of its first input's last axis."""
+    """``Linear(in_features, ...)`` with ``in_features`` from its first input's last axis."""
 
 
 class _LazyConv(_Lazy, becomes=Conv1d, width="in_channels"):

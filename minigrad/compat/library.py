@@ -1,7 +1,7 @@
 """``torch.library`` and ``torch.ops``: operators that programs register under a namespace.
 
-``torch.ops.NAMESPACE.NAME`` is the operator. It calls the function that was registered; with ``register_autograd`` it
-is an ``autograd.Function``. Nothing is compiled: fake implementations are called for tensors on "meta" alone.
+``torch.ops.NAMESPACE.NAME`` is the operator. It calls the registered function; with ``register_autograd`` it is an
+``autograd.Function``. Nothing is compiled: fake implementations are called only for tensors on "meta".
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ __all__ = ["CustomOpDef", "Library", "custom_op", "define", "impl", "register_au
 
 
 class CustomOpDef:
-    """An operator: ``torch.ops.NAMESPACE.NAME``, all its overloads, and what ``custom_op`` returns. A function computes
-    it; there is none until ``impl``."""
+    """An operator: ``torch.ops.NAMESPACE.NAME``, all its overloads, and the result of ``custom_op``. ``impl`` sets the
+    function that computes it."""
 
     def __init__(self, namespace: str, name: str, function: Callable[..., Any] | None = None) -> None:
         self._namespace, self._opname = namespace, name
@@ -33,13 +33,13 @@ class CustomOpDef:
         self._autograd: tuple[Callable[..., Any], Callable[..., Any] | None] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Compute it. Raises NotImplementedError: no implementation is registered."""
+        """Compute it. Raises NotImplementedError if no implementation is registered."""
         flat = (*args, *kwargs.values())
         if self._fake is not None and any(isinstance(value, Tensor) and value.is_meta for value in flat):
             return self._fake(*args, **kwargs)
         if self._function is None:
             name = f"torch.ops.{self._namespace}.{self._opname}"
-            raise NotImplementedError(f"minigrad has no {name}: nothing that computes it has been registered")
+            raise NotImplementedError(f"minigrad has no {name}: no implementation has been registered")
         if self._autograd is None:
             return self._function(*args, **kwargs)
         compute, (backward, setup_context) = self._function, self._autograd
@@ -59,11 +59,11 @@ class CustomOpDef:
         return f"<OpOverloadPacket(op={self._namespace!r}.{self._opname!r})>"
 
     def register_fake(self, func: Any = None, **options: Any) -> Any:
-        """Keep a function that knows shapes alone, for tensors on "meta"; without it, a decorator."""
+        """Set the function that only infers shapes, for tensors on "meta"; without ``func``, a decorator."""
         return self._keep("_fake", func)
 
     def register_kernel(self, device_types: Any = None, func: Any = None) -> Any:
-        """Set what the operator computes, on all devices; without ``func``, a decorator."""
+        """Set the operator's function, on all devices; without ``func``, a decorator."""
         return self._keep("_function", func)
 
     def _keep(self, attribute: str, func: Any) -> Any:
@@ -102,19 +102,19 @@ class Namespace:
 
 
 def load_library(path: Any) -> NoReturn:
-    """``torch.ops.load_library``, which loads operators that are written in C++. Raises OSError: always, as PyTorch for
-    a library that was built for another version."""
-    raise OSError(f"{os.fspath(path)}: a library of operators for PyTorch's C++ library, which is not behind minigrad")
+    """``torch.ops.load_library``, for operators in C++. Always raises OSError, as PyTorch does for a library that was
+    built for another version."""
+    raise OSError(f"{os.fspath(path)}: these operators need PyTorch's C++ library, which minigrad does not have")
 
 
 def _op(name: Any) -> CustomOpDef:
-    """The operator of a name, "NAMESPACE::NAME.OVERLOAD(...)", made when it is first named. Raises ValueError: the name
+    """The operator with a name, "NAMESPACE::NAME.OVERLOAD(...)", created on first use. Raises ValueError if the name
     has no namespace."""
     if isinstance(name, CustomOpDef):
         return name
     match = re.match(r"([\w.]+)::(\w+)", name)
     if not match:
-        raise ValueError(f"{name!r} is no operator's name: expected 'namespace::name'")
+        raise ValueError(f"{name!r} is not an operator's name: expected 'namespace::name'")
     return _OPS.setdefault(match[0], CustomOpDef(match[1], match[2]))
 
 
@@ -129,7 +129,7 @@ def custom_op(
     tags: Any = None,
 ) -> Any:
     """Register a function as ``torch.ops.NAMESPACE.NAME``, by the name "namespace::name"; without ``fn``, a decorator.
-    Python calls the function as it is: the other arguments are not used. Raises ValueError: there is no namespace."""
+    Python calls the function unchanged: the other arguments are ignored. Raises ValueError if there is no namespace."""
     op = _op(name)
 
     def register(function: Callable[..., Any]) -> CustomOpDef:
@@ -159,22 +159,22 @@ def impl(qualname: str, types: Any = None, func: Any = None, *, lib: Any = None)
 
 
 def define(qualname: str, schema: str = "", *, lib: Any = None, tags: Any = ()) -> None:
-    """Name an operator."""
+    """Declare an operator."""
     _op(qualname)
 
 
 class Library:
-    """The operators of the namespace ``ns``. ``kind`` is "DEF", "IMPL" or "FRAGMENT"; ``dispatch_key`` is not used."""
+    """The operators of the namespace ``ns``. ``kind`` is "DEF", "IMPL" or "FRAGMENT"; ``dispatch_key`` is ignored."""
 
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
         self.ns, self.kind = ns, kind
 
     def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
-        """Name an operator by its schema: "name(Tensor x) -> Tensor"."""
+        """Declare an operator by its schema: "name(Tensor x) -> Tensor"."""
         return _op(f"{self.ns}::{schema}")._opname
 
     def impl(self, op_name: Any, fn: Callable[..., Any], dispatch_key: str = "", **options: Any) -> None:
-        """Set what an operator computes; a function for "Meta" is one for shapes alone."""
+        """Set an operator's function; a function for "Meta" only infers shapes."""
         op = _op(op_name if "::" in str(op_name) else f"{self.ns}::{op_name}")
         if dispatch_key == "Meta":
             op.register_fake(fn)

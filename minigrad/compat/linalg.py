@@ -30,7 +30,7 @@ tensordot = products.tensordot
 
 @spelled
 def slogdet(A: Tensor) -> return_types.linalg_slogdet[Tensor]:
-    """(sign, logarithm of the size) of the determinant."""
+    """(sign, logarithm of the absolute value) of the determinant."""
     return return_types.linalg_slogdet(*equations.slogdet(A))
 
 
@@ -44,9 +44,9 @@ def vector_norm(x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = Fal
 def matrix_norm(
     A: Tensor, ord: Any = "fro", dim: tuple[int, int] = (-2, -1), keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
-    """A norm of matrices: "fro"; "nuc", 2, -2, the sum, the largest, the smallest of the singular values; 1, -1, inf,
-    -inf, the largest or smallest sum of |x| in a column or row. The largest of none is 0.
-    Raises IndexError: the smallest of none. ValueError: another order."""
+    """A matrix norm: "fro"; "nuc", 2, -2, the sum, the largest, the smallest of the singular values; 1, -1, inf, -inf,
+    the largest or smallest sum of |x| in a column or row. The largest of an empty set is 0. Raises IndexError for the
+    smallest of an empty set, ValueError for another order."""
     A = A if dtype is None else A.to(dtype)
     if ord in ("fro", "nuc"):
         return _norm(A, ord, tuple(dim), keepdim)
@@ -66,13 +66,13 @@ def matrix_norm(
 
 
 def _largest(x: Tensor, dim: int, keepdim: bool) -> Tensor:
-    """The largest of numbers of which none is negative; of none 0."""
+    """The largest of nonnegative numbers; 0 for an empty axis."""
     return (amax if x.array.shape[dim] else sum)(x, dim, keepdim)
 
 
 @spelled
 def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """``vector_norm``, or ``matrix_norm`` for an order of two axes."""
+    """``vector_norm``, or ``matrix_norm`` if the order needs two axes."""
     is_matrix = A.array.ndim == 2 if dim is None else isinstance(dim, (tuple, list)) and len(dim) == 2
     if ord is not None and (isinstance(ord, str) or is_matrix):
         return matrix_norm(A, ord, (-2, -1) if dim is None else tuple(dim), keepdim, dtype=dtype)
@@ -81,8 +81,8 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, 
 
 @spelled
 def cond(A: Tensor, p: Any = None) -> Tensor:
-    """The condition number ‖A‖ ‖A⁻¹‖, of the singular values for p None, 2 or -2; inf of a singular matrix.
-    Raises RuntimeError: another p of matrices that are not square."""
+    """The condition number ‖A‖ ‖A⁻¹‖, from the singular values for p None, 2 or -2; inf for a singular matrix. Raises
+    RuntimeError for another p if the matrices are not square."""
     if p in (None, 2, -2):
         values = svdvals(A)
         if not values.array.shape[-1]:
@@ -96,7 +96,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
 
 @spelled
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
-    """The powers 0 to N - 1 (by default, to the length of x) of vectors, as rows: (..., L) -> (..., L, N)."""
+    """The powers 0 to N - 1 (by default, N is the length of x) of vectors, as rows: (..., L) -> (..., L, N)."""
     if N is not None and N <= 1:
         raise RuntimeError(f"linalg.vander: N must be greater than 1, not {N}")
     x = x if x.array.ndim else x.unsqueeze(0)
@@ -118,7 +118,7 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 
 @spelled
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """The vector product along an axis of length 3."""
+    """The cross product along an axis of length 3."""
     if input.array.ndim != other.array.ndim:
         raise RuntimeError(
             f"linalg.cross: inputs must have the same number of dimensions, not {input.array.ndim} and "

@@ -1,4 +1,4 @@
-"""``torch.masked``: functions over the elements under a mask. Those outside count as what changes no result."""
+"""``torch.masked``: functions over the elements where a mask is True. The others do not affect the result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _filled(input: Tensor, mask: Mask, value: Any) -> Tensor:
 
 
 def _spread(input: Tensor, mask: Tensor) -> Tensor:
-    """The mask in the input's shape. Raises ValueError for one with more or longer axes."""
+    """The mask expanded to the input's shape. Raises ValueError if it has more or longer axes."""
     shape = input.array.shape
     if mask.array.ndim > input.array.ndim or common_shape(mask.array.shape, shape) != shape:
         raise ValueError(f"mask of shape {list(mask.shape)} does not broadcast to the input's {list(shape)}")
@@ -39,12 +39,12 @@ def _as(result: Tensor, dtype: Any, input: Tensor) -> Tensor:
 
 
 def sum(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None) -> Tensor:
-    """Σ over ``dim``; 0 where the mask leaves nothing."""
+    """Σ over ``dim``; 0 where the mask selects nothing."""
     return reduction.sum(_filled(input, mask, 0), dim, keepdim, dtype=dtype)
 
 
 def prod(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None) -> Tensor:
-    """Π over ``dim``, one axis, several or all; 1 where the mask leaves nothing."""
+    """Π over ``dim``, one axis, several or all; 1 where the mask selects nothing."""
     result = _filled(input, mask, 1)
     places = axes(dim, input.array.ndim)
     if places is None:
@@ -66,7 +66,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Mask = None) ->
 
 
 def _over(function: Callable[..., Tensor], outside: Callable[[Tensor], Any], doc: str) -> Callable[..., Tensor]:
-    """A function over ``dim`` of the elements under the mask; ``outside`` says what the others count as."""
+    """A function over ``dim`` of the masked-in elements; ``outside`` gives the value that replaces the others."""
 
     def over(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None) -> Tensor:
         return _as(function(_filled(input, mask, outside(input)), dim, keepdim), dtype, input)
@@ -75,22 +75,22 @@ def _over(function: Callable[..., Tensor], outside: Callable[[Tensor], Any], doc
 
 
 def _least(x: Tensor) -> Any:
-    """The least number of a dtype; -inf of complex ones."""
+    """A dtype's smallest number; -inf for complex ones."""
     return -math.inf if x.array.dtype.kind == "c" else extreme(x, "min")
 
 
 _greatest = lambda x: extreme(x, "max")
-amax = _over(reduction.amax, _least, "The largest over ``dim``; the dtype's least where the mask leaves nothing.")
-amin = _over(reduction.amin, _greatest, "The smallest over ``dim``; the dtype's greatest where nothing is left.")
-argmax = _over(reduction.argmax, _least, "The index of the largest along ``dim``, in the input's dtype.")
-argmin = _over(reduction.argmin, _greatest, "The index of the smallest along ``dim``, in the input's dtype.")
-logsumexp = _over(reduction.logsumexp, _least, "ln Σ eˣ over ``dim``; -inf where the mask leaves nothing.")
+amax = _over(reduction.amax, _least, "The maximum over ``dim``; the dtype's smallest where the mask is empty.")
+amin = _over(reduction.amin, _greatest, "The minimum over ``dim``; the dtype's largest where the mask is empty.")
+argmax = _over(reduction.argmax, _least, "The index of the maximum along ``dim``, in the input's dtype.")
+argmin = _over(reduction.argmin, _greatest, "The index of the minimum along ``dim``, in the input's dtype.")
+logsumexp = _over(reduction.logsumexp, _least, "ln Σ eˣ over ``dim``; -inf where the mask is empty.")
 
 
 def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None) -> Tensor:
-    """The mean over ``dim``; NaN where the mask leaves nothing. Raises ValueError for integers without a ``dtype``."""
+    """The mean over ``dim``; NaN where the mask selects nothing. Raises ValueError for integers without a ``dtype``."""
     if kind_of(input.array) not in "fc" and dtype is None:
-        raise ValueError(f"mean(): could not infer output dtype from {input.dtype}: say which, with dtype=")
+        raise ValueError(f"mean(): could not infer output dtype from {input.dtype}: pass dtype=")
     total = sum(in_float32(input), dim, keepdim=keepdim, dtype=dtype, mask=mask)
     return _as(total / _count(input, dim, keepdim, mask), dtype, input)
 
@@ -101,7 +101,7 @@ def _count(input: Tensor, dim: Dims, keepdim: bool, mask: Mask) -> Tensor:
 
 
 def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None) -> Tensor:
-    """The lower median along ``dim`` of the elements other than NaN; NaN (of integers ValueError) if none are left."""
+    """The lower median along ``dim``, ignoring NaN; NaN (for integers ValueError) if nothing is left."""
     floats = input if input.is_floating_point() else input.float()
     result = statistics.nanmedian(_filled(floats, mask, math.nan), dim, keepdim).values
     if floats is input:
@@ -114,7 +114,7 @@ def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = 
 def logaddexp(
     input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Mask = None, other_mask: Mask = None
 ) -> Tensor:
-    """ln(eᵃ + eᵇ), elementwise, a masked-out operand counting as -inf."""
+    """ln(eᵃ + eᵇ), elementwise; a masked-out operand counts as -inf."""
     operands = (_filled(x, mask, _least(x)) for x, mask in ((input, input_mask), (other, other_mask)))
     return _as(pointwise.logaddexp(*operands), dtype, input)
 
@@ -122,7 +122,7 @@ def logaddexp(
 def norm(
     input: Tensor, ord: float = 2.0, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None
 ) -> Tensor:
-    """The norm of order ``ord`` over ``dim``; 0 where the mask leaves nothing, but inf for ``ord=-inf``."""
+    """The norm of order ``ord`` over ``dim``; 0 where the mask selects nothing, or inf for ``ord=-inf``."""
     outside = math.inf if ord == -math.inf else 0.0
     return linalg.vector_norm(_filled(input, mask, outside), ord, dim, keepdim, dtype=dtype)
 
@@ -137,8 +137,8 @@ def var(
     dtype: Any = None,
     mask: Mask = None,
 ) -> Tensor:
-    """The variance over ``dim``: Σ (x - mean)² / (n - correction), of the n elements under the mask. ``unbiased`` is a
-    correction of 1 or 0; with both arguments it raises ValueError."""
+    """The variance over ``dim``: Σ (x - mean)² / (n - correction), over the n masked-in elements. ``unbiased`` is a
+    correction of 1 or 0; passing both arguments raises ValueError."""
     if unbiased is not None and correction is not None:
         raise ValueError("var: only one of unbiased and correction may be given")
     minus = float(correction if correction is not None else unbiased is not False)
@@ -151,12 +151,12 @@ def var(
 
 
 def std(input: Tensor, dim: Dims = None, unbiased: bool | None = None, **options: Any) -> Tensor:
-    """The standard deviation over ``dim``: the root of ``var``, whose arguments it has."""
+    """The standard deviation over ``dim``: the root of ``var``, with the same arguments."""
     return var(input, dim, unbiased, **options).sqrt()
 
 
 def _nan_of_nothing(function: Callable[..., Tensor], doc: str) -> Callable[..., Tensor]:
-    """A function along ``dim`` of the elements under the mask, NaN where all count as e⁻∞."""
+    """A function along ``dim`` of the masked-in elements, NaN where the mask is empty."""
 
     def over(input: Tensor, dim: int, *, dtype: Any = None, mask: Mask = None) -> Tensor:
         filled = _filled(input, mask, extreme(input, "min"))
@@ -165,8 +165,8 @@ def _nan_of_nothing(function: Callable[..., Tensor], doc: str) -> Callable[..., 
     return named(over, function.__name__, doc)
 
 
-softmax = _nan_of_nothing(pointwise.softmax, "eˣ / Σ eˣ along ``dim``, 0 outside of the mask; NaN if nothing is left.")
-log_softmax = _nan_of_nothing(pointwise.log_softmax, "The logarithm of ``softmax``, -inf outside of the mask.")
+softmax = _nan_of_nothing(pointwise.softmax, "eˣ / Σ eˣ along ``dim``, 0 outside the mask; NaN if the mask is empty.")
+log_softmax = _nan_of_nothing(pointwise.log_softmax, "The logarithm of ``softmax``, -inf outside the mask.")
 
 
 def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Mask = None) -> Tensor:
@@ -177,7 +177,7 @@ def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Mask = None) ->
 def normalize(
     input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Mask = None
 ) -> Tensor:
-    """x divided by its norm along ``dim``, or by ``eps`` if that is larger; 0 outside of the mask."""
+    """x divided by its norm along ``dim``, or by ``eps`` if that is larger; 0 outside the mask."""
     sizes = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     return _filled(input, mask, 0) / sizes.maximum(sizes.new_full((), eps))
 

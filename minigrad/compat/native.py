@@ -1,4 +1,4 @@
-"""Functions of PyTorch's core, by the names that its own code calls them by."""
+"""Internal functions of PyTorch's core, under the names that its own code uses."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _statistics(input: Tensor, dim: tuple[int, ...], eps: float, keepdim: bool) 
 def native_layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Maybe, bias: Maybe, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """``F.layer_norm``, and the mean and 1 / √(variance + eps) that it is computed with."""
+    """``F.layer_norm``, with its mean and 1 / √(variance + eps)."""
     axes = tuple(range(-len(normalized_shape), 0))
     return F.layer_norm(input, normalized_shape, weight, bias, eps), *_statistics(input, axes, eps, True)
 
@@ -59,7 +59,7 @@ def native_layer_norm(
 def native_group_norm(
     input: Tensor, weight: Maybe, bias: Maybe, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """``F.group_norm`` of (N, C, ...) with ``HxW`` elements a channel, and the (N, group) statistics."""
+    """``F.group_norm`` of (N, C, ...) with ``HxW`` elements per channel, and the (N, group) statistics."""
     statistics = _statistics(input.reshape(N, group, C // group * HxW), (2,), eps, False)
     return F.group_norm(input, group, weight, bias, eps), *statistics
 
@@ -74,7 +74,7 @@ def native_batch_norm(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """``F.batch_norm``, and in training the (C,) statistics (else two empty tensors)."""
+    """``F.batch_norm``, and in training the (C,) statistics (otherwise two empty tensors)."""
     axes = (0, *range(2, input.ndim))
     statistics = _statistics(input, axes, eps, False) if training else (input.new_empty(0), input.new_empty(0))
     return F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps), *statistics
@@ -83,15 +83,15 @@ def native_batch_norm(
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    """``F.grid_sample`` with numbers for the names of its modes."""
+    """``F.grid_sample`` with numbers instead of names for its modes."""
     mode = ("bilinear", "nearest", "bicubic")[interpolation_mode]
     padding = ("zeros", "border", "reflection")[padding_mode]
     return F.grid_sample(input, grid, mode, padding, align_corners)
 
 
 def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
-    """Each tensor cut along ``dim`` into ``num_chunks``, the last ones filled up with zeros; then all n-th pieces,
-    flattened from ``dim`` on, in row n."""
+    """Each tensor cut along ``dim`` into ``num_chunks``, the last ones padded with zeros; row n has all n-th pieces,
+    flattened from ``dim`` on."""
     if not tensors or num_chunks < 1 or not all(tensor.numel() for tensor in tensors):
         raise RuntimeError(f"_chunk_cat expects non-empty tensors and at least one chunk, got {num_chunks}")
     rows = []
@@ -103,11 +103,11 @@ def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
 
 
 def grouped_mm(mat_a: Tensor, mat_b: Tensor, offs: Maybe = None, bias: Maybe = None, out_dtype: Any = None) -> Tensor:
-    """A product for each of G groups: ``torch._grouped_mm``, the layers of a mixture of experts.
+    """A product for each of G groups: ``torch._grouped_mm``, as in the layers of a mixture of experts.
 
-    Of a matrix and G of them, a group is rows of the first, (N, K) and (G, K, M) -> (N, M), or columns of the second,
-    (G, N, K) and (K, M) -> (N, M); of two matrices it is a part of K: (G, N, M). Rows of no group are 0. ``offs``,
-    int32, says where each group ends. Raises RuntimeError: there are no offsets for a matrix, or some for none.
+    With one matrix and G matrices, a group is rows of the first, (N, K) and (G, K, M) -> (N, M), or columns of the
+    second, (G, N, K) and (K, M) -> (N, M); with two matrices it is a part of K: (G, N, M). Rows outside all groups are
+    0. ``offs``, int32, says where each group ends. Raises RuntimeError if a matrix has no ``offs``, or 3D arguments do.
     """
     sides = mat_a.ndim, mat_b.ndim
     if (offs is None) != (sides == (3, 3)):
@@ -127,6 +127,6 @@ def grouped_mm(mat_a: Tensor, mat_b: Tensor, offs: Maybe = None, bias: Maybe = N
 
 
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
-    """The gradient of ``output = softmax(x, dim)`` for x, in a dtype."""
+    """The gradient of ``output = softmax(x, dim)`` with respect to x, in a dtype."""
     g, y = in_float32(grad_output), in_float32(output)
     return (y * (g - (g * y).sum(dim, keepdim=True))).to(input_dtype)

@@ -1,7 +1,7 @@
-"""What PyTorch programs call and minigrad does not need: functions that do nothing. ``names.py`` says which names.
+"""Functions that PyTorch programs call and minigrad does not need: they do nothing. ``names.py`` lists their names.
 
-Nothing is compiled, traced or recorded here: functions and modules come back as they are, and a "compiled" module's
-state dict has no ``_orig_mod.``. No rank calls functions of another, tensors are sent by pickle, and ops run in order.
+Nothing is compiled, traced or recorded: functions and modules are returned unchanged, and a "compiled" module's state
+dict has no ``_orig_mod.``. No rank calls another's functions, tensors are sent by pickle, and ops run in order.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..cuda import is_available
 MODES = ("default", "lite", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 SHARING = {"file_descriptor", "file_system"}
 
-# Functions that many names share; ``same`` returns its first argument, a decorator the function that it gets.
+# Functions shared by many names; ``same`` returns its first argument, a decorator its function.
 same = lambda obj=None, *args, **kwargs: obj
 decorators = lambda *args, **kwargs: same
 decorator = lambda fn=None, *args, **kwargs: fn if callable(fn) else same
@@ -40,8 +40,8 @@ def compile(
     disable: bool = False,
     recompile_limit: int | None = None,
 ) -> Any:
-    """Return ``model``, a function or a module, as it is; without it, a decorator that does so. Raises RuntimeError: a
-    mode that PyTorch does not have, or a mode and options."""
+    """Return ``model``, a function or a module, unchanged; without it, a decorator that does so. Raises RuntimeError
+    for a mode that PyTorch does not have, or a mode and options."""
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but not both at the same time.")
     if mode is not None and mode not in MODES:
@@ -50,18 +50,18 @@ def compile(
 
 
 def unwrap_optional(x: Any) -> Any:
-    """Return what is not None. Raises AssertionError: it is None."""
+    """Return a value unless it is None. Raises AssertionError if it is None."""
     assert x is not None, "Unwrapping null optional"
     return x
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Check the name. Raises AssertionError: there is no such strategy."""
+    """Check the name. Raises AssertionError if the strategy does not exist."""
     assert new_strategy in SHARING
 
 
 def check_nonzero(input: Any, assert_msg: str = "Expected Tensor with single nonzero value, but got zero") -> None:
-    """Raises RuntimeError if a tensor of one element is zero: not asynchronously."""
+    """Raise RuntimeError if a tensor with one element is zero; not asynchronous."""
     if not input:
         raise RuntimeError(assert_msg)
 

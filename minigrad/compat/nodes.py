@@ -1,5 +1,5 @@
-"""The nodes of a graph as PyTorch's programs see them: their names, what they keep, hooks on them.
-``autograd/graph.py`` calls these functions for everything that a node itself does not know."""
+"""The nodes of a graph as PyTorch programs see them: their names, saved tensors and hooks. ``autograd/graph.py`` calls
+these functions for everything that a node itself does not have."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .graph import SavedTensor
 
 
 def _others(node: Node) -> dict[int, Any]:
-    """The arguments that are no inputs of the graph, by their places: a Tensor, a Faint or any other value."""
+    """The arguments that are not inputs of the graph, by position: a Tensor, a Faint or any other value."""
     return dict(zip(node.plan.others, node.others, strict=False))
 
 
@@ -39,7 +39,7 @@ def _is_tensor(node: Node, place: int) -> bool:
 
 
 def _getitem(node: Node) -> str:
-    """The last of the steps that an index is in PyTorch."""
+    """PyTorch's name for the last step of an index."""
     index = node.others[-1] if node.others else ()
     parts = index if isinstance(index, (tuple, list)) else (index,)
     plain = [p for p in parts if not (isinstance(p, EllipsisType) or (isinstance(p, slice) and p == slice(None)))]
@@ -96,7 +96,7 @@ _NAMES: dict[str, str | Callable[[Node], str]] = {
 
 
 def node_name(node: Node) -> str:
-    """PyTorch's name for a node: "MulBackward0"; of a program's Function "CubeBackward"."""
+    """PyTorch's name for a node: "MulBackward0"; for a program's Function "CubeBackward"."""
     name = _NAMES.get(node.op.name) if node.op.backward is None and node.op.builtin else None
     if name is None:
         return graph.name_by_op(node.op)
@@ -111,9 +111,8 @@ _RESULTS = ("result", "output", "result0", "result1", "result2")
 
 
 def of_node(node: Any, name: str) -> Any:
-    """An attribute of a node, or of a leaf's AccumulateGrad, other than its name and its edges. Raises AttributeError:
-    neither the node nor the context of its Function has it; RuntimeError: it was kept, and a backward pass has freed
-    it."""
+    """An attribute of a node, or of a leaf's AccumulateGrad, other than its name and its edges. Raises AttributeError
+    if the node and its Function's context lack it, RuntimeError if it was saved and a backward pass has freed it."""
     if name in _METHODS:
         return partial(_METHODS[name], node)
     if name == "metadata":
@@ -136,15 +135,15 @@ def _saved(node: Node, name: str) -> Any:
         return value
     packed: Any = node.saved
     saved = intact(node)
-    kept = result_of(node) if place == -1 else saved[place]
+    value = result_of(node) if place == -1 else saved[place]
     if isinstance(packed, Lost):
         packed.used(node)
-    return kept[0] if place == -1 and isinstance(kept, tuple) else kept
+    return value[0] if place == -1 and isinstance(value, tuple) else value
 
 
 def _place(node: Node, name: str) -> tuple[int | None, Any]:
-    """The place of a tensor among the values that a node keeps, -1 for its result, by PyTorch's name; or None and
-    another value. Raises AttributeError: nothing has that name."""
+    """The position of a saved tensor among a node's values, -1 for its result, from PyTorch's name; or None and another
+    value. Raises AttributeError if nothing has that name."""
     op, plan = node.op, node.plan
     if name in _RESULTS and plan.keeps_out:
         return -1, None
@@ -156,7 +155,7 @@ def _place(node: Node, name: str) -> tuple[int | None, Any]:
         return None, there(others[at])
     if name == "self_sym_sizes":
         return None, tuple(node.edges[0][2])
-    raise AttributeError(f"{node!r} keeps no {name!r}", name=f"_saved_{name}", obj=node)
+    raise AttributeError(f"{node!r} does not save {name!r}", name=f"_saved_{name}", obj=node)
 
 
 _OF_NUMBERS = ("add", "div", "mul", "sub", "where")
@@ -192,8 +191,8 @@ class Around:
 
 
 def inputs_of(node: Node) -> list[int | None]:
-    """For each input that may have a gradient the number of its edge, None where it wants none. (PyTorch makes tensors
-    of numbers in some ops, and has another op for numbers in the rest.)"""
+    """For each input that may have a gradient the index of its edge, or None if it needs no gradient. (PyTorch makes
+    tensors from numbers in some ops, and has another op for numbers in the rest.)"""
     op, edges, others = node.op, iter(range(len(node.edges))), _others(node)
     kinds = (int, float, complex) if op.name in _OF_NUMBERS else ()
     places = [
@@ -201,7 +200,7 @@ def inputs_of(node: Node) -> list[int | None]:
         for i, needs in enumerate(node.plan.needs)
         if needs or (op.differentiable >> i & 1 and (hasattr(x := others.get(i), "shape") or isinstance(x, kinds)))
     ]
-    if op.name in _OF_NUMBERS[:4] and isinstance(others.get(0), kinds):  # 2 * x is x * 2; 1 - x is an op of x
+    if op.name in _OF_NUMBERS[:4] and isinstance(others.get(0), kinds):  # 2 * x is x * 2; 1 - x has only x as input
         return [0] if op.name == "sub" else [0, None]
     return places
 
@@ -211,12 +210,12 @@ def _arrived(node: Node, sums: dict[int, list[Any]]) -> tuple[Any, ...]:
 
 
 def _like(gradient: Any, other: Any) -> Any:
-    """A gradient in the form that the walk goes on with: an array, or a tensor where the walk is recorded."""
+    """A gradient in the form that the backward pass uses: an array, or a tensor if the pass is recorded."""
     return gradient if gradient is None or isinstance(other, Variable) else gradient.array
 
 
 def _replaced(result: Any, before: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The gradients after a hook on a node, whose result may be None for no change."""
+    """The gradients after a node's hook, which may return None to keep them."""
     if result is None:
         return before
     if not isinstance(result, tuple):
@@ -230,8 +229,8 @@ def _replaced(result: Any, before: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _register(place: str, node: Any, fn: Callable[..., Any]) -> RemovableHandle:
-    """Call ``fn(grad_inputs, grad_outputs)`` when the rules have run ("last"), or ``fn(grad_outputs)`` before they
-    run ("first"). A result replaces its first argument."""
+    """Call ``fn(grad_inputs, grad_outputs)`` after the rules ("last"), or ``fn(grad_outputs)`` before them ("first"). A
+    result replaces the first argument."""
     if isinstance(node, graph.AccumulateGrad):
         around = node.variable._around = node.variable._around or Around()
     else:

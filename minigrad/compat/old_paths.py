@@ -1,4 +1,4 @@
-"""Paths that earlier releases had for what is now in ``minigrad_models``: they work for a release, with a warning."""
+"""Paths that earlier releases had for modules now in ``minigrad_models``: they work for a release, with a warning."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ PLACES |= {name: name for name in ("text", "music", "training", "programs")}
 
 
 def new_path(path: str) -> str | None:
-    """The full name that a module has now; None if it has not moved. ``path`` is the old one, without "minigrad."."""
+    """The full name of a module's new place; None if it has not moved. ``path`` is the old one, without "minigrad."."""
     for old, new in PLACES.items():
         if path == old or path.startswith(f"{old}."):
             now = f"{MODELS}.{new}{path.removeprefix(old)}"
-            with suppress(ModuleNotFoundError):  # what it would be in is no package
+            with suppress(ModuleNotFoundError):  # its parent is not a package
                 return now if find_spec(now) else None
     return None
 
 
 def picture(name: str) -> Any:
-    """A function that ``minigrad.viz`` had. Its module has the same name."""
+    """A function that was in ``minigrad.viz``. Its module has the same name."""
     note(f"{PACKAGE}.viz.{name}", f"{MODELS}.viz.{name}")
     return getattr(import_module(f"{MODELS}.viz"), name)
 
 
 def note(old: str, new: str) -> None:
-    """Warn that a name has another now."""
-    warn(f"{old} is now {new}; the old name goes in a later release", FutureWarning)
+    """Warn that a name has changed."""
+    warn(f"{old} is now {new}; a later release removes the old name", FutureWarning)

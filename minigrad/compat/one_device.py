@@ -1,5 +1,5 @@
 """``DataParallel`` and the like for one process and one device: the module itself, under PyTorch's names. Nothing is
-split, copied or sent. Functions with an argument for devices raise NotImplementedError for several."""
+split, copied or sent. Functions with a devices argument raise NotImplementedError for several devices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Devices = Sequence[Any]
 
 def _check_one(devices: Devices, what: str) -> None:
     if len(devices) != 1:
-        problem = f"there is no {what} for {len(devices)}. Name one device, or none"
+        problem = f"there is no {what} for {len(devices)}. Pass one device, or none"
         raise NotImplementedError(f"minigrad computes on one device: {problem}")
 
 
@@ -44,8 +44,8 @@ class Wrapper(FunctionLayer, fields=True):
 
 
 class DataParallel(Wrapper):
-    """Calls ``module`` with the whole batch. ``device_ids`` is one GPU, or none; ``output_device`` and ``dim`` have no
-    effect. Raises NotImplementedError: there are several devices."""
+    """Calls ``module`` with the whole batch. ``device_ids`` is one GPU, or None; ``output_device`` and ``dim`` have no
+    effect. Raises NotImplementedError for several devices."""
 
 
 def data_parallel(
@@ -64,11 +64,11 @@ def data_parallel(
 def parallel_apply(
     modules: Sequence[Module], inputs: Devices, kwargs_tup: Any = None, devices: Any = None
 ) -> list[Any]:
-    """Call each module with its own inputs, one after the other."""
+    """Call each module with its own inputs, one after another."""
     if len(modules) != len(inputs):
         raise AssertionError(f"{len(modules)} modules, but {len(inputs)} inputs")
     calls = zip(modules, inputs, kwargs_tup or [None] * len(modules), strict=True)
-    return [call(*(x if isinstance(x, (list, tuple)) else (x,)), **(named or {})) for call, x, named in calls]
+    return [call(*(x if isinstance(x, (list, tuple)) else (x,)), **(kwargs or {})) for call, x, kwargs in calls]
 
 
 def replicate(network: Module, devices: Devices, detach: bool = False) -> list[Module]:
@@ -89,11 +89,11 @@ def gather(outputs: Devices, target_device: Any, dim: int = 0) -> Any:
     return outputs[0]
 
 
-# Those of ``nn.parallel._functions``: ``Broadcast.apply(target_gpus, *tensors)`` and its like
+# The functions of ``nn.parallel._functions``: ``Broadcast.apply(target_gpus, *tensors)`` and the like
 
 
 def _tensors(name: str, options: int, devices: Any, *args: Any) -> Any:
-    """The tensors among the arguments, after so many options."""
+    """The tensors among the arguments, after a number of options."""
     _check_one(devices if isinstance(devices, (tuple, list)) else [devices], f"{name}.apply")
     return args[options:]
 

@@ -1,10 +1,10 @@
-"""``torch.overrides``: classes that answer for functions by ``__torch_function__``, and modes that see every call.
+"""``torch.overrides``: classes that override functions with ``__torch_function__``, and modes that see every call.
 
-The library's functions look for neither. With the first mode, tensor of a program's own class, or argument that has a
-``__torch_function__``, all public functions, methods and properties are exchanged for an ``_Asking``. Programs have
-functions in tables and variables by then: so a free function stays the object that it is, and the function in its
-closure is exchanged (``tracebacks.border``). A property stays as well, and gets other functions. Any other method is
-exchanged as an attribute of its class; the object that takes its place is equal to it.
+The library's functions check for neither. The first mode, tensor of a program's own class, or argument with a
+``__torch_function__`` replaces all public functions, methods and properties by an ``_Asking``. By then programs hold
+functions in tables and variables: so a free function stays the same object, and only the function in its closure is
+replaced (``tracebacks.border``). A property also stays, and gets other functions. Any other method is replaced as an
+attribute of its class, by an object that equals it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ += ["is_tensor_like", "resolve_name"]
 
 
 class _State(threading.local):
-    """A thread's modes, the innermost last, and whether modes and classes are asked."""
+    """A thread's modes, the innermost last, and whether to ask modes and classes."""
 
     modes: tuple[TorchFunctionMode, ...] = ()
     ask_modes = ask_classes = True
@@ -47,7 +47,7 @@ def _set(**changes: Any) -> Iterator[None]:
         yield
 
 
-# Within the first no class is asked, within the second no mode either.
+# The first turns off classes, the second also modes.
 DisableTorchFunctionSubclass = functools.partial(_set, ask_classes=False)
 DisableTorchFunction = functools.partial(_set, ask_classes=False, ask_modes=False)
 _is_torch_function_enabled = lambda: _state.ask_classes
@@ -60,8 +60,8 @@ _PLAIN = frozenset({Tensor, Parameter, type(None), bool, int, float, complex, st
 
 
 def _answering(values: Iterable[Any], results: list[Any] | None = None) -> list[Any]:
-    """Those of the arguments, lists of arguments included, whose classes answer for functions: one of each class,
-    a class before those that it derives from."""
+    """The arguments, also in lists, whose classes override functions: one of each class, subclasses before their base
+    classes."""
     results = [] if results is None else results
     for value in values:
         kind = type(value)
@@ -76,7 +76,7 @@ def _answering(values: Iterable[Any], results: list[Any] | None = None) -> list[
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether a mode or the class of an argument has to be asked."""
+    """Whether there is a mode, or an argument's class that overrides functions."""
     return _state.ask_modes and bool(_state.modes or (_state.ask_classes and _answering(relevant_args)))
 
 
@@ -94,16 +94,16 @@ def resolve_name(f: Any) -> str | None:
 
 
 def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
-    """The innermost mode's result for a call of ``public_api(*args, **kwargs)``, or else that of the first class, of
-    those of ``relevant_args``, that has one. Raises TypeError: all return NotImplemented."""
-    asked = _answering(relevant_args) if _state.ask_classes else []
-    types = tuple(map(type, asked))
+    """The innermost mode's result for a call of ``public_api(*args, **kwargs)``, otherwise the result of the first
+    class among ``relevant_args`` that gives one. Raises TypeError if all return NotImplemented."""
+    values = _answering(relevant_args) if _state.ask_classes else []
+    types = tuple(map(type, values))
     result: Any = NotImplemented
     if _state.modes and _state.ask_modes:
         *outer, mode = _state.modes
         with _set(modes=tuple(outer)):
             result = mode.__torch_function__(public_api, types, args, kwargs)
-    for value in asked:
+    for value in values:
         if result is not NotImplemented:
             break
         result = type(value).__torch_function__(public_api, types, args, kwargs)
@@ -118,7 +118,7 @@ def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: 
 
 
 def default(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """The default answer of a class of tensors: the function's result, as a tensor of the class."""
+    """The default ``__torch_function__`` of tensor classes: the function's result, as a tensor of the class."""
     if not all(issubclass(cls, t) for t in types):
         return NotImplemented
     with DisableTorchFunctionSubclass():
@@ -127,7 +127,7 @@ def default(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None)
 
 
 def disabled(func: Any, args: Any, kwargs: Any) -> Any:
-    """The function's result, whatever classes would say."""
+    """The function's result, without asking classes."""
     with DisableTorchFunctionSubclass():
         return func(*args, **kwargs)
 
@@ -144,13 +144,13 @@ def _as_class(result: Any, cls: Any) -> Any:
 
 
 def get_default_nowrap_functions() -> set[Any]:
-    """Functions whose results stay of the class that they are of."""
+    """Functions whose results keep their own class."""
     return {Tensor.grad.__get__}
 
 
 class TorchFunctionMode:
-    """Within a ``with``, sees every call of a public function: derive from it and define
-    ``__torch_function__(self, func, types, args=(), kwargs=None)``, which runs outside the mode."""
+    """Within a ``with``, sees every call of a public function: subclass it and define ``__torch_function__(self, func,
+    types, args=(), kwargs=None)``, which runs outside the mode."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise NotImplementedError
@@ -166,13 +166,13 @@ class TorchFunctionMode:
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
-    """Calls each function."""
+    """Calls each function unchanged."""
 
     __torch_function__ = lambda self, func, types, args=(), kwargs=None: func(*args, **(kwargs or {}))
 
 
 _PLACES = ("", "linalg", "fft", "special", "nn.functional", "nn.init", "autograd")
-# They take no tensors, or are asked of tensors as they are.
+# They take no tensors, or are called unchanged.
 _IGNORED = set(
     """
     broadcast_shapes from_numpy frombuffer get_rng_state gradcheck gradgradcheck initial_seed is_grad_enabled is_storage
@@ -185,12 +185,12 @@ abs add div ge gt iadd=add_ idiv=div_ ifloordiv=floor_divide_ imod=remainder_ im
 matmul mod=remainder mul ne neg pos=positive radd=add rand=bitwise_and rmul=mul ror=bitwise_or rxor=bitwise_xor sub
 truediv=div
 """
-# The special methods that PyTorch treats as another method. All others are called as they are.
+# PyTorch treats these special methods as another method. All others are called unchanged.
 _OPERATORS = {f"__{name}__": method or name for name, _, method in (pair.partition("=") for pair in _AS.split())}
 
 
 def modules(place: str) -> list[Any]:
-    """The modules that hold the functions of a place: the core's, and this layer's."""
+    """The modules with the functions of a path: the core's, and this layer's."""
     above = {"": "functions", "nn.functional": "nn.functional"}
     core = import_module(f"{PACKAGE}.{place}") if place else names
     return [core, import_module(f"{PACKAGE}.compat.{above[place]}")] if place in above else [core]
@@ -198,7 +198,7 @@ def modules(place: str) -> list[Any]:
 
 @functools.cache
 def _attributes() -> dict[Any, list[tuple[type, str]]]:
-    """Tensor's methods and properties as they are before they are exchanged: the classes and names that have each."""
+    """Tensor's methods and properties before their replacement: the classes and names that have each."""
     places: dict[Any, list[tuple[type, str]]] = {}
     for cls in Tensor.__mro__:
         for name, value in vars(cls).items() if cls.__module__.startswith(PACKAGE) else ():
@@ -209,7 +209,7 @@ def _attributes() -> dict[Any, list[tuple[type, str]]]:
 
 @functools.cache
 def _table() -> dict[Any, tuple[str, Any]]:
-    """The public functions that ask: for each, PyTorch's name and the function that runs."""
+    """The public functions that ask: for each, PyTorch's name and the function to run."""
     table: dict[Any, tuple[str, Any]] = {}
     for place in _PLACES:
         for module in modules(place):
@@ -230,13 +230,13 @@ def _table() -> dict[Any, tuple[str, Any]]:
 
 
 class _Asking:
-    """Runs in the place of a public function, and asks first. As an attribute of a class it is equal to the method.
+    """Replaces a public function, and asks modes and classes first. As an attribute of a class it equals the method.
 
     Attributes:
         public: the function as programs call it.
         func: the function that modes and classes get.
-        switch: puts this, or ``own``, to where it is called.
-        run: the function that runs if nobody answers.
+        switch: puts this, or ``own``, where it is called.
+        run: the function that runs if no mode or class does.
     """
 
     asks = True
@@ -291,12 +291,12 @@ _ANNOUNCED, _BORDER = names.zeros.__code__, functional.linear.__code__
 
 
 def asking(public: Any) -> _Asking:
-    """The object that runs in the place of a public function."""
+    """The object that replaces a public function."""
     return _askings.get(public) or _askings.setdefault(public, _Asking(public))
 
 
 def _switch(public: Any, function: Any) -> tuple[Callable[[Any], None], Any, Any]:
-    """For a public function: how the one that runs for it is exchanged, that one, and a function that calls it."""
+    """For a public function: a callable that replaces its inner function, that function, and one that calls it."""
     if not isinstance(public, FunctionType):
         return functools.partial(_set_end, public.__self__, _ENDS[public.__name__]), function, function
     code = function.__code__
@@ -319,15 +319,15 @@ _ENDS = {"__get__": "fget", "__set__": "fset", "__delete__": "fdel"}
 
 
 def _set_end(whole: Any, end: str, function: Any) -> None:
-    """Exchange a function of a property, which stays the object that it is."""
+    """Replace a function of a property, which stays the same object."""
     ends = {name: getattr(whole, name) for name in _ENDS.values()} | {end: function}
     whole.__init__(**ends, doc=whole.__doc__)
-    _set_attributes(_attributes()[whole], whole)  # Python, which may have cached the function, looks again
+    _set_attributes(_attributes()[whole], whole)  # Python, which may have cached the function, looks it up again
 
 
 def interpose(wrappers: Mapping[Any, Callable[[Any], Any]]) -> None:
-    """Let functions run ``wrapper(function)`` from now on, which modes and classes, if there are any, come before.
-    Those that are not public are exchanged in the modules of the library."""
+    """Make functions run ``wrapper(function)`` from now on; modes and classes, if there are any, see the call first.
+    Functions that are not public are replaced in the library's modules."""
     with _lock:
         within = {f: functools.wraps(f)(wrapper(f)) for f, wrapper in wrappers.items() if f not in _table()}
         for function in wrappers.keys() - within.keys():
@@ -343,12 +343,12 @@ def interpose(wrappers: Mapping[Any, Callable[[Any], Any]]) -> None:
 _lock = threading.Lock()
 _counts = {"modes": 0, "classes": 0}
 _is_open = False
-# How often functions go back: CPython 3.13 caches no attribute of a class that was changed 1,000 times.
+# How often functions switch back: CPython 3.13 caches no attribute of a class that was changed 1,000 times.
 _closings = 100
 
 
 def _open(**more: int) -> None:
-    """Count modes and classes: with the first, functions ask; with the last mode gone, they do not."""
+    """Count modes and classes: the first turns asking on, the end of the last mode turns it off."""
     global _is_open, _closings
     with _lock:
         counts = {name: n + more.get(name, 0) for name, n in _counts.items()}
@@ -361,8 +361,8 @@ def _open(**more: int) -> None:
 
 
 def met(values: Iterable[Any], error: Exception | None) -> bool:
-    """A class that answers for functions has come up. Whether the call that refused it has not asked: no call asked
-    before, or another thread met the first class while this one ran."""
+    """Record that a class with overrides has appeared. Returns whether the call that rejected it did not ask: no call
+    asked before, or another thread met the first class during this call."""
     if not _counts["classes"]:
         _open(classes=1)
         return True

@@ -1,4 +1,4 @@
-"""``torch.autograd.profiler``: the older way to call ``minigrad.profiler``."""
+"""``torch.autograd.profiler``: the older interface to ``minigrad.profiler``."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "kineto_available",
 
 
 class profile(_profile):
-    """``minigrad.profiler.profile`` in its older form, which is a list of events, too.
+    """The older form of ``minigrad.profiler.profile``, which is also a list of events.
 
     Args:
-        enabled: False for no recording.
+        enabled: False to record nothing.
         use_cuda: wait for the GPU at each event.
-        use_device: "cuda" for the same.
-        record_shapes and others that ``profile`` has: see there. The rest is without effect.
+        use_device: "cuda" for the same. record_shapes and other arguments of ``profile``: see there. The rest has no
+        effect.
     """
 
     def __init__(
@@ -75,5 +75,5 @@ class profile(_profile):
         return self.events().self_cpu_time_total
 
     def table(self, *args: Any, **kwargs: Any) -> str:
-        """``EventList.table`` of all events, one in each row."""
+        """``EventList.table`` of all events, one per row."""
         return self.events().table(*args, **kwargs)

@@ -1,13 +1,13 @@
 """Pruning: parameters with a mask of zeros and ones, under the name of ``torch.nn.utils.prune`` (Han et al. 2015).
 
-A pruned parameter is kept as ``name_orig``; a buffer ``name_mask`` says which of its numbers count. A hook before each
-forward sets the attribute ``name`` to their product, so that training goes on with the numbers that are left.
+A pruned parameter is stored as ``name_orig``; a buffer ``name_mask`` says which elements remain. A hook before each
+forward sets the attribute ``name`` to their product, so that training continues with the remaining elements.
 
     prune.l1_unstructured(layer, "weight", amount=0.3)  # the smallest 30 %
     prune.ln_structured(layer, "weight", amount=2, n=2, dim=0)  # two rows more, by their norms
     prune.remove(layer, "weight")  # an ordinary parameter again, with zeros
 
-An ``amount`` is a number of elements (or slices) if it is an int, and else their share, from 0 to 1.
+An ``amount`` is a number of elements (or slices) if it is an int, otherwise their fraction, from 0 to 1.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ M = TypeVar("M", bound=Module)
 
 
 class BasePruningMethod(ABC):
-    """A way to prune, and the hook before a module's forward. Subclasses write ``compute_mask``. ``PRUNING_TYPE`` says
-    where a second pruning looks for more: "unstructured" at the elements that are left, "structured" at the slices of
-    ``dim`` that are left, "global" at all elements."""
+    """A pruning method, and the hook before a module's forward. Subclasses implement ``compute_mask``. ``PRUNING_TYPE``
+    says what a second pruning selects from: "unstructured" from the remaining elements, "structured" from the remaining
+    slices of ``dim``, "global" from all elements."""
 
     PRUNING_TYPE: ClassVar[str] = "unstructured"
     _tensor_name: str
@@ -40,7 +40,7 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask for a tensor of scores, zero at least where ``default_mask`` is."""
+        """The mask for a tensor of scores, zero at least where ``default_mask`` is zero."""
 
     def apply_mask(self, module: Module) -> Tensor:
         """The parameter times its mask."""
@@ -52,8 +52,8 @@ class BasePruningMethod(ABC):
 
     @classmethod
     def apply(cls, module: Module, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:
-        """Prune a parameter, by a method of the arguments; ``importance_scores``, of its shape, take its place there.
-        Returns the hook: from the second pruning on a container."""
+        """Prune a parameter, by a method from the arguments; ``importance_scores``, of its shape, replace its values
+        there. Returns the hook: from the second pruning on a container."""
         earlier = _hook(module, name)
         value = getattr(module, name)
         if importance_scores is not None and importance_scores.shape != value.shape:
@@ -86,7 +86,7 @@ class BasePruningMethod(ABC):
         return t * self.compute_mask(scores, ones_like(t) if default_mask is None else default_mask)
 
     def remove(self, module: Module) -> None:
-        """Make the pruned tensor the parameter again, the one that optimisers hold."""
+        """Make the pruned tensor the parameter again, the object that optimisers hold."""
         name = self._tensor_name
         pruned = self.apply_mask(module)
         original: Any = module._parameters.pop(f"{name}_orig")
@@ -97,7 +97,7 @@ class BasePruningMethod(ABC):
 
 
 class PruningContainer(BasePruningMethod):
-    """Prunings of one parameter, one after another: the last one looks at the elements that the others left."""
+    """Several prunings of one parameter, one after another: the last one sees the elements that the others left."""
 
     def __init__(self, *args: BasePruningMethod) -> None:
         self._pruning_methods: tuple[BasePruningMethod, ...] = ()
@@ -107,7 +107,7 @@ class PruningContainer(BasePruningMethod):
             self.add_pruning_method(method)
 
     def add_pruning_method(self, method: BasePruningMethod) -> None:
-        """Add a method for the same parameter. Raises TypeError or ValueError if it is none."""
+        """Add a method for the same parameter. Raises TypeError for other objects, ValueError for other parameters."""
         if not isinstance(method, BasePruningMethod):
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
         if self._tensor_name != method._tensor_name:
@@ -121,7 +121,7 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[index]
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask so far, with the last method's for the part of ``t`` that is left."""
+        """The previous mask, with the last method's in the remaining part of ``t``."""
         method: Any = self._pruning_methods[-1]
         mask = default_mask.to(dtype=t.dtype, copy=True)
         part: Any = (slice(None),) * t.ndim
@@ -137,13 +137,13 @@ class PruningContainer(BasePruningMethod):
 
 
 class Identity(BasePruningMethod):
-    """A mask of ones, for parameters that are to have a mask without being pruned."""
+    """A mask of ones, for parameters that need a mask without being pruned."""
 
     compute_mask = lambda self, t, default_mask: default_mask
 
 
 class _ByAmount(BasePruningMethod):
-    _scores: Any  # of elements or slices: the lowest are pruned
+    _scores: Any  # for elements or slices: the lowest are pruned
 
     def __init__(self, amount: float) -> None:
         if not isinstance(amount, (int, float)):
@@ -171,11 +171,11 @@ class _Elements(_ByAmount):
 class RandomUnstructured(_Elements):
     """Prunes elements at random."""
 
-    _scores = lambda self, t: -rand_like(t)  # the largest numbers go, as in PyTorch
+    _scores = lambda self, t: -rand_like(t)  # the largest random numbers are pruned, as in PyTorch
 
 
 class L1Unstructured(_Elements):
-    """Prunes the elements of the smallest absolute values."""
+    """Prunes the elements with the smallest absolute values."""
 
     _scores = lambda self, t: t.detach().abs()
 
@@ -210,7 +210,7 @@ class RandomStructured(_Slices):
 
 
 class LnStructured(_Slices):
-    """Prunes the slices of the smallest norm of order ``n``."""
+    """Prunes the slices with the smallest norm of order ``n``."""
 
     def __init__(self, amount: float, n: Any, dim: int = -1) -> None:
         super().__init__(amount, dim)
@@ -221,7 +221,7 @@ class LnStructured(_Slices):
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prunes where a mask that the caller gives is zero."""
+    """Prunes where the caller's mask is zero."""
 
     PRUNING_TYPE = "global"
 
@@ -235,7 +235,7 @@ class CustomFromMask(BasePruningMethod):
 
 
 def _by(method: type[BasePruningMethod], words: str) -> Any:
-    """A function that prunes a parameter by a method, whose arguments follow the parameter's name."""
+    """A function that prunes a parameter with a method, whose arguments follow the parameter's name."""
 
     def prune(module: M, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any) -> M:
         method.apply(module, name, *args, importance_scores=importance_scores, **kwargs)
@@ -247,15 +247,15 @@ def _by(method: type[BasePruningMethod], words: str) -> Any:
 
 identity = _by(Identity, "Give a parameter a mask of ones.")
 random_unstructured = _by(RandomUnstructured, "Prune ``amount`` elements of a parameter at random.")
-l1_unstructured = _by(L1Unstructured, "Prune the ``amount`` elements that are the smallest in absolute value.")
+l1_unstructured = _by(L1Unstructured, "Prune the ``amount`` elements with the smallest absolute values.")
 random_structured = _by(RandomStructured, "Prune ``amount`` slices of the axis ``dim`` of a parameter at random.")
 ln_structured = _by(LnStructured, "Prune the ``amount`` slices of the axis ``dim`` with the smallest ``n``-norms.")
 custom_from_mask = _by(CustomFromMask, "Prune a parameter where ``mask``, of its shape, is zero.")
 
 
 def global_unstructured(parameters: Any, pruning_method: Any, importance_scores: Any = None, **kwargs: Any) -> None:
-    """Prune several parameters, pairs (module, name), as if they were one vector, by an unstructured method and its
-    arguments. ``importance_scores`` has tensors to take scores from, by pair. Raises TypeError: other arguments."""
+    """Prune several parameters, pairs (module, name), as if they were one vector, with an unstructured method and its
+    arguments. ``importance_scores`` maps pairs to tensors of scores. Raises TypeError for other arguments."""
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
     pairs, scores = list(parameters), {} if importance_scores is None else importance_scores
@@ -284,7 +284,7 @@ def remove(module: M, name: str) -> M:
 
 
 def is_pruned(module: Module) -> bool:
-    """Whether a parameter of the module, or below it, is pruned."""
+    """Whether any parameter in the module or its submodules is pruned."""
     hooks = (hook for each in module.modules() for hook in each._forward_pre_hooks.values())
     return any(isinstance(hook, BasePruningMethod) for hook in hooks)
 

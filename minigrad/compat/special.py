@@ -1,4 +1,4 @@
-"""``torch.special``: functions of mathematics, most of them torch's own under other names."""
+"""``torch.special``: mathematical functions, most of them torch's own under other names."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ xlogy, softmax, log_softmax, logsumexp = pointwise.xlogy, pointwise.softmax, poi
 psi, gammaln, multigammaln = functions.digamma, functions.lgamma, functions.mvlgamma
 gammainc, gammaincc = functions.igamma, functions.igammac
 
-if not TYPE_CHECKING:  # checkers see the names above
+if not TYPE_CHECKING:  # type checkers see the names above
     __all__ = [name for name, value in globals().items() if isinstance(value, FunctionType) and name[0] != "_"]

@@ -42,11 +42,11 @@ def assert_close(
     Args:
         rtol, atol: the tolerances; by default the looser ones of the two dtypes.
         equal_nan: NaN equals NaN.
-        check_device, check_dtype, check_stride: these must be equal, too.
-        msg: another text, or a function from the text to another.
+        check_device, check_dtype, check_stride: whether these must also be equal.
+        msg: a message, or a function from the default message to another.
 
-    Raises AssertionError: they differ; the text names how many elements, and the largest difference; ValueError: one
-    tolerance without the other.
+    Raises AssertionError if they differ; the message has the number of elements that do, and the largest difference.
+    Raises ValueError for one tolerance without the other.
     """
     if (rtol is None) != (atol is None):
         raise ValueError("rtol and atol must both be specified or both be unspecified")
@@ -58,7 +58,7 @@ def assert_close(
 
 
 def _difference(actual: Any, expected: Any, compare: Callable[[Any, Any], str]) -> str:
-    """What differs, in words; "" if nothing does."""
+    """The difference in words; "" if the values match."""
     if isinstance(expected, Mapping) and isinstance(actual, Mapping):
         if set(actual) != set(expected):
             return f"The keys of the mappings do not match: {sorted(map(str, set(actual) ^ set(expected)))}"
@@ -93,13 +93,13 @@ def _tensor_difference(
 
 
 def _compare(a: Any, e: Any, rtol: float, atol: float, equal_nan: bool) -> str:
-    """How many elements of two arrays differ, and where most; "" for none."""
+    """How many elements of two arrays differ, and where the most; "" if none do."""
     wrong, wide = a != e, np.result_type(a, e, np.float64)
     a, e = a.astype(wide), e.astype(wide)
     with np.errstate(all="ignore"):
         distance = np.abs(a - e)
         relative = distance / np.abs(e)
-        if rtol or atol:  # integers of 64 bits would lose digits
+        if rtol or atol:  # 64-bit integers would lose digits otherwise
             wrong &= ~(np.isfinite(distance) & (distance <= atol + rtol * np.abs(e)))
     if equal_nan:
         wrong &= ~(np.isnan(a) & np.isnan(e))

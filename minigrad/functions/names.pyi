@@ -1061,7 +1061,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
     """A copy with its diagonal set to ``src``."""
 
 def digamma(input: Tensor) -> Tensor:
-    """The slope of ln Γ(x), elementwise."""
+    """The derivative of ln Γ(x), elementwise."""
 
 def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """``tensor_split`` along axis 2."""

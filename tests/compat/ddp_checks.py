@@ -1,4 +1,4 @@
-"""Checks of DistributedDataParallel, which each rank makes: gradients are those of one process with the whole batch."""
+"""Checks of DistributedDataParallel that each rank runs: gradients are as from one process with the whole batch."""
 
 import copy
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ X, Y = minigrad.tensor(draw.normal(size=(BATCH, 6))), minigrad.tensor(draw.norma
 
 
 class Tied(nn.Module):
-    """A weight that is used twice, a buffer, and normalisation."""
+    """A weight used twice, a buffer, and normalisation."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class Tied(nn.Module):
 
 
 def model_of(group: ProcessGroup, kind: type[nn.Module] = Tied) -> nn.Module:
-    """Other weights on each rank: those of rank 0 must win."""
+    """A model with different weights on each rank: rank 0's must win."""
     minigrad.manual_seed(group.rank())
     return kind().double()
 
@@ -58,16 +58,16 @@ def near(one: Iterable[Any], other: Iterable[Any]) -> None:
 
 
 def walk(model: nn.Module, alone: nn.Module, group: ProcessGroup) -> None:
-    """A walk of the model on each rank's part, and of the same on the whole batch: their gradients are equal."""
+    """A backward pass of the model on each rank's part, and of a copy on the whole batch: the gradients are equal."""
     loss_of(model, part(group)).backward()
     loss_of(alone).backward()
     near(gradients(model), gradients(alone))
 
 
 def wrapped(group: ProcessGroup, **options: Any) -> tuple[DistributedDataParallel, nn.Module]:
-    """A model on the ranks, and the same alone."""
-    built = DistributedDataParallel(model_of(group), process_group=group, **options)
-    return built, copy.deepcopy(built.module)
+    """A distributed model, and a plain copy."""
+    wrapper = DistributedDataParallel(model_of(group), process_group=group, **options)
+    return wrapper, copy.deepcopy(wrapper.module)
 
 
 def check_steps_are_those_of_the_whole_batch(group: ProcessGroup) -> None:
@@ -100,34 +100,34 @@ def check_accumulation_without_sync(group: ProcessGroup) -> None:
     loss_of(model, part(group)).backward()
     (2 * loss_of(alone)).backward()
     near(gradients(model), gradients(alone))
-    loss_of(model, part(group)).backward()  # and added to what is there
+    loss_of(model, part(group)).backward()  # added to the existing gradients
     loss_of(alone).backward()
     near(gradients(model), gradients(alone))
 
 
 class Branches(nn.Module):
-    """Of three layers a call uses some."""
+    """Three layers; a call uses some of them."""
 
     def __init__(self) -> None:
         super().__init__()
         self.layers = nn.ModuleList(nn.Linear(6, 3) for _ in range(3))
 
-    def forward(self, x: Tensor, used: list[int]) -> Tensor:
-        return sum((self.layers[i](x) for i in used), minigrad.zeros(3, dtype=x.dtype))
+    def forward(self, x: Tensor, layers: list[int]) -> Tensor:
+        return sum((self.layers[i](x) for i in layers), minigrad.zeros(3, dtype=x.dtype))
 
 
 def check_unused_parameters(group: ProcessGroup) -> None:
     model = DistributedDataParallel(model_of(group, Branches), process_group=group, find_unused_parameters=True)
     alone: Any = copy.deepcopy(model.module)
-    used = [0, 1] if group.rank() == 0 else [0]
-    model(X, used).sum().backward()
+    layers = [0, 1] if group.rank() == 0 else [0]
+    model(X, layers).sum().backward()
     ((alone(X, [0, 1]).sum() + (group.size() - 1) * alone(X, [0]).sum()) / group.size()).backward()
     near(gradients(model), gradients(alone))
     assert gradients(model)[-1] is None  # no rank has used it
     strict = DistributedDataParallel(model_of(group, Branches), process_group=group)
     text = raised(RuntimeError, lambda: strict(X, [0, 1]).sum().backward())
     assert "layers.2.weight, layers.2.bias" in text and "find_unused_parameters=True" in text
-    strict(X, [0, 1, 2]).sum().backward()  # it goes on
+    strict(X, [0, 1, 2]).sum().backward()  # it continues to work
     assert all(g is not None for g in gradients(strict))
 
 
@@ -164,7 +164,7 @@ def check_checkpointing_and_two_passes(group: ProcessGroup) -> None:
 
 
 def reductions(model: DistributedDataParallel) -> list[int]:
-    """The numbers of the buckets that are reduced from now on."""
+    """Records the numbers of the buckets that are reduced from now on."""
     calls: list[int] = []
 
     def hook(state: Any, bucket: Any) -> Tensor:
@@ -176,7 +176,7 @@ def reductions(model: DistributedDataParallel) -> list[int]:
 
 
 def check_a_forward_pass_is_reduced_once(group: ProcessGroup) -> None:
-    """As in PyTorch, and whatever runs in between."""
+    """As in PyTorch, whatever runs in between."""
     model, _ = wrapped(group)
     calls = reductions(model)
     loss = loss_of(model, part(group))
@@ -288,7 +288,7 @@ def check_a_communication_hook(group: ProcessGroup) -> None:
 def check_models_that_differ(group: ProcessGroup) -> None:
     last = group.rank() == group.size() - 1
     text = raised(RuntimeError, lambda: DistributedDataParallel(nn.Linear(3, 4 if last else 2), process_group=group))
-    assert f"rank {group.size() - 1} has another model than rank 0: parameter weight of shape (4, 3)" in text
+    assert f"rank {group.size() - 1}'s model differs from rank 0's: parameter weight of shape (4, 3)" in text
     frozen = nn.Linear(2, 2).requires_grad_(False)
     assert "require a gradient" in raised(RuntimeError, lambda: DistributedDataParallel(frozen, process_group=group))
 

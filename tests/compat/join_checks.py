@@ -1,4 +1,4 @@
-"""Checks of torch.distributed.algorithms, which each rank makes: batches that differ in number, and DDP's hooks."""
+"""Checks of torch.distributed.algorithms that each rank runs: different numbers of batches, and DDP's hooks."""
 
 import importlib.util
 from typing import Any
@@ -64,7 +64,7 @@ def check_objects_of_ones_own(group: ProcessGroup) -> None:
     for count in (first, second):
         assert count.all.item() == calls + 10 * ended, count.all
         assert count.was_last is (rank == size - 1)
-    first()  # outside of the context nothing is told
+    first()  # outside the context it has no effect
     assert first.all.item() == calls + 10 * ended + size
 
 

@@ -44,7 +44,7 @@ def test_first_numbers(name: str) -> None:
     check_first_numbers(MAKERS[name])
 
 
-def test_begins_again() -> None:
+def test_reset_parameters() -> None:
     layer = MAKERS["two clusters"](nn)
     minigrad.manual_seed(1)
     layer.reset_parameters()

@@ -1,4 +1,4 @@
-"""`import torch` gives minigrad: by a call, within a `with`, and in a program run by `minigrad compat`."""
+"""`import torch` gives minigrad: after a call, within a `with`, and in a program run by `minigrad compat`."""
 
 import importlib
 import os
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def python(*args: str, cwd: Path | None = None, expect: int = 0) -> str:
-    """What a new Python prints, errors last."""
+    """The output of a new Python process, errors last."""
     threads = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "MINIGRAD")}
     environment = {**os.environ, **threads, "PYTHONPATH": str(ROOT)}
     ran = subprocess.run([sys.executable, *args], check=False, capture_output=True, text=True, env=environment, cwd=cwd)
@@ -28,7 +28,7 @@ def python(*args: str, cwd: Path | None = None, expect: int = 0) -> str:
 
 
 def torch_modules() -> dict[str, ModuleType]:
-    """The modules that are called torch."""
+    """The modules named torch."""
     return {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "torch"}
 
 
@@ -60,7 +60,7 @@ def test_within_the_context_torch_is_minigrad_and_nothing_is_loaded_twice() -> N
     assert torch_modules() == before and ours <= set(sys.modules) and minigrad.__name__ == "minigrad"
 
 
-def test_the_context_puts_a_torch_back_that_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_context_restores_an_earlier_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in torch_modules():
         monkeypatch.delitem(sys.modules, name)
     real, part = ModuleType("torch"), ModuleType("torch.part")
@@ -81,7 +81,7 @@ def test_an_alias_looks_in_its_module_and_then_in_the_package() -> None:
     from minigrad.nn.modules import transformer
 
     assert transformer.TransformerEncoderLayer is minigrad.nn.TransformerEncoderLayer
-    assert transformer.ModuleList is minigrad.nn.ModuleList  # PyTorch's file imports it, and programs take it
+    assert transformer.ModuleList is minigrad.nn.ModuleList  # PyTorch's file imports it, and programs use it
     assert minigrad.nn.modules.Linear is minigrad.nn.Linear and "Linear" in transformer.__all__
     assert "TransformerEncoderLayer" in dir(transformer)
     scope: dict[str, object] = {}
@@ -89,7 +89,7 @@ def test_an_alias_looks_in_its_module_and_then_in_the_package() -> None:
     assert scope["Linear"] is minigrad.nn.Linear
 
 
-def test_as_a_call_or_never_left_it_lasts_and_an_installed_torch_is_not_touched(tmp_path: Path) -> None:
+def test_a_call_or_an_open_context_lasts_and_leaves_an_installed_torch_untouched(tmp_path: Path) -> None:
     (tmp_path / "torch.py").write_text("raise SystemExit('the other torch was imported')")
     program = """
 import sys; sys.path.insert(0, '.')
@@ -106,8 +106,8 @@ print(DataLoader.__module__)
 
 
 def test_without_as_torch_paths_are_imported_and_tools_see_the_packages_folders() -> None:
-    """``import minigrad`` loads no layer above it and leaves Python's imports alone; a path that is a room, a spelling
-    below it, a submodule as an attribute, other rooms; what tools ask of a package's loader."""
+    """``import minigrad`` loads no layer above it and leaves Python's imports unchanged; a package's path, an alias
+    below it, a submodule as an attribute, other packages; the questions that tools ask a package's loader."""
     program = """
 import sys, numpy
 before = list(sys.meta_path), list(sys.path_hooks)
@@ -155,7 +155,7 @@ assert minigrad.nn.Linear(1, 1).weight.shape == (1, 1)
     assert python("-c", program) == ""
 
 
-# What a `with` has imported --------------------------------------------------------------------------------
+# Packages imported in a `with` ------------------------------------------------------------------------------
 
 LIBRARY = {
     "library/__init__.py": """
@@ -197,7 +197,7 @@ REAL = {"torch/__init__.py": "Tensor = 'the other one'\nnn = None", "torch/part.
 
 
 def in_a_folder(folder: Path, files: dict[str, str], program: str) -> str:
-    """What a program prints beside these files, without an installed torch of the machine's."""
+    """A program's output with these files in its folder, hiding any PyTorch that the machine has installed."""
     for name, text in files.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
@@ -209,7 +209,7 @@ def in_a_folder(folder: Path, files: dict[str, str], program: str) -> str:
 
 
 @pytest.mark.parametrize("real", [False, True])
-def test_what_a_with_has_imported_keeps_minigrad_and_the_program_does_not(tmp_path: Path, real: bool) -> None:
+def test_packages_imported_in_a_with_keep_minigrad_and_the_program_does_not(tmp_path: Path, real: bool) -> None:
     program = """
 with as_torch():
     import library
@@ -226,7 +226,7 @@ try:
     print(torch.Tensor, part.__name__)
 except ModuleNotFoundError as error:
     print(error.name)
-assert Net()(minigrad.ones(2)).tolist() == [[1], [1]]  # each finds its own, however often they take turns
+assert Net()(minigrad.ones(2)).tolist() == [[1], [1]]  # each gets its own, however often they alternate
 import importlib.util
 try:
     import torch
@@ -242,8 +242,8 @@ with as_torch(replace=True) as torch:
     assert printed == ("the other one torch.part\nthe other one True\n" if real else "torch\nTrue\n")
 
 
-def test_a_with_is_for_what_is_imported_in_it_alone(tmp_path: Path) -> None:
-    """What was there before keeps what it had, other processes do not inherit it, and C code that looks into
+def test_a_with_affects_only_its_own_imports(tmp_path: Path) -> None:
+    """Packages imported before keep their torch, other processes do not inherit it, and C code that reads
     ``sys.modules`` after ``__import__``, as ``PyImport_Import`` does, gets minigrad."""
     library = {"in_c.py": "import ctypes, torch\ndef load():\n    return IMPORT('torch')\n"}
     library["in_c.py"] += "IMPORT = ctypes.pythonapi.PyImport_Import\n"
@@ -269,11 +269,11 @@ print(torch.Tensor, in_c.load() is minigrad)
     assert in_a_folder(tmp_path, {**LIBRARY, **library, **REAL}, program) == "the other one True\n"
 
 
-# What importlib says of torch -----------------------------------------------------------------------------
+# importlib's answers about torch --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("real", [False, True])
-def test_importlib_finds_torch_and_its_version_as_long_as_it_is_minigrad(tmp_path: Path, real: bool) -> None:
+def test_importlib_finds_torch_and_its_version_while_it_is_minigrad(tmp_path: Path, real: bool) -> None:
     files = {**REAL, "torch-9.9.dist-info/METADATA": "Metadata-Version: 2.1\nName: torch\nVersion: 9.9\n"}
     program = """
 import importlib.metadata as metadata, importlib.util as util
@@ -380,7 +380,7 @@ def test_help_and_mistakes_on_the_command_line(words: list[str], text: str, caps
 # Versions -------------------------------------------------------------------------------------------------
 
 
-def test_the_version_is_read_as_programs_read_it() -> None:
+def test_programs_can_parse_the_version() -> None:
     version = minigrad.__version__
     assert int(version.split(".")[0]) >= 2 and int(version[0]) == 2
     assert tuple(int(part) for part in version.split("+")[0].split(".")[:2]) >= (1, 8) and version >= "2.4"
@@ -423,7 +423,7 @@ def test_that_mask_is_pytorchs() -> None:
     assert str(torch.nn.functional.dropout(torch.ones(8), 0.5).tolist()) == MASK
 
 
-def test_who_has_chosen_a_stream_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chosen_stream_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     last = f"from minigrad.compat import as_torch; as_torch()\n{DROPPED}"
     assert python("-c", f"import minigrad; minigrad.set_dropout_stream('fast')\n{last}").strip() != MASK
     monkeypatch.setenv("MINIGRAD_DROPOUT_STREAM", "fast")

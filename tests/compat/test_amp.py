@@ -1,4 +1,4 @@
-"""GradScaler scales, skips and grows as PyTorch's, with one look at the device a step."""
+"""GradScaler scales, skips and grows as PyTorch's, and reads the device once per step."""
 
 import inspect
 import warnings
@@ -29,7 +29,7 @@ def test_signatures_are_pytorchs(name: str) -> None:
 
 
 def training(library: Any, is_clipped: bool) -> list[Any]:
-    """Scales, states, weights and gradients of a training in which some gradients are Inf."""
+    """Scales, states, weights and gradients of a training run in which some gradients are Inf."""
     weight = library.tensor([1.0, 2.0], requires_grad=True)
     optimizer = library.optim.SGD([weight], lr=0.1)
     scaler = library.amp.GradScaler("cpu", init_scale=4.0, growth_interval=2)
@@ -74,7 +74,7 @@ def test_a_scale_is_not_lost_in_float16() -> None:
     raises(ValueError, "Tensor", lambda: scaler.scale(3.0))
 
 
-def test_mistakes_are_named() -> None:
+def test_mistakes_raise_errors() -> None:
     weight = mg.ones(1, requires_grad=True)
     optimizer = mg.optim.SGD([weight], lr=0.1)
     scaler = amp.GradScaler("cpu")
@@ -99,7 +99,7 @@ def test_mistakes_are_named() -> None:
             amp.GradScaler("cpu", **wrong)  # type: ignore[arg-type]
 
 
-def test_state_goes_over() -> None:
+def test_state_dicts() -> None:
     scaler = amp.GradScaler("cpu", init_scale=8.0, growth_interval=7)
     scaler.set_growth_factor(3.0)
     scaler.set_backoff_factor(0.25)
@@ -113,7 +113,7 @@ def test_state_goes_over() -> None:
 
 
 @pytest.mark.skipif(mg.cuda.is_available(), reason="this machine has a GPU")
-def test_disabled_it_is_not_there() -> None:
+def test_a_disabled_scaler_does_nothing() -> None:
     with pytest.warns(UserWarning, match="no GPU"):
         scaler = mg.cuda.amp.GradScaler()
     with warnings.catch_warnings():
@@ -134,7 +134,7 @@ def test_disabled_it_is_not_there() -> None:
 
 
 def grads_of(library: Any, values: list[Any], device: str = "cpu") -> tuple[Any, list[Any]]:
-    """An optimiser, and its parameters, whose gradients have these values."""
+    """An optimiser, and its parameters, with these values as gradients."""
     weights = [library.zeros(len(v), device=device).requires_grad_() for v in values]
     for weight, value in zip(weights, values, strict=True):
         weight.grad = library.tensor(value, device=device)
@@ -148,7 +148,7 @@ def grads_of(library: Any, values: list[Any], device: str = "cpu") -> tuple[Any,
         [[1.0], [float("inf"), 0.0]],
         [[float("-inf")], [float("inf")]],
         [[float("nan"), 1.0], [2.0]],
-        [[3e38, 2e38], [3e38]],  # whose sum in float32 is Inf
+        [[3e38, 2e38], [3e38]],  # their float32 sum is Inf
     ],
 )
 def test_inf_and_nan_in_any_gradient_skip_the_step(values: list[Any]) -> None:
@@ -165,7 +165,7 @@ def test_inf_and_nan_in_any_gradient_skip_the_step(values: list[Any]) -> None:
         np.testing.assert_allclose(actual, expected, rtol=1e-6)
 
 
-def test_one_look_at_the_device_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_reads_the_device_once(monkeypatch: pytest.MonkeyPatch) -> None:
     strict.install(emulate=False)
     optimizer, weights = grads_of(mg, [[1.0, 2.0], [3.0], [4.0, 5.0]], "strict")
     looks: list[str] = []

@@ -1,4 +1,4 @@
-"""autocast against PyTorch's: the dtypes of results, on the CPU and by PyTorch's fake tensors on a GPU; a training."""
+"""autocast against PyTorch's: the dtypes of results, on the CPU and (with PyTorch's fake tensors) a GPU; training."""
 
 import importlib
 import threading
@@ -63,7 +63,7 @@ F.avg_pool3d(m(1, 1, 4, 4, 4), 2); F.max_pool2d(m(1, 1, 4, 4), 2); F.max_pool3d(
 F.embedding(i(2), m(5, 3)); t.linalg.cholesky(m(3, 3) * 0 + t.eye(3, device=m(1).device));
 t.linalg.inv(m(3, 3) + t.eye(3, device=m(1).device)); t.linalg.svdvals(m(3, 2))
 """
-# Of one float32 operand, a, and one of 16 bits, b.
+# With one float32 operand, a, and one 16-bit operand, b.
 MIXED = """
 a + b; t.addcdiv(a, b, b); t.addcmul(b, a, b); t.atan2(b, a); t.cat([b, a]); t.linalg.cross(a[:, :3], b[:, :3]);
 t.dot(a[0], b[0]); t.index_copy(a, 0, i(4), b); t.index_put(a, (i(1),), b[:1]); F.linear(b, a);
@@ -86,7 +86,7 @@ def numbers(*shape: int) -> Any:
 
 
 def operands(t: Any, place: str, low: str, dtype: str) -> dict[str, Any]:
-    """What expressions name; PyTorch's tensors of a GPU are fake ones."""
+    """The names in expressions; PyTorch's tensors on a GPU are fake ones."""
     is_fake = t is torch and place != "cpu"
     device = "cuda" if is_fake else place
 
@@ -101,7 +101,7 @@ def operands(t: Any, place: str, low: str, dtype: str) -> dict[str, Any]:
 
 @contextmanager
 def theirs(place: str, low: str) -> Iterator[None]:
-    """PyTorch's autocast, on a GPU of fake tensors where there is none."""
+    """PyTorch's autocast, on a GPU with fake tensors if there is no real one."""
     if place == "cpu":
         with torch.autocast("cpu", dtype=getattr(torch, low)):
             yield
@@ -118,7 +118,7 @@ def theirs(place: str, low: str) -> Iterator[None]:
 
 
 def dtypes(expressions: list[str], names: dict[str, Any]) -> list[str]:
-    """The dtypes of results without their library's name; "" where the library refuses."""
+    """The dtypes of results without their library's name; "" where the library raises an error."""
     kinds = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -144,7 +144,7 @@ def test_dtypes_are_pytorchs(low: str, place: str) -> None:
         with mg.autocast(place, dtype=getattr(mg, low)):
             actual = dtypes(expressions, operands(mg, place, low, dtype))
         for expression, kind, other in zip(expressions, actual, expected, strict=True):
-            # PyTorch refuses index_copy on a GPU that is none of fake tensors
+            # Without fake tensors PyTorch rejects index_copy on a GPU
             if kind != other and other and not (place != "cpu" and "index_copy" in expression):
                 differ.append(f"{dtype} {expression}: {kind}, PyTorch's {other}")
     assert not differ, "\n".join(differ)
@@ -166,7 +166,7 @@ def test_contexts_nest_and_end() -> None:
             with mg.autocast("cpu", dtype=mg.float16):
                 assert (product(x), mg.get_autocast_dtype("cpu")) == (mg.float16, mg.float16)
             assert product(x) is mg.float32
-        with mg.autocast("strict"):  # another device's, beside it
+        with mg.autocast("strict"):  # another device's, nested in it
             assert product(x) is mg.bfloat16 and mg.is_autocast_enabled("strict")
         assert product(x) is mg.bfloat16 and not mg.is_autocast_enabled("strict")
         with pytest.raises(ValueError, match="within"), mg.autocast("cpu", dtype=mg.float16):
@@ -210,7 +210,7 @@ def test_decorators() -> None:
         assert whole(x) is mg.float32 and product(x) is mg.bfloat16
 
 
-def test_what_is_refused_or_disabled() -> None:
+def test_errors_and_disabled_contexts() -> None:
     raises(RuntimeError, "'gpu' is not a device", lambda: mg.autocast("gpu"))
     with pytest.raises(ValueError, match="device_type"):
         mg.autocast(mg.device("cpu"))  # type: ignore[arg-type]
@@ -225,7 +225,7 @@ def test_what_is_refused_or_disabled() -> None:
         mg.nn.functional.binary_cross_entropy(p, p)
 
 
-def test_each_thread_has_its_own() -> None:
+def test_each_thread_has_its_own_autocast() -> None:
     log: list[Any] = []
     x = mg.ones(2, 2)
 
@@ -243,7 +243,7 @@ def test_each_thread_has_its_own() -> None:
 
 
 def first_node_after(w: Any, node: Any) -> Any:
-    """The op that takes a leaf, at the end of the first inputs of a node."""
+    """The op that uses a leaf, at the end of the chain of a node's first inputs."""
     before = node.next_functions[0][0]
     return node if getattr(before, "variable", None) is w else first_node_after(w, before)
 
@@ -265,7 +265,7 @@ def test_a_parameter_is_converted_once(cached: bool) -> None:
 
 
 def test_gradients_add_up_within_one_context() -> None:
-    """The next backward walks through a cached conversion again."""
+    """The next backward pass goes through a cached conversion again."""
     w, x = mg.ones(2, 2, requires_grad=True), mg.ones(2, 2)
     with mg.autocast("cpu"):
         for count in (1, 2, 3):
@@ -289,7 +289,7 @@ def test_modes_see_each_function_once() -> None:
     assert log == ["linear"] and y.dtype is mg.bfloat16 and mg.nn.functional.linear(x, w).dtype is mg.float32
 
 
-def test_a_checkpoint_runs_again_as_it_ran() -> None:
+def test_a_checkpoint_recomputes_under_the_same_autocast() -> None:
     w = mg.rand(3, 3, requires_grad=True)
     slopes = []
     for wrapped in (lambda f, x: f(x), lambda f, x: checkpoint(f, x, use_reentrant=False)):
@@ -299,13 +299,13 @@ def test_a_checkpoint_runs_again_as_it_ran() -> None:
         slopes.append(slope)
         slopes.append(mg.autograd.grad(slope.square().sum(), w)[0])
     assert slopes[0].equal(slopes[2])
-    assert slopes[1].allclose(slopes[3], rtol=2e-2)  # which runs it once more
+    assert slopes[1].allclose(slopes[3], rtol=2e-2)  # it runs once more
 
 
 @cases("within", [False, True])
 @cases("name", ["before", "after", "twice", "nested", "with a part that is not lowered"])
 def test_both_runs_of_a_checkpoint_convert_the_same(name: str, within: bool) -> None:
-    """A weight that is used outside, too, is converted in both runs, wherever the backward pass begins."""
+    """A weight that is also used outside is converted in both runs, wherever the backward pass begins."""
 
     def slopes(t: Any, checkpoint: Any) -> list[Any]:
         w = t.tensor(numbers(3, 3)).requires_grad_()
@@ -343,7 +343,7 @@ def test_both_runs_of_a_checkpoint_convert_the_same(name: str, within: bool) -> 
 
 @cases("cast_inputs", [None, "float32"])
 def test_custom_functions(cast_inputs: str | None) -> None:
-    """Forward and backward run in one autocast, or in none with their inputs in a dtype."""
+    """Forward and backward run in one autocast, or without one on inputs converted to a dtype."""
     results = []
     for t in (mg, torch):
         log: list[str] = []
@@ -373,7 +373,7 @@ def test_custom_functions(cast_inputs: str | None) -> None:
     assert results[0] == results[1]
 
 
-# Trainings ----------------------------------------------------------------------------------------------------
+# Training -----------------------------------------------------------------------------------------------------
 
 
 def model_of(t: Any) -> Any:
@@ -389,7 +389,7 @@ def model_of(t: Any) -> Any:
 
 
 def losses(t: Any, model: Any, place: str, low: str = "") -> list[float]:
-    """Of five steps of AdamW with clipping on one batch, in autocast to a dtype of 16 bits or without."""
+    """The losses of five AdamW steps with clipping on one batch, with autocast to a 16-bit dtype or without."""
     optimizer = t.optim.AdamW(model.parameters(), lr=1e-2)
     scaler = t.amp.GradScaler("cpu", enabled=low == "float16")
     tokens = t.tensor(np.random.default_rng(0).integers(0, 11, (4, 7))).to(place)
@@ -411,8 +411,8 @@ def losses(t: Any, model: Any, place: str, low: str = "") -> list[float]:
 
 
 @pytest.mark.parametrize("low", LOW)
-def test_a_training_follows_pytorchs(low: str, device: str) -> None:
-    """To the accuracy of the dtype, and nearer to PyTorch's than to one without autocast."""
+def test_training_follows_pytorchs(low: str, device: str) -> None:
+    """To the accuracy of the dtype, and closer to PyTorch's than to a run without autocast."""
     mg.manual_seed(0)
     ours, theirs = model_of(mg), model_of(torch)
     weights = {name: value.numpy().copy() for name, value in ours.state_dict().items()}

@@ -1,4 +1,4 @@
-"""Switches, precision, and devices that are not here."""
+"""Switches, precision, and unavailable devices."""
 
 import importlib
 import operator
@@ -15,7 +15,7 @@ SWITCHES = [f"backends.cudnn.{name}" for name in ("benchmark", "deterministic", 
 
 
 @cases("path", [*SWITCHES, "backends.cuda.matmul.allow_tf32"])
-def test_switches_begin_as_pytorchs_and_are_kept(path: str) -> None:
+def test_switches_start_like_pytorchs_and_keep_their_values(path: str) -> None:
     place, _, name = path.rpartition(".")
     ours, theirs = (operator.attrgetter(place)(library) for library in (mg, torch))
     before = getattr(ours, name)
@@ -43,7 +43,7 @@ def test_modules_of_switches() -> None:
 
 
 def test_the_three_names_of_tf32_agree() -> None:
-    """PyTorch refuses a program that mixes old and new names: it is compared in the old ones."""
+    """PyTorch rejects a program that mixes old and new names, so they are compared under the old ones."""
 
     def state(library: Any) -> tuple[Any, ...]:
         products = library.backends.cuda.matmul
@@ -74,7 +74,7 @@ def test_the_three_names_of_tf32_agree() -> None:
             library.backends.cuda.matmul.fp32_precision = "none"
 
 
-def test_repeatability_is_kept() -> None:
+def test_deterministic_modes_and_thread_counts_are_stored() -> None:
     mg.use_deterministic_algorithms(True, warn_only=True)
     assert mg.are_deterministic_algorithms_enabled() and mg.is_deterministic_algorithms_warn_only_enabled()
     mg.use_deterministic_algorithms(False)
@@ -86,7 +86,7 @@ def test_repeatability_is_kept() -> None:
 
 
 @cases("name", ["mps", "xpu"])
-def test_a_device_that_is_not_here(name: str) -> None:
+def test_an_unavailable_device(name: str) -> None:
     module: Any = importlib.import_module(f"minigrad.{name}")
     assert module is getattr(mg, name) and not module.is_available() and module.device_count() == 0
     module.manual_seed(1)
@@ -95,7 +95,7 @@ def test_a_device_that_is_not_here(name: str) -> None:
     assert not hasattr(module, "nonesuch")
 
 
-def test_the_cpu_is_here() -> None:
+def test_the_cpu_is_available() -> None:
     assert mg.cpu.is_available() and mg.cpu.device_count() == 1
     mg.cpu.synchronize()
 

@@ -1,4 +1,4 @@
-"""Channels last in memory: dropout draws in that order, and the layers before it keep it, as in PyTorch."""
+"""Channels last in memory: dropout draws in that order, and the layers before it preserve it, as in PyTorch."""
 
 import contextlib
 import io
@@ -21,7 +21,7 @@ import torch
 from torch import nn
 import torch.nn.functional as F
 torch.manual_seed(0)
-ONLY = [nn.Conv2d(4, 6, 1).to(memory_format=torch.channels_last)]  # whose weight alone has channels last
+ONLY = [nn.Conv2d(4, 6, 1).to(memory_format=torch.channels_last)]  # only the weight has channels last
 ONLY += [nn.Sequential(nn.Conv2d(4, 6, 3).to(memory_format=torch.channels_last), nn.ReLU())]
 LAYERS = [nn.Conv2d(4, 6, 3), nn.Conv2d(4, 4, 3, groups=4), nn.ConvTranspose2d(4, 6, 2, 2), nn.BatchNorm2d(4)]
 LAYERS += [nn.GroupNorm(2, 4), nn.InstanceNorm2d(4), nn.MaxPool2d(2), nn.AvgPool2d(2), nn.AdaptiveMaxPool2d(2)]
@@ -65,7 +65,7 @@ print(F.pixel_unshuffle(x, 2).stride())
 """
 
 
-def test_the_layers_of_a_program_lie_as_in_pytorch(tmp_path: Path) -> None:
+def test_a_programs_layers_have_pytorchs_layouts(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     program = tmp_path / "layers.py"
     program.write_text(PROGRAM, encoding="utf-8")
@@ -110,7 +110,7 @@ def test_random_numbers_are_drawn_in_the_order_of_memory(layout: str, draw: str)
     assert after == expected
 
 
-def test_a_format_is_seen_in_steps_and_refuses_other_numbers_of_axes() -> None:
+def test_a_format_sets_strides_and_needs_the_right_number_of_axes() -> None:
     x = minigrad.rand(2, 3, 4, 5)
     last = x.to(memory_format=minigrad.channels_last)
     assert last.stride() == (60, 1, 15, 3) and last.equal(x)
@@ -121,7 +121,7 @@ def test_a_format_is_seen_in_steps_and_refuses_other_numbers_of_axes() -> None:
         x[0].to(memory_format=minigrad.channels_last)
 
 
-def test_a_program_of_minigrads_own_is_not_watched() -> None:
+def test_a_minigrad_program_is_not_observed() -> None:
     watching, on_use = Watch.observers, dtype.memory_format.on_use
     try:
         dtype.memory_format.on_use = None

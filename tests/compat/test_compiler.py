@@ -1,4 +1,4 @@
-"""compile, torch.compiler, torch._dynamo, torch.jit and what is refused: harmless, or clear."""
+"""compile, torch.compiler, torch._dynamo and torch.jit have no effect, or raise a clear error."""
 
 import operator
 from typing import Any
@@ -34,7 +34,7 @@ def test_names_around_compile() -> None:
         pass
 
 
-def test_jit_leaves_functions_and_modules_as_they_are(tmp_path: Any) -> None:
+def test_jit_leaves_functions_and_modules_unchanged(tmp_path: Any) -> None:
     from minigrad.jit import Final, ScriptModule, script, trace
 
     model = mg.nn.Linear(2, 2)
@@ -53,6 +53,6 @@ def test_jit_leaves_functions_and_modules_as_they_are(tmp_path: Any) -> None:
 
 
 @cases("path", ["onnx.export", "onnx.dynamo_export", "hub.load", "fx.Tracer", "autograd.profiler.emit_nvtx"])
-def test_what_is_refused_says_so_when_it_is_called(path: str) -> None:
+def test_missing_functions_raise_errors_when_called(path: str) -> None:
     function: Any = operator.attrgetter(path)(mg)
     raises(NotImplementedError, rf"^minigrad has no torch\.{path}: .", lambda: function(1, two=2))

@@ -12,7 +12,7 @@ pytest.importorskip("mpi4py", reason="several ranks need mpi4py")
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
-def test_of_ranks(outcomes: Outcomes, ranks: int) -> None:
+def test_on_ranks(outcomes: Outcomes, ranks: int) -> None:
     for check in checks(program, ranks):
         outcomes.confirm(program.__name__, ranks, check)
 
@@ -23,7 +23,7 @@ def test_without_a_world() -> None:
     assert nn.parallel.DistributedDataParallel is nn.DistributedDataParallel
 
 
-def test_watching_the_walk_detaches(device: str) -> None:
+def test_the_reducer_detaches_after_the_backward_pass(device: str) -> None:
     mg.distributed.init_process_group()
     try:
         model = nn.DistributedDataParallel(nn.Linear(3, 2).to(device))

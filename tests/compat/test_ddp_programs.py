@@ -1,6 +1,6 @@
 """Programs that train on several processes, written for PyTorch, run unchanged on two ranks of both libraries.
 
-What each rank found is compared: its losses, the mean losses, the norms of gradients, and the weights at the end.
+Compares each rank's losses, mean losses, gradient norms, and final weights.
 """
 
 import sys
@@ -15,7 +15,7 @@ from tests.support import ranks
 
 PROGRAMS = Path(__file__).parent / "programs"
 RANKS = 2
-SECONDS = 120.0  # of which a first run needs some for compilers
+SECONDS = 120.0  # a first run needs some of them for compilers
 FOLDERS = {"ddp_nanogpt": "--out_dir", "ddp_word_lm": "--save"}
 Found = list[dict[str, Any]]
 
@@ -38,14 +38,14 @@ def command(program: str, folder: Path, *options: str) -> list[str]:
 
 
 def finished(*processes: Any, folder: Path) -> Found:
-    """What the ranks of a program found; it must end without an error."""
+    """The results that a program's ranks saved; the program must end without an error."""
     for ran in [ranks.finished(process, SECONDS) for process in processes]:
         assert ran.status == 0, f"status {ran.status}\n{ran.out}\n{ran.err}"
-    found = []
+    results = []
     for rank in range(RANKS):
         with np.load(folder / f"rank{rank}.npz") as archive:
-            found.append(dict(archive))
-    return found
+            results.append(dict(archive))
+    return results
 
 
 def on_minigrad(folder: Path, program: str, *options: str) -> Found:
@@ -79,7 +79,7 @@ def test_a_program_runs_unchanged_and_agrees(case: tuple[str, ...], tmp_path: Pa
     first, second = both[0]
     assert first["losses"][-1] < first["losses"][0] and not np.array_equal(first["losses"], second["losses"])
     assert all(np.array_equal(first[name], second[name]) for name in first if name.startswith("weights"))
-    if case == ("ddp_nanogpt",):  # whose first rank writes checkpoints
+    if case == ("ddp_nanogpt",):  # its first rank writes checkpoints
         checkpoint = minigrad.load(tmp_path / "minigrad" / "ckpt.pt")
         assert checkpoint["iter_num"] in (25, 50) and "transformer.wte.weight" in checkpoint["model"]
         assert len(checkpoint["optimizer"]["param_groups"]) == 2

@@ -1,4 +1,4 @@
-"""torch.distributed's names: in a world of one, which needs nothing installed, and where they lead."""
+"""torch.distributed's names: in a world of one, which needs nothing installed, and the functions behind them."""
 
 import functools
 import importlib
@@ -21,7 +21,7 @@ from tests.support import ranks
 from tests.support.cases import raises
 
 ROOT = Path(__file__).parents[2]
-named: Any = dist  # mypy does not know the names of the tables
+untyped: Any = dist  # mypy does not see the names from the tables
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def world() -> Iterator[None]:
     dist.destroy_process_group()
 
 
-def test_before_it_begins() -> None:
+def test_before_initialization() -> None:
     assert dist.is_available() and not dist.is_initialized()
     for ask in (dist.get_rank, dist.get_world_size, dist.barrier, lambda: dist.all_reduce(mg.ones(1))):
         raises(ValueError, "has not been initialized", ask)
@@ -79,7 +79,7 @@ def test_collectives_give_the_tensor_or_the_object_itself() -> None:
         assert dist.all_reduce(x, op=op) is None
     work = dist.all_reduce(x, op=dist.ReduceOp.SUM, async_op=True)
     assert work is not None and work.wait() and work.is_success()
-    assert work.get_future().then(lambda done: "over").wait() == "over" and work.get_future().done()
+    assert work.get_future().then(lambda f: "over").wait() == "over" and work.get_future().done()
     dist.broadcast(x, src=0)
     dist.reduce(x, dst=0)
     dist.barrier()
@@ -120,13 +120,13 @@ def test_groups_and_private_names_that_programs_ask_for() -> None:
     assert world is dist.group.WORLD
     assert (dist.get_global_rank(world, 0), dist.get_process_group_ranks(world)) == (0, [0])
     assert not c10d._rank_not_in_group(world) and c10d._rank_not_in_group(dist.GroupMember.NON_GROUP_MEMBER)
-    own, groups = named.new_subgroups(1)
+    own, groups = untyped.new_subgroups(1)
     assert groups == [own] and own.ranks == [0]
-    raises(ValueError, "1 ranks cannot be cut into groups of 2", lambda: named.new_subgroups(2))
-    raises(ValueError, "different ranks", lambda: named.new_subgroups_by_enumeration([[0], [0]]))
+    raises(ValueError, "1 ranks cannot be split into groups of 2", lambda: untyped.new_subgroups(2))
+    raises(ValueError, "different ranks", lambda: untyped.new_subgroups_by_enumeration([[0], [0]]))
     _sync_module_states(mg.nn.BatchNorm1d(2), world, 2**20, src=0, params_and_buffers_to_ignore=())
     output = mg.zeros(2)
-    named._all_gather_base(output, mg.ones(2))
+    untyped._all_gather_base(output, mg.ones(2))
     assert output.tolist() == [1, 1]
 
 
@@ -144,8 +144,8 @@ def test_paths_lead_to_the_functions() -> None:
     assert mg.multiprocessing.spawn is dist.spawn.spawn is start_processes
     assert mg.multiprocessing.ProcessRaisedException is ProcessRaisedException
     assert mg.multiprocessing.cpu_count() == os.cpu_count() and not hasattr(mg.multiprocessing, "nonesuch")
-    assert named.GradBucket is GradBucket and record(main) is main
-    assert issubclass(RuntimeError, named.DistBackendError) and issubclass(TimeoutError, named.DistStoreError)
+    assert untyped.GradBucket is GradBucket and record(main) is main
+    assert issubclass(RuntimeError, untyped.DistBackendError) and issubclass(TimeoutError, untyped.DistStoreError)
 
 
 def test_placements_can_be_written_down() -> None:
@@ -174,7 +174,7 @@ def test_mpiexec_s_ranks_get_torchrun_s_variables(monkeypatch: pytest.MonkeyPatc
     for more, expected in cases:
         with monkeypatch.context() as patch:
             for name in (*TORCHRUN_VARIABLES, *hydra):
-                patch.setenv(name, "")  # so that it is put back
+                patch.setenv(name, "")  # so that monkeypatch restores it
                 patch.delenv(name)
             for name, value in more.items():
                 patch.setenv(name, value)
@@ -185,15 +185,15 @@ def test_mpiexec_s_ranks_get_torchrun_s_variables(monkeypatch: pytest.MonkeyPatc
 # Futures and hooks ------------------------------------------------------------------------------------------
 
 
-def test_a_future_waits_for_its_value_and_hands_it_on() -> None:
+def test_a_future_waits_for_its_value_and_passes_it_on() -> None:
     future: Any = mg.futures.Future()
-    doubled, seen = future.then(lambda done: done.value() * 2), []
-    future.add_done_callback(lambda done: seen.append(done.value()))
+    doubled, values = future.then(lambda f: f.value() * 2), []
+    future.add_done_callback(lambda f: values.append(f.value()))
     assert not future.done() and not doubled.done()
     raises(RuntimeError, "not complete", future.value)
     threading.Timer(0.05, lambda: future.set_result(3)).start()
-    assert (doubled.wait(), future.wait(), seen) == (6, 3, [3])
-    assert future.then(lambda done: done.value() + 1).wait() == 4
+    assert (doubled.wait(), future.wait(), values) == (6, 3, [3])
+    assert future.then(lambda f: f.value() + 1).wait() == 4
     raises(Exception, "FINISHED", lambda: future.set_result(4))
     assert mg.Future is mg.futures.Future
     parts: list[Any] = [mg.futures.Future(), mg.futures.Future()]
@@ -204,14 +204,14 @@ def test_a_future_waits_for_its_value_and_hands_it_on() -> None:
     assert every.wait() == parts and mg.futures.collect_all([]).wait() == []
 
 
-def test_a_future_hands_errors_on() -> None:
+def test_a_future_passes_errors_on() -> None:
     future: Any = mg.futures.Future()
-    following = future.then(lambda done: done.value())
-    caught = future.then(lambda done: "caught")
+    following = future.then(lambda f: f.value())
+    handled = future.then(lambda f: "caught")
     future.set_exception(KeyError("a"))
     for each in (future, following):
         raises(KeyError, None, each.wait)
-    assert caught.wait() == "caught"
+    assert handled.wait() == "caught"
 
 
 # torch.distributed.checkpoint.state_dict --------------------------------------------------------------------
@@ -228,7 +228,7 @@ def test_state_dicts_with_options() -> None:
 
 
 @pytest.mark.usefixtures("world")
-def test_state_dicts_of_a_wrapped_model_are_those_of_the_model() -> None:
+def test_state_dicts_of_a_wrapped_model_equal_the_models() -> None:
     model = mg.nn.parallel.DistributedDataParallel(mg.nn.Linear(2, 2))
     options = StateDictOptions(full_state_dict=True, cpu_offload=True, broadcast_from_rank0=True)
     state = {name: mg.ones_like(value) for name, value in get_model_state_dict(model, options=options).items()}

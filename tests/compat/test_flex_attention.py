@@ -20,7 +20,7 @@ DOCUMENTS = np.random.default_rng(2).integers(0, 3, (2, 13))
 
 @pytest.fixture
 def flex() -> Iterator[Any]:
-    """PyTorch's module, which compiles nothing meanwhile."""
+    """PyTorch's module, with compilation turned off."""
     assert torch.nn.attention
     module: Any = importlib.import_module("torch.nn.attention.flex_attention")
     module._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = True
@@ -76,7 +76,7 @@ def test_masks_are_pytorchs(flex: Any, name: str) -> None:
     q, k, v = map(ours, arrays())
     aux = library.AuxRequest(lse=True, max_scores=True)
     output, more = library.flex_attention(q, k, v, block_mask=mask, enable_gqa=True, return_aux=aux)
-    aux = flex.AuxRequest(lse=True)  # on the CPU PyTorch has no largest scores
+    aux = flex.AuxRequest(lse=True)  # on the CPU PyTorch does not return the largest scores
     other, others = flex.flex_attention(*map(theirs, arrays()), block_mask=expected, enable_gqa=True, return_aux=aux)
     np.testing.assert_allclose(output.numpy(), other.numpy(), rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(more.lse.numpy(), others.lse.numpy(), rtol=1e-5, atol=1e-5)
@@ -86,11 +86,11 @@ def test_masks_are_pytorchs(flex: Any, name: str) -> None:
 @cases("name", ["alibi", "softcap", "bias", "chained", "key first"])
 def test_scores_are_pytorchs(flex: Any, name: str) -> None:
     output = our_flex().flex_attention(*map(ours, arrays()), scores(minigrad.tensor)[name], scale=0.3, enable_gqa=True)
-    wanted = flex.flex_attention(*map(theirs, arrays()), scores(torch.tensor)[name], scale=0.3, enable_gqa=True)
-    np.testing.assert_allclose(output.numpy(), wanted.numpy(), rtol=1e-5, atol=1e-5)
+    expected = flex.flex_attention(*map(theirs, arrays()), scores(torch.tensor)[name], scale=0.3, enable_gqa=True)
+    np.testing.assert_allclose(output.numpy(), expected.numpy(), rtol=1e-5, atol=1e-5)
 
 
-def test_gradients_are_those_of_attention_with_a_mask() -> None:
+def test_gradients_equal_masked_attention() -> None:
     q, k, v = (ours(a, requires_grad=True) for a in arrays())
     library = our_flex()
     mask = library.create_block_mask(causal, None, None, 10, 13, device="cpu")
@@ -99,11 +99,11 @@ def test_gradients_are_those_of_attention_with_a_mask() -> None:
     dense = torch.ones(10, 13).tril(3).bool()
     output = torch.nn.functional.scaled_dot_product_attention(*expected, attn_mask=dense, enable_gqa=True)
     output.square().sum().backward()
-    for got, wanted in zip((q, k, v), expected, strict=True):
-        np.testing.assert_allclose(got.grad.numpy(), wanted.grad.numpy(), rtol=1e-4, atol=1e-5)  # type: ignore[union-attr]
+    for actual, reference in zip((q, k, v), expected, strict=True):
+        np.testing.assert_allclose(actual.grad.numpy(), reference.grad.numpy(), rtol=1e-4, atol=1e-5)  # type: ignore[union-attr]
 
 
-def test_sizes_that_do_not_fit_are_refused() -> None:
+def test_mismatched_sizes_are_rejected() -> None:
     library, (q, k, v) = our_flex(), map(ours, arrays())
     raises(ValueError, "same number of heads", lambda: library.flex_attention(q, k, v))
     mask = library.create_block_mask(causal, 1, 1, 4, 4, device="cpu")

@@ -1,4 +1,4 @@
-"""Functions of each tensor of a list."""
+"""Functions applied to each tensor of a list."""
 
 import numpy as np
 
@@ -27,17 +27,17 @@ NOT_OF_TENSOR = {"powsum"}
 
 
 def names() -> list[str]:
-    """What follows ``_foreach_`` in PyTorch."""
+    """The names after ``_foreach_`` in PyTorch."""
     return [name.removeprefix("_foreach_") for name in dir(torch) if name.startswith("_foreach_")]
 
 
 def calls(name: str) -> list[str]:
-    """The arguments of calls of a function, by default the list alone."""
+    """The arguments for calls of a function, by default only the list."""
     return split(CALLS.get(name) or CALLS.get(name.removesuffix("_"), "x"))
 
 
 def test_each() -> None:
-    """Every function of the kind that PyTorch has."""
+    """Every such function that PyTorch has."""
     rng = np.random.default_rng(0)
     values = [[np.asarray(rng.uniform(0.2, 0.9, shape)) for shape in SHAPES] for _ in range(3)]
     for name in set(names()) - NOT_OF_TENSOR:
@@ -50,18 +50,18 @@ def test_each() -> None:
                 results.append([*out, *lists[0]])
                 assert (out is lists[0]) == name.endswith("_"), name
                 assert isinstance(out, list if name.endswith("_") else tuple), name
-            for found, expected in zip(*results, strict=True):
-                assert_close(found, expected, 1e-8, name)
+            for result, expected in zip(*results, strict=True):
+                assert_close(result, expected, 1e-8, name)
 
 
 def test_a_number_to_the_power_of_each() -> None:
-    for found, expected in zip(
+    for result, expected in zip(
         minigrad._foreach_pow(2, [ours(np.arange(3.0))]), torch._foreach_pow(2, [theirs(np.arange(3.0))]), strict=True
     ):
-        assert_close(found, expected)
+        assert_close(result, expected)
 
 
-def test_methods_that_pytorch_has_no_list_of_follow() -> None:
+def test_methods_without_a_foreach_function_in_pytorch() -> None:
     x = [ours(np.array([0.5, 2.0]))]
     assert [t.tolist() for t in minigrad._foreach_square(x)] == [[0.25, 4.0]]
     assert not hasattr(minigrad, "_foreach_nothing")
@@ -79,11 +79,11 @@ def test_groups_by_device_and_dtype() -> None:
     groups = []
     for t, module in ((minigrad, _foreach_utils), (torch, reference)):
         params = [t.zeros(1), t.zeros(2, dtype=t.float64), t.zeros(3)]
-        found = module._group_tensors_by_device_and_dtype([params, [None, None, None]], with_indices=True)
+        result = module._group_tensors_by_device_and_dtype([params, [None, None, None]], with_indices=True)
         groups.append(
             {
                 (str(device), str(dtype).rpartition(".")[2]): ([[p.shape[0] for p in lists[0]], lists[1]], places)
-                for (device, dtype), (lists, places) in found.items()
+                for (device, dtype), (lists, places) in result.items()
             }
         )
         assert module._has_foreach_support(params, params[0].device)

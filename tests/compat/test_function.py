@@ -1,4 +1,4 @@
-"""autograd.Function: users' own ops, against PyTorch's with the same source text."""
+"""autograd.Function: custom ops, against PyTorch's with the same source text."""
 
 import gc
 import weakref
@@ -12,12 +12,12 @@ from tests.support.cases import cases, raises
 
 
 def function(forward: Callable[..., Any], backward: Callable[..., Any], t: Any = minigrad) -> Any:
-    """A Function of two plain functions."""
+    """A Function made of two plain functions."""
     return type("Own", (t.autograd.Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
 
 
 def functions(t: Any) -> dict[str, Any]:
-    """The same Functions on either library."""
+    """The same Functions in either library."""
 
     class Cube(t.autograd.Function):
         @staticmethod
@@ -99,8 +99,8 @@ def test_functions_agree_with_pytorch(name: str) -> None:
     agree(lambda t, x, w: USES[name](functions(t)[name].apply, x, w).sin(), numbers(3, 3), numbers(3, 3), orders=2)
 
 
-def test_results_of_a_walk_are_not_added_to_in_place() -> None:
-    """A backward may return the same tensor as it keeps, or for two arguments."""
+def test_accumulation_does_not_change_returned_gradients() -> None:
+    """A backward may return a tensor that it also keeps, or the same tensor for two arguments."""
 
     def forward(ctx: Any, x: Any, y: Any) -> Any:
         ctx.save_for_backward(x)
@@ -112,7 +112,7 @@ def test_results_of_a_walk_are_not_added_to_in_place() -> None:
     assert x.grad is not None and x.grad.tolist() == [12.0, 14.0] and x.tolist() == [1.0, 2.0]
 
 
-def test_gradients_that_nobody_used_are_zeros_or_none() -> None:
+def test_unused_results_get_gradients_of_zeros_or_none() -> None:
     calls: list[Any] = []
 
     def forward(ctx: Any, x: Any, materialize: bool) -> Any:
@@ -200,8 +200,8 @@ def test_complex_tensors() -> None:
         assert slope.tolist() == [-1j, -1j]
 
 
-def test_observers_see_the_tensors_alone() -> None:
-    """A result that is no tensor comes before one that is."""
+def test_observers_see_only_tensors() -> None:
+    """A result that is not a tensor precedes one that is."""
     described = function(lambda ctx, x: ("doubled", x * 2), lambda ctx, *gradients: gradients[-1] * 2)
     x = minigrad.ones(2).requires_grad_()
     with minigrad.autograd.detect_anomaly():
@@ -219,10 +219,10 @@ def test_a_leaf_is_not_dirty(t: Any) -> None:
     assert x.is_leaf
 
 
-def test_a_node_says_that_its_saved_tensors_are_gone(t: Any) -> None:
+def test_a_node_reports_that_its_saved_tensors_are_freed(t: Any) -> None:
     x = t.ones(3, 3, requires_grad=True)
     y = functions(t)["Setup"].apply(x, x)
     assert len(y.grad_fn.saved_tensors) == 2
     y.sum().backward()
     raises(RuntimeError, "second time", lambda: y.grad_fn.saved_tensors)
-    assert not hasattr(y.grad_fn, "variable")  # which visualisers ask
+    assert not hasattr(y.grad_fn, "variable")  # visualisers check this

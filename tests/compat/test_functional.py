@@ -1,4 +1,4 @@
-"""Jacobians, Hessians and their products against PyTorch's: numbers, forms, errors, gradients."""
+"""Jacobians, Hessians and their products against PyTorch's: numbers, structures, errors, gradients."""
 
 from collections.abc import Callable
 from typing import Any
@@ -103,7 +103,7 @@ def test_the_results_can_be_differentiated(what: str) -> None:
     assert_alike(*both(call, X))
 
 
-def test_gradients_of_the_program_stay_as_they_are() -> None:
+def test_the_programs_gradients_stay_unchanged() -> None:
     x = ours(X, requires_grad=True)
     with minigrad.no_grad():
         actual = functional.jacobian(lambda x: x**2, x)

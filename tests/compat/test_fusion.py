@@ -1,4 +1,4 @@
-"""A batch norm that becomes a part of the layer before it: weights as PyTorch's, and the same results."""
+"""A batch norm fused into the layer before it: weights equal PyTorch's, and the results stay the same."""
 
 from typing import Any
 
@@ -44,5 +44,5 @@ def test_the_fused_layer_has_the_results_of_both(layer: Any, norm: Any, shape: t
     assert fused is not layer and fused.weight is not layer.weight
 
 
-def test_layers_in_training_stay_apart() -> None:
+def test_layers_in_training_are_not_fused() -> None:
     raises(AssertionError, "only for eval", lambda: fusion.fuse_conv_bn_eval(Conv2d(1, 2, 1), BatchNorm2d(2).eval()))

@@ -1,4 +1,4 @@
-"""``autograd.graph``'s hooks on saved tensors, on both libraries, and changes of saved tensors in place."""
+"""``autograd.graph``'s hooks on saved tensors, in both libraries, and in-place changes of saved tensors."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from tests.support.expressions import evaluate, split
 
 
 def through_numpy(t: Any, log: list[str]) -> Any:
-    """Hooks that keep NumPy's arrays in place of tensors."""
+    """Hooks that save NumPy arrays instead of tensors."""
 
     def pack(x: Any) -> Any:
         log.append("pack")
@@ -26,7 +26,7 @@ def through_numpy(t: Any, log: list[str]) -> Any:
     return t.autograd.graph.saved_tensors_hooks(pack, unpack)
 
 
-def test_what_is_saved_passes_through_the_hooks(t: Any) -> None:
+def test_saved_tensors_pass_through_the_hooks(t: Any) -> None:
     log: list[str] = []
     x = t.tensor([1.0, 2.0], requires_grad=True)
     with through_numpy(t, log):
@@ -78,7 +78,7 @@ def test_functions_save_through_the_hooks(t: Any) -> None:
 
 
 def test_a_whole_layer_on_the_cpu() -> None:
-    """Kernels keep arrays of their own beside the tensors: the hooks get them, too."""
+    """Kernels also save their own arrays besides the tensors: the hooks get both."""
     mg.manual_seed(0)
     layer = mg.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
     x = mg.randn(2, 4, 8)
@@ -103,10 +103,10 @@ def test_hooks_leave_no_reference_to_what_they_packed() -> None:
     node: Any = y.grad_fn
     assert node.out is None and all(not hasattr(value, "array") for value in vars(node.saved)["saved"])
     y.sum().backward()
-    assert x.grad is not None and x.grad.tolist() == [2.0, 2.0]  # 1 for every value that was kept
+    assert x.grad is not None and x.grad.tolist() == [2.0, 2.0]  # 1 for every saved value
 
 
-def test_the_innermost_hooks_count(t: Any) -> None:
+def test_the_innermost_hooks_apply(t: Any) -> None:
     outer: list[str] = []
     inner: list[str] = []
     x = t.ones(1, requires_grad=True)
@@ -123,7 +123,7 @@ def test_hooks_and_checkpoints_and_versions() -> None:
     x = mg.tensor([1.0], requires_grad=True)
     with through_numpy(mg, log):
         y = checkpoint(lambda v: v.exp().sin(), x, use_reentrant=False)
-    assert not log  # the region keeps nothing
+    assert not log  # the region saves nothing
     y.sum().backward()
     assert x.grad is not None and x.grad.item() == pytest.approx(np.exp(1) * np.cos(np.exp(1)), rel=1e-6)
 
@@ -172,7 +172,7 @@ def test_hooks_on_one_saved_tensor(t: Any) -> None:
     raises(RuntimeError, "forbidden", t.autograd.SavedTensor)
 
 
-def test_what_is_not_packed_may_not_change(t: Any) -> None:
+def test_a_tensor_that_is_not_packed_may_not_change(t: Any) -> None:
     x, factor = t.ones(2, requires_grad=True), t.ones(2, requires_grad=True)
     a, b = x * 2, factor * 2
     y = a * b
@@ -185,7 +185,7 @@ def test_what_is_not_packed_may_not_change(t: Any) -> None:
 
 
 @cases("kind", [ValueError, TypeError, IndexError, OverflowError, KeyError])
-def test_errors_of_hooks_are_the_programs(t: Any, kind: type[Exception]) -> None:
+def test_hook_errors_reach_the_program(t: Any, kind: type[Exception]) -> None:
     def fail(value: Any) -> Any:
         raise kind("no")
 
@@ -206,8 +206,8 @@ a[:1].mul_(b[:1]) ; a.atan2_(b) ; a.exp_() ; a.log_() ; a.mul_(b) ; a.pow_(b) ; 
 
 
 @cases("change", split(OWN_CHANGES))
-def test_hooks_get_what_a_change_in_place_keeps(t: Any, change: str) -> None:
-    """And keep it as it was, though they copy nothing."""
+def test_hooks_get_the_tensors_that_an_in_place_change_saves(t: Any, change: str) -> None:
+    """And keep its old values, though they copy nothing."""
 
     def gradients(pack: Any) -> list[Any]:
         x, y = (t.tensor(values, requires_grad=True) for values in ([1.5, 2.0], [3.0, 2.0]))

@@ -1,4 +1,4 @@
-"""Names that PyTorch keeps for itself and libraries call nevertheless, against PyTorch's; arrays by DLPack."""
+"""PyTorch's private names that libraries call nevertheless, against PyTorch's; arrays by DLPack."""
 
 import gc
 import importlib
@@ -66,7 +66,7 @@ def test_dlpack_between_both_libraries() -> None:
     assert torch.from_dlpack(minigrad.tensor(X)).tolist() == X.tolist()
 
 
-def test_numbers_in_place_of_symbols_and_assertions() -> None:
+def test_symbolic_functions_and_assertions() -> None:
     t: Any = minigrad
     assert (t.sym_max(2, 3), t.sym_int(2.5), t.sym_not(False)) == (3, 2, True) and not isinstance(3, t.SymInt)
     t._assert_async(t.tensor(1))
@@ -75,7 +75,7 @@ def test_numbers_in_place_of_symbols_and_assertions() -> None:
     raises(AssertionError, "as it was", lambda: t._assert(t.ones(1) < 0, "as it was"))
 
 
-def test_a_prefix_is_taken_from_a_state_dict() -> None:
+def test_removing_a_prefix_from_a_state_dict() -> None:
     def program(t: Any) -> Any:
         model = t.nn.Sequential(t.nn.Sequential(t.nn.Linear(1, 1)), t.nn.BatchNorm1d(1))
         state = t.nn.DataParallel(model).state_dict()
@@ -138,10 +138,10 @@ def test_paths_that_packages_import_from_torch() -> None:
             t.ones(2, requires_grad=True).numpy()
 
 
-# torch._C and beside it --------------------------------------------------------------------------------
+# torch._C and related names --------------------------------------------------------------------------------
 
 
-def test_the_gradient_of_softmax_by_its_own_name() -> None:
+def test_the_gradient_of_softmax_under_its_private_name() -> None:
     g, x = np.random.default_rng(0).normal(size=(2, 3, 4))
     slopes = [
         t._softmax_backward_data(make(g), make(x).softmax(1), -1, t.float64)
@@ -169,12 +169,12 @@ def test_paths_that_packages_import_from() -> None:
     with fork_rng(devices=[], enabled=True):
         within = minigrad.rand(3)
     assert minigrad.rand(3).tolist() == within.tolist()
-    called: list[int] = []
-    minigrad.cuda._lazy_call(lambda: called.append(1))
-    assert called == [1] * minigrad.cuda.is_available() and minigrad.cuda._initialized is False
+    calls: list[int] = []
+    minigrad.cuda._lazy_call(lambda: calls.append(1))
+    assert calls == [1] * minigrad.cuda.is_available() and minigrad.cuda._initialized is False
 
 
-# torch._check and its like -----------------------------------------------------------------------------
+# torch._check and related functions --------------------------------------------------------------------
 
 
 CONDITIONS = [(True,), (False,), (False, lambda: "text"), (1, None), (False, "no function"), (False, lambda: 3)]
@@ -182,7 +182,7 @@ TENSORS = [([True, True], "bool"), ([True, False], "bool"), ([], "bool"), ([1, 0
 
 
 def outcome(function: Any, *arguments: Any) -> tuple[str, str]:
-    """The error's class and text up to its first sentence; a module's name is taken as PyTorch's."""
+    """The error's class and its text's first sentence, with PyTorch's module names."""
     try:
         function(*arguments)
     except Exception as error:
@@ -191,7 +191,7 @@ def outcome(function: Any, *arguments: Any) -> tuple[str, str]:
 
 
 @cases("arguments", CONDITIONS)
-def test_of_a_condition(arguments: tuple[Any, ...]) -> None:
+def test_check_of_a_condition(arguments: tuple[Any, ...]) -> None:
     assert outcome(minigrad._check, *arguments) == outcome(torch._check, *arguments)
     if len(arguments) == 2:
         arguments = (IndexError, *arguments)
@@ -199,16 +199,16 @@ def test_of_a_condition(arguments: tuple[Any, ...]) -> None:
 
 
 @cases("values, dtype", TENSORS)
-def test_of_a_tensor(values: list[Any], dtype: str) -> None:
+def test_check_of_a_tensor(values: list[Any], dtype: str) -> None:
     ours, theirs = (lib.tensor(values, dtype=getattr(lib, dtype)) for lib in (minigrad, torch))
     assert outcome(minigrad._check_tensor_all, ours) == outcome(torch._check_tensor_all, theirs)
-    found = outcome(minigrad._check_tensor_all_with, ValueError, ours, lambda: "text")
-    assert found == outcome(torch._check_tensor_all_with, ValueError, theirs, lambda: "text")
+    actual = outcome(minigrad._check_tensor_all_with, ValueError, ours, lambda: "text")
+    assert actual == outcome(torch._check_tensor_all_with, ValueError, theirs, lambda: "text")
     assert outcome(minigrad._check, ours)[0] == outcome(torch._check, theirs)[0] == "TypeError"
     assert outcome(minigrad._check_tensor_all, True)[0] == outcome(torch._check_tensor_all, True)[0] == "TypeError"
 
 
-# An index of one element within vmap, as masks have it -------------------------------------------------
+# A one-element index within vmap, as masks use it -----------------------------------------------------
 
 
 def masks(library: Any) -> list[Any]:
@@ -232,10 +232,10 @@ def test_a_tensor_as_an_index_inside_vmap() -> None:
     assert masks(minigrad) == masks(torch)
 
 
-# Mappings from tensors that do not keep them -----------------------------------------------------------
+# Mappings with weak keys -------------------------------------------------------------------------------
 
 
-def test_items_go_with_their_keys(t: Any) -> None:
+def test_items_disappear_with_their_keys(t: Any) -> None:
     kind: Any = WeakIdKeyDictionary
     if t is not minigrad:
         kind = t.utils.weak.WeakIdKeyDictionary

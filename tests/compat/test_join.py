@@ -1,4 +1,4 @@
-"""Join and hooks on 2 ranks, at night on 1 and 4: the checks of ``join_checks.py``; and their names."""
+"""Join and hooks on 2 ranks, at night on 1 and 4: the checks in ``join_checks.py``; and their names."""
 
 import importlib
 
@@ -16,7 +16,7 @@ CASES += [pytest.param(*case, id="{1} of {0}".format(*case), marks=pytest.mark.n
 
 
 @pytest.mark.parametrize(("ranks", "check"), CASES)
-def test_of_ranks(outcomes: Outcomes, ranks: int, check: str) -> None:
+def test_on_ranks(outcomes: Outcomes, ranks: int, check: str) -> None:
     pytest.importorskip("mpi4py", reason="several ranks need mpi4py")
     outcomes.confirm(program.__name__, ranks, check)
 

@@ -1,4 +1,4 @@
-"""Layers that learn the width of their input from the first one, against PyTorch's."""
+"""Layers that take their input width from the first input, against PyTorch's."""
 
 import copy
 import importlib
@@ -56,7 +56,7 @@ def test_first_call(name: str, is_double: bool, device: str) -> None:
     assert_close(layer(ours(values, device=device)), other(theirs(values)), 1e-9 if is_double else 1e-5)
 
 
-def test_an_optimiser_made_before_trains_what_comes() -> None:
+def test_an_earlier_optimiser_trains_the_new_parameters() -> None:
     model = nn.Sequential(nn.LazyLinear(3), nn.LazyBatchNorm1d(), nn.Linear(3, 1))
     sgd = optim.SGD(model.parameters(), lr=0.1)
     x = minigrad.ones(4, 2) * minigrad.arange(4.0)[:, None]
@@ -76,13 +76,13 @@ def test_state_dicts(name: str) -> None:
     loaded.load_state_dict(trained.state_dict())
     assert loaded(x).equal(trained(x)) and repr(loaded) == repr(trained)
     waiting = make(nn)
-    waiting.load_state_dict(make(nn).state_dict())  # nothing into nothing
+    waiting.load_state_dict(make(nn).state_dict())  # an empty state dict into an empty module
     assert waiting.has_uninitialized_params()
     copied = copy.deepcopy(waiting)
     assert copied(x).shape == trained(x).shape and waiting.has_uninitialized_params()
 
 
-def test_what_has_no_shape_says_so() -> None:
+def test_a_missing_shape_raises_an_error() -> None:
     layer = nn.LazyLinear(3)
     for ask in (lambda: layer.weight.shape, lambda: sum(p.numel() for p in layer.parameters())):
         raises(RuntimeError, "Can't access the shape of an uninitialized parameter", ask)
@@ -99,7 +99,7 @@ def test_signatures_are_pytorchs(name: str) -> None:
 
 
 def own_layer(t: Any, becomes: bool = False) -> Any:
-    """A layer with a lazy parameter, a lazy buffer and an ordinary one; its class after the first call, if any."""
+    """A layer with a lazy parameter, a lazy buffer and an ordinary one; its class may change at the first call."""
     lazy = importlib.import_module(f"{t.__name__}.nn.modules.lazy")
     parameter = importlib.import_module(f"{t.__name__}.nn.parameter")
 
@@ -129,7 +129,7 @@ def own_layer(t: Any, becomes: bool = False) -> Any:
 
 
 @cases("becomes", [False, True])
-def test_a_layer_of_ones_own(becomes: bool) -> None:
+def test_a_custom_layer(becomes: bool) -> None:
     def program(t: Any, x: Any) -> Any:
         layer = own_layer(t, becomes)
         optimizer = t.optim.SGD(layer.parameters(), lr=0.1)
@@ -147,7 +147,7 @@ def test_a_layer_of_ones_own(becomes: bool) -> None:
     agree(program, numbers(2, 3), gradient=False)
 
 
-def test_a_layer_of_ones_own_is_loaded_and_pickled() -> None:
+def test_a_custom_layer_is_loaded_and_pickled() -> None:
     def program(t: Any, x: Any) -> Any:
         trained, loaded, waiting = own_layer(t), own_layer(t), own_layer(t)
         out = trained(x)
@@ -162,7 +162,7 @@ def test_a_layer_of_ones_own_is_loaded_and_pickled() -> None:
     agree(program, numbers(2, 3), gradient=False)
 
 
-def test_a_layer_of_ones_own_without_values() -> None:
+def test_a_custom_layer_without_values() -> None:
     pytest.importorskip("torch")
     refuse(lambda t: own_layer(t).load_state_dict({"factor": t.ones(2)}))
     refuse(lambda t: own_layer(t).offset.shape)

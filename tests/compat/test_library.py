@@ -1,4 +1,4 @@
-"""Operators that programs register: the same numbers and gradients as PyTorch's."""
+"""Operators registered by programs: the same numbers and gradients as in PyTorch."""
 
 import uuid
 from typing import Any
@@ -12,14 +12,14 @@ from tests.support.parity import torch
 
 
 class Ops:
-    """The operators of minigrad, by PyTorch's names."""
+    """minigrad's operators, under PyTorch's names."""
 
     def __getattr__(self, name: str) -> Any:
         return find("minigrad.ops", name)
 
 
 def parts(t: Any) -> tuple[Any, Any]:
-    """The ``library`` of either, and its ``ops``."""
+    """``library`` and ``ops`` of either library."""
     return (library, Ops()) if t is minigrad else (t.library, t.ops)
 
 
@@ -37,9 +37,9 @@ def test_an_operator_with_a_gradient(t: Any) -> None:
         setup_context=lambda ctx, inputs, output: ctx.save_for_backward(inputs[0]),
     )
     x = t.tensor([1.0, 2.0], requires_grad=True)
-    called = getattr(getattr(ops, space), "cube")(x)  # noqa: B009 (a name as of other programs)
-    called.sum().backward()
-    assert called.tolist() == [1, 8] and x.grad.tolist() == [3, 12] and cube(x.detach()).tolist() == [1, 8]
+    y = getattr(getattr(ops, space), "cube")(x)  # noqa: B009 (a name as of other programs)
+    y.sum().backward()
+    assert y.tolist() == [1, 8] and x.grad.tolist() == [3, 12] and cube(x.detach()).tolist() == [1, 8]
     assert tuple(cube(t.empty(3, device="meta")).shape) == (3,)
 
 

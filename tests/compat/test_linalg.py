@@ -1,4 +1,4 @@
-"""``torch.linalg`` against PyTorch: values, gradients, float32 kept, and what is refused."""
+"""``torch.linalg`` against PyTorch: values, gradients, float32 results, and errors."""
 
 import math
 from typing import Any
@@ -57,7 +57,7 @@ def test_values_and_gradients_in_float64_and_float32(program: str, device: str) 
     agree(call, matrices().astype(np.float32), gradient=False, device=device)
 
 
-def test_where_values_coincide_what_needs_no_vectors_has_a_gradient(device: str) -> None:
+def test_equal_values_have_gradients_if_vectors_are_unused(device: str) -> None:
     x = minigrad.eye(3, dtype=minigrad.float64, device=device).requires_grad_()
     for f in (lambda t: t.linalg.svd(x).S, lambda t: t.linalg.eigh(x).eigenvalues, lambda t: t.linalg.svdvals(x)):
         (g,) = minigrad.autograd.grad(f(minigrad).sum(), x)
@@ -127,7 +127,7 @@ def reals(x: Any) -> Any:
 @cases("n", [0, 1, 2, 5, 80])
 @cases("kind", ["float64", "complex128", "hermitian"])
 def test_ldl(n: int, kind: str, device: str) -> None:
-    """With blocks of one and of two rows; LAPACK cuts matrices of more than 64 rows."""
+    """With blocks of one and of two rows; LAPACK splits matrices of more than 64 rows."""
     rng = np.random.default_rng(n)
     a = rng.standard_normal((3, n, n)) + (0 if kind == "float64" else 1j * rng.standard_normal((3, n, n)))
     hermitian = kind == "hermitian"
@@ -148,7 +148,7 @@ def test_ldl(n: int, kind: str, device: str) -> None:
         assert_close(reals(full @ X), reals(b.expand(3, n, 2)), rtol=1e-7)
 
 
-def test_ldl_of_singular_and_wanting_a_gradient() -> None:
+def test_ldl_of_singular_matrices_or_with_a_gradient() -> None:
     x = minigrad.tensor([[0.0, 0.0], [0.0, 1.0]])
     assert int(minigrad.linalg.ldl_factor_ex(x).info) == 1
     raises(minigrad.linalg.LinAlgError, r"D\[1,1\] is zero", lambda: minigrad.linalg.ldl_factor(x))
@@ -196,7 +196,7 @@ def test_refusals() -> None:
 @cases("order", [1, -1, 2, -2, math.inf, -math.inf])
 @cases("shape", [(0, 0), (0, 5), (5, 0), (2, 0, 3)])
 def test_norms_of_empty_matrices(order: float, shape: tuple[int, ...]) -> None:
-    """The largest of none is 0; there is no smallest."""
+    """The largest of an empty set is 0; the smallest is an error."""
     try:
         expected = torch.linalg.matrix_norm(torch.ones(shape), order, keepdim=True)
     except IndexError:

@@ -17,7 +17,7 @@ ALONG = ["cumsum", "cumprod", "median", "argmax", "argmin", "log_softmax"]
 
 
 def compare(name: str, *args: Any, mask: Any, gradients: bool = True, values: Any = VALUES, **options: Any) -> None:
-    """A function on both libraries, and its gradient."""
+    """Compare a function and its gradient on both libraries."""
     x, y = (make(values) for make in (ours, theirs))
     if gradients:
         x.requires_grad_(), y.requires_grad_()
@@ -35,7 +35,7 @@ def compare(name: str, *args: Any, mask: Any, gradients: bool = True, values: An
 @cases("mask", [None, MASK, MASK[0, :, :1]])
 def test_over_axes(name: str, dim: Any, mask: Any) -> None:
     kwargs: dict[str, Any] = {"dim": dim, "mask": mask}
-    compare(name, **kwargs, gradients=name not in ("var", "logsumexp"))  # NaN in PyTorch where nothing is left
+    compare(name, **kwargs, gradients=name not in ("var", "logsumexp"))  # NaN in PyTorch where the mask is empty
     compare(name, **kwargs, keepdim=True, gradients=False)
 
 
@@ -45,7 +45,7 @@ def test_along_an_axis(name: str, mask: Any) -> None:
     compare(name, 1, mask=mask, gradients=name in ("cumsum", "cumprod"))
 
 
-def test_of_integers() -> None:
+def test_integers() -> None:
     for name in ("sum", "prod", "amax", "argmin", "cumsum"):
         compare(name, 0, mask=MASK, gradients=False, values=np.arange(24, dtype=np.int32).reshape(2, 3, 4))
     x, mask = ours(np.arange(6).reshape(2, 3)), ours(np.array([[True, True, True], [False] * 3]))
@@ -58,7 +58,7 @@ def test_of_integers() -> None:
 @cases("name", ["softmax", "log_softmax", "softmin"])
 @cases("mask", [None, MASK, MASK[1, 1:2, :1]])
 def test_softmax(name: str, mask: Any) -> None:
-    """NaN along the axis where the mask leaves nothing, with a gradient of 0."""
+    """NaN along the axis where the mask is empty, with a gradient of 0."""
     for dim in (0, 2):
         compare(name, dim, mask=mask)
     compare(name, 1, mask=mask, gradients=False, values=np.full((2, 3), -np.inf) if mask is None else VALUES)

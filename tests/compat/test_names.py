@@ -36,20 +36,20 @@ def load_generator() -> ModuleType:
 generator: Any = load_generator()
 TABLE = generator.read_names()
 NOT_PROMISED = ("cuda.Stream", "cuda.stream", "jit.", "onnx.", "_dynamo.", "float8", "sparse", "_scaled_mm")
-OF_OTHERS = {"Tensor.values"}  # of named tuples: test_named_tuples
+OF_OTHERS = {"Tensor.values"}  # named tuples have it: test_named_tuples
 COMMON = [name for name in TABLE if name.programs >= 2 and name.path not in OF_OTHERS]
 COMMON = [name for name in COMMON if not name.path.startswith(NOT_PROMISED)]
 
 
 def saved() -> io.BytesIO:
-    """A file of a number."""
+    """A file with a number."""
     file = io.BytesIO()
     mg.save({"a": 1}, file)
     file.seek(0)
     return file
 
 
-# Functions that take any keywords: each that programs pass, passed.
+# Functions that accept any keyword: every keyword that programs pass to them.
 CALLS: dict[str, Callable[[], Any]] = {
     "zeros": lambda: mg.zeros(size=(2, 3), device="cpu", dtype=mg.float64),
     "ones": lambda: mg.ones(size=(2, 3), device="cpu", dtype=mg.float64),
@@ -78,7 +78,7 @@ def test_a_common_name_is_provided_with_its_keywords(name: Any) -> None:
         CALLS[name.path]()
 
 
-def test_a_keyword_that_is_not_there_is_noticed() -> None:
+def test_a_missing_keyword_is_noticed() -> None:
     name = generator.Name("", "arange", 9, ("device", "nonesuch"), "")
     assert generator.unknown_keywords(name) == ["nonesuch"]
     assert not generator.is_provided("nn.functional.nonesuch") and generator.is_provided("nn.Module.training")
@@ -96,7 +96,7 @@ def test_the_page_is_up_to_date() -> None:
 
 
 @cases("path", sorted(names.MODULES))
-def test_a_path_of_the_table_can_be_imported(path: str) -> None:
+def test_a_path_in_the_table_can_be_imported(path: str) -> None:
     sources = names.MODULES[path]
     for source in [sources] if isinstance(sources, str) else sources:
         names.resolve(source)
@@ -105,7 +105,7 @@ def test_a_path_of_the_table_can_be_imported(path: str) -> None:
 
 
 def test_importing_a_path_replaces_nothing() -> None:
-    """`import` enters a module in its parent: that must not hold something else by the same name already."""
+    """`import` sets a module as its parent's attribute: it must not replace an existing one."""
     program = """
 import importlib
 from minigrad.compat import names
@@ -127,22 +127,22 @@ def test_a_function_keeps_its_name_when_a_module_of_that_name_is_imported() -> N
 
 
 @cases("place, name", [(place, name) for place, row in names.NAMES.items() for name in row])
-def test_a_name_of_the_table_leads_somewhere(place: str, name: str) -> None:
+def test_a_name_in_the_table_resolves(place: str, name: str) -> None:
     module = importlib.import_module(f"minigrad.{place}".rstrip("."))
-    is_module_too = f"{place}.{name}" in names.MODULES  # whose import enters what the table has
+    is_module_too = f"{place}.{name}" in names.MODULES  # importing it sets the table's value
     assert is_module_too or name not in vars(module), "it is there without the table"
     assert getattr(module, name) is names.resolve(names.NAMES[place][name])
     assert name in dir(names.AliasModule("minigrad.x", (place,))) or name in names.others(module.__name__)
 
 
 @cases("path", sorted(absent.ABSENT))
-def test_what_is_absent_can_be_named_and_says_why_when_it_is_used(path: str) -> None:
+def test_absent_names_can_be_imported_and_give_a_reason_when_used(path: str) -> None:
     path = path.replace("*", "zzz")
     *parents, name = path.split(".")
     place = ".".join(["minigrad", *parents])
     text = f"minigrad has no torch.{path}: {absent.instead(path)}"
     assert names.missing(place, name) == text
-    if parents == ["Tensor"]:  # an attribute of a tensor is there or not, as programs ask
+    if parents == ["Tensor"]:  # programs check whether a tensor has an attribute
         return
     module = importlib.import_module(place)
     stands = getattr(module, name, None) or importlib.import_module(f"{place}.{name}")
@@ -153,7 +153,7 @@ def test_what_is_absent_can_be_named_and_says_why_when_it_is_used(path: str) -> 
     raises(NotImplementedError, None, lambda: stands.further("x"))
 
 
-def test_absent_classes_can_be_annotated_and_derived_from() -> None:
+def test_absent_classes_work_in_annotations_and_as_base_classes() -> None:
     stream: Any = getattr(mg.cuda, "Stream")  # noqa: B009 (no checker knows it)
     assert (stream | None).__args__ == (stream, type(None)) and not isinstance(mg.zeros(1), stream)
     assert stream[int] is stream
@@ -164,7 +164,7 @@ def test_absent_classes_can_be_annotated_and_derived_from() -> None:
     raises(NotImplementedError, r"no torch\.cuda\.Stream", Mine)
 
 
-# The text about a missing name -------------------------------------------------------------------
+# The message for a missing name -----------------------------------------------------------------
 
 
 NEAREST = [("nn.functional.sofmax", "nn.functional.softmax"), ("nn.Lineer", "nn.Linear"), ("nn.softmax", "nn.Softmax")]
@@ -173,13 +173,13 @@ NEAREST += [("amp.GradScalar", "amp.GradScaler"), ("backends.cudnn.nonesuch", ""
 
 
 @cases("path, near", NEAREST)
-def test_a_missing_name_says_so(path: str, near: str) -> None:
+def test_a_missing_name_raises_an_error(path: str, near: str) -> None:
     check_missing(path, f"there is no minigrad.{path}{near and f'; nearest: minigrad.{near}'}")
     with compat.as_torch(replace=True):
         check_missing(path, f"minigrad has no torch.{path}{near and f'; nearest: torch.{near}'}")
 
 
-def test_a_tensor_lacks_what_pytorchs_has_for_a_reason() -> None:
+def test_a_missing_tensor_method_has_a_reason() -> None:
     assert not hasattr(mg.zeros(1), "to_sparse")
     with pytest.raises(AttributeError, match=r"^minigrad has no torch\.Tensor\.to_sparse: there are no sparse tensors"):
         mg.zeros(1).to_sparse()  # type: ignore[attr-defined]
@@ -188,13 +188,13 @@ def test_a_tensor_lacks_what_pytorchs_has_for_a_reason() -> None:
 
 
 def check_missing(path: str, text: str) -> None:
-    """What is said by getattr, and by two forms of import."""
+    """Check the message from getattr, and from two forms of import."""
     *parents, name = path.split(".")
     module = importlib.import_module(".".join(["minigrad", *parents]))
     assert not hasattr(module, name)
-    with pytest.raises(AttributeError) as caught:
+    with pytest.raises(AttributeError) as error:
         getattr(module, name)
-    assert str(caught.value) == text
+    assert str(error.value) == text
     with pytest.raises(ImportError) as refused:
         exec(f"from {'.'.join(['minigrad', *parents])} import {name}", {})
     assert str(refused.value) == text
@@ -203,12 +203,12 @@ def check_missing(path: str, text: str) -> None:
     assert str(not_found.value) == text
 
 
-def test_asking_whether_a_name_is_there_writes_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checking_for_a_name_builds_no_message(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compat, "missing", lambda *args: pytest.fail("nobody reads it"))
     assert not hasattr(mg.nn, "Lineer") and getattr(mg, "xyzzy", None) is None
 
 
-def test_private_names_are_missing_in_pythons_way() -> None:
+def test_missing_private_names_raise_missing_name() -> None:
     with pytest.raises(MissingName):
         mg.nn.__wrapped__  # type: ignore[attr-defined]
 
@@ -242,7 +242,7 @@ def test_the_names_that_a_program_uses() -> None:
     assert set(libraries.used(program)) == uses
 
 
-def test_every_name_that_a_library_of_the_table_uses_is_there() -> None:
+def test_every_name_that_a_library_in_the_table_uses_exists() -> None:
     listed = libraries.FILE.read_text(encoding="utf-8").split()
     assert len(listed) > 1_500
     assert not libraries.is_there("torch.no_such_name")

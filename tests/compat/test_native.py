@@ -1,4 +1,4 @@
-"""Functions of PyTorch's core by their own names."""
+"""Internal functions of PyTorch's core."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ ROWS, EXPERTS = (np.random.default_rng(1).standard_normal(size).astype(np.float3
 
 
 def ends(library: Any, *places: int) -> Any:
-    """Where groups end."""
+    """The ends of groups."""
     return library.tensor(places, dtype=library.int32)
 
 
@@ -38,11 +38,11 @@ def test_results(expression: str) -> None:
     arrays = {"x": X, "row": ROW, "rows": ROWS, "experts": EXPERTS}
     both = ((t, {name: make(a) for name, a in arrays.items()}) for t, make in ((minigrad, ours), (torch, theirs)))
     for a, b in zip(*(listed(evaluate(expression, t=t, ends=ends, **names)) for t, names in both), strict=True):
-        assert_close(a, b, 1e-5 if "grouped_mm" in expression else 1e-10)  # which PyTorch has in float32
+        assert_close(a, b, 1e-5 if "grouped_mm" in expression else 1e-10)  # PyTorch computes it in float32
 
 
 @cases("library", [minigrad, torch])
-def test_offsets_that_do_not_fit_are_refused(library: Any) -> None:
+def test_mismatched_offsets_are_rejected(library: Any) -> None:
     rows, experts = library.ones(8, 8), library.ones(3, 8, 8)
     for arguments in ((rows, experts), (experts, experts, ends(library, 2, 2, 8))):
         with pytest.raises(RuntimeError, match="Have to provide offsets if there is a 2d matrix"):

@@ -1,4 +1,4 @@
-"""The nodes of a graph as PyTorch's programs see them: names, edges, what they keep."""
+"""The nodes of a graph as PyTorch programs see them: names, edges, saved tensors."""
 
 from functools import partial
 from importlib import import_module
@@ -74,7 +74,7 @@ def test_a_node_has_the_name_that_pytorch_gives_it(expression: str) -> None:
     assert f"grad_fn=<{type(theirs.grad_fn).__name__}>" in repr(ours)
 
 
-def test_the_table_names_ops_that_there_are() -> None:
+def test_the_table_names_existing_ops() -> None:
     import_module("minigrad.compat.ops.registry")
     assert set(nodes._NAMES) <= set(REGISTRY)
 
@@ -99,7 +99,7 @@ def test_the_edges_of_a_node(t: Any) -> None:
     assert (z + 1).grad_fn.next_functions[0][0] is z.grad_fn
 
 
-def test_what_a_node_keeps(t: Any) -> None:
+def test_saved_tensors(t: Any) -> None:
     x, y = t.tensor([1.0, 2.0], requires_grad=True), t.tensor([3.0, 4.0])
     z = x * y
     assert z.grad_fn._saved_other is y
@@ -185,7 +185,7 @@ def test_the_number_of_changes(t: Any) -> None:
     assert [*versions, v._version] == [0, 1, 2, 3, 4, 5] and x.clone()._version == 0
 
 
-def test_what_a_node_keeps_has_to_be_what_it_was(t: Any) -> None:
+def test_saved_tensors_must_be_unchanged(t: Any) -> None:
     a = t.ones(2, requires_grad=True) * 1
     y = a * a
     a.add_(1)

@@ -1,4 +1,4 @@
-"""Paths of earlier releases, for what is now in ``minigrad_models``."""
+"""Paths of earlier releases for modules now in ``minigrad_models``."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ from minigrad.compat.old_paths import PLACES, new_path
 for old in PLACES:
     if old.startswith("viz."):
         continue
-    is_new = f"minigrad.{old}" not in sys.modules  # else something below it was imported
+    is_new = f"minigrad.{old}" not in sys.modules  # otherwise a submodule of it was imported
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         module = importlib.import_module(f"minigrad.{old}")
@@ -37,6 +37,6 @@ except ModuleNotFoundError as error:
 """
 
 
-def test_old_paths_lead_to_the_new_ones_and_say_so() -> None:
+def test_old_paths_lead_to_the_new_ones_with_a_warning() -> None:
     ran = subprocess.run([sys.executable, "-c", PROGRAM], check=False, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr

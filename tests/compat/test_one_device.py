@@ -18,11 +18,11 @@ WRAPPERS = [nn.DataParallel, nn.DistributedDataParallel]
 
 @pytest.fixture(autouse=True)
 def world() -> Iterator[None]:
-    """DistributedDataParallel needs one, of this process alone."""
+    """DistributedDataParallel needs a process group; this one has only this process."""
     before = observer.watch.observers
     mg.distributed.init_process_group()
     yield
-    gc.collect()  # a wrapper watches until it is walked back, or gone
+    gc.collect()  # a wrapper observes until a backward pass, or until it is deleted
     assert observer.watch.observers == before
     mg.distributed.destroy_process_group()
 

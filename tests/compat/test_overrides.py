@@ -1,5 +1,5 @@
-"""Classes that answer for functions, modes that see them, tensors of a program's own classes; how functions are
-exchanged, also under debuggers and whoever else reads the locals of frames."""
+"""Classes that override functions, modes that see calls, a program's own tensor classes; how functions are replaced,
+also under debuggers and other tools that read the locals of frames."""
 
 import copy
 import inspect
@@ -29,12 +29,12 @@ OPERATORS += ["iadd", "isub", "imul", "itruediv"]
 
 
 def both() -> list[tuple[Any, Any]]:
-    """Either library, with its overrides."""
+    """Both libraries, with their overrides."""
     return [(minigrad, overrides), (torch, torch.overrides)]
 
 
 class Duck:
-    """No tensor: it tells which function was called."""
+    """Not a tensor: it returns the name of the function that was called."""
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -42,15 +42,15 @@ class Duck:
 
 
 class Loud(Duck):
-    """A class to be asked before Duck."""
+    """A class to ask before Duck."""
 
 
 class Sub(minigrad.Tensor):
-    """A class of tensors that says nothing: results are of it."""
+    """A tensor class without overrides: results have its class."""
 
 
 class Tagged(minigrad.Tensor):
-    """Hands a tag on to its results."""
+    """Passes a tag on to its results."""
 
     def __new__(cls, data: Any, tag: str = "") -> Any:
         return super().__new__(cls, data)
@@ -93,7 +93,7 @@ CALLED = [*split(CALLS), *(f"operator.{name}(x, x + 0)" for name in OPERATORS)]
 
 
 @cases("call", CALLED)
-def test_modes_see_the_functions_that_they_see_in_pytorch(call: str) -> None:
+def test_modes_see_the_same_functions_as_in_pytorch(call: str) -> None:
     names, expected = (watched(*pair, call) for pair in both())
     assert names == expected
 
@@ -126,7 +126,7 @@ def test_modes_within_modes(lib: str) -> None:
     assert order == ["inner", "outer", "outer"]
 
 
-# Classes that are no tensors ------------------------------------------------------------------------------
+# Classes that are not tensors -----------------------------------------------------------------------------
 
 D = Duck()
 DUCKS = """
@@ -136,7 +136,7 @@ x @ D ; x[D] ; t.exp(D) ; x < D ; x.add_(D) ; t.stack([D, Loud()]) ; t.stack([Lo
 
 
 def forget_classes() -> None:
-    """As if no class that answers had come up."""
+    """Reset, as if no class with overrides had appeared."""
     overrides._open(classes=-overrides._counts["classes"])
 
 
@@ -147,13 +147,13 @@ def nobody_met() -> Iterator[None]:
 
 
 @cases("call", split(DUCKS))
-def test_what_is_no_tensor_answers(call: str) -> None:
+def test_objects_that_are_not_tensors_override_functions(call: str) -> None:
     forget_classes()
     first, again, expected = (evaluate(call, t=t, x=t.ones(2), D=D, Loud=Loud) for t in (minigrad, minigrad, torch))
     assert first == again == expected
 
 
-def test_nobody_answers() -> None:
+def test_all_handlers_return_not_implemented() -> None:
     class Mute:
         @classmethod
         def __torch_function__(cls, *args: Any) -> Any:
@@ -166,7 +166,7 @@ def test_nobody_answers() -> None:
             lib[0].ones(2) + Mute()
 
 
-def test_the_answer_is_asked_for_with_the_function_itself() -> None:
+def test_handlers_get_the_function_itself() -> None:
     shape: Any = minigrad.Tensor.shape
     handlers = {minigrad.add: "add", minigrad.nn.functional.relu: "relu", shape.__get__: "shape"}
 
@@ -182,15 +182,15 @@ def test_the_answer_is_asked_for_with_the_function_itself() -> None:
 def test_errors_are_short_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tracebacks, "_filtering", True)
     Sub([1.0])
-    with pytest.raises(RuntimeError, match="must match the size") as caught:
+    with pytest.raises(RuntimeError, match="must match the size") as error:
         minigrad.ones(2) + minigrad.ones(3)
-    assert [entry.name for entry in caught.traceback][2:] == []
+    assert [entry.name for entry in error.traceback][2:] == []
 
 
-# Classes of tensors ---------------------------------------------------------------------------------------
+# Tensor classes -------------------------------------------------------------------------------------------
 
 
-def test_results_are_of_the_class() -> None:
+def test_results_have_the_class() -> None:
     x = Sub([1.0, 2.0])
     assert type(x) is Sub
     for result in (x + 1, 1 - x, minigrad.ones(2) * x, x.sum(), x[0], x.detach(), x.data, x.exp_(), x.double()):
@@ -203,7 +203,7 @@ def test_results_are_of_the_class() -> None:
         assert type(x + 1) is minigrad.Tensor
 
 
-def test_a_class_hands_on_what_it_likes() -> None:
+def test_a_class_passes_attributes_on() -> None:
     x, y = Tagged([1.0], "x"), Tagged([2.0], "y")
     assert (x + y).tag == "xy" and (x + minigrad.ones(1)).tag == "x" and copy.deepcopy(x).tag == "x"
     again = pickle.loads(pickle.dumps(x))
@@ -219,8 +219,8 @@ def test_as_subclass_keeps_history_and_memory() -> None:
     plain = minigrad.ones(2)
     plain.as_subclass(Sub)[0] = 3
     assert plain.tolist() == [3, 1]
-    made = minigrad.Tensor._make_subclass(Sub, plain, True)
-    assert made.requires_grad and made.is_leaf and type(x.as_subclass(minigrad.Tensor)) is minigrad.Tensor
+    tensor = minigrad.Tensor._make_subclass(Sub, plain, True)
+    assert tensor.requires_grad and tensor.is_leaf and type(x.as_subclass(minigrad.Tensor)) is minigrad.Tensor
 
 
 def test_parameters() -> None:
@@ -229,13 +229,13 @@ def test_parameters() -> None:
 
     class OnManifold(nn.Parameter):
         def __new__(cls, data: Any, manifold: str = "") -> Any:
-            made = super().__new__(cls, data)
-            made.manifold = manifold  # type: ignore[attr-defined]
-            return made
+            tensor = super().__new__(cls, data)
+            tensor.manifold = manifold  # type: ignore[attr-defined]
+            return tensor
 
     assert OnManifold(minigrad.ones(2), manifold="sphere").manifold == "sphere"
     own = Own(minigrad.ones(2))
-    assert type(own + 1) is minigrad.Tensor  # parameters answer for nothing
+    assert type(own + 1) is minigrad.Tensor  # parameters override nothing
     assert repr(own).startswith("Parameter containing:\nOwn([")
     parameter: Any = nn.Parameter(Tagged([1.0], "x"))
     assert type(parameter) is Tagged and isinstance(parameter, nn.Parameter)
@@ -248,7 +248,7 @@ def test_parameters() -> None:
 
 
 @cases("lib", [minigrad, torch])
-def test_tensor_called_is_a_tensor_of_floats_or_another_s(lib: Any) -> None:
+def test_calling_tensor_makes_floats_or_keeps_a_tensors_dtype(lib: Any) -> None:
     x = lib.tensor([1, 2])
     assert lib.Tensor(x).tolist() == [1, 2] and str(lib.Tensor(x).dtype).endswith("int64")
     assert lib.Tensor([1, 2]).sum().item() == 3.0 and tuple(lib.Tensor(2, 3).shape) == (2, 3)
@@ -264,7 +264,7 @@ def test_helpers() -> None:
     assert [overrides.is_tensor_like(v) for v in (D, minigrad.ones(2), 1)] == [True, True, False]
 
 
-# Whoever reads locals -------------------------------------------------------------------------------------
+# Tools that read locals -----------------------------------------------------------------------------------
 
 START = """
 import minigrad as mg
@@ -338,27 +338,27 @@ with mg.autocast("cpu"):
 """
 
 
-def test_somebody_reads_the_locals() -> None:
+def test_tools_can_read_the_locals() -> None:
     env = {**os.environ, "MINIGRAD_TRACEBACK_FILTERING": "off"}
-    done = subprocess.run([sys.executable, "-c", START + WATCHED], capture_output=True, text=True, env=env, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
+    run = subprocess.run([sys.executable, "-c", START + WATCHED], capture_output=True, text=True, env=env, check=False)
+    assert run.returncode == 0, run.stderr[-2000:]
 
 
-# How functions are exchanged --------------------------------------------------------------------------------
+# How functions are replaced ---------------------------------------------------------------------------------
 
-NATIVE = "minigrad.compat.native"  # C++ functions' names: they call functions that ask
+NATIVE = "minigrad.compat.native"  # names of C++ functions: they call functions that ask
 PUBLIC = {name: public for public, (name, _) in overrides._table().items()}
 
 
 class Minus(overrides.TorchFunctionMode):
-    """Answers for all functions."""
+    """Overrides all functions."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return -1, func, args, kwargs
 
 
 def named(name: str) -> Any:
-    """A public function, as programs get at it."""
+    """A public function, as programs access it."""
     value: Any = minigrad
     for part in name.split(".")[1:]:
         value = getattr(value, part)
@@ -373,7 +373,7 @@ def test_each_public_function_asks() -> None:
         with Minus():
             public = named(name)
             answer = public(*args)
-        if not name.endswith(("__set__", "__delete__")):  # which Python lets return nothing
+        if not name.endswith(("__set__", "__delete__")):  # Python lets them return nothing
             number, func, *_ = answer
             assert number == -1 and overrides.resolve_name(func) is not None
             assert func == public or name.rpartition(".")[2] in overrides._OPERATORS
@@ -392,8 +392,8 @@ def test_all_of_pytorchs_functions_ask(place: str) -> None:
     assert [name for name in silent if getattr(theirs, name) in overridable] == []
 
 
-def test_functions_stay_the_objects_that_they_are() -> None:
-    """In tables, from function to handler, and in variables of a program that had them before."""
+def test_functions_stay_the_same_objects() -> None:
+    """In tables that map functions to handlers, and in a program's older variables."""
     before = {name: named(name) for name in PUBLIC}
     handlers = {function: name for name, function in before.items()}
     with Minus():
@@ -416,18 +416,18 @@ def test_a_function_in_a_variable_asks() -> None:
         for function, args in [(add, (x, 1)), (softmax, (x,)), (zeros, (2,)), (get.__get__, (x,))]:
             assert function(*args) == (-1, function, args, {})
         for options in ({"axis": 0}, {"dim": 0, "out": x}, {"keepdims": True, "axis": 0, "dtype": None}):
-            assert minigrad.sum(x, **options) == (-1, minigrad.sum, (x,), options)  # as it was written
+            assert minigrad.sum(x, **options) == (-1, minigrad.sum, (x,), options)  # as the program called it
 
 
 class Called:
-    """No tensor: it tells how a function was called."""
+    """Not a tensor: it returns how a function was called."""
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return func, args, kwargs
 
 
-def test_the_first_call_is_as_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_call_behaves_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = {"sum": "t.sum(D, axis=0, out=out)", "add": "x + D", "add_": "x.__iadd__(D)", "sub": "x - D"}
     calls |= {"__getitem__": "x[1, D]", "normal": "t.normal(D, D)", "linear": "t.nn.functional.linear(x, D)"}
     names = {"t": minigrad, "D": Called(), "x": minigrad.ones(2), "out": minigrad.zeros(2)}
@@ -438,13 +438,13 @@ def test_the_first_call_is_as_any_other(monkeypatch: pytest.MonkeyPatch) -> None
             first, again = (evaluate(call, **names) for _ in range(2))
             assert first == again and first[0].__name__ == name
     forget_classes()
-    with overrides.BaseTorchFunctionMode():  # in which the class is met
+    with overrides.BaseTorchFunctionMode():  # the class first appears within it
         answers = [evaluate(call, **names) for call in ("t.exp(D)", "x + D")]
     assert [answer[0].__name__ for answer in answers] == ["exp", "add"]
 
 
 @cases("name", ["add", "nn.functional.mse_loss", "cat", "Tensor.matmul"])
-def test_errors_are_those_of_the_function_or_of_the_handler(name: str) -> None:
+def test_the_function_or_the_handler_raises_the_error(name: str) -> None:
     class Wrong(overrides.TorchFunctionMode):
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             try:
@@ -487,7 +487,7 @@ def test_threads_meet_the_first_class_at_once(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_another_thread_meets_the_first_class_while_a_call_runs() -> None:
-    """A call that began before functions asked is repeated if another thread has met a class meanwhile."""
+    """A call that began before functions asked is repeated if another thread has meanwhile met a class."""
 
     class Late(Duck):
         @property
@@ -501,7 +501,7 @@ def test_another_thread_meets_the_first_class_while_a_call_runs() -> None:
         assert answer[0] in ("add", "getitem", "__getitem__", "cat"), call
 
 
-def test_modes_come_and_go(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_modes_begin_and_end(monkeypatch: pytest.MonkeyPatch) -> None:
     class Twice(overrides.TorchFunctionMode):
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             result = func(*args, **(kwargs or {}))
@@ -556,7 +556,7 @@ def test_threads_within_a_mode_and_without_it() -> None:
     assert results == [[2, 2]] * 200
 
 
-def test_an_exchanged_method_is_a_method() -> None:
+def test_a_replaced_method_is_a_method() -> None:
     x: Any = minigrad.ones(2)
     with overrides.BaseTorchFunctionMode():
         exp: Any = minigrad.Tensor.exp

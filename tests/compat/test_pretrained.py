@@ -1,4 +1,4 @@
-"""Files of pretrained models: safetensors' and transformers' readers and writers for PyTorch, on minigrad."""
+"""Files of pretrained models: PyTorch's readers and writers in safetensors and transformers, on minigrad."""
 
 import importlib.util
 import os
@@ -80,7 +80,7 @@ else:
 
 
 def run(program: str, *arguments: Path | str, minigrad: bool, tmp_path: Path) -> None:
-    """Run a program in a process of its own, on minigrad or on PyTorch."""
+    """Run a program in a separate process, on minigrad or on PyTorch."""
     file = tmp_path / "program.py"
     file.write_text(program)
     way = ["-m", "minigrad", "compat"] if minigrad else []

@@ -66,7 +66,7 @@ def test_the_older_profile_is_its_own_list() -> None:
     raises(RuntimeError, "nothing yet", off.key_averages)
 
 
-def test_names_are_those_of_the_profiler() -> None:
+def test_names_match_the_profiler() -> None:
     assert mg.autograd.profiler.record_function is mg.profiler.record_function
     assert mg.autograd.profiler_util.EventList is type(mg.autograd.profiler.EventList())
     assert issubclass(mg.autograd.profiler.profile, mg.profiler.profile)

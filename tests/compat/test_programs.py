@@ -1,7 +1,7 @@
-"""Whole programs, written for PyTorch, run unchanged on both libraries: as a person runs them, by ``minigrad compat``.
+"""Whole PyTorch programs run unchanged on both libraries, the way a user runs them: with ``minigrad compat``.
 
-What they print is compared: words and whole numbers must be equal, other numbers close. One runs by default.
-``test_ddp_programs.py`` runs those beside the folder ``printed``.
+Compares their output: words and integers must be equal, other numbers close. One runs by default.
+``test_ddp_programs.py`` runs the programs outside the folder ``printed``.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ def programs() -> Iterator[Any]:
 
 
 def on_minigrad(program: Path) -> str:
-    """What a program prints in a process for it alone."""
+    """The output of a program in its own process."""
     hidden = ("MINIGRAD_DROPOUT_STREAM", "PYTHONWARNINGS")
     environment = {name: value for name, value in os.environ.items() if name not in hidden}
     environment |= {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "MINIGRAD")}
@@ -45,19 +45,19 @@ def on_minigrad(program: Path) -> str:
 
 
 def on_pytorch(program: Path, output: Path) -> str:
-    """What a program prints in a process that begins with PyTorch imported, which takes a second or two."""
+    """The output of a program in a process that starts with PyTorch imported, which takes a second or two."""
     method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     context: Any = multiprocessing.get_context(method)
     context.set_forkserver_preload(["torch"])
     process = context.Process(target=run, args=(program, output))
     process.start()
     process.join(300)
-    assert process.exitcode == 0, f"{program} fails with PyTorch, too"
+    assert process.exitcode == 0, f"{program} also fails with PyTorch"
     return output.read_text(encoding="utf-8")
 
 
 def run(program: Path, output: Path) -> None:
-    """Do as ``python -W ignore program > output`` does."""
+    """Do the same as ``python -W ignore program > output``."""
     sys.argv = [str(program)]
     warnings.simplefilter("ignore")
     with output.open("w", encoding="utf-8") as file, contextlib.redirect_stdout(file):
@@ -65,7 +65,7 @@ def run(program: Path, output: Path) -> None:
 
 
 @pytest.mark.parametrize("program", list(programs()))
-def test_a_program_prints_what_it_prints_with_pytorch(program: Path, tmp_path: Path) -> None:
+def test_a_program_prints_the_same_as_with_pytorch(program: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     ours, theirs = on_minigrad(program), on_pytorch(program, tmp_path / "printed")
     assert NUMBER.sub("#", ours) == NUMBER.sub("#", theirs)

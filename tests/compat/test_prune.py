@@ -1,4 +1,4 @@
-"""torch.nn.utils.prune: each method on both libraries, one after another, removed, saved and copied."""
+"""torch.nn.utils.prune: each method on both libraries, one after another; removing, saving and copying."""
 
 import copy
 import importlib
@@ -17,12 +17,12 @@ ln_structured(layer, name, amount=0.5, n=2, dim=1) ; ln_structured(layer, name, 
 
 
 def pruning(t: Any) -> Any:
-    """The library's module, which PyTorch does not import by itself."""
+    """The library's module; PyTorch does not import it automatically."""
     return importlib.import_module(f"{t.__name__}.nn.utils.prune")
 
 
 def layer(t: Any) -> Any:
-    """A layer with numbers that are no ties."""
+    """A layer without ties among its numbers."""
     linear = t.nn.Linear(4, 3).double()
     linear.weight.data.copy_(t.from_numpy(numbers(3, 4)))
     linear.bias.data.fill_(0.5)
@@ -30,7 +30,7 @@ def layer(t: Any) -> Any:
 
 
 def parts(linear: Any) -> list[Any]:
-    """All that pruning changes."""
+    """Everything that pruning changes."""
     hooks = [type(hook).__name__ for hook in linear._forward_pre_hooks.values()]
     names = [sorted(linear._parameters), sorted(linear._buffers), hooks]
     return [*names, linear.weight.detach(), *(b for _, b in sorted(linear.named_buffers()))]
@@ -55,7 +55,7 @@ def test_two_prunings_and_a_step_between(first: str, second: str) -> None:
     agree(program, numbers(2, 4, seed=1), gradient=False)
 
 
-def test_scores_in_place_of_the_parameter() -> None:
+def test_scores_replace_the_parameter() -> None:
     def program(t: Any, scores: Any) -> Any:
         one, other = layer(t), layer(t)
         pruning(t).l1_unstructured(one, "weight", 5, importance_scores=scores)
@@ -91,7 +91,7 @@ def test_several_parameters_as_one() -> None:
     agree(program, gradient=False)
 
 
-def test_a_mask_and_a_method_of_ones_own() -> None:
+def test_a_custom_mask_and_method() -> None:
     def program(t: Any) -> Any:
         prune = pruning(t)
 
@@ -140,7 +140,7 @@ def test_refused(call: str) -> None:
 def test_saved_pickled_and_copied() -> None:
     def program(t: Any, x: Any) -> Any:
         model = t.nn.Sequential(layer(t), t.nn.ReLU())
-        with t.no_grad():  # the product has no history, so that a module can be copied
+        with t.no_grad():  # the product has no history, so the module can be copied
             pruning(t).l1_unstructured(model[0], "weight", 0.5)
         pickled, copied = pickle.loads(pickle.dumps(model)), copy.deepcopy(model)
         again = t.nn.Sequential(layer(t), t.nn.ReLU())

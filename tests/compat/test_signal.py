@@ -30,7 +30,7 @@ t.fft.ifftshift(z, dim=(0, 2))
 
 
 def real(t: Any, out: Any) -> Any:
-    """The squares of all numbers of a result, complex ones in two parts."""
+    """The squares of all numbers in a result, complex ones split into two parts."""
     return (t.view_as_real(out.clone()) if t.is_complex(out) else out).square()
 
 
@@ -84,7 +84,7 @@ def test_short_time_transforms_and_gradients(program: Callable[[Any, Any, Any], 
 
 
 @cases("onesided", [True, False])
-def test_a_signal_comes_back(onesided: bool) -> None:
+def test_a_signal_is_reconstructed(onesided: bool) -> None:
     x = minigrad.randn(3, 64)
     window = minigrad.hann_window(16)
     spectra = x.stft(16, 4, window=window, onesided=onesided, return_complex=True)
@@ -117,13 +117,13 @@ REFUSED: list[tuple[Callable[[Any], Any], str]] = [
     (lambda x: minigrad.complex(x, x).stft(8, onesided=True), "Cannot have onesided output"),
     (lambda x: x.istft(8), "expected a complex tensor"),
     (lambda x: minigrad.complex(x, x).reshape(4, 5).istft(8), "4 frequencies do not match"),
-    (lambda x: minigrad.complex(x, x).reshape(5, 4).istft(8, window=x[:8] * 0), "windows leave places"),
+    (lambda x: minigrad.complex(x, x).reshape(5, 4).istft(8, window=x[:8] * 0), "all windows are 0"),
     (lambda x: minigrad.complex(x, x).reshape(5, 4).istft(8, return_complex=True), "Cannot have onesided"),
 ]
 
 
 @cases("call, text", REFUSED)
-def test_bad_arguments_are_told(call: Callable[[Any], Any], text: str) -> None:
+def test_bad_arguments_raise_errors(call: Callable[[Any], Any], text: str) -> None:
     raises(RuntimeError, text, lambda: call(minigrad.ones(20)))
 
 
@@ -170,7 +170,7 @@ def test_a_center() -> None:
         (lambda: windows.general_cosine(3, a=()), "Coefficients cannot be empty"),
     ],
 )
-def test_bad_arguments_of_windows_are_told(call: Any, text: str) -> None:
+def test_bad_window_arguments_raise_errors(call: Any, text: str) -> None:
     raises(ValueError, text, call)
     with pytest.raises(TypeError, match="Coefficients must be a list/tuple"):
         windows.general_cosine(3, a=0.5)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""``torch.special`` names what torch has, too."""
+"""``torch.special`` has other names for functions that torch also has."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from tests.support.cases import cases
 from tests.support.parity import ours, theirs, torch
 
 
-def test_names_are_pytorchs_and_some_spell_ours() -> None:
+def test_names_are_pytorchs_and_some_are_aliases() -> None:
     assert [name for name in special.__all__ if not hasattr(torch.special, name)] == []
     other = {name: name for name in ("log_softmax", "logsumexp", "erf")}
     other |= {"expit": "sigmoid", "psi": "digamma", "gammaln": "lgamma", "multigammaln": "mvlgamma"}
@@ -22,7 +22,7 @@ def test_names_are_pytorchs_and_some_spell_ours() -> None:
 
 @cases("dtype, digits", [(np.float64, 2e-15), (np.float32, 3e-7)])
 def test_erfinv_to_the_last_digits(dtype: Any, digits: float) -> None:
-    """Where one formula gives way to another, near the ends, and at them."""
+    """Where the formulas change, close to the ends, and at them."""
     near = [0.0, -0.0, 1e-30, -1e-9, 0.3, 0.85, np.nextafter(0.85, 1), -0.8500001, 0.9999, -1.0, 1.0, 1.5, np.nan]
     y = np.array([*near, *np.linspace(-0.99, 0.99, 101), *(1 - 2.0 ** -np.arange(1, 24))], dtype)
     actual = ours(y).erfinv().numpy()

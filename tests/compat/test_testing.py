@@ -48,7 +48,7 @@ def test_it_is_as_strict_as_pytorchs(pair: str, keywords: dict[str, Any]) -> Non
     assert passes(mg) == passes(torch)
 
 
-def test_the_text_tells_where() -> None:
+def test_the_message_has_the_position() -> None:
     x = mg.zeros(2, 3)
     y = x.clone()
     y[1, 2] = 5.0

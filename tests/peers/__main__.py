@@ -2,9 +2,9 @@
 
     python -m tests.peers [RUN ...]
 
-A run is a dtype or "second-order", for that of operators, "modules", "optimizers", "errors" or "extremes", which is a
-walk of our own through all gradient rules; all by default. Prints what differs and the counts, and writes the counts to
-``counts.toml``, from which docs/pytorch.md has them. The exit status is 1 where something does not fit ``left.toml``.
+A run is a dtype or "second-order", which test operators, "modules", "optimizers", "errors" or "extremes", which tests
+all gradient rules; by default all runs. Prints the differences and the counts, and writes the counts to
+``counts.toml``, the source for docs/pytorch.md. The exit status is 1 if a result does not match ``left.toml``.
 """
 
 import sys
@@ -25,19 +25,19 @@ DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "bool", "complex
 
 
 def main() -> int:
-    """Run what was asked for, and write its counts. Returns 1 if something does not fit ``left.toml``."""
-    known = (*DTYPES, operators.SECOND, "modules", "optimizers", "errors", "extremes")
-    runs = sys.argv[1:] or known
-    if unknown := [name for name in runs if name not in known]:
-        sys.exit(f"there is no run {unknown[0]!r}: there are {', '.join(known)}")
+    """Execute the requested runs, and write their counts. Returns 1 if a result does not match ``left.toml``."""
+    choices = (*DTYPES, operators.SECOND, "modules", "optimizers", "errors", "extremes")
+    runs = sys.argv[1:] or choices
+    if unknown := [name for name in runs if name not in choices]:
+        sys.exit(f"unknown run {unknown[0]!r}: choose from {', '.join(choices)}")
     tables = tomllib.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
     wrong = []
     for name in runs:
         if name == "extremes":
             wrong += extremes.problems()
             continue
-        tables[name], found = run_errors() if name == "errors" else run(name)
-        wrong += found
+        tables[name], mismatches = run_errors() if name == "errors" else run(name)
+        wrong += mismatches
     tables["pytorch"] = torch.__version__.partition("+")[0]
     lines = ["# Written by python -m tests.peers.", f'pytorch = "{tables.pop("pytorch")}"']
     for name in sorted(tables):
@@ -49,26 +49,26 @@ def main() -> int:
 
 
 def run(name: str) -> tuple[dict[str, int], list[str]]:
-    """The counts of operators, modules or optimisers, and what does not fit the table."""
+    """The counts of operators, modules or optimisers, and the mismatches with the table."""
     database = {"modules": modules, "optimizers": optimizers}.get(name, operators)
     if name == operators.SECOND:
-        done = list(operators.reports(torch.float64, second=True))
+        results = list(operators.reports(torch.float64, second=True))
     else:
-        done = list(database.reports(getattr(torch, name, torch.float64)))
-    show(name, done)
+        results = list(database.reports(getattr(torch, name, torch.float64)))
+    show(name, results)
     sys.stdout.flush()
-    return counts(done), list(problems(verdicts(done), name if database is operators else "float64"))
+    return counts(results), list(problems(verdicts(results), name if database is operators else "float64"))
 
 
 def run_errors() -> tuple[dict[str, int], list[str]]:
-    """The same of inputs that PyTorch refuses."""
-    minigrad.set_traceback_filtering(False)  # whose words they are is read off the last frame
-    done = list(errors.refusals())
-    found = Counter(refusal.verdict for refusal in done)
-    print(f"errors: {errors.summary(found)}", flush=True)
-    wrong = [f"{r.name} {r.number} is refused in others' words: {r.ours}" for r in done if r.verdict == "others"]
-    wrong += problems((f"{r.name} {r.number}", r.verdict, r.theirs) for r in done)
-    return {verdict: found[verdict] for verdict in ("clear", "others", "accepted")}, wrong
+    """The same for inputs that PyTorch rejects."""
+    minigrad.set_traceback_filtering(False)  # the last frame shows who wrote the message
+    refusals = list(errors.refusals())
+    tally = Counter(refusal.verdict for refusal in refusals)
+    print(f"errors: {errors.summary(tally)}", flush=True)
+    wrong = [f"{r.name} {r.number} is rejected in others' words: {r.ours}" for r in refusals if r.verdict == "others"]
+    wrong += problems((f"{r.name} {r.number}", r.verdict, r.theirs) for r in refusals)
+    return {verdict: tally[verdict] for verdict in ("clear", "others", "accepted")}, wrong
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Functions of both libraries that are made of several gradient rules: ``extremes.py`` walks them beside the rules."""
+"""Functions of both libraries that combine several gradient rules; ``extremes.py`` tests them along with the rules."""
 
 import math
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.ops.cases import Case
 
-ELEMENT, ROWS, SQUARE = (2,), (3, 4), (3, 3)  # the inputs of functions of elements, of rows and of matrices
+ELEMENT, ROWS, SQUARE = (2,), (3, 4), (3, 3)  # input shapes for functions of elements, rows and matrices
 UNARY = """
     logit sinc frac sgn rad2deg nan_to_num special.entr special.ndtri special.ndtr special.expit
     nn.functional.selu nn.functional.softplus nn.functional.softsign nn.functional.tanhshrink nn.functional.silu
@@ -31,7 +31,7 @@ NORMS = (0, 0.5, 1, 1.5, 2, 3, math.inf, -math.inf, -1, -2)
 
 
 def functions() -> Iterator[Case]:
-    """Each as a case, "torch." before its name."""
+    """Each function as a case, "torch." before its name."""
     for name in UNARY.split():
         yield _case(name, ELEMENT)
     for name in BINARY.split():
@@ -63,5 +63,5 @@ def _case(name: str, *inputs: Any, of: Any = None) -> Case:
 
 
 def _binary_cross_entropy(t: Any, x: Any, y: Any) -> Any:
-    """Of probabilities, and targets that need no gradient."""
+    """For probabilities, and targets that need no gradient."""
     return t.nn.functional.binary_cross_entropy(x.clamp(0, 1), y.detach().clamp(0, 1), reduction="none")

@@ -1,7 +1,7 @@
-"""What PyTorch's operators must refuse, on minigrad: refused clearly, refused in others' words, or accepted.
+"""PyTorch's error inputs on minigrad: rejected clearly, rejected in another library's words, or accepted.
 
-The database of operators has for each inputs that are errors. Those that PyTorch accepts after all, and those without
-a counterpart (sparse tensors, say), are left out.
+The database has error inputs for each operator. Inputs that PyTorch accepts after all, and inputs without a counterpart
+(sparse tensors, say), are left out.
 """
 
 import linecache
@@ -25,13 +25,13 @@ PACKAGE = str(Path(minigrad.__file__).parent)
 
 @dataclass
 class Refusal:
-    """What became of an input that PyTorch refuses.
+    """The outcome for an input that PyTorch rejects.
 
     Attributes:
-        name: the operator's.
-        number: which of its inputs it is, from 0.
+        name: the operator's name.
+        number: the input's number, from 0.
         verdict: "clear"; "others": the message is NumPy's or Python's; "accepted".
-        theirs, ours: what the libraries said.
+        theirs, ours: the libraries' messages.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Refusal:
 
 
 def refusals() -> Iterator[Refusal]:
-    """All inputs that PyTorch refuses, of the operators that minigrad has."""
+    """All inputs that PyTorch rejects, for the operators that minigrad has."""
     for info in op_db:
         if info.error_inputs_func is None:
             continue
@@ -62,14 +62,14 @@ _empty = torch.empty
 
 
 def _ones(*size: Any, **options: Any) -> torch.Tensor:
-    """In the place of torch.empty, whose numbers are what the memory happens to hold: the same error each time."""
-    made = _empty(*size, **options)
+    """Replaces torch.empty, whose numbers are whatever the memory contains: the same error each time."""
+    tensor = _empty(*size, **options)
     with torch.no_grad():
-        return made.fill_(1) if made.layout == torch.strided else made
+        return tensor.fill_(1) if tensor.layout == torch.strided else tensor
 
 
 def _compare(info: Any, number: int, ours: Callable[..., Any], sample: Any) -> Refusal | None:
-    """One input on both libraries; None where it says nothing."""
+    """Compare one input on both libraries; None if it is not usable."""
     translate = Translation()
     try:
         args, kwargs = translate((sample.input, *sample.args)), translate(dict(sample.kwargs))
@@ -91,7 +91,7 @@ def _compare(info: Any, number: int, ours: Callable[..., Any], sample: Any) -> R
 
 
 def is_own(error: BaseException) -> bool:
-    """Whether a message is minigrad's: a ``raise`` of its own, that does not hand on another's words."""
+    """Whether a message is minigrad's own: from a ``raise`` that does not pass on another library's words."""
     trace: Any = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -109,6 +109,6 @@ def _line(error: BaseException) -> str:
 
 
 def summary(verdicts: Counter[str]) -> str:
-    """The counts in a line."""
+    """The counts in one line."""
     clear, others, accepted = (verdicts[name] for name in ("clear", "others", "accepted"))
-    return f"{verdicts.total()} inputs: {clear} refused clearly, {others} in others' words, {accepted} accepted"
+    return f"{verdicts.total()} inputs: {clear} rejected clearly, {others} in others' words, {accepted} accepted"

@@ -1,4 +1,4 @@
-"""Gradients in PyTorch and here: those of results, and those of these gradients."""
+"""Compares gradients in PyTorch and minigrad: first and second order."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,11 +16,11 @@ def compare_gradients(expected: Any, result: Any, translate: Translation, again:
     """Raise AssertionError unless the gradients of all results, weighted, agree.
 
     Args:
-        again: computes PyTorch's results once more. With it, the gradients of these gradients are compared, too, with
+        again: computes PyTorch's results once more. If given, also compare the gradients of these gradients, with
             respect to inputs and weights.
 
     Raises:
-        NoCounterpart: PyTorch has no gradients, or those of second order differ and fail PyTorch's own check.
+        NoCounterpart: PyTorch has no gradients, or its second-order gradients differ and fail its own check.
     """
     results = zip(tensors(expected), tensors(result), strict=True)
     pairs = [(a, b) for a, b in results if isinstance(a, torch.Tensor) and a.requires_grad]
@@ -41,7 +41,7 @@ def compare_gradients(expected: Any, result: Any, translate: Translation, again:
 
 
 def _weights(pairs: Pairs, requires_grad: bool) -> Pairs:
-    """Weights of results."""
+    """Weights for results."""
     translate, weights = Translation(), []
     for theirs, _ in pairs:
         numbers = torch.linspace(0.5, 1.5, theirs.numel(), dtype=torch.float64).reshape(theirs.shape).to(theirs.dtype)
@@ -50,7 +50,7 @@ def _weights(pairs: Pairs, requires_grad: bool) -> Pairs:
 
 
 def _gradients(pairs: Pairs, leaves: Pairs, weights: Pairs, create_graph: bool) -> Pairs:
-    """Both libraries' gradients of results with respect to leaves; a result of ours may be a constant."""
+    """Both libraries' gradients of results with respect to leaves; one of our results may be a constant."""
     if not pairs:
         return []
     options: Any = {"create_graph": create_graph, "allow_unused": True}
@@ -75,7 +75,7 @@ def _check(what: str, leaves: Pairs, gradients: Pairs) -> None:
 
 
 def _is_right(again: Callable[[], Any], leaves: list[torch.Tensor]) -> bool:
-    """Whether PyTorch's second-order gradients pass its own check, which changes the leaves and changes them back."""
+    """Whether PyTorch's second-order gradients pass its own check, which changes and restores the leaves."""
     results = lambda *_: tuple(r for r in tensors(again()) if isinstance(r, torch.Tensor) and r.requires_grad)
     try:
         options: Any = {"check_undefined_grad": False, "fast_mode": True, "raise_exception": False}
@@ -85,12 +85,12 @@ def _is_right(again: Callable[[], Any], leaves: list[torch.Tensor]) -> bool:
 
 
 def of_every_argument(sample: Any) -> Iterator[bool]:
-    """Let arguments of a sample require gradients: all floats; those that PyTorch's tests differentiate; these and one
-    more, for each. Yields whether it is all."""
+    """Make arguments of a sample require gradients: all floats; the ones that PyTorch's tests differentiate; these plus
+    each other float. Yields whether it is all."""
     both = (x for x in tensors((sample.input, sample.args, sample.kwargs)) if isinstance(x, torch.Tensor))
     floats = [x for x in both if x.is_leaf and x.is_floating_point()]
     usual = [x for x in floats if x.requires_grad]
-    for chosen in (floats, usual, *([*usual, x] for x in floats if not x.requires_grad)):
+    for arguments in (floats, usual, *([*usual, x] for x in floats if not x.requires_grad)):
         for x in floats:
-            x.requires_grad_(any(x is some for some in chosen))
-        yield chosen is floats
+            x.requires_grad_(any(x is some for some in arguments))
+        yield arguments is floats

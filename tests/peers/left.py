@@ -1,7 +1,7 @@
-"""What is left: the names of PyTorch's databases that minigrad lacks, those that differ, and errors that it accepts.
+"""Known gaps: names in PyTorch's databases that minigrad lacks, names that differ, and error inputs that it accepts.
 
-``left.toml`` has them, each with its reason. The tests fail on a name that is missing or differs and is not listed, on
-one that is listed and agrees, and on a row that stands for nothing in the database.
+``left.toml`` lists them, each with its reason. The tests fail for a missing or different name that is not listed, for a
+listed name that agrees, and for a row that matches nothing in the database.
 """
 
 import tomllib
@@ -17,12 +17,12 @@ FILE = Path(__file__).with_suffix(".toml")
 class Row(NamedTuple):
     """A row of a table."""
 
-    names: tuple[str, ...]  # patterns of names, with a shell's wildcards
-    reason: str  # theirs
-    dtypes: tuple[str, ...] = ()  # of which it speaks; () for all
+    names: tuple[str, ...]  # patterns for names, with shell wildcards
+    reason: str  # for all of them
+    dtypes: tuple[str, ...] = ()  # that it applies to; () for all
 
     def matches(self, name: str, dtype: str = "") -> bool:
-        """Whether it speaks of a name, and of a dtype."""
+        """Whether the row applies to a name, and to a dtype."""
         return (not self.dtypes or dtype in self.dtypes) and any(fnmatchcase(name, text) for text in self.names)
 
 
@@ -34,16 +34,15 @@ def rows(table: str) -> tuple[Row, ...]:
 
 
 def reason_for(name: str, table: str, dtype: str = "") -> str | None:
-    """Why a name is left: that of the first row that speaks of it."""
+    """The reason for a gap, from the first row that applies to the name."""
     return next((row.reason for row in rows(table) if row.matches(name, dtype)), None)
 
 
 def problems(verdicts: Iterable[tuple[str, str, str]], dtype: str = "") -> Iterator[str]:
-    """A line for each name whose verdict and whose place in the tables do not fit.
+    """A line for each name whose verdict contradicts the tables.
 
     Args:
-        verdicts: name, verdict ("missing", "different", "accepted", or another for one that is to be in no table), and
-            what there is to say.
+        verdicts: name, verdict ("missing", "different", "accepted", or another, which is in no table), and details.
     """
     for name, verdict, text in verdicts:
         for table in ("missing", "different", "accepted"):
@@ -55,10 +54,10 @@ def problems(verdicts: Iterable[tuple[str, str, str]], dtype: str = "") -> Itera
 
 
 def idle(table: str, names: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """The patterns of a table that speak of none of the names (with their dtypes)."""
-    known = list(names)
+    """The patterns of a table that match none of the names (with their dtypes)."""
+    pairs = list(names)
     for row in rows(table):
         for pattern in row.names:
             alone = row._replace(names=(pattern,))
-            if not any(alone.matches(name, dtype) for name, dtype in known):
-                yield f"{table}: {pattern} stands for nothing: {row.reason}"
+            if not any(alone.matches(name, dtype) for name, dtype in pairs):
+                yield f"{table}: {pattern} matches nothing: {row.reason}"

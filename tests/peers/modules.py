@@ -1,8 +1,8 @@
-"""PyTorch's database of modules on minigrad: what agrees, what differs, what is missing.
+"""Runs PyTorch's database of modules on minigrad, and reports agreements, differences and missing names.
 
-Both modules are made from the same seed and must begin with the same numbers, by the same names; then, in training and
-in evaluation, results, the gradients of inputs and parameters, and buffers are compared. A module must also refuse
-what PyTorch's refuses.
+Both modules are created from the same seed and must start with the same numbers under the same names; then it compares
+results, the gradients of inputs and parameters, and buffers, in training and evaluation mode. A module must also reject
+the inputs that PyTorch's rejects.
 """
 
 import warnings
@@ -20,7 +20,7 @@ from .translation import NoCounterpart, Translation, check_equal, seeded, tensor
 
 
 def compare(info: Any, dtype: torch.dtype) -> Report:
-    """A module on all of its samples."""
+    """Compare a module on all of its samples."""
     name = info.module_cls.__name__
     report = Report(name)
     try:
@@ -49,25 +49,25 @@ def compare(info: Any, dtype: torch.dtype) -> Report:
 
 
 def _compare_sample(theirs: Any, ours: Any, sample: Any, training: bool, dtype: torch.dtype, is_lazy: bool) -> None:
-    """One sample: first numbers, results, gradients, buffers."""
+    """Compare one sample: initial numbers, results, gradients, buffers."""
     translate = Translation()
-    made, given = sample.constructor_input, sample.forward_input
-    module = _seeded_alike(lambda: theirs(*made.args, **made.kwargs))
-    own = seeded(ours, *translate(made.args), **translate(made.kwargs))
+    init, forward = sample.constructor_input, sample.forward_input
+    module = _seeded_alike(lambda: theirs(*init.args, **init.kwargs))
+    own = seeded(ours, *translate(init.args), **translate(init.kwargs))
     kind = translate(dtype)
     assert repr(module) == repr(own), f"repr is {own!r}, PyTorch's {module!r}"
     module, own = module.to(dtype).train(training), own.to(kind).train(training)
-    if given is None:
+    if forward is None:
         return _check_state(module, own, "first numbers")
-    args, kwargs = translate(given.args), translate(given.kwargs)
+    args, kwargs = translate(forward.args), translate(forward.kwargs)
     if is_lazy:
         with torch.no_grad(), minigrad.no_grad():
-            _seeded_alike(lambda: module(*given.args, **given.kwargs))
+            _seeded_alike(lambda: module(*forward.args, **forward.kwargs))
             seeded(own, *args, **kwargs)
         assert repr(module) == repr(own), f"repr is {own!r}, PyTorch's {module!r}"
     _check_state(module, own, "first numbers")
     own.load_state_dict(Translation()(dict(module.state_dict())))  # the last bits of normal numbers may differ
-    expected, result = _seeded_alike(lambda: module(*given.args, **given.kwargs)), seeded(own, *args, **kwargs)
+    expected, result = _seeded_alike(lambda: module(*forward.args, **forward.kwargs)), seeded(own, *args, **kwargs)
     for number, (a, b) in enumerate(zip(tensors(expected), tensors(result), strict=True)):
         check_equal(a, b, f"result {number}")
     _check_state(module, own, "state")
@@ -76,7 +76,7 @@ def _compare_sample(theirs: Any, ours: Any, sample: Any, training: bool, dtype: 
 
 
 def _seeded_alike(call: Any) -> Any:
-    """What ``seeded`` is for ours."""
+    """``seeded`` for PyTorch's module."""
     with torch.random.fork_rng():
         torch.manual_seed(42)
         return call()
@@ -90,23 +90,23 @@ def _check_state(theirs: Any, ours: Any, what: str) -> None:
 
 
 def _check_refused(theirs: Any, ours: Any, error: Any) -> None:
-    """An input that PyTorch's module refuses, at the same place and with the same type of error."""
+    """Check that both modules reject an input, at the same point and with the same type of error."""
     translate, sample = Translation(), error.module_error_input
-    made, given = sample.constructor_input, sample.forward_input
+    init, forward = sample.constructor_input, sample.forward_input
     try:
-        module = ours(*translate(made.args), **translate(made.kwargs))
+        module = ours(*translate(init.args), **translate(init.kwargs))
         if error.error_on is not ModuleErrorEnum.CONSTRUCTION_ERROR:
-            module(*translate(given.args), **translate(given.kwargs))
+            module(*translate(forward.args), **translate(forward.kwargs))
     except error.error_type:
         return
     except Exception as refusal:
         expected = getattr(error.error_type, "__name__", error.error_type)
-        raise AssertionError(f"refused with {refusal!r}, PyTorch with {expected}: {error.error_regex}") from refusal
+        raise AssertionError(f"rejected with {refusal!r}, PyTorch with {expected}: {error.error_regex}") from refusal
     raise AssertionError(f"accepted, PyTorch: {error.error_regex}")
 
 
 def reports(dtype: torch.dtype) -> Iterator[Report]:
-    """All modules that PyTorch has for a dtype, compared."""
+    """Compare all modules that PyTorch has for a dtype."""
     for info in module_db:
         if dtype in info.dtypes:
             with warnings.catch_warnings():

@@ -1,7 +1,7 @@
-"""PyTorch's database of operators on minigrad: what agrees, what differs, what is missing.
+"""Runs PyTorch's database of operators on minigrad, and reports agreements, differences and missing names.
 
-PyTorch's own tests draw from it (``torch.testing._internal``): for each operator samples of inputs, and inputs that it
-must refuse. A *name* here is a function, an alias, a method or an in-place method of the database.
+PyTorch's own tests use it (``torch.testing._internal``): for each operator it has sample inputs, and inputs that it
+must reject. A *name* here is a function, an alias, a method or an in-place method in the database.
 """
 
 import types
@@ -23,24 +23,24 @@ from .gradients import compare_gradients, of_every_argument
 from .report import Report
 from .translation import NoCounterpart, Translation, check_equal, check_kind, counterpart, tensors, translated_function
 
-# Their results are drawn from streams that minigrad does not share, or are memory that is unset: shapes are compared.
+# Their results come from random streams that minigrad does not share, or are uninitialised memory: compare shapes.
 RANDOM = {"cauchy", "exponential", "geometric", "log_normal", "uniform", "multinomial", "poisson", "normal"}
 RANDOM |= {"bernoulli", "rand_like", "randn_like", "randint_like", "empty", "empty_like", "empty_permuted"}
 RANDOM |= {"empty_strided", "new_empty", "new_empty_strided", "resize_", "resize_as_", "nn.functional.rrelu"}
 RANDOM |= {f"nn.functional.{name}" for name in ("dropout", "dropout2d", "dropout3d", "alpha_dropout")}
 RANDOM |= {"nn.functional.feature_alpha_dropout"}
 
-# The signs (of complex numbers: the phases) of vectors are not specified. Compared is what PyTorch differentiates.
+# The signs (for complex numbers, the phases) of vectors are not specified. Compare what PyTorch differentiates.
 UP_TO_SIGN = {"linalg.eig", "linalg.eigh", "linalg.svd", "svd", "svd_lowrank", "pca_lowrank"}
-# Which of equal elements they find is not specified: what stands at their indices is compared. With the place of "dim".
+# Which of equal elements they find is not specified: compare the elements at their indices. With "dim"'s position.
 ANY_OF_EQUAL = {"topk": 1, "kthvalue": 1, "mode": 0, "median": 0, "nanmedian": 0, "sort": 0, "argsort": 0}
 ALL = slice(None)
-SECOND = "second-order"  # the run of gradients of gradients, in float64
+SECOND = "second-order"  # the run for gradients of gradients, in float64
 
 
 @dataclass
 class Name:
-    """A name of the database: PyTorch's function, and where minigrad's is."""
+    """A name in the database: PyTorch's function, and how to find minigrad's."""
 
     text: str
     info: Any
@@ -51,14 +51,14 @@ class Name:
     def is_there(self) -> bool:
         """Whether minigrad has it."""
         try:
-            found = self.find()
-            return found is not None and not is_absent(found)
+            function = self.find()
+            return function is not None and not is_absent(function)
         except (AttributeError, NotImplementedError):
             return False
 
 
 def names(info: Any) -> Iterator[Name]:
-    """The names of an entry of the database."""
+    """The names of a database entry."""
     variant = f" ({info.variant_test_name})" if info.variant_test_name else ""
     for name in (info.name, *(alias.name for alias in info.aliases)):
         yield Name(name + variant, info, info.op, lambda name=name: counterpart(name, info.op))
@@ -68,14 +68,14 @@ def names(info: Any) -> Iterator[Name]:
         yield Name(f"{info.name}{variant or ' (in place)'}", info, info.inplace_variant, of, in_place=True)
     for method, name in ((info.method_variant, short), (info.inplace_variant, f"{short}_")):
         if isinstance(method, partial) or (isinstance(method, types.FunctionType) and "testing" in method.__module__):
-            continue  # a function once more
+            continue  # a duplicate of the function
         if method is not None and not (method is info.inplace_variant and short.endswith("_")):
             find = lambda name=name: getattr(minigrad.Tensor, name)
             yield Name(f"Tensor.{name}{variant}", info, method, find, method is info.inplace_variant)
 
 
 def compare(name: Name, dtype: torch.dtype, second: bool = False) -> Report:
-    """A name on all of its samples; ``second``: with second-order gradients, of all arguments."""
+    """Compare a name on all of its samples; ``second``: with second-order gradients, for all arguments."""
     report = Report(name.text)
     if not name.is_there():
         report.differences = None
@@ -95,14 +95,14 @@ def compare(name: Name, dtype: torch.dtype, second: bool = False) -> Report:
             continue
         except Exception as error:
             if isinstance(error, MissingName) or str(error).startswith("minigrad has no torch."):
-                report.differences = None  # in a function of the database's own
+                report.differences = None  # in one of the database's own functions
                 return report
             report.differences.append(f"sample {number}: {type(error).__name__}: {error}")  # type: ignore[union-attr]
     return report
 
 
 def _with_every_argument(name: Name, ours: Callable[..., Any], sample: Any) -> None:
-    """One sample: results and gradients of both orders, with respect to all arguments that PyTorch allows."""
+    """Compare one sample: results and gradients of both orders, with respect to all arguments that PyTorch allows."""
     compared = False
     for is_all in of_every_argument(sample):
         try:
@@ -117,7 +117,7 @@ def _with_every_argument(name: Name, ours: Callable[..., Any], sample: Any) -> N
 
 
 def _compare_sample(name: Name, ours: Callable[..., Any], sample: Any, second: bool = False) -> None:
-    """One sample: results, and gradients where PyTorch has them."""
+    """Compare one sample: results, and gradients if PyTorch has them."""
     translate = Translation()
     args, kwargs = translate((sample.input, *sample.args)), translate(dict(sample.kwargs))
     if name.in_place and second:
@@ -134,7 +134,7 @@ def _compare_sample(name: Name, ours: Callable[..., Any], sample: Any, second: b
     results, outputs = list(tensors(expected)), list(tensors(result))
     assert len(results) == len(outputs), f"{len(outputs)} results, PyTorch's {len(results)}"
     if name.in_place:
-        assert result is args[0], "another tensor than the one to change"
+        assert result is args[0], "not the tensor to change"
     random = name.info.name in RANDOM
     has_indices = len(results) > 1 or name.info.name == "argsort"
     if name.info.name in ANY_OF_EQUAL and has_indices and not sample.kwargs.get("stable"):
@@ -164,21 +164,21 @@ def _called(name: Name, sample: Any, second: bool) -> Any:
 
 
 def _elements(x: Any, index: Any, dim: int) -> Any:
-    """What stands at the indices along an axis, which may have been left out; of either library."""
+    """The elements at the indices along an axis, which may be omitted; for either library."""
     if x.ndim == 0:
         return x
     return x.take_along_dim(index if index.ndim == x.ndim else index.unsqueeze(dim), dim)
 
 
 def all_names(dtype: torch.dtype, part: slice = ALL) -> Iterator[Name]:
-    """All names that PyTorch has for a dtype, or those of a part of the database's entries."""
+    """All names that PyTorch has for a dtype, or the ones in a part of the database."""
     for info in op_db[part]:
         if info.supports_dtype(dtype, "cpu"):
             yield from names(info)
 
 
 def reports(dtype: torch.dtype, part: slice = ALL, second: bool = False) -> Iterator[Report]:
-    """The same names, compared; ``second``: those that PyTorch differentiates twice, by ``compare``."""
+    """Compare the same names; ``second``: the names that PyTorch differentiates twice, by ``compare``."""
     for name in all_names(dtype, part):
         if second and not (name.info.supports_gradgrad and (not name.in_place or name.info.supports_inplace_autograd)):
             continue
@@ -188,7 +188,7 @@ def reports(dtype: torch.dtype, part: slice = ALL, second: bool = False) -> Iter
 
 
 def public_names() -> dict[str, bool]:
-    """Whether minigrad has each of the database's names, in any dtype; those of internal functions are left out."""
+    """Whether minigrad has each of the database's names, in any dtype; leaves out internal functions."""
     there: dict[str, bool] = {}
     for info in op_db:
         for name in names(info):

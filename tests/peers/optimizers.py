@@ -1,7 +1,7 @@
-"""PyTorch's database of optimisers on minigrad: what agrees, what differs, what is missing.
+"""Runs PyTorch's database of optimisers on minigrad, and reports agreements, differences and missing names.
 
-Each is run with each of its options, with and without each of its schedules, on the same parameters and gradients:
-parameters, states and rates must agree after every step. It must also refuse what PyTorch's refuses.
+Each runs with each of its options, with and without each of its schedules, on the same parameters and gradients:
+parameters, states and rates must agree after every step. It must also reject the arguments that PyTorch's rejects.
 """
 
 import types
@@ -24,7 +24,7 @@ ONLY_OF_ROUNDED = {"Muon": 2e-2}  # PyTorch's rounds its products to bfloat16
 
 
 def compare(info: Any, dtype: torch.dtype) -> Report:
-    """An optimiser with all of its options."""
+    """Compare an optimiser with all of its options."""
     report = Report(info.name)
     try:
         ours = getattr(minigrad.optim, info.name)
@@ -49,14 +49,14 @@ def compare(info: Any, dtype: torch.dtype) -> Report:
 
 
 def _compare_steps(info: Any, ours: Any, dtype: torch.dtype, options: dict[str, Any], schedules: Any) -> None:
-    """A few steps, to the same parameters, states and rates."""
+    """Take a few steps, and compare parameters, states and rates."""
     rng, shapes = np.random.default_rng(0), SHAPES[:1] if info.name == "Muon" else SHAPES
     start = [rng.standard_normal(shape) for shape in shapes]
     theirs = [torch.nn.Parameter(torch.from_numpy(np.array(value)).to(dtype)) for value in start]
     own = [minigrad.nn.Parameter(Translation()(p.detach())) for p in theirs]
     a, b = info.optim_cls(theirs, **options), ours(own, **Translation()(options))
     schedulers = [(make(a), _translated(make)(b)) for make in schedules]
-    for step in range(STEPS if not info.step_requires_closure else 3):  # then rounding decides what a search finds
+    for step in range(STEPS if not info.step_requires_closure else 3):  # later, rounding decides line searches
         targets = [rng.standard_normal(shape) * (1 + step) for shape in shapes]
 
         def closure(params: Any, library: Any, targets: Any = targets) -> Any:
@@ -112,7 +112,7 @@ def _translated(make: types.FunctionType) -> Any:
 
 
 def _check_refused(info: Any, ours: Any, dtype: torch.dtype, error: Any) -> None:
-    """Arguments that PyTorch refuses, or warns of, with the same type of error."""
+    """Check that both reject arguments, or warn, with the same type of error."""
     sample = error.optimizer_error_input
     if isinstance(sample.params, torch.Tensor):
         params = Translation()(sample.params.detach())
@@ -132,12 +132,12 @@ def _check_refused(info: Any, ours: Any, dtype: torch.dtype, error: Any) -> None
             return
         except Exception as refusal:
             expected = f"{error.error_type.__name__}: {error.error_regex}"
-            raise AssertionError(f"refused with {refusal!r}, PyTorch with {expected}") from refusal
+            raise AssertionError(f"rejected with {refusal!r}, PyTorch with {expected}") from refusal
     raise AssertionError(f"accepted, PyTorch: {error.error_regex}")
 
 
 def reports(dtype: torch.dtype) -> Iterator[Report]:
-    """All optimisers, compared."""
+    """Compare all optimisers."""
     for info in optim_db:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

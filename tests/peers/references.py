@@ -1,6 +1,6 @@
-"""Functions of elements in many digits, and their derivatives: they decide where PyTorch and minigrad differ.
+"""Elementwise functions in high precision, and their derivatives: they decide if PyTorch and minigrad differ.
 
-1e-330 stands for 0 and 1e320 for infinity, so that a value at one of them is the limit there.
+1e-330 represents 0 and 1e320 infinity, so that a value at one of them is the limit there.
 """
 
 import math
@@ -10,7 +10,7 @@ from typing import Any
 
 from mpmath import mp
 
-_DIGITS = 150  # as many as cancel in differences of numbers near 1; of two arguments, one may hide the other
+_DIGITS = 150  # enough for cancellation in differences of numbers near 1; with two arguments, one may hide the other
 _STEP = 30  # a difference's step is 10^-30 of an argument, at most 10^-30
 
 
@@ -71,14 +71,14 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 def arity(op: str) -> int:
-    """How many arguments the function of an op or a name of PyTorch's has; -1 where there is none."""
+    """The number of arguments of an op's or PyTorch name's function; -1 if it does not exist."""
     op = op.rpartition(".")[2]
     return sum(p.default is p.empty for p in signature(FUNCTIONS[op]).parameters.values()) if op in FUNCTIONS else -1
 
 
 def reference(op: str, point: Sequence[float], order: int, place: int, weights: Sequence[float]) -> float | None:
-    """The value of an op at a point (order 0), its derivative in an argument (1), or that of the weighted sum of its
-    derivatives in all arguments (2). NaN at NaN; None where mpmath has no answer."""
+    """The value of an op at a point (order 0), its derivative in an argument (1), or the derivative of the weighted sum
+    of its derivatives in all arguments (2). NaN at NaN; None if mpmath has no answer."""
     if any(math.isnan(x) for x in point):
         return math.nan
     op = op.rpartition(".")[2]
@@ -112,6 +112,6 @@ def _stand_in(x: float) -> Any:
 
 
 def _digits(point: Sequence[float]) -> int:
-    """As many as x + 1e-30 has for large x, and as cancel in second differences of 1 + x² for small x."""
+    """Enough for x + 1e-30 at large x, and for cancellation in second differences of 1 + x² at small x."""
     powers = [math.log10(abs(x)) if x and math.isfinite(x) else 330 * (1 if x else -1) for x in point]
     return _DIGITS * len(point) ** 2 + sum(math.ceil(p if p > 0 else -4 * p) for p in powers)

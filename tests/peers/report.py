@@ -1,4 +1,4 @@
-"""What became of the names of a database, and how many of them agree."""
+"""The outcome for each name in a database, and the number that agree."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -9,12 +9,12 @@ from .left import reason_for
 
 @dataclass
 class Report:
-    """What became of a name.
+    """The outcome for a name.
 
     Attributes:
         name: "exp", "Tensor.exp", "Tensor.exp_", with the variant in brackets.
-        samples: how many agree.
-        differences: a line for each sample that differs; None where minigrad does not have the name.
+        samples: the number that agree.
+        differences: a line for each sample that differs; None if minigrad lacks the name.
     """
 
     name: str
@@ -23,7 +23,7 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """ "missing"; "different" in a sample or more; "agrees" in all; "skipped": PyTorch itself refuses each."""
+        """ "missing"; "different" in one or more samples; "agrees" in all; "skipped": PyTorch itself rejects each."""
         if self.differences is None:
             return "missing"
         if self.differences:
@@ -32,45 +32,45 @@ class Report:
 
 
 def verdicts(reports: Iterable[Report]) -> Iterator[tuple[str, str, str]]:
-    """Name, verdict and first difference, as ``left.problems`` takes them."""
+    """Name, verdict and first difference, for ``left.problems``."""
     for report in reports:
         yield report.name, report.verdict, (report.differences or [""])[0]
 
 
 def by_name(reports: Iterable[Report]) -> dict[str, str]:
-    """The verdict on each name, which is the worst on its variants: "exp" for "exp" and "exp (variant)"."""
+    """The verdict for each name, the worst of its variants: "exp" for "exp" and "exp (variant)"."""
     variants = defaultdict(set)
     for report in reports:
         variants[report.name.partition(" (")[0]].add(report.verdict)
     order = ("different", "agrees", "skipped", "missing")
-    return {name: min(found, key=order.index) for name, found in variants.items()}
+    return {name: min(outcomes, key=order.index) for name, outcomes in variants.items()}
 
 
-def show(what: str, done: list[Report]) -> None:
-    """Print what differs, what is missing, and how many of them there are."""
-    for report in done:
+def show(what: str, reports: list[Report]) -> None:
+    """Print the differences, the missing names, and the counts."""
+    for report in reports:
         if report.differences:
             print(f"{report.name}: {len(report.differences)} differ; {report.differences[0][:300]}")
     for verdict in ("missing", "skipped"):
-        print(f"{verdict}: {', '.join(report.name for report in done if report.verdict == verdict) or 'none'}")
-    print(summary(what, done))
+        print(f"{verdict}: {', '.join(report.name for report in reports if report.verdict == verdict) or 'none'}")
+    print(summary(what, reports))
 
 
-def summary(what: str, done: list[Report]) -> str:
-    """The counts in a line."""
-    n = counts(done)
-    unlisted = sum(r.verdict in ("missing", "different") and not reason_for(r.name, r.verdict, what) for r in done)
+def summary(what: str, reports: list[Report]) -> str:
+    """The counts in one line."""
+    n = counts(reports)
+    unlisted = sum(r.verdict in ("missing", "different") and not reason_for(r.name, r.verdict, what) for r in reports)
     return (
         f"{what}: {n['names']:,} names ({n['variants']:,} with variants): {n['provided']:,} provided; {n['agree']:,} "
-        f"agree in all {n['samples']:,} samples, {n['different']} differ, {n['skipped']} PyTorch itself refuses; "
+        f"agree in all {n['samples']:,} samples, {n['different']} differ, {n['skipped']} PyTorch itself rejects; "
         f"{n['missing']} are missing; not in left.toml: {unlisted}"
     )
 
 
-def counts(done: list[Report]) -> dict[str, int]:
-    """How many names there are, and what became of them; a name counts once, whatever its variants."""
-    found = list(by_name(done).values())
-    missing, agree = found.count("missing"), found.count("agrees")
-    numbers = {"names": len(found), "variants": len(done), "samples": sum(r.samples for r in done)}
-    numbers |= {"provided": len(found) - missing, "agree": agree, "different": found.count("different")}
-    return {**numbers, "skipped": found.count("skipped"), "missing": missing}
+def counts(reports: list[Report]) -> dict[str, int]:
+    """The number of names, and of each outcome; a name counts once, whatever its variants."""
+    outcomes = list(by_name(reports).values())
+    missing, agree = outcomes.count("missing"), outcomes.count("agrees")
+    numbers = {"names": len(outcomes), "variants": len(reports), "samples": sum(r.samples for r in reports)}
+    numbers |= {"provided": len(outcomes) - missing, "agree": agree, "different": outcomes.count("different")}
+    return {**numbers, "skipped": outcomes.count("skipped"), "missing": missing}

@@ -1,4 +1,4 @@
-"""Corners in which minigrad once differed from PyTorch without an error: each agrees now, with its gradients."""
+"""Cases in which minigrad once differed from PyTorch without an error: now each agrees, with its gradients."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def I(*values: Any, dtype: Any = np.int64) -> Any:  # noqa: E743 (as R and C)
 
 
 def program(expression: str) -> Program:
-    """An expression as a function of a library and of tensors, which are called x, y and z."""
+    """An expression as a function of a library and of tensors named x, y and z."""
     return lambda t, *xs: evaluate(expression, t=t, F=t.nn.functional, **dict(zip("xyz", xs, strict=False)))
 
 
@@ -71,7 +71,7 @@ CORNERS: list[Row] = [
     ],
     *[(f"t.linalg.vector_norm(x, {order})", np.array([0.0, 1, 2])) for order in (-1, -2, -0.5, "-math.inf")],
     ("t.tensor([t.tensor([1.0]), t.tensor([2.0])]), t.tensor([t.tensor(1.0), t.tensor(2.0), 3])",),
-    # What hypothesis and the lists of other projects have shown
+    # Found by hypothesis and in other projects' lists
     ("t.clamp(x, y, z)", np.array([1.0, 0, 3, 5, 2]), np.array([1.0, 1, 4, 1, 2]), np.array([1.0, 2, 3, 4, 2])),
     ("t.logaddexp2(x, y)", R(3), I(0, 1, -3)),
     ("t.heaviside(x.detach(), y.detach())", np.array([np.nan, -1, 0, 2]), R(4)),
@@ -132,7 +132,7 @@ EXTREMES += " x.min(0).values tuple(x.aminmax()) x.norm(np.inf) x.norm(-np.inf)"
 
 @cases("expression", EXTREMES.split())
 def test_extremes_of_nan(expression: str) -> None:
-    """Which elements have the gradient where one, two or all are NaN, and where none is."""
+    """The elements that get the gradient if one, two or all are NaN, and if none is."""
     for values in ([[np.nan, 1], [np.nan, 2]], [[1, np.nan], [3, 3]], [[np.nan] * 2] * 2, [[3, 3], [1, 1]]):
         agree(program(expression), np.array(values, np.float64))
 

@@ -1,8 +1,8 @@
-"""Shapes, dtypes, strides and indices drawn by hypothesis: what PyTorch computes from them, minigrad does.
+"""Shapes, dtypes, strides and indices drawn by hypothesis: minigrad computes the same results as PyTorch.
 
-Each test draws a function and its arguments: also numbers, empty tensors, views that are transposed, sliced with a
-step or expanded. Results, dtypes and gradients are compared. The draws of a run are always the same; for others, and
-more of them, ``HYPOTHESIS_PROFILE=many python -m pytest tests/peers/test_drawn.py``.
+Each test draws a function and its arguments: also numbers, empty tensors, views that are transposed, sliced with a step
+or expanded. It compares results, dtypes and gradients. The draws of a run are always the same; for different and more
+draws, run ``HYPOTHESIS_PROFILE=many python -m pytest tests/peers/test_drawn.py``.
 """
 
 import contextlib
@@ -39,7 +39,7 @@ REFUSALS = (RuntimeError, TypeError, IndexError, ValueError, NotImplementedError
 
 @dataclass(frozen=True)
 class Drawn:
-    """A tensor to be: a leaf, and the views that lead from it to the argument."""
+    """Describes a tensor: a leaf, and the views that lead from it to the argument."""
 
     shape: Shape
     dtype: str = "float64"
@@ -60,11 +60,11 @@ class Drawn:
         if self.dtype.startswith("complex"):
             values = values + 1j * rng.uniform(-3, 3, self.shape)
         with np.errstate(all="ignore"):
-            made = t.from_numpy(np.array(values, self.dtype))
-        return made.requires_grad_() if self.gradient and self.dtype not in WHOLE else made
+            tensor = t.from_numpy(np.array(values, self.dtype))
+        return tensor.requires_grad_() if self.gradient and self.dtype not in WHOLE else tensor
 
     def view(self, leaf: Any) -> Any:
-        """The argument that a leaf leads to."""
+        """The argument that is a view of a leaf."""
         for name, arguments in self.views:
             leaf = leaf[arguments] if name == "slice" else getattr(leaf, name)(arguments)
         return leaf
@@ -77,7 +77,7 @@ matrices = st.tuples(lengths, lengths)
 
 @st.composite
 def tensors(draw: Any, shape: Any = shapes, dtypes: Any = FLOATS, expanded: Any = True, extremes: Any = False) -> Drawn:
-    """A tensor of a shape (or of a shape from a strategy), of any strides."""
+    """A tensor with a shape (or a shape from a strategy), and any strides."""
     shape = shape if isinstance(shape, tuple) else draw(shape)
     views = []
     for kind in draw(st.lists(st.sampled_from(["permute", "slice", "expand"]), max_size=2)):
@@ -101,55 +101,55 @@ def tensors(draw: Any, shape: Any = shapes, dtypes: Any = FLOATS, expanded: Any 
 
 @st.composite
 def broadcasting(draw: Any, count: int = 2, dtypes: Any = FLOATS, expanded: bool = True, **options: Any) -> list[Drawn]:
-    """Tensors whose shapes broadcast to that of the first, or to a larger one if that may have ones, too."""
-    shape, found = draw(shapes), []
+    """Tensors whose shapes broadcast to the first's, or to a larger one if the first may have ones."""
+    shape, arguments = draw(shapes), []
     for number in range(count):
         part = shape[draw(st.integers(0, len(shape))) :] if number else shape
         part = tuple(draw(st.sampled_from([n, n, 1])) for n in part) if number else part
-        found.append(draw(tensors(part, dtypes, expanded, **options)))
-    return found
+        arguments.append(draw(tensors(part, dtypes, expanded, **options)))
+    return arguments
 
 
 @st.composite
 def axes(draw: Any, ndim: int, several: bool = False) -> Any:
-    """An axis, or several that differ, counted from either end; of a number 0 or -1."""
+    """An axis, or several different ones, counted from either end; for a 0-d tensor 0 or -1."""
     axis = st.integers(-max(ndim, 1), max(ndim, 1) - 1)
     if not (several and draw(st.booleans())):
         return draw(axis)
-    chosen = draw(st.lists(st.integers(0, ndim - 1), unique=True, min_size=1, max_size=ndim)) if ndim else []
-    return tuple(d - ndim if draw(st.booleans()) else d for d in chosen)
+    dims = draw(st.lists(st.integers(0, ndim - 1), unique=True, min_size=1, max_size=ndim)) if ndim else []
+    return tuple(d - ndim if draw(st.booleans()) else d for d in dims)
 
 
 # Comparison -----------------------------------------------------------------------------------------------
 
 
-def check(program: Callable[..., Any], *drawn: Drawn, gradient: bool = True, near: float | None = None) -> None:
-    """Run a program on both libraries: results agree, and gradients where PyTorch has them.
+def check(program: Callable[..., Any], *arguments: Drawn, gradient: bool = True, near: float | None = None) -> None:
+    """Run a program on both libraries: results agree, and gradients if PyTorch has them.
 
-    Where PyTorch refuses, ours may do so, too, but in words of its own, not of NumPy's or Python's.
+    If PyTorch raises an error, minigrad may also do so, but its message must not be NumPy's or Python's.
     """
-    near = near or (1e-4 if any(d.dtype == "float32" for d in drawn) else None)  # also of float64 in between
-    leaves = {t: [d.leaf(t) for d in drawn] for t in (torch, minigrad)}
-    views = {t: [d.view(x) for d, x in zip(drawn, leaves[t], strict=True)] for t in leaves}
+    near = near or (1e-4 if any(d.dtype == "float32" for d in arguments) else None)  # also for float64 in between
+    leaves = {t: [d.leaf(t) for d in arguments] for t in (torch, minigrad)}
+    views = {t: [d.view(x) for d, x in zip(arguments, leaves[t], strict=True)] for t in leaves}
     try:
         expected = list(results(program(torch, *views[torch])))
     except REFUSALS:
         with contextlib.suppress(*REFUSALS):
             program(minigrad, *views[minigrad])
         return
-    found = list(results(program(minigrad, *views[minigrad])))
-    assert len(found) == len(expected), f"{len(found)} results, PyTorch's {len(expected)}"
-    for number, pair in enumerate(zip(found, expected, strict=True)):
+    outputs = list(results(program(minigrad, *views[minigrad])))
+    assert len(outputs) == len(expected), f"{len(outputs)} results, PyTorch's {len(expected)}"
+    for number, pair in enumerate(zip(outputs, expected, strict=True)):
         same(*pair, f"result {number}", near)
-    kept = [n for n, e in enumerate(expected) if isinstance(e, torch.Tensor) and e.requires_grad]
-    if not (kept and gradient) or any(bool(expected[n].isnan().any()) for n in kept):
+    numbers = [n for n, e in enumerate(expected) if isinstance(e, torch.Tensor) and e.requires_grad]
+    if not (numbers and gradient) or any(bool(expected[n].isnan().any()) for n in numbers):
         return
     try:
-        wanted = slopes(torch, [expected[n] for n in kept], leaves[torch])
-    except REFUSALS:  # it has no gradient of some
+        theirs = slopes(torch, [expected[n] for n in numbers], leaves[torch])
+    except REFUSALS:  # PyTorch has no gradient for some
         return
-    mine = slopes(minigrad, [found[n] for n in kept], leaves[minigrad])
-    for number, pair in enumerate(zip(mine, wanted, strict=True)):
+    mine = slopes(minigrad, [outputs[n] for n in numbers], leaves[minigrad])
+    for number, pair in enumerate(zip(mine, theirs, strict=True)):
         same(*pair, f"gradient {number}", near)
 
 
@@ -184,17 +184,17 @@ def test_activations(name: str, x: Drawn) -> None:
 
 
 @hypothesis.given(st.sampled_from(TWO.split()), broadcasting(dtypes=EVERY, extremes=True))
-def test_functions_of_two(name: str, drawn: list[Drawn]) -> None:
-    # PyTorch's gradient of 0 to a complex power is NaN, where it is 0 of a real one. Its rules take integers as they
-    # are: that of ldexp(x, -2) is 0, not 1/4, and that of atan2 by a uint8 takes 256 - x for -x.
-    unsettled = name in ("pow", "float_power") and drawn[1].dtype == "complex128"
-    unsettled |= any(d.dtype in WHOLE or d.extremes for d in drawn)
+def test_functions_of_two(name: str, arguments: list[Drawn]) -> None:
+    # PyTorch's gradient of 0 to a complex power is NaN, but to a real power it is 0. Its rules use integers unchanged:
+    # ldexp(x, -2) has the gradient 0, not 1/4, and atan2 by a uint8 uses 256 - x for -x.
+    unsettled = name in ("pow", "float_power") and arguments[1].dtype == "complex128"
+    unsettled |= any(d.dtype in WHOLE or d.extremes for d in arguments)
     # PyTorch compares a uint8 with a 0-d int64 modulo 256; here comparisons are exact.
-    kinds = {d.dtype for d in drawn if not d.shape} ^ {d.dtype for d in drawn if d.shape}
+    kinds = {d.dtype for d in arguments if not d.shape} ^ {d.dtype for d in arguments if d.shape}
     hypothesis.assume(not (name in COMPARISONS and "uint8" in kinds and len(kinds) > 1))
-    # Nor is it settled what a complex number and a real infinity give.
-    hypothesis.assume(not (any(d.extremes for d in drawn) and any(d.dtype == "complex128" for d in drawn)))
-    check(lambda t, x, y: getattr(t, name)(x, y), *drawn, gradient=not unsettled)
+    # The result for a complex number and a real infinity is not specified either.
+    hypothesis.assume(not (any(d.extremes for d in arguments) and any(d.dtype == "complex128" for d in arguments)))
+    check(lambda t, x, y: getattr(t, name)(x, y), *arguments, gradient=not unsettled)
 
 
 @hypothesis.given(st.sampled_from(NUMBERS.split()), tensors(dtypes=EVERY), st.sampled_from(OTHERS), st.booleans())
@@ -211,28 +211,28 @@ def test_with_a_number(name: str, x: Drawn, number: Any, swapped: bool) -> None:
 
 
 @hypothesis.given(st.sampled_from(THREE.split()), broadcasting(3, [*FLOATS, "int64"]))
-def test_functions_of_three(name: str, drawn: list[Drawn]) -> None:
-    # Of bounds that are equal but for float64's last digits, PyTorch may compare the roundings to float32.
-    hypothesis.assume(not (name == "clamp" and len({d.dtype for d in drawn}) > 1))
+def test_functions_of_three(name: str, arguments: list[Drawn]) -> None:
+    # If bounds differ only in float64's last digits, PyTorch may compare their float32 roundings.
+    hypothesis.assume(not (name == "clamp" and len({d.dtype for d in arguments}) > 1))
     if name == "where":
-        check(lambda t, x, y, z: t.where(x > 0, y, z), *drawn)
+        check(lambda t, x, y, z: t.where(x > 0, y, z), *arguments)
     else:
-        check(lambda t, x, y, z: getattr(t, name)(x, y, z), *drawn)
+        check(lambda t, x, y, z: getattr(t, name)(x, y, z), *arguments)
 
 
 CHANGES = "add_ sub_ mul_ div_ pow_ copy_ fmod_ remainder_ atan2_ clamp_min_ hypot_ xlogy_ bitwise_or_ floor_divide_"
 
 
 @hypothesis.given(st.sampled_from(CHANGES.split()), broadcasting(dtypes=EVERY, expanded=False), st.booleans())
-def test_changes_in_place(name: str, drawn: list[Drawn], part: bool) -> None:
+def test_changes_in_place(name: str, arguments: list[Drawn], part: bool) -> None:
     def change(t: Any, x: Any, y: Any) -> Any:
         base = x * 1 if x.dtype.is_floating_point or x.dtype.is_complex else x.clone()
-        shown = base[..., ::2] if part and base.ndim else base
+        view = base[..., ::2] if part and base.ndim else base
         other = y[..., ::2] if part and y.ndim and y.shape[-1] == x.shape[-1] else y
-        getattr(shown, name)(other)
-        return base, shown
+        getattr(view, name)(other)
+        return base, view
 
-    check(change, *drawn)
+    check(change, *arguments)
 
 
 # Reductions -----------------------------------------------------------------------------------------------
@@ -251,10 +251,10 @@ def test_reductions(name: str, x: Drawn, data: Any) -> None:
         if name != "count_nonzero" and data.draw(st.booleans(), "keepdim"):
             kwargs["keepdim"] = True
     hypothesis.assume(not (x.extremes and name in ("std_mean", "var_mean")))  # PyTorch's mean of inf is NaN there
-    hypothesis.assume(not (x.extremes and name == "mode"))  # nor are NaNs specified
-    # PyTorch's of equal numbers is the rounding of their mean, and the gradient a quotient of two of these.
+    hypothesis.assume(not (x.extremes and name == "mode"))  # NaNs are not specified either
+    # For equal numbers PyTorch's is the rounding error of their mean, and the gradient a quotient of two of these.
     hypothesis.assume(not (name in ("std", "std_mean") and any(kind == "expand" for kind, _ in x.views)))
-    if name in ("mode", "median", "nanmedian"):  # which of equal ones is not specified; PyTorch's fail when expanded
+    if name in ("mode", "median", "nanmedian"):  # which of equal ones is unspecified; PyTorch's fail when expanded
         check(lambda t, x: next(results(getattr(t, name)(x.contiguous(), **kwargs))), x, gradient=False)
     else:
         check(lambda t, x: getattr(t, name)(x, **kwargs), x, gradient=not x.extremes)
@@ -287,7 +287,7 @@ def test_topk_and_kthvalue(x: Drawn, k: int, largest: bool, data: Any) -> None:
 
 @st.composite
 def reshaping(draw: Any) -> Any:
-    """A tensor, and a method that gives another shape, with arguments."""
+    """A tensor, and a method that changes its shape, with arguments."""
     x = draw(tensors(dtypes=[*FLOATS, "int64", "bool", "complex128"]))
     shape = tuple(x.view(x.leaf(torch)).shape)
     ndim, axis = len(shape), axes(len(shape))
@@ -332,16 +332,16 @@ SHAPED: dict[str, Callable[..., Any]] = {
 
 
 @hypothesis.given(reshaping())
-def test_shapes(drawn: Any) -> None:
-    x, name, arguments = drawn
+def test_shapes(case: Any) -> None:
+    x, name, arguments = case
     check(lambda t, x: getattr(x, name) if arguments is None else getattr(x, name)(*arguments), x)
 
 
 @hypothesis.given(broadcasting(3, EVERY), st.data(), st.sampled_from(["cat", "stack"]))
-def test_joining(drawn: list[Drawn], data: Any, name: str) -> None:
-    dim = data.draw(axes(max(len(drawn[0].shape), 1)), "dim")
-    skipped = any(d.view(d.leaf(torch)).shape == (0,) for d in drawn)  # by cat, as it does not count
-    check(lambda t, *xs: getattr(t, name)(xs, dim), *drawn, gradient=not skipped)
+def test_joining(arguments: list[Drawn], data: Any, name: str) -> None:
+    dim = data.draw(axes(max(len(arguments[0].shape), 1)), "dim")
+    skipped = any(d.view(d.leaf(torch)).shape == (0,) for d in arguments)  # cat skips it
+    check(lambda t, *xs: getattr(t, name)(xs, dim), *arguments, gradient=not skipped)
 
 
 # Indices --------------------------------------------------------------------------------------------------
@@ -349,18 +349,18 @@ def test_joining(drawn: list[Drawn], data: Any, name: str) -> None:
 
 @dataclass(frozen=True)
 class Index:
-    """Values of an index tensor, or of a mask."""
+    """The values of an index tensor, or of a mask."""
 
     values: Any
 
     def tensor(self, t: Any) -> Any:
-        """As a tensor of a library."""
+        """The index as a library's tensor."""
         return t.from_numpy(np.array(self.values))
 
 
 @st.composite
 def indices(draw: Any, shape: Shape) -> Any:
-    """An expression between brackets, for a tensor of this shape: what NumPy's and PyTorch's indexing knows."""
+    """An expression between brackets, for a tensor of this shape: as in NumPy's and PyTorch's indexing."""
     parts: list[Any] = []
     rows = draw(st.sampled_from([(), (1,), (2,), (2, 1), (3,), (0,)]))  # the shape of index tensors
     left = list(shape)
@@ -390,7 +390,7 @@ def indices(draw: Any, shape: Shape) -> Any:
 
 
 def resolved(t: Any, index: Any) -> Any:
-    """An index with its tensors."""
+    """An index with tensors of a library."""
     return tuple(part.tensor(t) if isinstance(part, Index) else part for part in index)
 
 
@@ -414,7 +414,7 @@ def test_writing_by_index(x: Drawn, data: Any, seed: int) -> None:
     def write(t: Any, x: Any, v: Any = value) -> Any:
         base = x * 1
         if flat and not isinstance(v, (int, float)):
-            v = v.flatten()[:1].sum() if v.ndim else v  # an element twice: which of its values stays is not specified
+            v = v.flatten()[:1].sum() if v.ndim else v  # an element twice: which of its values remains is not specified
         base[resolved(t, index)] = v
         return base
 
@@ -436,8 +436,8 @@ def test_gather_and_scatter(shape: Shape, dim: int, data: Any) -> None:
     check(lambda t, x: t.index_select(x, dim, line(t)), x)
     check(lambda t, x, s: t.scatter_add(x, dim, i(t), s), x, source)
     reduce = data.draw(st.sampled_from(["sum", "prod", "mean", "amax", "amin"]), "reduce")
-    kept = data.draw(st.booleans(), "include_self")
-    check(lambda t, x, s: t.scatter_reduce(x, dim, i(t), s * 1.25, reduce, include_self=kept), x, source)
+    include_self = data.draw(st.booleans(), "include_self")
+    check(lambda t, x, s: t.scatter_reduce(x, dim, i(t), s * 1.25, reduce, include_self=include_self), x, source)
 
 
 # Products -------------------------------------------------------------------------------------------------
@@ -460,11 +460,11 @@ EINSUMS = "ij,jk->ik ij,ij-> bij,bjk->bik ...i,...j->...ij ii->i ij->j i,j,k->ij
 def test_einsum(data: Any, text: str) -> None:
     length = {c: data.draw(lengths, c) for c in "abcdijk"}
     more = data.draw(st.lists(lengths, max_size=2).map(tuple), "...")
-    drawn = []
+    operands = []
     for part in text.split("->", maxsplit=1)[0].split(","):
         shape = (*more, *(length[c] for c in part[3:])) if part.startswith("...") else tuple(length[c] for c in part)
-        drawn.append(data.draw(tensors(shape, FLOATS[:1])))
-    check(lambda t, *xs: t.einsum(text, *xs), *drawn)
+        operands.append(data.draw(tensors(shape, FLOATS[:1])))
+    check(lambda t, *xs: t.einsum(text, *xs), *operands)
 
 
 # Layers ---------------------------------------------------------------------------------------------------
@@ -510,9 +510,9 @@ def test_pooling(data: Any, name: str) -> None:
 def test_pad(data: Any, mode: str) -> None:
     x = data.draw(tensors(st.lists(st.integers(0, 4), min_size=2, max_size=4).map(tuple), FLOATS[:1]))
     amounts = data.draw(st.lists(st.integers(-2, 3), max_size=6), "amounts")
-    # PyTorch's gradient is wrong where what is left of an axis comes round more than once.
+    # PyTorch's gradient is wrong if the rest of an axis wraps around more than once.
     hypothesis.assume(not (mode == "circular" and min(amounts, default=0) < 0))
-    # Where nothing is left it is memory that is not set.
+    # If nothing is left, PyTorch returns uninitialised memory.
     shape = x.view(x.leaf(torch)).shape
     left = [n + a + b for n, a, b in zip(reversed(shape), amounts[::2], amounts[1::2], strict=False)]
     hypothesis.assume(mode == "constant" or all(left))

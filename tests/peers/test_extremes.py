@@ -1,5 +1,5 @@
-"""Rules at extreme values agree with PyTorch or with many digits: a sample. ``python -m tests.peers.extremes`` walks
-through all."""
+"""A sample of rules at extreme values agrees with PyTorch or with high precision. ``python -m tests.peers.extremes``
+tests all."""
 
 import math
 
@@ -14,7 +14,7 @@ from tests.ops.cases import Case  # noqa: E402 (as the next)
 from .extremes import differences, problems  # noqa: E402
 from .references import reference  # noqa: E402
 
-# One of a kind, and those that once had 0/0, 0·∞ or ∞−∞.
+# One of each kind, and the rules that once had 0/0, 0·∞ or ∞−∞.
 SAMPLE = ("abs", "atan2", "acosh", "logcumsumexp", "logit", "det", "fmod", "torch.linalg.slogdet", "torch.ldexp")
 
 
@@ -44,5 +44,5 @@ def test_a_wrong_gradient_is_noticed() -> None:
     ],
 )
 def test_many_digits(op: str, point: list[float], order: int, expected: float) -> None:
-    found = reference(op, point, order, 0, (1.0, 0.5))
-    assert found == pytest.approx(expected, rel=1e-12, nan_ok=True)
+    actual = reference(op, point, order, 0, (1.0, 0.5))
+    assert actual == pytest.approx(expected, rel=1e-12, nan_ok=True)

@@ -1,7 +1,7 @@
-"""Infinite and NaN gradients into every function that has masked places: a gradient that is 0 in PyTorch is 0 here.
+"""Infinite and NaN gradients into every function with masked elements: a gradient that is 0 in PyTorch is 0 here.
 
-A rule of the form g · mask gives NaN where an infinite g meets a 0. ``tests/ops/test_masks.py`` looks at the ops, here
-are the functions made of them.
+A rule of the form g · mask gives NaN where an infinite g meets a 0. ``tests/ops/test_masks.py`` tests the ops; this
+file tests the functions made of them.
 """
 
 import re
@@ -20,7 +20,7 @@ from tests.support.parity import host, torch
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's
 HUGE = (np.inf, -np.inf, np.nan)
-MOST = 6  # places of a result that are tried
+MOST = 6  # positions of a result to try
 
 KINKS = np.array([-6.0, -3, -2, -1, -0.5, 0, 0.5, 1, 2, 3, 6, 30])
 WILD = np.array([np.inf, -np.inf, np.nan, 0, -1, 2])
@@ -147,7 +147,7 @@ ADDED = ("*grid_sample*bilinear*", "x.masked_fill*.softmax(0)")
 
 
 def arriving(shape: tuple[int, ...]) -> Iterator[Any]:
-    """Gradients that are infinite or NaN everywhere, or at one place and 0 elsewhere."""
+    """Gradients that are infinite or NaN everywhere, or at one position and 0 elsewhere."""
     count = int(np.prod(shape))
     some = range(count) if count <= MOST else np.random.default_rng(0).choice(count, MOST, replace=False)
     for value in HUGE:
@@ -164,7 +164,7 @@ def slopes(t: Any, output: Any, leaves: list[Any], g: Any, again: bool = False) 
 
 
 def computed(t: Any, expression: str) -> tuple[list[Any], list[Any]]:
-    """The results of an expression that have gradients, and the leaves that it speaks of."""
+    """The results of an expression that have gradients, and the leaves in the expression."""
     words = re.findall(r"\w+", expression)
     leaves = {name: tensor(t, value) for name, value in OPERANDS.items() if name in words}
     helpers = {"assigned": assigned, "masked_sum": masked_sum, "packed": packed}
@@ -174,7 +174,7 @@ def computed(t: Any, expression: str) -> tuple[list[Any], list[Any]]:
 
 @cases("expression", CASES)
 def test_as_pytorch(expression: str) -> None:
-    """Wherever PyTorch's gradient is a number or infinite, ours is the same; also as one that can be differentiated."""
+    """Wherever PyTorch's gradient is finite or infinite, ours is the same; also when it is itself differentiable."""
     (expected, their_leaves), (outputs, leaves) = (computed(t, expression) for t in (torch, minigrad))
     is_added = any(fnmatchcase(expression, pattern) for pattern in ADDED)
     for ours, theirs in zip(outputs, expected, strict=True):
@@ -182,18 +182,18 @@ def test_as_pytorch(expression: str) -> None:
             grads = slopes(torch, theirs, their_leaves, g)
             for again in (False, True):
                 for a, e in zip(slopes(minigrad, ours, leaves, g, again), grads, strict=True):
-                    known = np.isfinite(e) if is_added else ~np.isnan(e)
+                    mask = np.isfinite(e) if is_added else ~np.isnan(e)
                     text = f"{g}: {a}, PyTorch's {e}"
-                    np.testing.assert_allclose(a[known], e[known], rtol=1e-7, atol=1e-9, err_msg=text)
+                    np.testing.assert_allclose(a[mask], e[mask], rtol=1e-7, atol=1e-9, err_msg=text)
 
 
-# PyTorch has no second gradient of them, or no 0: of renorm, and of prelu's weight where its input is 0.
+# PyTorch has no second gradient for them, or no 0: for renorm, and for prelu's weight where its input is 0.
 OF_FIRST_ORDER = "hardsigmoid cdist pdist embedding_bag F.multi ctc_loss attention renorm prelu 'nearest' wild"
 
 
 @cases("expression", [case for case in CASES if not any(part in case for part in OF_FIRST_ORDER.split())])
 def test_second_order(expression: str) -> None:
-    """Where the gradient of PyTorch's gradient is 0, ours is."""
+    """Where the gradient of PyTorch's gradient is 0, ours is 0."""
     firsts, leaves = {}, {}
     for t in (torch, minigrad):
         outputs, inputs = computed(t, expression)

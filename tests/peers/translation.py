@@ -1,4 +1,4 @@
-"""Samples of PyTorch's databases for minigrad: the same values, dtypes and functions."""
+"""Translates samples from PyTorch's databases for minigrad: the same values, dtypes and functions."""
 
 import types
 from collections.abc import Callable, Iterator
@@ -25,19 +25,19 @@ TOLERANCES = {torch.float32: 1e-4, torch.complex64: 1e-4, torch.float16: 1e-2, t
 
 
 class NoCounterpart(Exception):
-    """A sample has a layout, dtype or device that minigrad has not."""
+    """A sample has a layout, dtype or device that minigrad lacks."""
 
 
 class Translation:
-    """Arguments for minigrad of arguments for PyTorch.
+    """Translates PyTorch arguments into minigrad arguments.
 
     Attributes:
-        leaves: for each tensor that requires a gradient, PyTorch's and ours.
+        leaves: for each tensor that requires a gradient, PyTorch's and minigrad's.
     """
 
     def __init__(self) -> None:
         self.leaves: list[tuple[torch.Tensor, Any]] = []
-        self._tensors: dict[int, tuple[torch.Tensor, Any]] = {}  # an argument may be there twice
+        self._tensors: dict[int, tuple[torch.Tensor, Any]] = {}  # an argument may occur twice
 
     def __call__(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
@@ -79,7 +79,7 @@ class Translation:
         return result
 
     def module(self, value: torch.nn.Module) -> Any:
-        """A module of the same kind and with the same parameters."""
+        """A module of the same kind with the same parameters."""
         arguments: dict[str, Any] = {}
         if isinstance(value, torch.nn.TransformerEncoderLayer):
             attention, hidden = value.self_attn, value.linear1
@@ -93,7 +93,7 @@ class Translation:
 
 
 def _with_its_memory(value: torch.Tensor) -> Any:
-    """A copy of a tensor's values; of a part of a memory, or an expanded one, the same of a copy."""
+    """A copy of a tensor's values; for a part of a larger memory, or an expanded tensor, the same view of a copy."""
     memory = value.untyped_storage().nbytes() // value.itemsize
     if memory == value.numel() or value.is_conj() or value.is_neg():
         return numbers(value).copy(order="K")
@@ -127,14 +127,14 @@ def seeded(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def function_for(function: Any) -> Any:
-    """The function for an argument: PyTorch's by its name, the databases' own translated."""
+    """The function for an argument: PyTorch's by name, the databases' own translated."""
     if function.__module__ == "torch.nn.functional":
         return getattr(minigrad.nn.functional, function.__name__)
     return translated_function(function)
 
 
 def translated_function(function: Any) -> Any:
-    """A function of the databases' own, such as ``lambda x: x.T``, with minigrad for torch."""
+    """One of the databases' own functions, such as ``lambda x: x.T``, with minigrad instead of torch."""
     names = {**function.__globals__, "torch": minigrad, "wrapper_set_seed": seeded, "np": np}
     code, name, defaults = function.__code__, function.__name__, function.__defaults__
     translated = types.FunctionType(code, names, name, defaults, function.__closure__)
@@ -143,18 +143,18 @@ def translated_function(function: Any) -> Any:
 
 
 def counterpart(name: str, function: Any) -> Any:
-    """The function of minigrad that PyTorch's is called, by its name or, of one of the databases' own, by its text.
-    Raises AttributeError, NotImplementedError: minigrad has no such function."""
+    """minigrad's counterpart of a PyTorch function, by name or, for one of the databases' own, by source text. Raises
+    AttributeError or NotImplementedError if minigrad lacks the function."""
     if isinstance(function, types.FunctionType) and "testing" in function.__module__:
         return translated_function(function)
-    found: Any = minigrad.Tensor if name.startswith("__") else minigrad
+    target: Any = minigrad.Tensor if name.startswith("__") else minigrad
     for part in name.removeprefix("torch.").split("."):
-        found = getattr(found, part)
-    return getattr(minigrad.Tensor, name) if isinstance(found, minigrad.dtype) else found  # the method of that name
+        target = getattr(target, part)
+    return getattr(minigrad.Tensor, name) if isinstance(target, minigrad.dtype) else target  # the method of that name
 
 
 def tensors(value: Any) -> Iterator[Any]:
-    """The results in a result, one after the other."""
+    """The tensors in a result, one after another."""
     if isinstance(value, (tuple, list)) and not isinstance(value, (torch.Size, minigrad.Size)):
         for part in value:
             yield from tensors(part)
@@ -166,12 +166,12 @@ def tensors(value: Any) -> Iterator[Any]:
 
 
 def check_kind(theirs: Any, ours: Any) -> None:
-    """Raise AssertionError unless several results are a tuple (a list) of PyTorch's name and names of elements."""
+    """Raise AssertionError unless several results are a tuple (or list) with PyTorch's type name and field names."""
     if isinstance(theirs, (tuple, list)):
         expected, names = type(theirs).__name__, getattr(theirs, "__match_args__", ())
         alike = isinstance(ours, list) == isinstance(theirs, list) and len(ours) == len(theirs)
-        named = not names or (type(ours).__name__, type(ours).__match_args__) == (expected, names)
-        assert alike and named, f"a {type(ours).__name__} of {len(ours)}, PyTorch's a {expected} of {len(theirs)}"
+        same_names = not names or (type(ours).__name__, type(ours).__match_args__) == (expected, names)
+        assert alike and same_names, f"a {type(ours).__name__} of {len(ours)}, PyTorch's a {expected} of {len(theirs)}"
         for pair in zip(theirs, ours, strict=True):
             check_kind(*pair)
 

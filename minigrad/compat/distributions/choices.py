@@ -1,7 +1,7 @@
-"""Distributions of choices, whose probabilities are a parameter, or else their logarithms.
+"""Discrete distributions, parametrised by probabilities or their logarithms.
 
-Relaxed choices have draws with gradients, nearly 1 or 0, nearly one of K classes (Jang et al. 2017, "Categorical
-Reparameterization with Gumbel-Softmax"; Maddison et al. 2017, "The Concrete Distribution").
+Relaxed distributions have differentiable samples, close to 1 or 0, or to one of K classes (Jang et al. 2017,
+"Categorical Reparameterization with Gumbel-Softmax"; Maddison et al. 2017, "The Concrete Distribution").
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ param_shape = property(lambda d: d._param.shape, doc="The shape of the parameter
 
 
 class ProbsOrLogits(Distribution):
-    """What Bernoulli, Geometric and Categorical share: ``probs``, a probability, a tensor or a number, or in its place
-    ``logits``, its log-odds log p / (1 - p). The other one is computed when it is needed. Raises ValueError for both or
+    """The base class of Bernoulli, Geometric and Categorical. Takes ``probs``, a probability, or ``logits``, its
+    log-odds log p / (1 - p), as a tensor or a number, and computes the other when needed. Raises ValueError for both or
     neither."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -62,9 +62,9 @@ class ProbsOrLogits(Distribution):
 
 
 class ContinuousBernoulli(ProbsOrLogits):
-    """Numbers x from 0 to 1 with a density in proportion to pˣ (1 - p)¹⁻ˣ (Loaiza-Ganem and Cunningham 2019). See
-    ProbsOrLogits; p is kept a rounding error away from 0 and 1, as in PyTorch. Within ``lims``, where a formula divides
-    by nearly 0, it is a polynomial."""
+    """Numbers x from 0 to 1 with a density proportional to pˣ (1 - p)¹⁻ˣ (Loaiza-Ganem and Cunningham 2019). See
+    ProbsOrLogits; p is kept a rounding error away from 0 and 1, as in PyTorch. Within ``lims``, where a formula would
+    divide by almost 0, a polynomial replaces it."""
 
     support = constraints.unit_interval
     has_rsample = True
@@ -86,7 +86,7 @@ class ContinuousBernoulli(ProbsOrLogits):
 
     @lazy_property
     def probs(self) -> Tensor:
-        """The probabilities, between the limits of rounding."""
+        """The probabilities, clamped by a rounding error."""
         return clamp_probs(utils.logits_to_probs(self.logits, True))
 
     def _chosen(self, rule: Any, near: Any) -> Tensor:
@@ -132,14 +132,14 @@ class ContinuousBernoulli(ProbsOrLogits):
 
 
 def _divergence(p: Tensor, q: Tensor, log_ratio: Tensor) -> Tensor:
-    """p log(p / q); infinite where q alone is 0, and 0 where p is."""
+    """p log(p / q); infinite where only q is 0, and 0 where p is."""
     terms = p * log_ratio
     terms = utils.except_where((q == 0).expand_as(terms), math.inf, terms)
     return utils.except_where((p == 0).expand_as(terms), 0.0, terms)
 
 
 class Bernoulli(ProbsOrLogits):
-    """1 with a probability, else 0, in the dtype of the probabilities. See ProbsOrLogits."""
+    """1 with a given probability, otherwise 0, in the dtype of the probabilities. See ProbsOrLogits."""
 
     support = constraints.boolean
     has_enumerate_support = True
@@ -161,7 +161,7 @@ class Bernoulli(ProbsOrLogits):
 
 
 class Geometric(ProbsOrLogits):
-    """Counts with the probability (1 - p)ⁿ p, p in (0, 1] being the probability of success. See ProbsOrLogits."""
+    """Counts with the probability (1 - p)ⁿ p, where p in (0, 1] is the probability of success. See ProbsOrLogits."""
 
     support = constraints.nonnegative_integer
     mean = formula(lambda d: 1 / d.probs - 1)
@@ -179,9 +179,9 @@ class Geometric(ProbsOrLogits):
             )
 
     def _sample(self, sample_shape: Size) -> Tensor:
-        """log u / log(1 - p), rounded down, u even in (0, 1)."""
-        drawn = random.uniform_(self._empty(sample_shape, self.probs), dt.finfo(self.probs.dtype).tiny, 1)
-        return (drawn.log() / log1p(-self.probs)).floor()
+        """log u / log(1 - p), rounded down, u uniform in (0, 1)."""
+        noise = random.uniform_(self._empty(sample_shape, self.probs), dt.finfo(self.probs.dtype).tiny, 1)
+        return (noise.log() / log1p(-self.probs)).floor()
 
     def _log_prob(self, value: Tensor) -> Tensor:
         value, probs = broadcast_all(value, self.probs)
@@ -194,7 +194,7 @@ class Geometric(ProbsOrLogits):
 
 
 class Categorical(ProbsOrLogits):
-    """Classes 0 to K - 1, drawn as int64: by ``probs``, (..., K), not negative, normalised to sum to 1, or in its place
+    """Classes 0 to K - 1, sampled as int64. Takes ``probs``, (..., K), nonnegative and normalised to sum to 1, or
     ``logits``, logarithms up to a constant. Raises ValueError for both or neither, or one without axes."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -212,7 +212,7 @@ class Categorical(ProbsOrLogits):
     support = dependent_property(
         lambda d: constraints.integer_interval(0, d._param.shape[-1] - 1), is_discrete=True, event_dim=0
     )
-    mean = variance = formula(  # classes have none
+    mean = variance = formula(  # undefined for classes
         lambda d: full(d._extended_shape(), math.nan, dtype=d.probs.dtype, device=d.probs.device)
     )
     mode = formula(lambda d: d.probs.argmax(dim=-1))
@@ -231,7 +231,7 @@ class Categorical(ProbsOrLogits):
 
 
 class OfChoices(Distribution):
-    """A distribution that builds on one of choices, ``_hard``, whose parameters are its own."""
+    """A distribution based on a discrete one, ``_hard``, whose parameters it shares."""
 
     _hard: ClassVar[type[ProbsOrLogits]] = Categorical
     arg_constraints = Categorical.arg_constraints
@@ -247,7 +247,7 @@ class OfChoices(Distribution):
 
 
 class OneHotCategorical(OfChoices):
-    """Categorical, whose draws are vectors of length K with a single 1, in the dtype of the probabilities."""
+    """Categorical with samples that are one-hot vectors of length K, in the dtype of the probabilities."""
 
     param_shape = param_shape
     support = constraints.one_hot
@@ -263,14 +263,14 @@ class OneHotCategorical(OfChoices):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """OneHotCategorical whose draws have the gradient of the probabilities (Bengio et al. 2013)."""
+    """OneHotCategorical whose samples have the gradient of the probabilities (Bengio et al. 2013)."""
 
     has_rsample = True
     rsample = method(lambda d, sample_shape=(): d.sample(sample_shape) + (d.probs - d.probs.detach()))
 
 
 class Multinomial(OfChoices):
-    """Counts of the classes in ``total_count`` draws, an int, in the dtype of the probabilities. See Categorical."""
+    """Counts of the classes in ``total_count`` draws, in the dtype of the probabilities. See Categorical."""
 
     param_shape = param_shape
 
@@ -287,9 +287,9 @@ class Multinomial(OfChoices):
     variance = formula(lambda d: d.total_count * d.probs * (1 - d.probs))
 
     def _sample(self, sample_shape: Size) -> Tensor:
-        drawn = self._choices.sample((self.total_count, *sample_shape)).movedim(0, -1)
+        classes = self._choices.sample((self.total_count, *sample_shape)).movedim(0, -1)
         counts = zeros(self._extended_shape(sample_shape), dtype=self.probs.dtype, device=self.probs.device)
-        return counts.scatter_add_(-1, drawn, drawn.to(counts.dtype) * 0 + 1)
+        return counts.scatter_add_(-1, classes, classes.to(counts.dtype) * 0 + 1)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         ways = (value.sum(-1) + 1).lgamma() - (value + 1).lgamma().sum(-1)
@@ -308,7 +308,7 @@ class Multinomial(OfChoices):
 
 
 class Relaxed(OfChoices):
-    """Choices with a temperature above 0: the lower it is, the nearer is a draw to a hard choice."""
+    """Choices with a positive temperature: the lower it is, the closer samples are to hard choices."""
 
     has_rsample = True
 
@@ -320,20 +320,20 @@ class Relaxed(OfChoices):
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
         larger = super().expand(batch_shape)
-        larger.temperature = self.temperature  # one for all
+        larger.temperature = self.temperature  # shared by the whole batch
         return larger
 
 
 class LogitRelaxedBernoulli(Relaxed):
-    """The log-odds of RelaxedBernoulli: log-odds of a choice with logistic noise, over the temperature."""
+    """The log-odds of RelaxedBernoulli: log-odds of a choice plus logistic noise, divided by the temperature."""
 
     arg_constraints = Bernoulli.arg_constraints
     support = constraints.real
     _hard = Bernoulli
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        drawn, probs = (clamp_probs(p) for p in (self._even(sample_shape, self.probs), self.probs))
-        return (drawn.log() - log1p(-drawn) + probs.log() - log1p(-probs)) / self.temperature
+        noise, probs = (clamp_probs(p) for p in (self._even(sample_shape, self.probs), self.probs))
+        return (noise.log() - log1p(-noise) + probs.log() - log1p(-probs)) / self.temperature
 
     def _log_prob(self, value: Tensor) -> Tensor:
         logits, value = broadcast_all(self.logits, value)
@@ -342,7 +342,7 @@ class LogitRelaxedBernoulli(Relaxed):
 
 
 class RelaxedBernoulli(LogitRelaxedBernoulli):
-    """Numbers from 0 to 1, the nearer to an end the lower the temperature, a tensor. See Bernoulli."""
+    """Numbers from 0 to 1, closer to 0 or 1 at a lower temperature, which is a tensor. See Bernoulli."""
 
     support = constraints.unit_interval
 
@@ -355,7 +355,7 @@ class RelaxedBernoulli(LogitRelaxedBernoulli):
 
 
 class RelaxedOneHotCategorical(Relaxed):
-    """Vectors of K probabilities, the nearer to one-hot the lower the temperature, a tensor. See Categorical."""
+    """Vectors of K probabilities, closer to one-hot at a lower temperature, which is a tensor. See Categorical."""
 
     support = constraints.simplex
 
@@ -371,7 +371,7 @@ class RelaxedOneHotCategorical(Relaxed):
 
 
 class _Trials(ProbsOrLogits):
-    """What both share: ``total_count``, and the probability of a success or its log-odds."""
+    """The base class of both: ``total_count``, and the probability of a success or its log-odds."""
 
     param_shape = param_shape
 
@@ -386,8 +386,8 @@ class _Trials(ProbsOrLogits):
 
 
 class Binomial(_Trials):
-    """The successes in ``total_count`` trials, an int or a tensor; ``probs`` or ``logits`` are a success's. Draws have
-    the right distribution, but PyTorch draws others from the same seed."""
+    """The successes in ``total_count`` trials, an int or a tensor; ``probs`` or ``logits`` describe a success. Samples
+    have the right distribution, but differ from PyTorch's for the same seed."""
 
     arg_constraints = {"total_count": constraints.nonnegative_integer, **ProbsOrLogits.arg_constraints}
     has_enumerate_support = True
@@ -401,8 +401,8 @@ class Binomial(_Trials):
     def _sample(self, sample_shape: Size) -> Tensor:
         shape = self._extended_shape(sample_shape)
         n, p = (value.detach().expand(shape).cpu().numpy() for value in (self.total_count, self.probs))
-        drawn = np.random.default_rng(default_generator.random64()).binomial(n.astype(np.int64), p)
-        return tensor(drawn, dtype=self._param.dtype, device=self._param.device)
+        counts = np.random.default_rng(default_generator.random64()).binomial(n.astype(np.int64), p)
+        return tensor(counts, dtype=self._param.dtype, device=self._param.device)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         n = self.total_count
@@ -425,8 +425,8 @@ class Binomial(_Trials):
 
 
 class NegativeBinomial(_Trials):
-    """The successes before ``total_count`` failures, not always a whole number; ``probs`` or ``logits`` are a
-    success's. Draws have the right distribution, but PyTorch draws others from the same seed."""
+    """The successes before ``total_count`` failures, which need not be an integer; ``probs`` or ``logits`` describe a
+    success. Samples have the right distribution, but differ from PyTorch's for the same seed."""
 
     arg_constraints = {
         "total_count": constraints.greater_than_eq(0),

@@ -1,4 +1,4 @@
-"""``biject_to`` and ``transform_to``: the transform of all real numbers to what satisfies a constraint."""
+"""``biject_to`` and ``transform_to``: transforms from the real numbers to the values that satisfy a constraint."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 
 
 class ConstraintRegistry:
-    """Transforms by the classes of constraints, called with a constraint."""
+    """Transforms by class of constraint; call it with a constraint."""
 
     def __init__(self) -> None:
         self._registry: dict[Any, Callable[[Any], t.Transform]] = {}
 
     def register(self, constraint: Any, factory: Any = None) -> Any:
-        """Set the function that makes a transform of a constraint or a class of them (else it raises TypeError); a
-        decorator without a function."""
+        """Register the function that makes a transform from a constraint or a class of constraints (TypeError for
+        anything else); without a function, a decorator."""
         if factory is None:
             return lambda factory: self.register(constraint, factory)
         kind = type(constraint) if isinstance(constraint, c.Constraint) else constraint

@@ -20,18 +20,18 @@ __all__ += ["symmetric", "unit_interval"]
 
 
 class Constraint:
-    """A condition on tensors. A subclass has ``check``, from a tensor to bools without the last ``event_dim`` axes,
-    which it takes together; ``is_discrete`` says whether the values are separate."""
+    """A condition on tensors. A subclass has ``check``, which takes a tensor and returns bools without the last
+    ``event_dim`` axes; ``is_discrete`` says whether the values are discrete."""
 
     is_discrete = False
     event_dim = 0
     _bounds: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, *bounds: Any, **named: Any) -> None:
-        vars(self).update(zip(self._bounds, bounds, strict=False), **named)
+    def __init__(self, *bounds: Any, **options: Any) -> None:
+        vars(self).update(zip(self._bounds, bounds, strict=False), **options)
 
     def check(self, value: Tensor) -> Tensor:
-        """Where the value satisfies it."""
+        """Where the value satisfies the constraint."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -40,7 +40,7 @@ class Constraint:
 
 
 def _kind(name: str, test: Callable[..., Any], event_dim: int = 0, is_discrete: bool = False) -> Any:
-    """A class of constraints, by a function of the value and of the bounds, which are the attributes of these names."""
+    """A class of constraints, from a function of the value and the bounds, which are the attributes so named."""
     names = tuple(signature(test).parameters)[1:]
 
     def check(self: Any, value: Tensor) -> Any:
@@ -72,7 +72,7 @@ multinomial = _Multinomial = _kind(
     "_Multinomial", lambda v, upper_bound: (v >= 0).all(-1).logical_and(v.sum(-1) <= upper_bound), 1, is_discrete=True
 )
 _Multinomial.__repr__ = lambda self: "Multinomial()"
-_Real = _kind("_Real", lambda v: v == v)  # all but NaN
+_Real = _kind("_Real", lambda v: v == v)  # everything except NaN
 _Boolean = _kind("_Boolean", lambda v: (v == 0).logical_or(v == 1), is_discrete=True)
 _OneHot = _kind("_OneHot", lambda v: _Boolean().check(v).all(-1).logical_and(v.sum(-1) == 1), 1, True)
 _Simplex = _kind("_Simplex", lambda v: (v >= 0).all(-1).logical_and((v.sum(-1) - 1).abs() < 1e-6), 1)
@@ -84,7 +84,7 @@ def _is_corr_cholesky(v: Tensor) -> Tensor:
 
 
 def _is_symmetric_with(v: Tensor, test: Callable[[Tensor], Tensor]) -> Tensor:
-    """Whether matrices are symmetric and all their eigenvalues pass."""
+    """Whether matrices are symmetric and all their eigenvalues pass the test."""
     holds: Tensor = _Symmetric().check(v)
     return test(eigvalsh(v.detach())).all(-1) if bool(holds.all()) else holds
 
@@ -101,7 +101,7 @@ _PositiveDefinite = _kind("_PositiveDefinite", lambda v: _is_symmetric_with(v, l
 
 
 class _IndependentConstraint(Constraint):
-    """``base_constraint`` in all of some more of the last axes."""
+    """``base_constraint`` over some more of the last axes."""
 
     _bounds: ClassVar[tuple[str, ...]] = ("base_constraint", "reinterpreted_batch_ndims")
     is_discrete = property(lambda self: self.base_constraint.is_discrete)
@@ -120,7 +120,7 @@ class _IndependentConstraint(Constraint):
 
 
 class MixtureSameFamilyConstraint(_IndependentConstraint):
-    """``base_constraint`` of all components of a mixture."""
+    """``base_constraint`` over all components of a mixture."""
 
     _bounds = ("base_constraint",)
     event_dim = property(lambda self: self.base_constraint.event_dim)
@@ -130,7 +130,7 @@ class MixtureSameFamilyConstraint(_IndependentConstraint):
 
 
 class _Cat(Constraint):
-    """Constraints of the parts of a tensor along an axis, each ``lengths[i]`` long."""
+    """Constraints on the parts of a tensor along an axis, each ``lengths[i]`` long."""
 
     is_discrete = property(lambda self: any(c.is_discrete for c in self.cseq))
     event_dim = property(lambda self: max(c.event_dim for c in self.cseq))
@@ -146,20 +146,20 @@ class _Cat(Constraint):
 
 
 class _Stack(_Cat):
-    """Constraints of the slices of a tensor along an axis."""
+    """Constraints on the slices of a tensor along an axis."""
 
     def check(self, value: Tensor) -> Tensor:
         return _stack([c.check(part) for c, part in zip(self.cseq, value.unbind(self.dim), strict=True)], self.dim)
 
 
 class _Dependent(Constraint):
-    """Of values whose constraint depends on other parameters: it is not checked."""
+    """A constraint that depends on other parameters: it is not checked."""
 
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         self._known = {"is_discrete": is_discrete, "event_dim": event_dim}
 
-    def __call__(self, **known: Any) -> _Dependent:
-        return _Dependent(**{**self._known, **known})
+    def __call__(self, **options: Any) -> _Dependent:
+        return _Dependent(**{**self._known, **options})
 
     def _look_up(self, name: str) -> Any:
         if self._known[name] is NotImplemented:
@@ -174,7 +174,7 @@ class _Dependent(Constraint):
 
 
 class dependent_property(property, _Dependent):
-    """A property of distributions that is, of the class, a dependent constraint."""
+    """A property of distributions that on the class itself is a dependent constraint."""
 
     def __init__(self, fn: Any = None, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         property.__init__(self, fn)

@@ -1,4 +1,4 @@
-"""Distributions derived from others: Independent, mixtures, and the draws of a distribution after transforms."""
+"""Distributions derived from others: Independent, mixtures, and transformed samples of a distribution."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ __all__ += ["MixtureSameFamily", "Pareto", "TransformedDistribution", "Weibull"]
 
 
 class Independent(Distribution):
-    """A distribution of which the last ``reinterpreted_batch_ndims`` batch axes belong to the event: probabilities are
-    multiplied over them. Raises ValueError for more axes than the batch has.
+    """A distribution whose last ``reinterpreted_batch_ndims`` batch axes belong to the event: it multiplies
+    probabilities over them. Raises ValueError for more axes than the batch has.
     """
 
     def __init__(
@@ -61,13 +61,13 @@ class Independent(Distribution):
 
     def _kl(self, q: Independent) -> Tensor:
         if self.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
-            raise NotImplementedError("Independent distributions of different numbers of axes")
+            raise NotImplementedError("Independent distributions with different numbers of axes")
         return self._sum(kl_divergence(self.base_dist, q.base_dist))
 
 
 class MixtureSameFamily(Distribution):
-    """Draws of one component of ``component_distribution``, along its last batch axis; the component's index is drawn
-    first, from ``mixture_distribution``, a Categorical. Raises ValueError if the two do not fit together."""
+    """Samples from one component of ``component_distribution``, along its last batch axis; ``mixture_distribution``, a
+    Categorical, gives the component's index. Raises ValueError if the two do not match."""
 
     def __init__(
         self, mixture_distribution: Any, component_distribution: Any, validate_args: bool | None = None
@@ -91,7 +91,7 @@ class MixtureSameFamily(Distribution):
 
     @property
     def variance(self) -> Tensor:
-        """The mean of the components' variances, and the variance of their means."""
+        """The mean of the components' variances plus the variance of their means."""
         components = self.component_distribution
         return self._mean(components.variance) + self._mean((components.mean - self._one_more(self.mean)).pow(2))
 
@@ -105,9 +105,9 @@ class MixtureSameFamily(Distribution):
 
     def _sample(self, sample_shape: Size) -> Tensor:
         index = self.mixture_distribution.expand(self._batch_shape).sample(sample_shape)
-        drawn, place = self.component_distribution.sample(sample_shape), index.dim()
-        index = index.reshape(*index.shape, *(1,) * (drawn.dim() - place))
-        return drawn.gather(place, index.expand(*index.shape[: place + 1], *self._event_shape)).squeeze(place)
+        samples, place = self.component_distribution.sample(sample_shape), index.dim()
+        index = index.reshape(*index.shape, *(1,) * (samples.dim() - place))
+        return samples.gather(place, index.expand(*index.shape[: place + 1], *self._event_shape)).squeeze(place)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         chances = log_softmax(self.mixture_distribution.logits, -1)
@@ -118,8 +118,8 @@ class MixtureSameFamily(Distribution):
 
 
 class TransformedDistribution(Distribution):
-    """The draws of ``base_distribution`` after one transform, or several, of which the first comes first. Raises
-    ValueError for something else than transforms, and for a base with too few axes."""
+    """Samples of ``base_distribution`` after one transform, or several in this order. Raises ValueError for anything
+    except transforms, and for a base with too few axes."""
 
     base_dist: Any
 
@@ -166,13 +166,13 @@ class TransformedDistribution(Distribution):
         return total + sum_rightmost(self.base_dist.log_prob(value), axes - len(self.base_dist.event_shape))
 
     def _turned(self, probability: Tensor) -> Tensor:
-        """A probability, or 1 minus it where the transforms are decreasing."""
+        """A probability, or 1 minus it if the transforms are decreasing."""
         sign = self._whole.sign
         return probability if isinstance(sign, int) and sign == 1 else sign * (probability - 0.5) + 0.5
 
 
 class LogNormal(TransformedDistribution):
-    """exp(x), x normal with the mean ``loc`` and the standard deviation ``scale``; ``base_dist`` is that of x."""
+    """exp(x), x normal with the mean ``loc`` and the standard deviation ``scale``; x is from ``base_dist``."""
 
     arg_constraints = LocationScale.arg_constraints
     support = constraints.positive
@@ -229,7 +229,7 @@ class _Half(TransformedDistribution):
 
 
 class HalfNormal(_Half):
-    """The sizes of normal numbers with the mean 0 and the standard deviation ``scale``."""
+    """Absolute values of normal numbers with the mean 0 and the standard deviation ``scale``."""
 
     _signed = Normal
     mean = formula(lambda d: d.scale * math.sqrt(2 / math.pi))
@@ -237,7 +237,7 @@ class HalfNormal(_Half):
 
 
 class HalfCauchy(_Half):
-    """The sizes of numbers of Cauchy(0, ``scale``)."""
+    """Absolute values of numbers from Cauchy(0, ``scale``)."""
 
     _signed = Cauchy
     mean = formula(lambda d: full_like(d.scale.detach(), math.inf))
@@ -245,7 +245,7 @@ class HalfCauchy(_Half):
 
 
 class InverseGamma(TransformedDistribution):
-    """1 / x, x of Gamma(``concentration``, ``rate``)."""
+    """1 / x, x from Gamma(``concentration``, ``rate``)."""
 
     arg_constraints = Gamma.arg_constraints
     support = constraints.positive
@@ -282,7 +282,7 @@ class Pareto(TransformedDistribution):
 
 
 class Weibull(TransformedDistribution):
-    """scale · xᵏ, x of Exponential(1) and k = 1 / ``concentration``."""
+    """scale · xᵏ, x from Exponential(1) and k = 1 / ``concentration``."""
 
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
@@ -300,7 +300,7 @@ class Weibull(TransformedDistribution):
 
 
 class Kumaraswamy(TransformedDistribution):
-    """(1 - u^(1/b))^(1/a), u even in (0, 1), a and b ``concentration1`` and ``concentration0``: nearly Beta(a, b)."""
+    """(1 - u^(1/b))^(1/a), u uniform in (0, 1), a and b ``concentration1`` and ``concentration0``: like Beta(a, b)."""
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval

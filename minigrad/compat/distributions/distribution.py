@@ -1,4 +1,4 @@
-"""Distribution: what all of them share; and the Kullback-Leibler divergence of two."""
+"""The base class of distributions, and the Kullback-Leibler divergence of two."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _RULES: dict[tuple[type, type], Rule] = {}
 
 
 class Distribution:
-    """Independent draws of one kind: ``batch_shape`` of them, each of shape ``event_shape``.
+    """A batch of independent distributions: ``batch_shape`` of them, with samples of shape ``event_shape``.
 
-    Parameters are tensors whose shapes broadcast, many of them also numbers. A subclass keeps them as attributes,
-    names their constraints in ``arg_constraints``, and the one of draws in ``support``. It writes ``rsample`` or
+    Parameters are tensors whose shapes broadcast; many can also be numbers. A subclass stores them as attributes, and
+    has their constraints in ``arg_constraints`` and the samples' in ``support``. It implements ``rsample`` or
     ``_sample``, ``_log_prob`` (or, as in PyTorch, ``sample`` and ``log_prob``), and ``_kl(q)``, the divergence from
-    another one of its class.
+    another distribution of its class.
 
     Args:
         batch_shape: the shape of the parameters.
-        event_shape: the shape of one draw.
-        validate_args: check parameters and values, as by default. Raises ValueError for one that breaks its constraint.
+        event_shape: the shape of one sample. validate_args: check parameters and values (the default). Raises
+            ValueError for one that violates its constraint.
     """
 
     has_rsample = False
@@ -79,22 +79,22 @@ class Distribution:
 
     @property
     def event_shape(self) -> Size:
-        """The shape of one draw."""
+        """The shape of one sample."""
         return self._event_shape
 
     def _extended_shape(self, sample_shape: Any = ()) -> Size:
         return Size((*size_of(sample_shape), *self._batch_shape, *self._event_shape))
 
     def _empty(self, sample_shape: Any, like: Tensor) -> Tensor:
-        """A tensor to fill with draws, of the dtype and on the device of a parameter."""
+        """An empty tensor for samples, with the dtype and device of a parameter."""
         return empty(self._extended_shape(sample_shape), dtype=like.dtype, device=like.device)
 
     def _even(self, sample_shape: Any, like: Tensor) -> Tensor:
-        """Even numbers in [0, 1), of the dtype and on the device of a parameter."""
+        """Uniform numbers in [0, 1), with the dtype and device of a parameter."""
         return rand(self._extended_shape(sample_shape), dtype=like.dtype, device=like.device)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
-        """The same distribution with its parameters repeated to a larger ``batch_shape``."""
+        """The same distribution with its parameters expanded to a larger ``batch_shape``."""
         shape, axes = size_of(batch_shape), len(self._batch_shape)
         larger = copy.copy(self) if _instance is None else _instance
         for name, value in vars(self).items():
@@ -107,7 +107,7 @@ class Distribution:
         return larger
 
     def _get_checked_instance(self, cls: Any, _instance: Any = None) -> Any:
-        """An object for ``expand`` to fill: a subclass of ``cls`` with an ``__init__`` of its own has to give one."""
+        """An object for ``expand`` to fill: a subclass of ``cls`` with its own ``__init__`` must provide one."""
         if _instance is None and type(self).__init__ is not cls.__init__:
             raise NotImplementedError(
                 f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also "
@@ -119,27 +119,27 @@ class Distribution:
 
     @property
     def mean(self) -> Tensor:
-        """The mean of draws."""
+        """The mean of samples."""
         raise NotImplementedError
 
     @property
     def mode(self) -> Tensor:
-        """The likeliest draw, or NaN."""
+        """The most likely value, or NaN."""
         raise NotImplementedError(f"{type(self)} does not implement mode")
 
     @property
     def variance(self) -> Tensor:
-        """The variance of draws."""
+        """The variance of samples."""
         raise NotImplementedError
 
     @property
     def stddev(self) -> Tensor:
-        """The standard deviation of draws."""
+        """The standard deviation of samples."""
         return self.variance.sqrt()
 
     @property
     def support(self) -> Constraint | None:
-        """The constraint that draws satisfy."""
+        """The constraint that samples satisfy."""
         raise NotImplementedError
 
     def entropy(self) -> Tensor:
@@ -150,10 +150,10 @@ class Distribution:
         """exp(entropy)."""
         return exp(self.entropy())
 
-    # Draws ----------------------------------------------------------------------------------------------
+    # Samples --------------------------------------------------------------------------------------------
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Draws: ``sample_shape`` + ``batch_shape`` + ``event_shape``, without history."""
+        """Samples: ``sample_shape`` + ``batch_shape`` + ``event_shape``, without history."""
         with no_grad():
             return self._sample(size_of(sample_shape))
 
@@ -161,11 +161,11 @@ class Distribution:
         return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """Draws as functions of the parameters, so that gradients reach these."""
-        raise NotImplementedError(f"{type(self).__name__} has no gradients of draws: sample(), and log_prob")
+        """Samples as functions of the parameters, so that gradients reach the parameters."""
+        raise NotImplementedError(f"{type(self).__name__} has no gradients of samples: use sample() and log_prob()")
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All possible draws, along the first axis: (K, 1, ...), or repeated for the whole ``batch_shape``."""
+        """All possible values, along the first axis: (K, 1, ...), or expanded to the whole ``batch_shape``."""
         values = self._all_values()
         values = values.view(-1, *(1,) * len(self._batch_shape), *self._event_shape)
         return values.expand(-1, *self._batch_shape, *self._event_shape) if expand else values
@@ -176,7 +176,7 @@ class Distribution:
     # Probabilities --------------------------------------------------------------------------------------
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the probability, or of its density. Raises ValueError if no draw has the value or shape."""
+        """The logarithm of the probability or density. Raises ValueError for an impossible value or shape."""
         self._validate_sample(value)
         return self._log_prob(value)
 
@@ -184,7 +184,7 @@ class Distribution:
         raise NotImplementedError
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of a draw up to a value. Errors are those of ``log_prob``."""
+        """The probability of a sample up to a value. Errors as in ``log_prob``."""
         self._validate_sample(value)
         return self._cdf(value)
 
@@ -192,7 +192,7 @@ class Distribution:
         raise NotImplementedError
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The value up to which draws have this probability: the inverse of ``cdf``."""
+        """The value up to which samples have this probability: the inverse of ``cdf``."""
         raise NotImplementedError
 
     def _validate_sample(self, value: Tensor) -> None:
@@ -235,11 +235,11 @@ def _kind(value: Tensor) -> str:
 
 
 class ExponentialFamily(Distribution):
-    """The distributions of a family that programs define by their natural parameters."""
+    """Base class of families with natural parameters, for programs that define them."""
 
 
 def register_kl(type_p: Any, type_q: Any) -> Callable[[Rule], Rule]:
-    """Make a function the rule for a pair of classes (else it raises TypeError): ``@register_kl(Normal, Mine)``."""
+    """Register a function as the rule for a pair of classes (otherwise TypeError): ``@register_kl(Normal, Mine)``."""
     for kind in (type_p, type_q):
         if not isinstance(kind, type):
             raise TypeError(f"Expected a Distribution subclass but got {kind}")
@@ -252,8 +252,8 @@ def register_kl(type_p: Any, type_q: Any) -> Callable[[Rule], Rule]:
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """∑ p log(p / q), for each of the batch: by a registered rule, or within a class by its ``_kl``. Raises
-    NotImplementedError if there is none."""
+    """∑ p log(p / q), for each element of the batch: by a registered rule, or within a class by its ``_kl``. Raises
+    NotImplementedError if no rule exists."""
     for kind_p in type(p).__mro__:
         for kind_q in type(q).__mro__:
             rule = _RULES.get((kind_p, kind_q))

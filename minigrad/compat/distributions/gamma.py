@@ -1,10 +1,10 @@
-"""Events that may come at any moment, and what derives from their times.
+"""Random events in continuous time, and distributions derived from their times.
 
 Exponential is the time to the first event, Gamma the time to several, Poisson the number of events in a span of time.
 Chi2, the sum of squares of normal numbers, is a Gamma; a normal number over the root of such a mean is Student's t.
-Dirichlet are probabilities of K classes, gamma numbers over their sum; Beta is the first of two.
+Dirichlet gives probabilities of K classes, gamma numbers over their sum; Beta is the first of two.
 
-Draws have the right distribution, but PyTorch draws others from the same seed, except for Exponential.
+Samples have the right distribution, but except for Exponential they differ from PyTorch's for the same seed.
 """
 
 from __future__ import annotations
@@ -67,40 +67,40 @@ class Poisson(Distribution):
 
 
 def standard_gamma(alpha: Tensor) -> Tensor:
-    """A gamma number of rate 1 for each concentration, in its dtype, with a gradient; never 0."""
+    """A gamma sample of rate 1 for each concentration, in its dtype, with a gradient; never 0."""
     shapes = alpha.detach().cpu().double().numpy()
-    drawn = np.random.default_rng(default_generator.random64()).standard_gamma(shapes)
-    drawn = np.maximum(drawn, dt.finfo(alpha.dtype).tiny)
-    return _with_slope(tensor(drawn, dtype=alpha.dtype, device=alpha.device), alpha, lambda: _slope(shapes, drawn))
+    draws = np.random.default_rng(default_generator.random64()).standard_gamma(shapes)
+    draws = np.maximum(draws, dt.finfo(alpha.dtype).tiny)
+    return _with_grad(tensor(draws, dtype=alpha.dtype, device=alpha.device), alpha, lambda: _grad(shapes, draws))
 
 
-def _with_slope(drawn: Tensor, alpha: Tensor, slope: Any) -> Tensor:
-    """Draws, with a history if α has one: their derivative by it is what ``slope()`` computes."""
+def _with_grad(samples: Tensor, alpha: Tensor, grad: Any) -> Tensor:
+    """Samples, with a history if α has one: ``grad()`` computes their derivative with respect to α."""
     if not (alpha.requires_grad and is_grad_enabled()):
-        return drawn
-    return drawn + tensor(slope(), dtype=drawn.dtype, device=drawn.device) * (alpha - alpha.detach())
+        return samples
+    return samples + tensor(grad(), dtype=samples.dtype, device=samples.device) * (alpha - alpha.detach())
 
 
-def _slope(alpha: Any, drawn: Any) -> Any:
-    """dz/dα of gamma numbers z whose distribution function F stays the same: -∂F/∂α over the density (Figurnov et al.
-    2018). ∂F/∂α is a difference of F, or above α of F - 1."""
-    step, z = 1e-4 * np.minimum(alpha, np.sqrt(alpha)), tensor(drawn)
+def _grad(alpha: Any, samples: Any) -> Any:
+    """dz/dα of gamma samples z at a fixed value of the distribution function F: -∂F/∂α over the density (Figurnov et
+    al. 2018). ∂F/∂α is a finite difference of F, or above α of F - 1."""
+    step, z = 1e-4 * np.minimum(alpha, np.sqrt(alpha)), tensor(samples)
     below, above = (
-        np.where(drawn < alpha, igamma(a, z).numpy(), -igammac(a, z).numpy())
+        np.where(samples < alpha, igamma(a, z).numpy(), -igammac(a, z).numpy())
         for a in (tensor(alpha - step), tensor(alpha + step))
     )
-    density = np.exp((alpha - 1) * np.log(drawn) - drawn - tensor(alpha).lgamma().numpy())
+    density = np.exp((alpha - 1) * np.log(samples) - samples - tensor(alpha).lgamma().numpy())
     return (below - above) / (2 * step * density)
 
 
-def _positive(drawn: Tensor) -> Tensor:
-    """Draws of positive numbers, of which none is rounded to 0."""
-    return drawn.clamp(min=dt.finfo(drawn.dtype).tiny)
+def _positive(samples: Tensor) -> Tensor:
+    """Positive samples, none rounded to 0."""
+    return samples.clamp(min=dt.finfo(samples.dtype).tiny)
 
 
 class Gamma(Distribution):
-    """Positive numbers with the density rateᵅ xᵅ⁻¹ exp(-rate · x) / Γ(α), α being ``concentration``; the arguments are
-    tensors or numbers."""
+    """Positive numbers with the density rateᵅ xᵅ⁻¹ exp(-rate · x) / Γ(α), where α is ``concentration``; the arguments
+    are tensors or numbers."""
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative
@@ -121,7 +121,7 @@ class Gamma(Distribution):
         return _positive(standard_gamma(concentration) / self.rate)
 
     def log_prob(self, value: Value) -> Tensor:
-        """As of any distribution, also of a number."""
+        """The logarithm of the density; ``value`` may also be a number."""
         return super().log_prob(as_tensor(value, dtype=self.rate.dtype, device=self.rate.device))
 
     def _log_prob(self, value: Tensor) -> Tensor:
@@ -135,19 +135,19 @@ class Gamma(Distribution):
 
 
 class Chi2(Gamma):
-    """The sum of ``df`` squares of standard normal numbers; ``df``, not always a whole number, is positive."""
+    """The sum of ``df`` squares of standard normal numbers; ``df`` is positive, not necessarily an integer."""
 
     arg_constraints = {"df": constraints.positive}
 
     def __init__(self, df: Value, validate_args: bool | None = None) -> None:
         super().__init__(0.5 * df, 0.5, validate_args=validate_args)
 
-    df = formula(lambda d: 2 * d.concentration, doc="How many squares are added up.")
+    df = formula(lambda d: 2 * d.concentration, doc="The number of squares in the sum.")
 
 
 class StudentT(Distribution):
-    """loc + scale · z / √(c / df), z standard normal and c of Chi2(df); all are tensors or numbers, ``df`` and
-    ``scale`` positive. There is a mean where ``df`` is above 1, and a variance above 2."""
+    """loc + scale · z / √(c / df), z standard normal and c from Chi2(df); all are tensors or numbers, ``df`` and
+    ``scale`` positive. The mean exists where ``df`` is above 1, the variance where it is above 2."""
 
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
@@ -184,7 +184,7 @@ class StudentT(Distribution):
 
 
 class Dirichlet(Distribution):
-    """Vectors of K probabilities, with the density ∏ xᵅ⁻¹ / B(α), α being ``concentration``: (..., K), positive."""
+    """Vectors of K probabilities, with the density ∏ xᵅ⁻¹ / B(α), where α is ``concentration``: (..., K), positive."""
 
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
@@ -206,20 +206,20 @@ class Dirichlet(Distribution):
 
     @property
     def mode(self) -> Tensor:
-        """(α - 1) / ∑ (α - 1), each α - 1 at least 0; the first class alone where all α are below 1."""
+        """(α - 1) / ∑ (α - 1), each α - 1 at least 0; only the first class where all α are below 1."""
         above = (self.concentration - 1).clamp(min=0)
         corner = one_hot(above.argmax(-1), self._event_shape[0]).to(above)  # PyTorch's choice of corners
         below = (self.concentration < 1).all(-1).unsqueeze(-1).expand_as(above)
         return where(below, corner, above / above.sum(-1, keepdim=True))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """Shares of gamma numbers G(α + 1) u^(1 / α), by logarithms, as small α lead beyond floats; never 0 or 1."""
+        """Shares of gamma samples G(α + 1) u^(1 / α), by logarithms, as a small α may underflow; never 0 or 1."""
         alpha, info = self.concentration.expand(self._extended_shape(sample_shape)), dt.finfo(self.concentration.dtype)
         shapes = alpha.detach().cpu().double().numpy()
         generator = np.random.default_rng(default_generator.random64())
-        powers, drawn = np.log1p(-generator.random(shapes.shape)) / shapes, generator.standard_gamma(shapes + 1)
-        logs = tensor(powers + np.log(drawn), device=alpha.device)
-        logs = _with_slope(logs, alpha, lambda: _slope(shapes + 1, drawn) / drawn - powers / shapes)
+        powers, draws = np.log1p(-generator.random(shapes.shape)) / shapes, generator.standard_gamma(shapes + 1)
+        logs = tensor(powers + np.log(draws), device=alpha.device)
+        logs = _with_grad(logs, alpha, lambda: _grad(shapes + 1, draws) / draws - powers / shapes)
         return softmax(logs, -1).to(alpha.dtype).clamp(info.tiny, 1 - info.eps / 2)
 
     def entropy(self) -> Tensor:
@@ -259,7 +259,7 @@ class Beta(Distribution):
 
 
 class FisherSnedecor(Distribution):
-    """The ratio of two numbers of Chi2, each over its degrees of freedom: ``df1`` and ``df2``, tensors or numbers."""
+    """The ratio of two Chi2 numbers, each over its degrees of freedom: ``df1`` and ``df2``, tensors or numbers."""
 
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive

@@ -1,8 +1,8 @@
-"""Families of one shape that is moved and stretched.
+"""Families of one shape that is shifted and scaled.
 
-By a ``loc`` and a ``scale``: Normal is the bell curve; Laplace two exponential distributions back to back; Gumbel the
-largest of many numbers; Cauchy the ratio of two normal numbers, with tails so heavy that there is no mean. By its
-bounds: Uniform, all numbers of an interval alike. VonMises is a normal distribution on the circle.
+With a ``loc`` and a ``scale``: Normal is the bell curve; Laplace two exponential distributions back to back; Gumbel the
+largest of many numbers; Cauchy the ratio of two normal numbers, with tails so heavy that it has no mean. With bounds:
+Uniform gives all numbers of an interval alike. VonMises is a normal distribution on the circle.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .utils import Value, broadcast_all, except_where, formula, method
 
 
 class LocationScale(Distribution):
-    """What Normal, Laplace, Gumbel and Cauchy share: ``loc`` says where the distribution is, and ``scale``, which is
-    positive, how wide. Both are tensors or numbers."""
+    """The base class of Normal, Laplace, Gumbel and Cauchy: ``loc`` says where the distribution is, and the positive
+    ``scale`` how wide it is. Both are tensors or numbers."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
@@ -70,8 +70,8 @@ class Laplace(LocationScale):
     entropy = method(lambda d: 1 + (2 * d.scale).log())
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        drawn = random.uniform_(self._empty(sample_shape, self.loc), dt.finfo(self.loc.dtype).eps - 1, 1)
-        return self.loc - self.scale * drawn.sign() * log1p(-drawn.abs())
+        noise = random.uniform_(self._empty(sample_shape, self.loc), dt.finfo(self.loc.dtype).eps - 1, 1)
+        return self.loc - self.scale * noise.sign() * log1p(-noise.abs())
 
     def _kl(self, q: Laplace) -> Tensor:
         ratio, distance = self.scale / q.scale, (self.loc - q.loc).abs()
@@ -82,7 +82,7 @@ EULER = 0.57721566490153286060
 
 
 class Gumbel(LocationScale):
-    """loc - scale · log(-log u), u even in (0, 1)."""
+    """loc - scale · log(-log u), u uniform in (0, 1)."""
 
     mean = formula(lambda d: d.loc + d.scale * EULER)
     mode = formula(lambda d: d.loc)
@@ -95,8 +95,8 @@ class Gumbel(LocationScale):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         info = dt.finfo(self.loc.dtype)
-        drawn = info.tiny + self._even(sample_shape, self.loc) * (1 - info.eps - info.tiny)
-        return self.loc - self.scale * (-drawn.log()).log()
+        noise = info.tiny + self._even(sample_shape, self.loc) * (1 - info.eps - info.tiny)
+        return self.loc - self.scale * (-noise.log()).log()
 
     def _kl(self, q: Gumbel) -> Tensor:
         ratio, distance = self.scale / q.scale, (q.loc - self.loc) / q.scale
@@ -118,7 +118,7 @@ class Cauchy(LocationScale):
 
 
 class Uniform(Distribution):
-    """Numbers from ``low`` up to ``high``, tensors or numbers; ``high``, which is larger, is not drawn."""
+    """Numbers from ``low`` up to but excluding ``high``, tensors or numbers with ``low`` < ``high``."""
 
     has_rsample = True
 
@@ -131,7 +131,7 @@ class Uniform(Distribution):
     )
     support = dependent_property(lambda d: constraints.interval(d.low, d.high), is_discrete=False, event_dim=0)
     mean = formula(lambda d: (d.high + d.low) / 2)
-    mode = formula(lambda d: full_like(d.high, math.nan))  # all are alike
+    mode = formula(lambda d: full_like(d.high, math.nan))  # all are equally likely
     stddev = formula(lambda d: (d.high - d.low) / 12**0.5)
     variance = formula(lambda d: (d.high - d.low).pow(2) / 12)
     _cdf = method(lambda d, value: ((value - d.low) / (d.high - d.low)).clamp(min=0, max=1))
@@ -156,7 +156,7 @@ def _uniform_normal(p: Uniform, q: Normal) -> Tensor:
 
 
 class VonMises(Distribution):
-    """Angles from -π to π with a density in proportion to exp(concentration · cos(x - loc))."""
+    """Angles from -π to π with a density proportional to exp(concentration · cos(x - loc))."""
 
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real
@@ -173,19 +173,19 @@ class VonMises(Distribution):
         return k * ((value - self.loc).cos() - 1) - math.log(2 * math.pi) - i0e(k).log()
 
     def _sample(self, sample_shape: Size) -> Tensor:
-        """By rejection (Best and Fisher 1979), in float64."""
+        """By rejection sampling (Best and Fisher 1979), in float64."""
         shape, k = self._extended_shape(sample_shape), self.concentration.double()
         tau = 1 + (1 + 4 * k**2).sqrt()
         rho = (tau - (2 * tau).sqrt()) / (2 * k)
         r = where(k < 1e-5, 1 / k + k, (1 + rho**2) / (2 * rho))
         x = zeros(shape, dtype=k.dtype, device=k.device)
-        done = x != 0
-        while not bool(done.all()):
+        mask = x != 0
+        while not bool(mask.all()):
             u1, u2, u3 = rand((3, *shape), dtype=k.dtype, device=k.device).unbind()
             z = (math.pi * u1).cos()
             f = (1 + r * z) / (r + z)
             c = k * (r - f)
             accepted = (c * (2 - c) - u2 > 0).logical_or((c / u2).log() + 1 - c >= 0)
             x = where(accepted, (u3 - 0.5).sign() * f.acos(), x)
-            done = done.logical_or(accepted)
+            mask = mask.logical_or(accepted)
         return ((x + math.pi + self.loc.double()) % (2 * math.pi) - math.pi).to(self.loc.dtype)

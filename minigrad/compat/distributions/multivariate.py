@@ -1,4 +1,4 @@
-"""Vectors of normal numbers that depend on each other, and matrices: of covariances, or of correlations."""
+"""Vectors of correlated normal numbers, and covariance and correlation matrices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .utils import Value, broadcast_all, formula, lazy_property, method
 
 
 class _OfMatrix(Distribution):
-    """What MultivariateNormal and Wishart share: one of three matrices, and the others when they are needed."""
+    """The base class of MultivariateNormal and Wishart: takes one of three matrices, and computes the others lazily."""
 
     _MATRICES: ClassVar[dict[str, constraints.Constraint]] = {
         "covariance_matrix": constraints.positive_definite,
@@ -37,7 +37,7 @@ class _OfMatrix(Distribution):
 
     @lazy_property
     def scale_tril(self) -> Tensor:
-        """The lower triangle L of which L Lᵀ is the covariance matrix."""
+        """The lower triangle L with L Lᵀ equal to the covariance matrix."""
         return linalg.cholesky(self.covariance_matrix)
 
     @lazy_property
@@ -53,18 +53,18 @@ class _OfMatrix(Distribution):
         return linalg.inv(self.covariance_matrix)
 
     def _whitening(self) -> Tensor:
-        """L⁻¹, whose gradient reaches the lower triangle alone."""
+        """L⁻¹, with a gradient for only the lower triangle."""
         return linalg.inv(self.scale_tril.tril())
 
     def _half_log_det(self) -> Tensor:
-        """log det of L, which is half that of the covariance matrix."""
+        """log det of L, half the covariance matrix's."""
         return self.scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
 class MultivariateNormal(_OfMatrix):
-    """Vectors of length n from their mean ``loc``, (..., n), and one of three matrices, (..., n, n): the covariance
-    matrix, which is positive definite, its inverse, or the lower triangle L with a positive diagonal of which L Lᵀ is
-    the covariance matrix. Raises ValueError for none or several of the matrices, and for too few axes."""
+    """Vectors of length n from their mean ``loc``, (..., n), and one of three matrices, (..., n, n): the positive
+    definite covariance matrix, its inverse, or the lower triangle L with a positive diagonal and L Lᵀ equal to the
+    covariance matrix. Raises ValueError for none or several of the matrices, and for too few axes."""
 
     arg_constraints = {"loc": constraints.real_vector, **_OfMatrix._MATRICES}
     support = constraints.real_vector
@@ -93,8 +93,8 @@ class MultivariateNormal(_OfMatrix):
     entropy = method(lambda d: 0.5 * d._event_shape[0] * (1 + math.log(2 * math.pi)) + d._half_log_det())
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        drawn = normal_(self._empty(sample_shape, self.loc))
-        return self.loc + (self.scale_tril @ drawn.unsqueeze(-1)).squeeze(-1)
+        noise = normal_(self._empty(sample_shape, self.loc))
+        return self.loc + (self.scale_tril @ noise.unsqueeze(-1)).squeeze(-1)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         distance = self._whitening() @ (value - self.loc).unsqueeze(-1)
@@ -112,8 +112,8 @@ class MultivariateNormal(_OfMatrix):
 
 class LowRankMultivariateNormal(MultivariateNormal):
     """Vectors of length n with the mean ``loc``, (..., n), and the covariance matrix W Wᵀ plus a diagonal. W is
-    ``cov_factor``, (..., n, m); the diagonal ``cov_diag``, (..., n), is positive. Raises ValueError: their shapes
-    do not fit together."""
+    ``cov_factor``, (..., n, m); the diagonal ``cov_diag``, (..., n), is positive. Raises ValueError if their shapes do
+    not match."""
 
     arg_constraints = {
         "loc": constraints.real_vector,
@@ -133,19 +133,19 @@ class LowRankMultivariateNormal(MultivariateNormal):
 
     @lazy_property
     def covariance_matrix(self) -> Tensor:
-        """W Wᵀ and the diagonal."""
+        """W Wᵀ plus the diagonal."""
         return self.cov_factor @ self.cov_factor.mT + self.cov_diag.diag_embed()
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         factors = self.loc.new_empty((*shape[:-1], self.cov_factor.shape[-1]))
-        drawn = (self.cov_factor @ normal_(factors).unsqueeze(-1)).squeeze(-1)
-        return self.loc + drawn + self.cov_diag.sqrt() * normal_(self._empty(sample_shape, self.loc))
+        offset = (self.cov_factor @ normal_(factors).unsqueeze(-1)).squeeze(-1)
+        return self.loc + offset + self.cov_diag.sqrt() * normal_(self._empty(sample_shape, self.loc))
 
 
 class Wishart(_OfMatrix):
-    """Z Zᵀ, the columns of Z being ``df`` normal vectors of length n with the mean 0, whose matrix is as that of
-    MultivariateNormal; ``df``, above n - 1, is not always a whole number. PyTorch draws others from the same seed."""
+    """Z Zᵀ, where Z has ``df`` columns, normal vectors of length n with the mean 0 and a matrix as for
+    MultivariateNormal; ``df`` is above n - 1, maybe not an integer. Samples differ from PyTorch's for the same seed."""
 
     arg_constraints = {**_OfMatrix._MATRICES, "df": constraints.greater_than(0)}
     support = constraints.positive_definite
@@ -172,7 +172,7 @@ class Wishart(_OfMatrix):
 
     @property
     def variance(self) -> Tensor:
-        """df (V² + v vᵀ), v the diagonal of V."""
+        """df (V² + v vᵀ), where v is the diagonal of V."""
         diagonal = self.covariance_matrix.diagonal(dim1=-2, dim2=-1)
         return self._df * (self.covariance_matrix**2 + diagonal[..., None] * diagonal[..., None, :])
 
@@ -201,8 +201,8 @@ class Wishart(_OfMatrix):
 
 
 class LKJCholesky(Distribution):
-    """The lower triangle L, (``dim``, ``dim``), of which L Lᵀ is a matrix of correlations C, with a density in
-    proportion to det Cᵅ⁻¹: α, the ``concentration``, is 1 for all matrices alike, more for nearer to the identity."""
+    """The lower triangle L, (``dim``, ``dim``), with L Lᵀ equal to a correlation matrix C, and a density proportional
+    to det Cᵅ⁻¹: at a ``concentration`` α of 1 all matrices are equally likely; a larger α is closer to the identity."""
 
     arg_constraints = {"concentration": constraints.positive}
     support = constraints.corr_cholesky

@@ -1,7 +1,7 @@
 """Invertible functions with the logarithm of their Jacobian determinant, for TransformedDistribution and constraints.
 
-A subclass of Transform has ``_call``, ``_inverse`` and ``log_abs_det_jacobian(x, y)``, and names where it leads from
-and to: ``domain`` and ``codomain``.
+A subclass of Transform has ``_call``, ``_inverse`` and ``log_abs_det_jacobian(x, y)``, and the attributes ``domain``
+and ``codomain``.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ __all__ += ["identity_transform"]
 
 
 class Transform:
-    """A function, called on a tensor; ``inv`` is its inverse, and ``bijective`` says whether every ``y`` is that of one
-    ``x``. With a ``cache_size`` of 1 it remembers the last input and output: the inverse of that output is that input.
+    """A function of a tensor; ``inv`` is its inverse, and ``bijective`` says whether every ``y`` has only one ``x``.
+    With a ``cache_size`` of 1 it remembers the last input and output: the inverse of that output is that input.
     """
 
     bijective = False
     domain: Any
     codomain: Any
-    _values: ClassVar[tuple[str, ...] | None] = None  # the attributes in which equal ones are equal
+    _values: ClassVar[tuple[str, ...] | None] = None  # the attributes that ``==`` compares
 
     def __init__(self, cache_size: int = 0) -> None:
         if cache_size not in (0, 1):
@@ -50,7 +50,7 @@ class Transform:
 
     @property
     def event_dim(self) -> int:
-        """How many of the last axes it takes together."""
+        """The number of last axes that form an event."""
         if self.domain.event_dim != self.codomain.event_dim:
             raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
         return int(self.domain.event_dim)
@@ -68,7 +68,7 @@ class Transform:
         raise NotImplementedError
 
     def with_cache(self, cache_size: int = 1) -> Self:
-        """The same with another ``cache_size``."""
+        """The same transform with another ``cache_size``."""
         if self._cache_size == cache_size:
             return self
         other = copy.copy(self)
@@ -103,15 +103,15 @@ class Transform:
     _call = _inverse = _missing
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
-        """log |dy / dx|, without the axes of the event."""
+        """log |dy / dx|, summed over the axes of the event."""
         raise NotImplementedError
 
     def forward_shape(self, shape: Any) -> Any:
-        """The shape of the result for an input of a shape."""
+        """The result's shape for an input of this shape."""
         return shape
 
     def inverse_shape(self, shape: Any) -> Any:
-        """The shape of the input for a result of a shape."""
+        """The input's shape for a result of this shape."""
         return shape
 
     def __repr__(self) -> str:
@@ -137,11 +137,11 @@ class _InverseTransform(Transform):
     __repr__ = method(lambda t: f"{type(t).__name__}({t.inv!r})")
 
 
-# Of other transforms ----------------------------------------------------------------------------------------
+# Combinations ------------------------------------------------------------------------------------------------
 
 
 class ComposeTransform(Transform):
-    """Transforms one after the other."""
+    """Several transforms, one after another."""
 
     _values = ("parts",)
 
@@ -150,7 +150,7 @@ class ComposeTransform(Transform):
         self.parts = [part.with_cache(cache_size) if cache_size else part for part in parts]
 
     def _ends(self, parts: Sequence[Transform], start: str, end: str) -> Any:
-        """The constraint at one end, with as many axes as the parts need. (``parts`` from the other end.)"""
+        """The constraint at one end, with as many axes as the parts need. (``parts`` start from the other end.)"""
         if not parts:
             return constraints.real
         constraint, axes = getattr(parts[-1], end), getattr(parts[0], start).event_dim
@@ -205,7 +205,7 @@ identity_transform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
-    """A transform of which some more of the last axes belong to the event."""
+    """A transform with some more of the last axes in the event."""
 
     _values = ("base_transform", "reinterpreted_batch_ndims")
 
@@ -238,7 +238,7 @@ class IndependentTransform(Transform):
 
 
 class CatTransform(Transform):
-    """Transforms of the parts of a tensor along an axis, each ``lengths[i]`` long."""
+    """Transforms for the parts of a tensor along an axis, each ``lengths[i]`` long."""
 
     def __init__(
         self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0
@@ -268,7 +268,7 @@ class CatTransform(Transform):
 
 
 class StackTransform(CatTransform):
-    """Transforms of the slices of a tensor along an axis."""
+    """Transforms for the slices of a tensor along an axis."""
 
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(tseq, dim, cache_size=cache_size)
@@ -285,7 +285,7 @@ Rule = Callable[..., Any]
 
 
 def _elementwise(name: str, codomain: Any, call: Rule, inverse: Rule, jacobian: Rule | None, doc: str) -> Any:
-    """A class of transforms of all real numbers. Without the Jacobian's rule they are not bijective."""
+    """A class of transforms on all real numbers. Without a rule for the Jacobian they are not bijective."""
     rules: dict[str, Any] = {"_call": lambda self, x: call(x), "_inverse": lambda self, y: inverse(y)}
     if jacobian is not None:
         rules.update(bijective=True, sign=1, log_abs_det_jacobian=lambda self, x, y: jacobian(x, y))
@@ -388,7 +388,7 @@ class CumulativeDistributionTransform(Transform):
     log_abs_det_jacobian = method(lambda t, x, y: t.distribution.log_prob(x))
 
 
-# Of vectors and matrices ------------------------------------------------------------------------------------
+# Vectors and matrices ----------------------------------------------------------------------------------------
 
 
 class ReshapeTransform(Transform):
@@ -420,7 +420,7 @@ class ReshapeTransform(Transform):
 
 
 class SoftmaxTransform(Transform):
-    """Probabilities from their logarithms, which may all be off by a number."""
+    """Probabilities from their logarithms, up to an additive constant."""
 
     domain, codomain = constraints.real_vector, constraints.simplex
     _values = ()
@@ -429,19 +429,19 @@ class SoftmaxTransform(Transform):
 
 
 class StickBreakingTransform(Transform):
-    """K probabilities from K - 1 numbers: each says what part of what is left the next one takes."""
+    """K probabilities from K - 1 numbers: each says which fraction of the remainder the next class takes."""
 
     domain, codomain = constraints.real_vector, constraints.simplex
     bijective = True
     _values = ()
 
     def _left(self, x: Tensor) -> Tensor:
-        """How many classes are left, as a logarithm, after each."""
+        """The number of classes left after each, as a logarithm."""
         return (x.shape[-1] + 1 - x.new_ones(x.shape[-1]).cumsum(-1)).log()
 
     def _call(self, x: Tensor) -> Tensor:
-        taken = inside(sigmoid(x - self._left(x)))
-        return pad(taken, [0, 1], value=1) * pad((1 - taken).cumprod(-1), [1, 0], value=1)
+        fractions = inside(sigmoid(x - self._left(x)))
+        return pad(fractions, [0, 1], value=1) * pad((1 - fractions).cumprod(-1), [1, 0], value=1)
 
     def _inverse(self, y: Tensor) -> Tensor:
         first = y[..., :-1]
@@ -466,7 +466,7 @@ class LowerCholeskyTransform(Transform):
 
 
 class PositiveDefiniteTransform(LowerCholeskyTransform):
-    """L Lᵀ, L being LowerCholeskyTransform's matrix."""
+    """L Lᵀ, where L is LowerCholeskyTransform's matrix."""
 
     codomain = constraints.positive_definite
 
@@ -479,7 +479,7 @@ class PositiveDefiniteTransform(LowerCholeskyTransform):
 
 
 class CorrCholeskyTransform(Transform):
-    """The lower triangle of which L Lᵀ is a matrix of correlations, from D (D - 1) / 2 numbers."""
+    """The lower triangle L with L Lᵀ a correlation matrix, from D (D - 1) / 2 numbers."""
 
     domain, codomain = constraints.real_vector, constraints.corr_cholesky
     bijective = True

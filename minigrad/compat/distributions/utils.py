@@ -1,4 +1,4 @@
-"""Parameters: numbers and tensors brought to one shape, probabilities from logarithms and back."""
+"""Helpers for parameters: broadcast numbers and tensors, convert probabilities to logarithms and back."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Shape = tuple[int, ...]
 
 
 class lazy_property(cached_property[Any]):
-    """A property that is computed when it is first needed, and recorded even if that happens in ``no_grad``:
-    ``sample()`` does not take away the gradient of what comes after it."""
+    """A property that is computed on first use, and recorded even in ``no_grad``: a ``sample()`` before other uses does
+    not lose their gradients."""
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         with enable_grad():
@@ -29,7 +29,7 @@ class lazy_property(cached_property[Any]):
 
 
 class formula(property):
-    """A property written as a formula: ``mean = formula(lambda d: d.loc)``. Its docstring is the base class's."""
+    """A property from a formula: ``mean = formula(lambda d: d.loc)``. Its docstring is the base class's."""
 
     def __init__(self, rule: Callable[[Any], Tensor], doc: str | None = None) -> None:
         super().__init__(rule)
@@ -43,7 +43,7 @@ class formula(property):
 
 
 class _Method(NamedTuple):
-    """A method written as a formula: ``entropy = method(lambda d: d.scale.log())``. Its types are the base class's."""
+    """A method from a formula: ``entropy = method(lambda d: d.scale.log())``. Its types are the base class's."""
 
     rule: Callable[..., Any]
 
@@ -56,7 +56,7 @@ method: Callable[[Callable[..., Any]], Any] = _Method
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
-    """Numbers and tensors (else ValueError) as tensors of one shape; a number takes the dtype of the first tensor."""
+    """Numbers and tensors (otherwise ValueError) as tensors of one shape; a number takes the first tensor's dtype."""
     if not all(isinstance(v, (Tensor, int, float)) for v in values):
         raise ValueError(
             "Input arguments must all be instances of Number, minigrad.Tensor or objects implementing "
@@ -69,7 +69,7 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
 
 
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
-    """Probabilities from their logarithms (from log-odds where ``is_binary``)."""
+    """Probabilities from their logarithms (from log-odds if ``is_binary``)."""
     return sigmoid(logits) if is_binary else softmax(logits, dim=-1)
 
 
@@ -80,7 +80,7 @@ def clamp_probs(probs: Tensor) -> Tensor:
 
 
 def inside(probs: Tensor) -> Tensor:
-    """Probabilities of which none is rounded to 0 or 1."""
+    """Probabilities, none rounded to 0 or 1."""
     info = dt.finfo(probs.dtype)
     return probs.clamp(min=info.tiny, max=1 - info.eps)
 
@@ -92,13 +92,13 @@ def log_odds(probs: Tensor) -> Tensor:
 
 
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
-    """The logarithms of probabilities (log-odds where ``is_binary``)."""
+    """The logarithms of probabilities (log-odds if ``is_binary``)."""
     probs = clamp_probs(probs)
     return probs.log() - log1p(-probs) if is_binary else probs.log()
 
 
 def except_where(condition: Tensor, instead: float, value: Tensor) -> Tensor:
-    """A number where the condition holds, else the value."""
+    """A number where the condition holds, otherwise the value."""
     return where(condition, full_like(value.detach(), instead), value)
 
 
@@ -126,7 +126,7 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
 
 
 def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
-    """A matrix of these elements up to a diagonal, and of zeros: (..., N) -> (..., D, D); ValueError if N fits none."""
+    """A matrix with these elements up to a diagonal, otherwise 0: (..., N) -> (..., D, D); ValueError if no D fits."""
     n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
     if round(n) - n > dt.finfo(vec.dtype).eps:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Functions that the core does without: free functions of ``minigrad``, and methods of Tensor, which an import adds."""
+"""Functions outside the core: free functions of ``minigrad``, and methods that importing this module adds to Tensor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decompositions of matrices, by ``torch.linalg``'s names. LAPACK computes them on the CPU."""
+"""Matrix decompositions, under ``torch.linalg``'s names. LAPACK computes them on the CPU."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from .equations import check_sides, matrices, or_nan, solve_triangular, square
 
 @method
 def cholesky(A: Tensor, upper: bool = False) -> Tensor:
-    """L of L Lᴴ = A for positive definite A, or Lᴴ if ``upper``.
-    Raises LinAlgError: a matrix is not positive definite."""
+    """L in A = L Lᴴ for positive definite A, or Lᴴ if ``upper``. Raises LinAlgError: a matrix is not positive
+    definite."""
     lower: Tensor = apply(ops.cholesky, (square(A, "cholesky"),))
     return lower.mH if upper else lower
 
@@ -51,8 +51,8 @@ def _first_minor(x: Array) -> int:
 def eigh(A: Tensor, UPLO: str = "L") -> return_types.linalg_eig[Tensor]:
     """(eigenvalues in ascending order, eigenvectors) of symmetric (complex: Hermitian) matrices.
 
-    The gradient of eigenvectors exists where eigenvalues differ, and of functions that do not depend on their signs.
-    ``UPLO`` names the triangle that is read, "L" or "U".
+    Eigenvectors have a gradient where eigenvalues differ, for functions that do not depend on their signs. ``UPLO``
+    names the triangle to read, "L" or "U".
     """
     return return_types.linalg_eigh(*apply(ops.eigh, (square(A, "eigh"), _side(UPLO, "eigh"))))
 
@@ -76,16 +76,16 @@ def _side(triangle: str, name: str) -> str:
 
 @spelled
 def eig(A: Tensor) -> return_types.linalg_eig[Tensor]:
-    """(eigenvalues, eigenvectors of length 1) of square matrices; complex, in no order.
+    """(eigenvalues, eigenvectors of length 1) of square matrices; complex, unordered.
 
-    The gradient exists where eigenvalues differ, and of functions that do not depend on the vectors' phases.
+    The gradient exists where eigenvalues differ, for functions that do not depend on the vectors' phases.
     """
     return return_types.linalg_eig(*apply(ops.eig, (square(A, "eig"),)))
 
 
 @spelled
 def eigvals(A: Tensor) -> Tensor:
-    """The eigenvalues of square matrices; complex, in no order."""
+    """The eigenvalues of square matrices; complex, unordered."""
     return eig(square(A, "eigvals")).eigenvalues
 
 
@@ -93,8 +93,8 @@ def eigvals(A: Tensor) -> Tensor:
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> return_types.linalg_svd[Tensor]:
     """(U, S, Vᴴ) of A = U diag(S) Vᴴ, singular values in descending order.
 
-    The gradient of U and V exists where singular values differ, and of functions that do not depend on their signs;
-    further columns that ``full_matrices`` adds have none. ``driver`` chooses for a GPU in PyTorch; here it is gesdd.
+    U and V have a gradient where singular values differ, for functions that do not depend on their signs; the extra
+    columns of ``full_matrices`` have none. ``driver`` is for PyTorch on a GPU; minigrad always uses gesdd.
     """
     return return_types.linalg_svd(*apply(ops.svd, (matrices(A, "svd"), bool(full_matrices))))
 
@@ -111,7 +111,7 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 @spelled
 def qr(A: Tensor, mode: str = "reduced") -> return_types.qr[Tensor]:
     """(Q, R) of A = Q R, Q with orthonormal columns, R an upper triangle. The ``mode`` is "reduced"; "complete", for a
-    square Q; "r", for R alone (Q is empty, and there is no gradient)."""
+    square Q; "r", for only R (Q is empty, and there is no gradient)."""
     matrices(A, "qr")
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced', 'r', or 'complete'")
@@ -122,8 +122,8 @@ def qr(A: Tensor, mode: str = "reduced") -> return_types.qr[Tensor]:
 
 @spelled
 def lu_factor(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu_factor[Tensor]:
-    """(LU, pivots) of A = P L U, L (with ones on its diagonal) and U in one matrix; pivots are LAPACK's, int32.
-    Raises LinAlgError: U has a zero on its diagonal, so that nothing can be solved with it."""
+    """(LU, pivots) of A = P L U, L (with ones on its diagonal) and U in one matrix; pivots are LAPACK's, int32. Raises
+    LinAlgError: U has a zero on its diagonal, so it cannot solve equations."""
     return return_types.linalg_lu_factor(*lu_factor_ex(A, pivot=pivot, check_errors=True)[:2])
 
 
@@ -131,7 +131,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu_factor
 def lu_factor_ex(
     A: Tensor, *, pivot: bool = True, check_errors: bool = False
 ) -> return_types.linalg_lu_factor_ex[Tensor]:
-    """(LU, pivots, info) of ``lu_factor``; info is 0, or the place of the first zero on the diagonal of U."""
+    """(LU, pivots, info) of ``lu_factor``; info is 0, or the position of the first zero on U's diagonal."""
     LU, pivots, info = apply(ops.lu_factor, (_pivoted(A, pivot, "lu_factor"),))
     if check_errors and bool((info != 0).any()):
         place = int(info[info != 0][0])
@@ -155,8 +155,8 @@ def lu(A: Tensor, *, pivot: bool = True) -> return_types.lu_unpack[Tensor]:
 def lu_unpack(
     LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> return_types.lu_unpack[Tensor]:
-    """(P, L, U) of what ``linalg.lu_factor`` returns; parts that are not to be unpacked are empty.
-    Raises RuntimeError: the pivots are not int32."""
+    """(P, L, U) from ``linalg.lu_factor``'s results; parts that are not unpacked are empty. Raises RuntimeError: the
+    pivots are not int32."""
     if LU_pivots.array.dtype != np.int32:
         raise RuntimeError(f"lu_unpack: LU_pivots is expected to be a tensor of int32, not of {LU_pivots.dtype}")
     rows, columns = LU_data.array.shape[-2:]
@@ -172,7 +172,7 @@ def lu_unpack(
 
 @spelled
 def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
-    """X of A X = B (of X A = B if not ``left``) for A of ``lu_factor``, or for Aᴴ if ``adjoint``."""
+    """X in A X = B (X A = B if not ``left``) for A of ``lu_factor``, or for Aᴴ if ``adjoint``."""
     if not left:
         return lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH
     square(LU, "lu_solve")
@@ -184,8 +184,8 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
 
 @spelled
 def ldl_factor(A: Tensor, *, hermitian: bool = False) -> return_types.linalg_ldl_factor[Tensor]:
-    """(LD, pivots) of the lower triangle of symmetric (Hermitian) matrices, in LAPACK's form; without gradient.
-    Raises LinAlgError: D has a zero on its diagonal, so that nothing can be solved with it."""
+    """(LD, pivots) of the lower triangle of symmetric (Hermitian) matrices, in LAPACK's format; without gradient.
+    Raises LinAlgError: D has a zero on its diagonal, so it cannot solve equations."""
     return return_types.linalg_ldl_factor(*ldl_factor_ex(A, hermitian=hermitian, check_errors=True)[:2])
 
 
@@ -193,7 +193,7 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False) -> return_types.linalg_ldl
 def ldl_factor_ex(
     A: Tensor, *, hermitian: bool = False, check_errors: bool = False
 ) -> return_types.linalg_ldl_factor_ex[Tensor]:
-    """(LD, pivots, info) of ``ldl_factor``; info is 0, or the place of the first zero of D."""
+    """(LD, pivots, info) of ``ldl_factor``; info is 0, or the position of the first zero of D."""
     if square(A, "ldl_factor").requires_grad:
         raise NotImplementedError("linalg.ldl_factor has no gradient: use x.detach(), or linalg.solve or cholesky")
     LD, pivots, info = map(wrap, indefinite.ldl_factor(A.array, hermitian))
@@ -205,11 +205,11 @@ def ldl_factor_ex(
 
 @spelled
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
-    """X of A X = B, B (..., N, K), for A of ``ldl_factor``; the gradient goes to B alone.
-    Raises RuntimeError: shapes or dtypes that do not go together."""
+    """X in A X = B, B (..., N, K), for A of ``ldl_factor``; only B gets a gradient. Raises RuntimeError: shapes or
+    dtypes do not match."""
     check_sides(square(LD, "ldl_solve"), B, True, "ldl_solve")
     if LD.array.shape[:-1] != pivots.array.shape or pivots.array.dtype.kind not in "iu":
-        expected = f"Expected pivots of integers and of shape {list(LD.shape[:-1])}"
+        expected = f"Expected integer pivots of shape {list(LD.shape[:-1])}"
         raise RuntimeError(f"linalg.ldl_solve: {expected}, not {pivots.dtype} and {list(pivots.shape)}")
     batch = common_shape(LD.array.shape[:-2], B.array.shape[:-2])
     LD, B = LD.detach().expand(*batch, *LD.shape[-2:]), B.expand(*batch, *B.shape[-2:])
@@ -230,7 +230,7 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
 
 
 def reflected(input: Tensor, tau: Tensor, other: Tensor, *, adjoint: bool) -> Tensor:
-    """H₁ … Hₖ times another matrix, or Hₖᴴ … H₁ᴴ times it: see ``householder_product``."""
+    """H₁ … Hₖ times another matrix, or Hₖᴴ … H₁ᴴ times it if ``adjoint``: see ``householder_product``."""
     k = tau.array.shape[-1]
     batch = common_shape(input.array.shape[:-2], other.array.shape[:-2])
     v = input[..., :k].tril(-1) + eye(input.array.shape[-2], k, dtype=input.dtype, device=input.device)

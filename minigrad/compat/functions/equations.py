@@ -1,4 +1,4 @@
-"""Inverses, determinants and equations of matrices, by ``torch.linalg``'s names. LAPACK computes them on the CPU."""
+"""Matrix inverses, determinants and equations, under ``torch.linalg``'s names. LAPACK computes them on the CPU."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from . import return_types
 
 
 def matrices(input: Tensor, name: str) -> Tensor:
-    """The tensor; RuntimeError unless it holds matrices of floats."""
+    """Check that a tensor holds matrices of floats: RuntimeError otherwise."""
     if input.array.ndim < 2:
         raise RuntimeError(f"linalg.{name}: A must have at least 2 dimensions, but its shape is {list(input.shape)}")
     if dt.kind_of(input.array) not in "fc":
@@ -32,7 +32,7 @@ def matrices(input: Tensor, name: str) -> Tensor:
 
 
 def square(input: Tensor, name: str) -> Tensor:
-    """The tensor; RuntimeError unless it holds square matrices of floats."""
+    """Check that a tensor holds square matrices of floats: RuntimeError otherwise."""
     if input.array.ndim < 2 or input.array.shape[-1] != input.array.shape[-2]:
         raise RuntimeError(f"linalg.{name}: A must be batches of square matrices, not of shape {list(input.shape)}")
     return matrices(input, name)
@@ -52,16 +52,16 @@ def inverse(A: Tensor) -> Tensor:
 
 @spelled
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> return_types.linalg_inv_ex[Tensor]:
-    """(inverse, info): info is 0, or, of a singular matrix, where elimination met a zero; its inverse is NaN, or
-    LinAlgError is raised if ``check_errors``."""
+    """(inverse, info): info is 0, or, for a singular matrix, the elimination step that met a zero; its inverse is NaN,
+    or LinAlgError is raised if ``check_errors``."""
     return return_types.linalg_inv_ex(*or_nan(inverse, square(A, "inv_ex"), _zero_pivot, check_errors))
 
 
 def or_nan(
     function: Callable[[Tensor], Tensor], A: Tensor, failure: Callable[[Array], int], check_errors: bool, axes: int = 2
 ) -> tuple[Tensor, Tensor]:
-    """(result, info): where a matrix has no result, that is NaN over the last ``axes`` axes, or, if ``check_errors``,
-    LinAlgError is raised. ``failure`` is what info says of a matrix, 0 if it has a result."""
+    """(result, info): where a matrix has no result, it is NaN over the last ``axes`` axes, or LinAlgError is raised if
+    ``check_errors``. ``failure`` gives a matrix's info, 0 if it has a result."""
     try:
         return function(A), zeros(A.array.shape[:-2], dtype=dt.int32, device=A.device)
     except LinAlgError:
@@ -79,7 +79,7 @@ def _zero_pivot(x: Array) -> int:
     try:
         np.linalg.inv(x)
     except np.linalg.LinAlgError:
-        return int(ops.lu_factor(x)[2]) or len(x)  # NumPy's may have rounded a last one to 0
+        return int(ops.lu_factor(x)[2]) or len(x)  # NumPy may have rounded the last pivot to 0
     return 0
 
 
@@ -91,13 +91,13 @@ def det(A: Tensor) -> Tensor:
 
 @method
 def slogdet(A: Tensor) -> return_types.slogdet[Tensor]:
-    """(sign, logarithm of the size) of the determinant."""
+    """(sign, logarithm of the absolute value) of the determinant."""
     return return_types.slogdet(*apply(ops.slogdet, (square(A, "slogdet"),)))
 
 
 @method
 def logdet(input: Tensor) -> Tensor:
-    """The logarithm of the determinant, NaN where that is negative (of complex numbers, the principal one)."""
+    """The logarithm of the determinant, NaN where it is negative (the principal one for complex numbers)."""
     sign, size = slogdet(input)
     if input.array.dtype.kind == "c":
         return size + sign.angle() * 1j
@@ -106,8 +106,8 @@ def logdet(input: Tensor) -> Tensor:
 
 @spelled
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
-    """The inverse of a tensor whose first ``ind`` axes are the rows of a matrix, and whose others are its columns.
-    Raises RuntimeError: ``ind`` is not positive, or there are not as many rows as columns."""
+    """The inverse of a tensor whose first ``ind`` axes are a matrix's rows, and the others its columns. Raises
+    RuntimeError: ``ind`` is not positive, or the numbers of rows and columns differ."""
     if ind <= 0:
         raise RuntimeError(f"linalg.tensorinv: Expected a strictly positive integer for 'ind', not {ind}")
     rows, columns = A.array.shape[:ind], A.array.shape[ind:]
@@ -119,12 +119,12 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
 
 @spelled
 def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
-    """The pseudo-inverse (Moore and Penrose), by the singular values (the eigenvalues, if ``hermitian``).
+    """The Moore-Penrose pseudo-inverse, from the singular values (the eigenvalues if ``hermitian``).
 
     Args:
-        atol, rtol: values up to max(atol, rtol · the largest) count as 0; numbers, or a tensor for the batch. ``rtol``
-            is by default the longer side times the dtype's eps, and 0 if ``atol`` is positive.
-        rcond: rtol, by its older name.
+        atol, rtol: values up to max(atol, rtol · the largest) count as 0; numbers, or a tensor for the batch. By
+            default ``rtol`` is the longer side times the dtype's eps, or 0 if ``atol`` is positive.
+        rcond: the older name of rtol.
     """
     matrices(A, "pinv")
     limits = _limits(A, atol, rcond if rtol is None else rtol)
@@ -133,7 +133,7 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
 
 @method
 def pinverse(input: Tensor, rcond: Any = 1e-15) -> Tensor:
-    """``linalg.pinv`` by its name in torch."""
+    """``linalg.pinv`` under its name in torch."""
     return pinv(input, rcond)
 
 
@@ -148,7 +148,7 @@ def _limits(A: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
 
 @spelled
 def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
-    """The number of singular values (of eigenvalues, if ``hermitian``) above max(atol, rtol · the largest), int64.
+    """The number of singular values (eigenvalues if ``hermitian``) above max(atol, rtol · the largest), int64.
 
     Args:
         tol: ``atol``, with an ``rtol`` of 0.
@@ -163,8 +163,8 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
 
 @spelled
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
-    """X of A X = B (of X A = B if not ``left``); B holds columns (..., N, K) or is one vector (..., N).
-    Raises LinAlgError: a matrix is singular. RuntimeError: shapes or dtypes that do not go together."""
+    """X in A X = B (X A = B if not ``left``); B holds columns (..., N, K) or is one vector (..., N). Raises
+    LinAlgError: a matrix is singular. RuntimeError: shapes or dtypes do not match."""
     square(A, "solve")
     if vector := B.array.ndim == 1 or B.array.shape == A.array.shape[:-1]:  # one for each matrix
         if not left:
@@ -178,7 +178,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 
 
 def check_sides(A: Tensor, B: Tensor, left: bool, name: str) -> None:
-    """Raise RuntimeError unless A X = B (X A = B) can be written."""
+    """Raise RuntimeError unless A and B have matching shapes for A X = B (X A = B)."""
     _same_dtype(A, B, name)
     if B.array.ndim < 2:
         raise RuntimeError(f"linalg.{name}: B must have at least 2 dimensions, but its shape is {list(B.shape)}")
@@ -192,8 +192,8 @@ def check_sides(A: Tensor, B: Tensor, left: bool, name: str) -> None:
 def solve_ex(
     A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False
 ) -> return_types.linalg_solve_ex[Tensor]:
-    """(result, info) of ``solve``: info is 0, or, of a singular matrix, where elimination met a zero; its result is
-    NaN, or LinAlgError is raised if ``check_errors``."""
+    """(result, info) of ``solve``: info is 0, or, for a singular matrix, the elimination step that met a zero; its
+    result is NaN, or LinAlgError is raised if ``check_errors``."""
     axes = 1 if B.array.ndim == 1 or B.array.shape == A.array.shape[:-1] else 2
     solution = or_nan(lambda A: solve(A, B, left=left), A, _zero_pivot, check_errors, axes)
     return return_types.linalg_solve_ex(*solution)
@@ -201,9 +201,9 @@ def solve_ex(
 
 @spelled
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
-    """X of A X = B (of X A = B if not ``left``) for the upper or lower triangle of A; where its diagonal has a zero,
-    the result is infinite or NaN. ``unitriangular`` takes ones in place of the diagonal.
-    Raises RuntimeError: shapes or dtypes that do not go together."""
+    """X in A X = B (X A = B if not ``left``) for the upper or lower triangle of A; where its diagonal has a zero, the
+    result is infinite or NaN. ``unitriangular`` replaces the diagonal with ones. Raises RuntimeError: shapes or dtypes
+    do not match."""
     square(A, "solve_triangular")
     check_sides(A, B, left, "solve_triangular")
     if not left:
@@ -215,7 +215,7 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
 def triangular_solve(
     input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> return_types.triangular_solve[Tensor]:
-    """(X, A) of A X = input, or of Aᴴ X = input if ``transpose``, for a triangle of A."""
+    """(X, A) of A X = input, or Aᴴ X = input if ``transpose``, for a triangle of A."""
     matrix = A.mH if transpose else A
     X = solve_triangular(matrix, input, upper=upper is not transpose, unitriangular=unitriangular)
     return return_types.triangular_solve(X, A.clone())
@@ -223,7 +223,7 @@ def triangular_solve(
 
 @method
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
-    """X of L Lᴴ X = input for L (``input2``) of ``linalg.cholesky`` (of Lᴴ L X = input for an upper triangle)."""
+    """X in L Lᴴ X = input for L (``input2``) of ``linalg.cholesky`` (Lᴴ L X = input for an upper triangle)."""
     L: Tensor = square(input2, "cholesky_solve")
     check_sides(L, input, True, "cholesky_solve")
     return apply(ops.cholesky_solve, (L.mH if upper else L, input))
@@ -238,8 +238,8 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
 
 @spelled
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
-    """X of ``tensordot(A, X, X.ndim) = B``. ``dims`` are axes of A that are moved behind the others first.
-    Raises RuntimeError: the axes of A that are not B's have not as many elements as those that are."""
+    """X in ``tensordot(A, X, X.ndim) = B``. ``dims`` are axes of A to move behind the others first. Raises
+    RuntimeError: A's axes for B and for X have different numbers of elements."""
     if dims is not None:
         A = A.movedim(tuple(dims), tuple(range(-len(dims), 0)))
     shape = A.array.shape[B.array.ndim :]
@@ -255,23 +255,23 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
 def lstsq(
     A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None
 ) -> return_types.linalg_lstsq[Tensor]:
-    """(solution, residuals, rank, singular_values): the smallest X of those that minimise ‖A X − B‖.
+    """(solution, residuals, rank, singular_values): the smallest X that minimises ‖A X − B‖.
 
-    The solution is always that by singular values (gelsd). ``driver`` says what comes with it, as in PyTorch: the rank
-    for all but "gels", the singular values for "gelsd" and "gelss", the residuals ‖A X − B‖² of each column for all
-    but "gelsy" (the default), where A has more rows than columns and full rank. What does not come is empty.
+    The solution always uses singular values (gelsd). As in PyTorch, ``driver`` selects the other results: the rank
+    except for "gels", the singular values for "gelsd" and "gelss", the residuals ‖A X − B‖² of each column except for
+    "gelsy" (the default), if A has more rows than columns and full rank. The others are empty.
 
     Args:
         rcond: singular values up to rcond times the largest count as 0; by default eps times the longer side.
     """
-    driver, known = driver or "gelsy", ("gels", "gelsy", "gelsd", "gelss")
-    if driver not in known:
-        raise RuntimeError(f"linalg.lstsq: parameter `driver` should be one of {known}, not {driver!r}")
+    driver, drivers = driver or "gelsy", ("gels", "gelsy", "gelsd", "gelss")
+    if driver not in drivers:
+        raise RuntimeError(f"linalg.lstsq: parameter `driver` should be one of {drivers}, not {driver!r}")
     matrices(A, "lstsq")
     _same_dtype(A, B, "lstsq")
     columns = B.unsqueeze(-1) if (vector := B.array.ndim == A.array.ndim - 1) else B
     if columns.array.ndim < 2 or columns.array.shape[-2] != A.array.shape[-2]:
-        raise RuntimeError(f"linalg.lstsq: A has {A.array.shape[-2]} rows, which B of {list(B.shape)} must have, too")
+        raise RuntimeError(f"linalg.lstsq: A has {A.array.shape[-2]} rows, which B of {list(B.shape)} must also have")
     batch = common_shape(A.array.shape[:-2], columns.array.shape[:-2])
     A, columns = A.expand(*batch, *A.shape[-2:]), columns.expand(*batch, *columns.shape[-2:])
     rows, unknowns = A.array.shape[-2:]
@@ -279,7 +279,7 @@ def lstsq(
     X: Tensor = as_one(apply(ops.pinv, (A, 0.0, float(rcond), False)) @ columns, "LinalgLstsqBackward0")
     values = wrap(on_host(lambda a: np.linalg.svd(a, compute_uv=False), A.array))
     rank = (values > rcond * values[..., :1]).sum(-1)
-    residuals = level(A.new_empty(0), A, B).abs()  # real, of complex numbers, too
+    residuals = level(A.new_empty(0), A, B).abs()  # real, even for complex numbers
     if driver != "gelsy" and rows > unknowns and (driver == "gels" or bool((rank == unknowns).all())):
         residuals = ((A @ X - columns).abs() ** 2).sum(-2)
     rank = rank.new_empty(0) if driver == "gels" else rank

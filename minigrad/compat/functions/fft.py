@@ -1,4 +1,4 @@
-"""``torch.fft``: discrete Fourier transforms, over the array library's; all are differentiable."""
+"""``torch.fft``: discrete Fourier transforms from the array library; all are differentiable."""
 
 from __future__ import annotations
 
@@ -31,15 +31,14 @@ class OneAxis(Protocol):
 
 
 def fftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The transform along several axes: complex, of a real or a complex tensor.
+    """The transform of a real or complex tensor along several axes; the result is complex.
 
     Args:
-        s: the lengths to cut the axes to, or to fill them up to with zeros; -1 leaves an axis as it is.
-        dim: the axes; by default the last ones that ``s`` has lengths for, or all.
-        norm: "backward" (the default) as it is, or divided by n, the number of elements ("forward"), or by √n
-            ("ortho").
+        s: the lengths to cut or zero-pad the axes to; -1 leaves an axis unchanged.
+        dim: the axes; by default the last ones, one for each length in ``s``, or all.
+        norm: "backward" (the default) does not scale; "forward" divides by n, the number of elements, "ortho" by √n.
 
-    Raises RuntimeError: an unknown norm; a length below 1; an axis that is named twice.
+    Raises RuntimeError: an unknown norm; a length below 1; a repeated axis.
     """
     return _along(fourier.fft, input, s, dim, norm)
 
@@ -50,7 +49,7 @@ def ifftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = N
 
 
 def rfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """``fftn`` of a real tensor, along the last of the axes its first n // 2 + 1 elements: the others are their
+    """``fftn`` of a real tensor; along the last axis only the first n // 2 + 1 elements: the others are their
     conjugates. Raises RuntimeError: a complex tensor, or no axis; see ``fftn``."""
     _check_real(input, "rfftn")
     lengths, dims = _lengths(input, s, dim, "rfftn")
@@ -60,7 +59,7 @@ def rfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = N
 
 
 def irfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The real tensor whose ``rfftn`` this is: along the last axis by default of the even length, 2 (m - 1) for m
+    """The real tensor with this ``rfftn``. By default its length along the last axis is even, 2 (m - 1) for m
     elements."""
     (*lengths, last), (*dims, place) = _lengths(input, s, dim, "irfftn")
     whole = _along(fourier.ifft, input, lengths, dims, norm)
@@ -73,8 +72,8 @@ def irfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = 
 
 
 def hfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The transform, real, of a signal that along the last axis is its own mirrored conjugate, from its first
-    n // 2 + 1 elements there; n is by default the even one, 2 (m - 1) for m elements. Arguments as of ``fftn``."""
+    """The transform, real, of a signal that along the last axis is its own mirrored conjugate, from its first n // 2 +
+    1 elements there; by default n is even, 2 (m - 1) for m elements. Arguments as for ``fftn``."""
     return irfftn(conj(input), s, dim, _inverse(norm))
 
 
@@ -95,7 +94,7 @@ def _over_one(function: Callable[..., Tensor]) -> OneAxis:
         return function(input, None if n is None else (n,), (dim,), norm)
 
     over_one.__name__ = over_one.__qualname__ = name
-    over_one.__doc__ = f"``{function.__name__}`` along one axis, cut to the length ``n`` or filled up to it with zeros."
+    over_one.__doc__ = f"``{function.__name__}`` along one axis, cut or zero-padded to the length ``n``."
     return over_one
 
 
@@ -116,14 +115,14 @@ def fftfreq(n: int, d: float = 1.0, **kwargs: Any) -> Tensor:
     """The frequencies of the elements of ``fft``: 0, 1, ..., -2, -1, divided by n d.
 
     Args:
-        d: the distance of two samples.
+        d: the spacing of samples.
         kwargs: dtype, device, requires_grad.
     """
     return _floats(np.fft.fftfreq(n, d), kwargs)
 
 
 def rfftfreq(n: int, d: float = 1.0, **kwargs: Any) -> Tensor:
-    """The frequencies of the elements of ``rfft``; arguments as of ``fftfreq``."""
+    """The frequencies of the elements of ``rfft``; arguments as for ``fftfreq``."""
     return _floats(np.fft.rfftfreq(n, d), kwargs)
 
 
@@ -133,7 +132,7 @@ def _floats(values: Any, kwargs: dict[str, Any]) -> Tensor:
 
 
 def fftshift(input: Tensor, dim: Dims = None) -> Tensor:
-    """The axes turned so that frequency 0 stands in the middle."""
+    """Roll the axes so that frequency 0 is in the middle."""
     dims = _axes(input, dim)
     return roll(input, tuple(input.shape[d] // 2 for d in dims), dims)
 
@@ -162,15 +161,15 @@ def _check_real(input: Tensor, name: str) -> None:
 
 
 def _inverse(norm: str | None) -> str:
-    """The ``norm`` of a transform whose ``norm`` is that of its inverse. Raises RuntimeError: it is unknown."""
+    """The ``norm`` of the transform that computes the inverse. Raises RuntimeError if it is unknown."""
     if norm not in _INVERSE:
         raise RuntimeError(f"Invalid normalization mode: {norm!r}, expected one of {tuple(_INVERSE)[1:]}")
     return _INVERSE[norm]
 
 
 def _lengths(input: Tensor, s: Sizes, dim: Dims, name: str = "") -> tuple[tuple[int | None, ...], tuple[int, ...]]:
-    """The new length of each axis to transform, None for the one that it has, and the axes, from 0. A function that has
-    a ``name`` needs at least one."""
+    """The new length of each axis to transform, None to keep its length, and the axes, from 0. A function with a
+    ``name`` needs at least one."""
     if dim is None and s is not None:
         if len(s) > input.dim():
             raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {input.dim()} dimensions.")
@@ -187,7 +186,7 @@ def _lengths(input: Tensor, s: Sizes, dim: Dims, name: str = "") -> tuple[tuple[
 
 
 def _axes(input: Tensor, dim: Dims) -> tuple[int, ...]:
-    """Axes from 0, all by default. Raises IndexError where there is none."""
+    """Axes from 0, all by default. Raises IndexError if an axis does not exist."""
     if dim is None:
         return tuple(range(input.dim()))
     dims = (dim,) if isinstance(dim, int) else tuple(dim)
@@ -197,7 +196,7 @@ def _axes(input: Tensor, dim: Dims) -> tuple[int, ...]:
 
 
 def _of_length(input: Tensor, n: int, dim: int) -> Tensor:
-    """An axis cut, or filled up with zeros."""
+    """An axis cut, or padded with zeros."""
     missing = n - input.shape[dim]
     if missing <= 0:
         return input.narrow(dim, 0, n)

@@ -1,5 +1,5 @@
-"""Products, powers of matrices, distances, and decompositions by the names that they have in ``torch`` itself, with
-other arguments and results than in ``torch.linalg``."""
+"""Products, matrix powers, distances, and decompositions under their names in ``torch`` itself, with arguments and
+results that differ from ``torch.linalg``'s."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 
 @method
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """Products summed over the last axis of both."""
+    """Sums of products over the last axis of both."""
     if not input.array.ndim or not other.array.ndim:
         return input * other
     return tensordot(input, other, ([-1], [-1]))
@@ -42,7 +42,7 @@ def chain_matmul(*matrices: Any) -> Tensor:
 
 @function
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
-    """Products summed over the last ``dims`` axes of a and the first of b, or over the two lists of axes.
+    """Sum of products over the last ``dims`` axes of a and the first of b, or over two lists of axes.
 
     >>> mg.tensordot(mg.ones(2, 3, 4), mg.ones(3, 4, 5), dims=2).shape
     minigrad.Size([2, 5])
@@ -69,7 +69,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 
 @method
 def kron(input: Tensor, other: Tensor) -> Tensor:
-    """Kronecker's product: each element of the input times the other tensor, as blocks."""
+    """The Kronecker product: each element of the input times the other tensor, as blocks."""
     n = max(input.array.ndim, other.array.ndim)
     a, b = ((1,) * (n - t.array.ndim) + tuple(t.array.shape) for t in (input, other))
     left = input.reshape([k for size in a for k in (size, 1)])
@@ -79,9 +79,9 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 
 @method
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """The vector product along an axis of length 3 (by default the first such axis); shapes broadcast.
+    """The cross product along an axis of length 3 (by default the first such axis); shapes broadcast.
 
-    Raises RuntimeError: the axis has another length. IndexError: there is no such axis.
+    Raises RuntimeError: the axis has another length. IndexError: the axis does not exist.
 
     >>> mg.cross(mg.tensor([1.0, 0, 0]), mg.tensor([0.0, 1, 0]), dim=0)
     tensor([0., 0., 1.])
@@ -103,10 +103,10 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
 
 
 def _lengths(apart: Tensor, p: float, name: str) -> Tensor:
-    """p-norms of differences along the last axis, also of none; of p = 0 how many are not 0, NaN if one is NaN."""
+    """p-norms of differences along the last axis, which may be empty; for p = 0 the count of nonzeros, or NaN."""
     if p < 0:
         raise RuntimeError(f"{name} only supports non-negative p values")
-    if p == 1:  # the slope at NaN is NaN, unlike that of a norm
+    if p == 1:  # the gradient at NaN is NaN, unlike a norm's
         rest = apart.detach()
         return (apart * where(rest.isnan(), rest, rest.sign())).sum(-1)
     return apart.norm(p, -1) if p and apart.shape[-1] else apart.abs().ceil().clamp(max=1).sum(-1)
@@ -114,7 +114,7 @@ def _lengths(apart: Tensor, p: float, name: str) -> Tensor:
 
 @method
 def matrix_power(input: Tensor, n: int) -> Tensor:
-    """A square matrix to a power, n >= 0; of a negative n the power of its inverse."""
+    """A square matrix to a power, n >= 0; for a negative n the power of its inverse."""
     if n < 0:
         return matrix_power(apply(ops.inverse, (input,)), -n)
     out = eye(input.array.shape[-1], dtype=input.dtype, device=input.device).expand(input.array.shape)
@@ -142,18 +142,18 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 @function
 @rounded_once
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The p-norm distances between any two rows, (N, M) -> (N (N - 1) / 2)."""
+    """The p-norm distances between all pairs of rows, (N, M) -> (N (N - 1) / 2)."""
     first, second = np.triu_indices(input.array.shape[0], 1)
     return _lengths(input[first] - input[second], p, "pdist")
 
 
 @method
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> return_types.svd[Tensor]:
-    """(U, S, V) of input = U diag(S) Vᴴ: V, where ``linalg.svd`` has Vᴴ.
+    """(U, S, V) of input = U diag(S) Vᴴ; ``linalg.svd`` returns Vᴴ instead of V.
 
     Args:
-        some: U and V with min(M, N) columns; if not, they are square.
-        compute_uv: if not, U and V are square matrices of zeros, and have no gradient.
+        some: whether U and V have min(M, N) columns; if not, they are square.
+        compute_uv: if False, U and V are square matrices of zeros without a gradient.
     """
     if not compute_uv:
         U, V = (input.new_zeros((*input.shape[:-2], n, n)) for n in matrices(input, "svd").shape[-2:])
@@ -170,7 +170,7 @@ def qr(input: Tensor, some: bool = True) -> return_types.qr[Tensor]:
 
 @method
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, ...]:
-    """(LU, pivots) of ``linalg.lu_factor``, if ``get_infos`` with info."""
+    """(LU, pivots) of ``linalg.lu_factor``, with info if ``get_infos``."""
     result = decompositions.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
     return return_types._lu_with_info(*result) if get_infos else result[:2]
 
@@ -183,22 +183,22 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 
 @method
 def geqrf(input: Tensor) -> return_types.geqrf[Tensor]:
-    """(a, tau): R in the upper triangle of a, and the reflections of Q below it, as ``linalg.householder_product``
-    takes them; without gradient."""
+    """(a, tau): R in the upper triangle of a, and Q's reflections below it, for ``linalg.householder_product``; without
+    gradient."""
     packed, tau = on_host(lambda x: tuple(np.linalg.qr(x, "raw")), matrices(input, "geqrf").array)
     return return_types.geqrf(wrap(packed.swapaxes(-1, -2)), wrap(tau))
 
 
 @method
 def orgqr(input: Tensor, input2: Tensor) -> Tensor:
-    """``linalg.householder_product`` by its name in torch."""
+    """``linalg.householder_product`` under its name in torch."""
     return decompositions.householder_product(input, input2)
 
 
 @method
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
     """Q input3 (input3 Q if not ``left``, with Qᴴ if ``transpose``) for the Q of ``geqrf``: input and tau (input2).
-    Raises RuntimeError: shapes that do not go together."""
+    Raises RuntimeError: shapes do not match."""
     if input.array.ndim < 2 or input3.array.ndim < 2:
         raise RuntimeError(f"ormqr: input {input.shape} and other {input3.shape} must have at least 2 dimensions")
     side = -2 if left else -1
@@ -215,7 +215,7 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
 
 @method(free=False, in_place=True)
 def polygamma(input: Tensor, n: int) -> Tensor:
-    """The n-th derivative of ``digamma``: the function has its arguments in another order."""
+    """The n-th derivative of ``digamma``; the free function takes its arguments in the other order."""
     return special.polygamma(n, input)
 
 
@@ -224,7 +224,7 @@ def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
     """(U, S, V) with about the q largest singular values of A, or of A − M (Halko et al. 2011, algorithm 5.1).
-    ``niter`` says how often the random directions are improved."""
+    ``niter`` says how often to improve the random directions."""
     q, niter = 6 if q is None else q, 2 if niter is None else niter
     A = A if M is None else A - M
     wide = A.array.shape[-2] < A.array.shape[-1]
@@ -239,7 +239,7 @@ def svd_lowrank(
 
 @function
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
-    """(U, S, V) of ``svd_lowrank`` with the mean of the rows taken off first if ``center``: the columns of V are the
+    """(U, S, V) of ``svd_lowrank``, with the rows' mean subtracted first if ``center``: the columns of V are the
     principal directions. By default q = min(6, M, N)."""
     most = min(A.array.shape[-2:])
     q = min(6, most) if q is None else q

@@ -1,4 +1,4 @@
-"""Results with names of all functions, as PyTorch calls their types."""
+"""Named tuples that functions return, under PyTorch's names for their types."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Special functions of mathematics, by PyTorch's names, and orthogonal polynomials, by their recurrences (DLMF 18.9.1):
-the degree may differ from element to element. PyTorch's polynomials have no gradients; these have that of the argument.
+"""Special functions, under PyTorch's names, and orthogonal polynomials, from their recurrences (DLMF 18.9.1); the
+degree may differ between elements. PyTorch's polynomials have no gradients; these have a gradient for the argument.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...functions.pointwise import level
 from ...tensor import Tensor, apply
 from ..ops import special as s
 
-# Those that ``torch.special`` has by these names
+# Functions with these names in ``torch.special``
 __all__ = ["airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "chebyshev_polynomial_t"]
 __all__ += ["chebyshev_polynomial_u", "chebyshev_polynomial_v", "chebyshev_polynomial_w", "digamma", "entr", "erfcx"]
 __all__ += ["hermite_polynomial_h", "hermite_polynomial_he", "i0", "i0e", "i1", "i1e", "laguerre_polynomial_l"]
@@ -57,18 +57,18 @@ zeta = binary(s.zeta, free=False, method=False, in_place=False)
 xlog1py = binary(s.xlog1py, free=False, method=False, in_place=False)
 
 
-# Without a gradient, which PyTorch has not either
+# Without a gradient, as in PyTorch
 
 
 def _without_gradient(name: str, doc: str, kind: str, *order: int) -> Unary:
-    """A function of ``ops/approximations.py``."""
+    """A function from ``ops/approximations.py``."""
 
     def function(input: Tensor) -> Tensor:
         if state.grad and input.requires_grad:
             raise NotImplementedError(f"the derivative of {name} is not implemented: use input.detach()")
         return apply(s.bessel_function, (input, kind, order))
 
-    about = f"{doc}, elementwise.\n\n    Raises NotImplementedError: the input needs a gradient."
+    about = f"{doc}, elementwise.\n\n    Raises NotImplementedError: the input requires a gradient."
     return spelled(named(function, name, about))
 
 
@@ -99,8 +99,8 @@ Next = Callable[[int, Tensor, Tensor, Any], Tensor]
 
 
 def _polynomial(name: str, doc: str, following: Next, earlier: float = 0.0, shifted: bool = False) -> Polynomial:
-    """The function of a family. ``following`` is the polynomial of degree k + 1 by k, x and those of degree k and
-    k - 1, ``earlier`` what it takes for that of degree -1; of 2x - 1 in place of x if ``shifted``."""
+    """The function for a family. ``following`` gives the polynomial of degree k + 1 from k, x and the polynomials of
+    degree k and k - 1, with ``earlier`` for degree -1; ``shifted`` replaces x by 2x - 1."""
 
     def polynomial(input: Any, n: Any) -> Tensor:
         like = input if isinstance(input, Tensor) else n
@@ -117,7 +117,7 @@ def _polynomial(name: str, doc: str, following: Next, earlier: float = 0.0, shif
         before: Any = earlier
         now = level(where(degree >= 0, 1.0, 0.0).to(kind), x)
         for k in range(int(degree.max()) if degree.numel() else 0):
-            higher = degree > k  # the others stay as they are, so that nothing overflows beyond their degree
+            higher = degree > k  # the others stay unchanged, so that nothing overflows beyond their degree
             before, now = where(higher, now, before), where(higher, following(k, x, now, before), now)
         return now
 
@@ -129,7 +129,7 @@ def _twice(k: int, x: Tensor, now: Tensor, before: Any) -> Tensor:
 
 
 def _chebyshev(letter: str, kind: str, following: Next, earlier: float) -> tuple[Polynomial, Polynomial]:
-    """Chebyshev's polynomials of a kind, and those at 2x - 1."""
+    """Chebyshev polynomials of a kind, and their shifted versions, at 2x - 1."""
     name = f"chebyshev_polynomial_{letter}"
     plain = _polynomial(name, f"Chebyshev's polynomial of the {kind} kind", following, earlier)
     return plain, _polynomial(f"shifted_{name}", f"``{name}`` at 2x - 1", following, earlier, shifted=True)

@@ -1,4 +1,4 @@
-"""Spectra of a signal's pieces, over ``fft``: the short-time Fourier transform and its inverse."""
+"""Spectra of a signal's frames: the short-time Fourier transform and its inverse."""
 
 from __future__ import annotations
 
@@ -29,18 +29,17 @@ def stft(
     """The spectra of a signal's frames: (L,) -> (frequencies, frames), or (B, L) -> (B, frequencies, frames).
 
     Args:
-        n_fft: the length of a frame. hop_length: the distance of two, by default a quarter of one.
-        window: what frames are multiplied by; ones by default.
-        win_length: that of the window, by default a frame's; a shorter one stands in the frame's middle.
-        center: frame t has its middle rather than its beginning at t · hop_length, as the signal is first padded
-            by half a frame (``pad_mode``: "reflect", "replicate", "circular" or "constant").
+        n_fft: the length of a frame. hop_length: the distance between frames, by default a quarter of a frame.
+        window: the factors for each frame; ones by default.
+        win_length: the window's length, by default a frame's; a shorter window is in the frame's middle.
+        center: frame t has its middle, not its beginning, at t · hop_length: the signal is first padded by half
+            a frame (``pad_mode``: "reflect", "replicate", "circular" or "constant").
         normalized: divide by √n_fft.
-        onesided: keep n_fft // 2 + 1 frequencies only, which real signals have; by default of these.
-        return_complex: False for a last axis (real, imaginary) in place of complex numbers. Of real signals it has
-            no default.
-        align_to_window: without ``center``, frame t's window rather than the frame begins at t · hop_length.
+        onesided: keep only n_fft // 2 + 1 frequencies; the default for real signals, whose others are conjugates.
+        return_complex: False for a last axis (real, imaginary) instead of complex numbers. Real signals need it.
+        align_to_window: without ``center``, frame t's window, not the frame, begins at t · hop_length.
 
-    Raises RuntimeError: lengths that do not go together, or that are not positive.
+    Raises RuntimeError: lengths do not match, or are not positive.
     """
     name, hop, width = _checked("stft", n_fft, hop_length, win_length, window)
     one = input.dim() == 1
@@ -83,15 +82,15 @@ def istft(
     length: int | None = None,
     return_complex: bool = False,
 ) -> Tensor:
-    """The signal whose ``stft`` with the same arguments is nearest (Griffin and Lim 1984): complex spectra
-    (frequencies, frames) -> (L,), or (B, frequencies, frames) -> (B, L).
+    """The signal with the closest ``stft`` for the same arguments (Griffin and Lim 1984): complex spectra (frequencies,
+    frames) -> (L,), or (B, frequencies, frames) -> (B, L).
 
     Args:
-        onesided: the spectra have n_fft // 2 + 1 frequencies; by default told by their number.
-        length: cut the signal to this length, or fill it up to it with zeros.
+        onesided: the spectra have n_fft // 2 + 1 frequencies; by default inferred from their number.
+        length: cut or zero-pad the signal to this length.
         return_complex: the signal is complex.
 
-    Raises RuntimeError: lengths that do not go together; a place of the signal where all windows are 0.
+    Raises RuntimeError: lengths do not match; all windows are 0 at some position of the signal.
     """
     name, hop, width = _checked("istft", n_fft, hop_length, win_length, window)
     if not input.is_complex() or input.dim() not in (2, 3) or not input.numel():
@@ -116,7 +115,7 @@ def istft(
     signal = _overlapped(frames * heights, hop)[:, start:stop]
     envelope = _overlapped((heights * heights).expand(1, spectra.shape[1], n_fft), hop)[:, start:stop]
     if not envelope.numel() or float(envelope.detach().abs().min()) < 1e-11:
-        raise RuntimeError(f"{name}: the windows leave places of the signal at 0, which cannot be told from them")
+        raise RuntimeError(f"{name}: all windows are 0 at some positions of the signal, which cannot be recovered")
     signal = signal / envelope
     signal = _padded(signal, (0, max(stop - start - signal.shape[1], 0)))
     return signal[0] if input.dim() == 2 else signal
@@ -125,7 +124,7 @@ def istft(
 def _checked(
     function: str, n_fft: int, hop_length: int | None, win_length: int | None, window: Tensor | None
 ) -> tuple[str, int, int]:
-    """(a call's text for errors, the distance of two frames, the length of the window), after checks."""
+    """Check the arguments; returns (the call's text for errors, the hop between frames, the window's length)."""
     name = f"{function}(n_fft={n_fft}, hop_length={hop_length}, win_length={win_length})"
     hop, width = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
     if hop <= 0:
@@ -141,12 +140,12 @@ def _checked(
 
 
 def _centred(window: Tensor | None, width: int, n_fft: int, like: Tensor) -> Tensor:
-    """The window in the middle of a frame, ones if None: (n_fft,)."""
+    """The window centred in a frame, ones if None: (n_fft,)."""
     return _padded(like.new_ones(width) if window is None else window, _margins(width, n_fft))
 
 
 def _margins(width: int, n_fft: int) -> tuple[int, int]:
-    """How much of a frame is before a window in its middle, and behind it."""
+    """The lengths of a frame's parts before and after a centred window."""
     before = (n_fft - width) // 2
     return before, n_fft - width - before
 
@@ -158,7 +157,7 @@ def _padded(x: Tensor, widths: tuple[int, int], mode: str = "constant") -> Tenso
 
 
 def _overlapped(frames: Tensor, hop: int) -> Tensor:
-    """Frames that begin every ``hop`` added up: (B, T, n) -> (B, n + hop (T - 1))."""
+    """The sum of frames that begin every ``hop``: (B, T, n) -> (B, n + hop (T - 1))."""
     batch, count, size = frames.shape
     starts = np.arange(count)[:, None] * hop
     places = tensor((starts + np.arange(size)).reshape(-1), device=frames.device)

@@ -1,4 +1,4 @@
-"""Order and frequency: medians, quantiles, running extremes, histograms, by PyTorch's names."""
+"""Order statistics and histograms, under PyTorch's names: medians, quantiles, running extremes, counts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def along_an_axis(function: Function) -> Function:
 
 
 def _picked(input: Tensor, indices: Any, dim: int, keepdim: bool, kind: Any) -> Any:
-    """(values, indices) of the elements at ``indices``, an array with one of an axis left."""
+    """(values, indices) of the elements at ``indices``, an array with one index left along the axis."""
     places = wrap(indices)
     values = apply(i.gather, (input, dim, places))
     return kind(values, places) if keepdim else kind(values.squeeze(dim), places.squeeze(dim))
@@ -51,7 +51,7 @@ def median(input: Tensor, dim: int, keepdim: bool = False) -> return_types.Value
 
 @along_an_axis
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The median, of an even number the lower of two; with ``dim`` (values, indices). NaN wins.
+    """The median, for an even number the lower of two; with ``dim`` (values, indices). NaN wins.
 
     >>> mg.tensor([1.0, 9.0, 2.0]).median()
     tensor(2.)
@@ -92,12 +92,12 @@ def _median(input: Tensor, dim: int | None, keepdim: bool, kind: Any, skip: bool
 
 @along_an_axis
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.ValuesIndices[Tensor]:
-    """The commonest along ``dim``, the smallest of equally common ones: (values, indices, of its last)."""
+    """The most frequent value along ``dim``, the smallest of several: (values, indices of its last occurrence)."""
     place = axis(dim, input.array.ndim)
     m, order = xp(input.array), i._stable_order(input.array, place, False)
     rows = m.moveaxis(m.take_along_axis(input.array, order, place), place, -1)
     equal = (rows[..., :, None] == rows[..., None, :]).sum(-1)
-    best = equal.argmax(axis=-1)[..., None]  # the first of the smallest commonest,
+    best = equal.argmax(axis=-1)[..., None]  # the first of the smallest most frequent value,
     last = best + m.maximum(m.take_along_axis(equal, best, -1) - 1, 0)  # and its last occurrence; NaN has none
     indices = m.take_along_axis(order, m.moveaxis(last, -1, place), place)
     return _picked(input, indices, place, keepdim, return_types.mode)
@@ -107,7 +107,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.Va
 def quantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """The values below which a share ``q`` of the elements lies; several q make a first axis.
+    """The values below which a share ``q`` of the elements lies; several q add a first axis.
 
     >>> mg.tensor([1.0, 2.0, 3.0]).quantile(0.5)
     tensor(2.)
@@ -136,7 +136,7 @@ def _quantile(input: Tensor, q: Any, dim: int | None, keepdim: bool, how: str, s
     last = rows.array.shape[-1] - 1
     ranks = shares.reshape(-1) * (last - missing if skip else last)
     ranks = ranks.expand(*rows.shape[:-1], shares.array.size).clamp(0)
-    ranks = ranks if skip else where(missing > 0, last, ranks)  # the place of a NaN
+    ranks = ranks if skip else where(missing > 0, last, ranks)  # the position of a NaN
     below, above = ranks.floor().long(), ranks.ceil().long()
     low, high = gather(rows, -1, below), gather(rows, -1, above)
     if how in ("lower", "higher", "nearest"):
@@ -156,13 +156,13 @@ def _quantile(input: Tensor, q: Any, dim: int | None, keepdim: bool, how: str, s
 
 @along_an_axis
 def cummax(input: Tensor, dim: int) -> return_types.ValuesIndices[Tensor]:
-    """Running maxima along ``dim``: (values, indices, of the last of equal ones)."""
+    """Running maxima along ``dim``: (values, indices; of equal ones, the last)."""
     return _running(input, dim, True, return_types.cummax)
 
 
 @along_an_axis
 def cummin(input: Tensor, dim: int) -> return_types.ValuesIndices[Tensor]:
-    """Running minima along ``dim``: (values, indices, of the last of equal ones)."""
+    """Running minima along ``dim``: (values, indices; of equal ones, the last)."""
     return _running(input, dim, False, return_types.cummin)
 
 
@@ -211,7 +211,7 @@ def var_mean(
 
 @method
 def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """Σ over ``dim``, a NaN counting as 0."""
+    """Σ over ``dim``; a NaN counts as 0."""
     return sum(where(isnan(input), 0, input), dim, keepdim, dtype=dtype)
 
 
@@ -238,10 +238,10 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
     """The covariances of the rows (variables) over the columns (observations).
 
     Args:
-        fweights: (N,) integers, how often each observation was made.
-        aweights: (N,) floats, how much each observation counts.
+        fweights: (N,) integers, how often each observation occurs.
+        aweights: (N,) floats, the weight of each observation.
 
-    Raises RuntimeError: more than two axes, or weights of another shape, dtype or sign.
+    Raises RuntimeError: more than two axes, or weights with a wrong shape, dtype or sign.
     """
     if input.array.ndim > 2:
         raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got {input.array.ndim}")
@@ -260,8 +260,8 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
         return (centred @ centred.mH / max(count - correction, 0)).squeeze()
     total = weights.sum()
     centred = rows - sum(rows * weights, 1, True) / total
-    lost = correction * (sum(weights * aweights) / total if aweights is not None else 1)
-    return (centred @ (centred * weights).mH / (total - lost).clamp(min=0)).squeeze()
+    lost_weight = correction * (sum(weights * aweights) / total if aweights is not None else 1)
+    return (centred @ (centred * weights).mH / (total - lost_weight).clamp(min=0)).squeeze()
 
 
 @method
@@ -294,8 +294,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 @method
 @ordered
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """How many elements fall into each of ``bins`` equal intervals from ``min`` to ``max`` (both 0: the
-    tensor's own extremes), in the tensor's dtype."""
+    """The number of elements in each of ``bins`` equal intervals from ``min`` to ``max`` (both 0: the tensor's
+    extremes), in the tensor's dtype."""
     host = _host(input).reshape(-1)
     low, high = (float(host.min()), float(host.max())) if min == max == 0 and host.size else (min, max)
     ends = (low - 1, high + 1) if low == high else (low, high)
@@ -307,8 +307,8 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 def histogram(
     input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False
 ) -> return_types.histogram[Tensor]:
-    """(how many elements fall into each interval, where the intervals end): ``bins`` equal ones from
-    ``range[0]`` to ``range[1]`` (the tensor's own extremes), or those between the ends in a tensor."""
+    """(the number of elements in each interval, the intervals' edges): ``bins`` equal intervals from ``range[0]`` to
+    ``range[1]`` (by default the tensor's extremes), or a tensor of edges."""
     hist, (edges,) = histogramdd(input.reshape(-1, 1), [bins], range, weight, density)
     return return_types.histogram(hist, edges)
 
@@ -317,15 +317,15 @@ def histogram(
 def histogramdd(
     input: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: bool = False
 ) -> return_types.histogramdd[Tensor]:
-    """How many of the points (..., D) lie in each cell of a grid, and the grid's edges along each axis.
+    """The number of points (..., D) in each cell of a grid, and the grid's edges along each axis.
 
     Args:
         bins: the number of cells along every axis, or along each, or their edges.
-        range: the least and the greatest edge along each axis, one after the other; by default the points'.
-        weight: (...) what each point counts.
+        range: the first and last edge along each axis, in a row; by default the points' extremes.
+        weight: (...) each point's weight.
         density: divide by the total and by the cells' volumes.
 
-    Raises RuntimeError: no axes, no cells along one, or bins or ranges for another number of axes.
+    Raises RuntimeError: no axes, an axis without cells, or bins or ranges for a different number of axes.
     """
     host = _host(input)
     if host.ndim < 2:
@@ -362,18 +362,18 @@ def histogramdd(
 
 
 def _bin(edges: Any, x: Any) -> Any:
-    """Between which edges each x is, found by bisection, which PyTorch uses for edges that decrease, too."""
+    """The interval of each x, found by bisection, which PyTorch also uses for decreasing edges."""
     first, count = np.zeros(x.shape, np.int64), np.full(x.shape, len(edges))
     for _ in np.binary_repr(len(edges)):
         half = count // 2
         middle = np.minimum(first + half, len(edges) - 1)
         is_above = (count > 0) & ~(x < edges[middle])
         first, count = np.where(is_above, middle + 1, first), np.where(is_above, count - half - 1, half)
-    return np.minimum(first - 1, len(edges) - 2)  # the last one includes its end
+    return np.minimum(first - 1, len(edges) - 2)  # the last interval includes its end
 
 
 def _host(value: Any) -> Any:
-    """The NumPy array of a tensor, in float32 of bfloat16; any other value as it is."""
+    """A tensor as a NumPy array, bfloat16 as float32; other values unchanged."""
     return widened(of(value.array).to_numpy(value.array)) if isinstance(value, Variable) else value
 
 
@@ -388,9 +388,8 @@ def searchsorted(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """Where values belong in sequences that are sorted along the last axis: before equal ones, or with ``right`` after
-    them.
-    Raises RuntimeError: sequences of several axes, of which all but the last are not those of the values."""
+    """The positions of values in sequences sorted along the last axis: before equal elements, or after them with
+    ``right``. Raises RuntimeError: sequences of several axes whose leading axes differ from the values'."""
     rows = _host(sorted_sequence)
     if sorter is not None:
         rows = np.take_along_axis(rows, _host(sorter), -1)
@@ -399,7 +398,7 @@ def searchsorted(
     if rows.ndim == 1:
         places = np.asarray(np.searchsorted(rows, values, after))
     elif not rows.ndim or not values.ndim or rows.shape[:-1] != values.shape[:-1]:
-        expected = "boundaries tensor should be 1 dimension or all but its last axis must match the input's"
+        expected = "boundaries tensor should be 1 dimension or its leading axes must match the input's"
         raise RuntimeError(f"searchsorted(): {expected}, but got {list(rows.shape)} and {list(values.shape)}")
     else:
         places = np.empty(values.shape, np.int64)
@@ -410,7 +409,7 @@ def searchsorted(
 
 @function
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """The interval between ``boundaries`` that each value lies in."""
+    """The index of the interval between ``boundaries`` of each value."""
     if boundaries.array.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.array.ndim})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
@@ -418,7 +417,7 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
 
 @function
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
-    """Which elements stand among the others.
+    """Which elements are in ``test_elements``.
 
     >>> mg.isin(mg.tensor([1, 2, 3]), mg.tensor([2, 3]))
     tensor([False,  True,  True])
@@ -440,7 +439,7 @@ def unique_consecutive(
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The values without repeats in a row; also, if asked, where each element's is, and counts."""
+    """The values without consecutive repeats; on request, also each element's position among them, and counts."""
     host = _host(input)
     rows = host.reshape(-1) if dim is None else np.moveaxis(host, dim, 0)
     flat = rows.reshape(len(rows), math.prod(rows.shape[1:]))

@@ -1,1 +1,1 @@
-"""Layers, losses and their functions that the core does without."""
+"""Layers, losses and their functions outside the core."""

@@ -1,4 +1,4 @@
-"""Parameters in a list or a dict."""
+"""Lists and dicts of parameters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ D = TypeVar("D", bound="ParameterDict")
 
 
 class ParameterList(_List):
-    """A list of parameters that are registered: tensors become parameters, other values stay what they are."""
+    """A list of registered parameters: tensors become parameters, other values stay unchanged."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class ParameterList(_List):
 
 
 class ParameterDict(_Dict):
-    """A dict of parameters that are registered: tensors become parameters, other values stay what they are."""
+    """A dict of registered parameters: tensors become parameters, other values stay unchanged."""
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
@@ -73,17 +73,17 @@ class ParameterDict(_Dict):
         delattr(self, key)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of a key, or ``default``."""
+        """The value for a key, or ``default``."""
         return getattr(self, key) if key in self else default
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value of a key, which is set to ``default`` if it is missing."""
+        """The value for a key; a missing key is set to ``default``."""
         if key not in self:
             self[key] = default
         return self[key]
 
     def popitem(self) -> tuple[str, Any]:
-        """Remove the last (key, value), and return it. Raises KeyError if there is none."""
+        """Remove and return the last (key, value). Raises KeyError if the dict is empty."""
         for key in reversed(self):
             return key, self.pop(key)
         raise KeyError("popitem(): ParameterDict is empty")
@@ -109,10 +109,10 @@ def _as_parameter(value: Any) -> Any:
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
-def _described(named: Iterable[tuple[Any, Any]], kind_of: Callable[[Tensor], Any]) -> str:
-    """A line for each value; for a tensor with its dtype or type, as ``kind_of`` says."""
+def _described(items: Iterable[tuple[Any, Any]], kind_of: Callable[[Tensor], Any]) -> str:
+    """A line for each value; for a tensor with its dtype or type, from ``kind_of``."""
     lines = []
-    for name, value in named:
+    for name, value in items:
         text = f"Object of type: {type(value).__name__}"
         if isinstance(value, Tensor):
             size = "x".join(map(str, value.array.shape))

@@ -1,4 +1,4 @@
-"""Losses with a margin, and others that the core does without. ``nn.functional`` says more of their arguments."""
+"""Losses with a margin, and others outside the core. ``nn.functional`` documents their arguments."""
 
 from __future__ import annotations
 
@@ -99,21 +99,21 @@ class TripletMarginWithDistanceLoss(_TripletLoss, function=F.triplet_margin_with
 
 
 class _LinearLoss(_WeightedLoss, fields=True):
-    """The fields of a loss with a linear layer that are not keyword-only."""
+    """The fields of a linear cross entropy loss that are not keyword-only."""
 
     in_features: int
     num_classes: int
 
 
 class LinearCrossEntropyLoss(_LinearLoss, fields=True, kw_only=True):
-    """CrossEntropyLoss of a linear layer that it holds. See ``functional.linear_cross_entropy``.
+    """CrossEntropyLoss with its own linear layer. See ``functional.linear_cross_entropy``.
 
     Args:
         in_features: D. num_classes: C. out_features: (d1, ...), for targets (N, d1, ...).
-        bias, device, dtype: of the linear layer.
+        bias, device, dtype: for the linear layer.
         options: ignored.
 
-    Raises RuntimeError: weight has another shape than (C,), or label_smoothing is outside [0, 1].
+    Raises RuntimeError: weight's shape is not (C,), or label_smoothing is outside [0, 1].
 
     Attributes:
         linear: Linear(D, C d1 ...).

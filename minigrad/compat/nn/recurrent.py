@@ -12,8 +12,8 @@ __all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
 
 
 class RNNCellBase(_Recurrent):
-    """What the cells share: parameters and checks. Args: as of RNNBase; ``num_chunks`` is its G. Attributes: weight_ih:
-    (G·H, I), weight_hh: (G·H, H), bias_ih and bias_hh: (G·H) or None."""
+    """The base class of the cells: parameters and checks. Args: as for RNNBase; ``num_chunks`` is its G. Attributes:
+    weight_ih: (G·H, I), weight_hh: (G·H, H), bias_ih and bias_hh: (G·H) or None."""
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
@@ -48,7 +48,7 @@ class RNNCellBase(_Recurrent):
 
 
 class RNNCell(RNNCellBase):
-    """One step of an RNN: tanh(W x + b + W' h + b'), or relu as ``nonlinearity``. Args: see RNNCellBase."""
+    """One step of an RNN: tanh(W x + b + W' h + b'), or with relu as ``nonlinearity``. Args: see RNNCellBase."""
 
     _usual = {"bias": True, "nonlinearity": "tanh"}
     _shown = ("input_size", "hidden_size", *_usual)

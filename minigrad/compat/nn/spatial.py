@@ -1,4 +1,4 @@
-"""Padding and the rarer pools as layers. A class that pads says how many axes, and how."""
+"""Padding and the rarer pools as layers. A padding class has the number of axes and the mode."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ += ["LPPool1d", "LPPool2d", "LPPool3d", "MaxUnpool1d", "MaxUnpool2d", "M
 
 
 class _PadNd(FunctionLayer, fields=True):
-    """Elements around the last axes. ``padding``: a number, or (before, after) of the last axis, the one before, ..."""
+    """Pads the last axes. ``padding``: a number, or (before, after) of the last axis, the one before, ..."""
 
     padding: Each
     _axes: ClassVar[int]
@@ -73,7 +73,7 @@ class ZeroPad3d(_ZeroPadNd, ConstantPad3d):
 
 
 class ReflectionPad1d(_PadNd, axes=1, mode="reflect"):
-    """The mirror image, without the edge itself, before and after the last axis."""
+    """The mirror image, without the edge element, before and after the last axis."""
 
 
 class ReflectionPad2d(_PadNd, axes=2, mode="reflect"):
@@ -97,19 +97,19 @@ class ReplicationPad3d(_PadNd, axes=3, mode="replicate"):
 
 
 class CircularPad1d(_PadNd, axes=1, mode="circular"):
-    """The other end before and after the last axis."""
+    """Elements from the other end, before and after the last axis."""
 
 
 class CircularPad2d(_PadNd, axes=2, mode="circular"):
-    """The other end before and after the last two axes."""
+    """Elements from the other end, before and after the last two axes."""
 
 
 class CircularPad3d(_PadNd, axes=3, mode="circular"):
-    """The other end before and after the last three axes."""
+    """Elements from the other end, before and after the last three axes."""
 
 
 class _MaxUnpoolNd(_PoolNd):
-    """Zeros, and each element where a max pool took it from. Args: those of the max pool."""
+    """Puts each element where a max pool took it from, and zeros elsewhere. Args: as for the max pool."""
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         return super().forward(input, indices, output_size=output_size)
@@ -125,8 +125,8 @@ class MaxUnpool3d(_MaxUnpoolNd, function=F.max_unpool3d, axes=3): ...
 
 
 class _FractionalMaxPoolNd(FunctionLayer, fields=True):
-    """The largest element of windows at random places. See ``functional.fractional_max_pool2d``.
-    Raises ValueError: neither ``output_size`` nor ``output_ratio``, or both, or a ratio outside (0, 1)."""
+    """The maximum of randomly placed windows. See ``functional.fractional_max_pool2d``. Raises ValueError: both or
+    neither of ``output_size`` and ``output_ratio``, or a ratio outside (0, 1)."""
 
     kernel_size: Each
     output_size: Each | None = None
@@ -160,7 +160,7 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd, function=F.fractional_max_pool3d
 
 
 class _LPPoolNd(FunctionLayer, fields=True):
-    """(Σ xᵖ)^(1/p) of each window. Args: ``norm_type``, which is p, and those of ``MaxPool1d``."""
+    """(Σ xᵖ)^(1/p) of each window. Args: ``norm_type``, which is p, and the others as for ``MaxPool1d``."""
 
     norm_type: float
     kernel_size: Each

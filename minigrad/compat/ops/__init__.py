@@ -1,1 +1,1 @@
-"""Ops of functions that the core does without, written as those in ``minigrad/ops``."""
+"""Ops for functions outside the core, written like the ops in ``minigrad/ops``."""

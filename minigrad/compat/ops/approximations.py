@@ -1,8 +1,8 @@
-"""Special functions that NumPy does not have, on arrays: the series and integrals behind ``special.py``.
+"""Special functions that NumPy lacks, on arrays: the series and integrals behind ``special.py``.
 
-The gamma function's family is computed by Stirling's series far from 0, the incomplete ones' shares P(a, x) and
-Q(a, x) = 1 - P(a, x) further down; Bessel's and Airy's functions by integrals that the trapezoidal rule gives to all
-digits (Trefethen and Weideman 2014), and far out by Hankel's expansions (DLMF 10.17).
+The gamma function and its relatives use Stirling's series far from 0; the incomplete ones, P(a, x) and Q(a, x) = 1 -
+P(a, x), are further down; Bessel and Airy functions use integrals that the trapezoidal rule computes to full precision
+(Trefethen and Weideman 2014), and Hankel's expansions for large arguments (DLMF 10.17).
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from ...backend.dtype import Array
 from ...backend.registry import holds, xp
 from ...backend.special import complementary_error_function
 
-# Bernoulli's numbers B2, B4, ...: the coefficients of Stirling's series and of Euler-Maclaurin's
+# Bernoulli numbers B2, B4, ...: the coefficients of the Stirling and Euler-Maclaurin series
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
-_LARGE = 12  # from where eight terms of the series give all digits of a float64
+_LARGE = 12  # from here eight terms of the series give all digits of a float64
 
 
 def log_gamma(x: Array) -> Array:
-    """ln |Γ(x)| on an array, in its dtype; infinite at 0, -1, -2 ..."""
+    """ln |Γ(x)| of an array, in its dtype; infinite at 0, -1, -2 ..."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
     mirrored = x < 0.5
     y = m.where(mirrored, 1 - x, x)
@@ -39,12 +39,12 @@ def log_gamma(x: Array) -> Array:
 
 
 def stirling(z: Array) -> Array:
-    """What ln Γ(z) has beside (z - ½) ln z - z + ½ ln 2π, of z from 12, in float64."""
+    """The difference of ln Γ(z) and (z - ½) ln z - z + ½ ln 2π, for z from 12, in float64."""
     return sum(b / (2 * k * (2 * k - 1)) / z ** (2 * k - 1) for k, b in enumerate(_BERNOULLI, 1))
 
 
 def digamma(x: Array) -> Array:
-    """The slope of ln Γ on an array, in its dtype; -inf at 0, NaN at -1, -2 ..."""
+    """The derivative of ln Γ of an array, in its dtype; -inf at 0, NaN at -1, -2 ..."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
     mirrored = x < 0
     z = m.where(mirrored, 1 - x, x)
@@ -63,13 +63,13 @@ def digamma(x: Array) -> Array:
 def zeta(x: Array, q: Array) -> Array:
     """Hurwitz's Σ (q + k)⁻ˣ over k ≥ 0 on arrays, in their dtype.
 
-    It is inf at x = 1 and at q = 0, -1 ..., NaN below x = 1, and below q = 0 for an x that is not whole.
+    It is inf at x = 1 and at q = 0, -1 ..., NaN below x = 1, and below q = 0 if x is not an integer.
     """
     m, dtype = xp(x), x.dtype
     x, q = m.broadcast_arrays(x.astype(np.float64), q.astype(np.float64))
     power, whole = m.where(x > 1, x, 2.0), q == m.floor(q)
     below = (q < 0) & ~whole
-    part = m.where(below, q - m.floor(q), 0.5)  # the first of the terms' bases above 0
+    part = m.where(below, q - m.floor(q), 0.5)  # the smallest positive base among the terms
     out = _hurwitz(power, m.where(below, part, m.where(q > 0, q, 1.0)))
     sign = m.where(x == m.floor(x), 1 - 2 * (x % 2), math.nan)
     # the terms with bases below 0 are (-1)ˣ times those of rest, rest + 1 ... -q
@@ -82,10 +82,10 @@ def zeta(x: Array, q: Array) -> Array:
 
 
 def _hurwitz(x: Array, q: Array) -> Array:
-    """Σ (q + k)⁻ˣ for x > 1 and q > 0, by Euler and Maclaurin's formula."""
+    """Σ (q + k)⁻ˣ for x > 1 and q > 0, by the Euler-Maclaurin formula."""
     m, z = xp(x), q + _LARGE
     total = sum((q + k) ** -x for k in range(_LARGE))
-    rising = ratio = m.minimum(x, 1e6) / z  # of greater x the first terms are all
+    rising = ratio = m.minimum(x, 1e6) / z  # for larger x the first terms are enough
     rest = 1 / (x - 1) + 0.5 / z
     for k, b in enumerate(_BERNOULLI, 1):
         rest = rest + b / math.factorial(2 * k) * rising / z
@@ -93,11 +93,11 @@ def _hurwitz(x: Array, q: Array) -> Array:
     return total + z ** (1 - x) * rest
 
 
-# The incomplete gamma functions: by the series (DLMF 8.7.1) where x < a + 1, else by Legendre's continued fraction
-# (DLMF 8.9.2); where a is large and x near it, by Temme's expansion about the error function (Gil, Segura and Temme
-# 2012, section 2.4).
+# The incomplete gamma functions: from the series (DLMF 8.7.1) if x < a + 1, otherwise from Legendre's continued
+# fraction (DLMF 8.9.2); for large a and x near it, from Temme's expansion with the error function (Gil, Segura and
+# Temme 2012, section 2.4).
 
-_TERMS = 400  # more than any of the series takes
+_TERMS = 400  # more than any of the series needs
 _EPSILON = 2.0**-55
 
 
@@ -138,7 +138,7 @@ def _eta(x: Array, a: Array) -> Array:
 
 
 def _weight(a: Array, x: Array, eta: Array) -> Array:
-    """xᵃ e⁻ˣ / Γ(a + 1), without large numbers that cancel where a is large."""
+    """xᵃ e⁻ˣ / Γ(a + 1), without large numbers that cancel for large a."""
     m = xp(x)
     large = m.maximum(a, 12.0)
     by_eta = m.exp(-0.5 * large * eta * eta - stirling(large)) / m.sqrt(2 * math.pi * large)
@@ -215,7 +215,7 @@ def _temme(a: Array, x: Array, eta: Array, upper: bool) -> Array:
 
 
 _EULER = 0.57721566490153286061
-_FAR = 25.0  # from where Hankel's expansions have all digits of a float64
+_FAR = 25.0  # from here Hankel's expansions give all digits of a float64
 _NODES = 40  # in a quarter of a period, for arguments up to _FAR
 _MOST = 35  # J of order 2 · _MOST is below 1e-20 there
 
@@ -237,7 +237,7 @@ def _horner(coefficients: list[float], t: Array) -> Array:
 
 
 def first_kind(x: Array, order: int) -> Array:
-    """J of a whole order on an array, in its dtype."""
+    """J of an integer order, of an array, in its dtype."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
     size = m.absolute(x)
     out = m.where(size < _FAR, _integrals(m.minimum(size, _FAR), order)[0], _far(m.maximum(size, _FAR), order)[0])
@@ -246,7 +246,7 @@ def first_kind(x: Array, order: int) -> Array:
 
 
 def second_kind(x: Array, order: int) -> Array:
-    """Y of order 0 or 1 on an array, in its dtype: -inf at 0, NaN below."""
+    """Y of order 0 or 1, of an array, in its dtype: -inf at 0, NaN below."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
     y = m.where(x > 0, x, 1.0)
     small = m.minimum(y, _FAR)
@@ -259,7 +259,7 @@ def second_kind(x: Array, order: int) -> Array:
 
 
 def _far(x: Array, order: int) -> tuple[Array, Array]:
-    """J and Y by DLMF 10.17.3 and 10.17.4, for x from _FAR."""
+    """J and Y from DLMF 10.17.3 and 10.17.4, for x from _FAR."""
     m, terms = xp(x), _hankel(order)
     x = m.where(m.isinf(x), 1e300, x)
     inverse = 1 / x
@@ -274,7 +274,7 @@ def _far(x: Array, order: int) -> tuple[Array, Array]:
 
 
 def _integrals(x: Array, order: int) -> tuple[Array, Array]:
-    """J of the order, and Neumann's series of Y of the order, for x up to _FAR.
+    """J, and Neumann's series for Y, both of the order, for x up to _FAR.
 
     Both are means of cos or sin of x sin θ, times cos 2kθ or sin (2k + 1)θ, over a period (DLMF 10.9.2).
     """
@@ -294,7 +294,7 @@ def _integrals(x: Array, order: int) -> tuple[Array, Array]:
 
 
 def scaled_modified(x: Array, order: int) -> Array:
-    """The modified Bessel function I of a whole order, times e^-|x|, on an array, in its dtype."""
+    """The modified Bessel function I of an integer order, times e^-|x|, of an array, in its dtype."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
     size = m.absolute(x)
     near, total = m.minimum(size, _FAR), m.zeros_like(x)
@@ -312,7 +312,7 @@ def scaled_modified(x: Array, order: int) -> Array:
 
 
 def scaled_third_kind(x: Array, order: int) -> Array:
-    """The modified Bessel function K of order 0 or 1, times eˣ, on an array, in its dtype: inf at 0, NaN below."""
+    """The modified Bessel function K of order 0 or 1, times eˣ, of an array, in its dtype: inf at 0, NaN below."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
     y = m.where((x > 0) & m.isfinite(x), x, 1.0)
     middle = m.clip(y, 1.0, _FAR)
@@ -326,7 +326,7 @@ def scaled_third_kind(x: Array, order: int) -> Array:
     square, log = low * low / 4, m.log(low) + (_EULER - math.log(2))
     term, harmonic, series = m.ones_like(low), 0.0, m.zeros_like(low)
     for k in range(14):  # the power series, DLMF 10.31.1 and 10.31.2
-        # the terms (x²/4)ᵏ / (k! (k + ν)!) of Iν, each times ln(x/2) less the mean of digamma at k + 1 and k + ν + 1
+        # the terms (x²/4)ᵏ / (k! (k + ν)!) of Iν, each times ln(x/2) minus the mean of digamma at k + 1 and k + ν + 1
         after = harmonic + 1 / (k + 1)
         series = series + term * (log - ((harmonic + after) / 2 if order else harmonic))
         term = term * square / ((k + 1) * (k + 1 + order))
@@ -338,13 +338,13 @@ def scaled_third_kind(x: Array, order: int) -> Array:
 
 
 def third_kind(x: Array, order: int) -> Array:
-    """The modified Bessel function K of order 0 or 1 on an array, in its dtype: inf at 0, NaN below."""
+    """The modified Bessel function K of order 0 or 1, of an array, in its dtype: inf at 0, NaN below."""
     wide = x.astype(np.float64)
     return (scaled_third_kind(wide, order) * xp(x).exp(-xp(x).maximum(wide, 0.0))).astype(x.dtype)
 
 
 def spherical(x: Array, order: int) -> Array:
-    """The spherical j = √(π / 2x) J of an order from 0, and a half, on an array, in its dtype; x may be complex."""
+    """The spherical j = √(π / 2x) J of an order from 0, plus ½, of an array, in its dtype; x may be complex."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
     near, endless = m.absolute(x) < order + 1, m.isinf(x)
     small, large = m.where(near, x, 0.0), m.where(near | endless, 1.0, x)
@@ -353,13 +353,13 @@ def spherical(x: Array, order: int) -> Array:
         term = term * (small * small) / (-2 * k * (2 * order + 2 * k + 1))
         series = series + term
     before, out = m.cos(large) / large, m.sin(large) / large
-    for n in range(order):  # DLMF 10.51.1: it loses no digits up to an order of x
+    for n in range(order):  # loses no digits for orders up to about x
         before, out = out, (2 * n + 1) / large * out - before
     return m.where(near, series, m.where(endless, 0.0, out)).astype(dtype)
 
 
 def airy(x: Array) -> Array:
-    """Airy's function Ai on an array, in its dtype; NaN at the infinities, as PyTorch's."""
+    """The Airy function Ai of an array, in its dtype; NaN at the infinities, as in PyTorch."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
     size = m.where(m.isfinite(x), m.maximum(m.absolute(x), 1.0), 1.0)
     turn = m.where(x < 0, np.exp(1j * math.pi / 3), 1.0)  # Ai(-x) = 2 Re e^(iπ/3) Ai(x e^(iπ/3)), DLMF 9.2.14

@@ -1,7 +1,7 @@
 """Inverses, determinants, equations and decompositions of matrices, in the last two axes.
 
-They are computed on the CPU, by the LAPACK that NumPy brings. What NumPy does not offer of it (triangular equations,
-LU) is written here, for all matrices of a batch at once.
+NumPy's LAPACK computes them on the CPU. The routines that NumPy does not offer (triangular equations, LU) are written
+here, for all matrices of a batch at once.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class LinAlgError(RuntimeError):
-    """LAPACK's: a matrix is singular, or not positive definite, or the algorithm did not converge."""
+    """An error from LAPACK: a matrix is singular, or not positive definite, or the algorithm did not converge."""
 
 
 def on_host(function: Any, *arrays: Array) -> Any:
-    """A function of NumPy's on arrays of any backend; float16 is computed in float32.
+    """Call a NumPy function with arrays of any backend; float16 is computed in float32.
 
-    Integers among the results keep their dtype; floats get that of the arrays, or its real or complex counterpart (of
-    arrays of integers they keep theirs, too). Errors of LAPACK are raised as LinAlgError.
+    Integer results keep their dtype; floats get the arrays' dtype, or its real or complex counterpart (for integer
+    arrays they also keep theirs). LAPACK's errors are raised as LinAlgError.
     """
     backend = of(arrays[0])
     get = _stand_in if backend.device_type == "meta" else backend.to_numpy
@@ -55,7 +55,7 @@ def on_host(function: Any, *arrays: Array) -> Any:
 
 
 def on_cpu(function: Function) -> Function:
-    """Let a function of NumPy arrays, its first arguments of type Array, take those of any backend: see ``on_host``."""
+    """Make a function of NumPy arrays, its first arguments of type Array, accept any backend's: see ``on_host``."""
     arrays = list(function.__annotations__.values())[:-1].count("Array")
 
     @wraps(function)
@@ -66,7 +66,7 @@ def on_cpu(function: Function) -> Function:
 
 
 def _stand_in(x: Array) -> Array:
-    """For a matrix without elements one that every algorithm takes."""
+    """A matrix that every algorithm accepts, to replace one without elements."""
     return np.broadcast_to(np.eye(*x.shape[-2:], dtype=x.dtype) if x.ndim > 1 else np.ones((), x.dtype), x.shape)
 
 
@@ -79,7 +79,7 @@ def adjoint(x: Array) -> Array:
 
 
 def conjugate(x: Array) -> Array:
-    """The complex conjugate; real numbers as they are."""
+    """The complex conjugate; real numbers unchanged."""
     return conj(x) if bare(x).dtype.kind == "c" else x
 
 
@@ -92,12 +92,12 @@ def _off_diagonal(x: Array) -> Array:
 
 
 def _over(x: Array, divisor: Array) -> Array:
-    """x / divisor, where 0 / 0 is 0: what needs no gradient gets none, also where values coincide."""
+    """x / divisor, where 0 / 0 is 0: an element that needs no gradient gets none, even for equal values."""
     return x / (divisor + (bare(divisor) == 0) * (bare(x) == 0))
 
 
 def one_matrix(x: Array) -> Array:
-    """A number for each matrix, with two axes for the matrix."""
+    """A number for each matrix, with two extra axes for the matrix."""
     return unsqueeze(unsqueeze(x, -1), -1)
 
 
@@ -117,7 +117,7 @@ def inverse(x: Array) -> Array:
     promote="same",
 )
 def solve(a: Array, b: Array) -> Array:
-    """x of a x = b, for square a (..., N, N) and b (..., N, K)"""
+    """x in a x = b, for square a (..., N, N) and b (..., N, K)"""
     return on_host(np.linalg.solve, a, b)
 
 
@@ -131,8 +131,8 @@ def solve(a: Array, b: Array) -> Array:
 )
 @on_cpu
 def solve_triangular(a: Array, b: Array, upper: bool, unit: bool) -> Array:
-    """x of a x = b for the upper or lower triangle of a (..., N, N), its diagonal taken as ones if ``unit``"""
-    if upper:  # backwards, it is a lower one
+    """x in a x = b for the upper or lower triangle of a (..., N, N), with ones on its diagonal if ``unit``"""
+    if upper:  # reversed, it is a lower triangle
         return _substituted(a[..., ::-1, ::-1], b[..., ::-1, :], unit)[..., ::-1, :]
     return _substituted(a, b, unit)
 
@@ -144,7 +144,7 @@ def solve_triangular(a: Array, b: Array, upper: bool, unit: bool) -> Array:
     promote="same",
 )
 def cholesky_solve(a: Array, b: Array) -> Array:
-    """x of a aᴴ x = b for the lower triangle of a (..., N, N); the gradient is that of the whole a, as in PyTorch"""
+    """x in a aᴴ x = b for the lower triangle of a (..., N, N); the gradient is the whole a's, as in PyTorch"""
     return solve_triangular(adjoint(a), solve_triangular(a, b, False, False), True, False)
 
 
@@ -153,7 +153,7 @@ def _and_adjoint(x: Array) -> Array:
 
 
 def _substituted(a: Array, b: Array, unit: bool) -> Array:
-    """x of a x = b for the lower triangle of a, by halves: the second is solved with the first put in."""
+    """x in a x = b for the lower triangle of a, by halves: the first half's solution is substituted into the second."""
     n = a.shape[-1]
     if n < 2:
         shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2]) + b.shape[-2:]
@@ -170,7 +170,7 @@ def _triangle(x: Array, upper: bool, strict: bool) -> Array:
 
 @op(
     "dx = −yᴴ g yᴴ + (1 − x y) gᴴ y yᴴ + yᴴ y gᴴ (1 − y x), g as xᴴ's (Golub and Pereyra 1973)",
-    x=lambda g, x, out: _pinv_slope(g, x, out),
+    x=lambda g, x, out: _pinv_grad(g, x, out),
 )
 @on_cpu
 def pinv(x: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
@@ -189,15 +189,15 @@ def pinv(x: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
 
 
 def significant(s: Array, atol: Any, rtol: Any) -> Array:
-    """Which singular values or eigenvalues (..., K) exceed max(atol, rtol · the largest)."""
+    """The singular values or eigenvalues (..., K) above max(atol, rtol · the largest), as bools."""
     sizes = np.abs(s)
     largest = sizes.max(-1, initial=0)
     return sizes > np.maximum(atol, rtol * largest)[..., None]
 
 
-def _pinv_slope(g: Array, x: Array, out: Array) -> Array:
-    if x.shape[-2] > x.shape[-1]:  # of the adjoint the products are of smaller matrices
-        return adjoint(_pinv_slope(adjoint(g), adjoint(x), adjoint(out)))
+def _pinv_grad(g: Array, x: Array, out: Array) -> Array:
+    if x.shape[-2] > x.shape[-1]:  # the adjoint's products are of smaller matrices
+        return adjoint(_pinv_grad(adjoint(g), adjoint(x), adjoint(out)))
     gh, back = adjoint(g), adjoint(out)
     k = matmul(gh, out)
     pushed = matmul(k, back)
@@ -205,7 +205,7 @@ def _pinv_slope(g: Array, x: Array, out: Array) -> Array:
     return pushed - adjoint(matmul(out, k)) - matmul(matmul(x, out), pushed) + inside
 
 
-# Determinants, whose gradients singular matrices have, too: by the adjugate, which needs no inverse -----------
+# Determinants. Singular matrices also have a gradient: from the adjugate, which needs no inverse -------------
 
 
 @op("dx = g adj(x)ᴴ", x=lambda g, x: one_matrix(g) * adjoint(adjugate(x)))
@@ -215,53 +215,53 @@ def det(x: Array) -> Array:
 
 
 @op(
-    "dx = conj(|x|) (tr(g x⁻¹ᴴ) x⁻ᴴ − x⁻ᴴ g x⁻ᴴ), of a singular x by the adjugates of its minors",
-    x=lambda g, x: _adjugate_slope(g, x),
+    "dx = conj(|x|) (tr(g x⁻¹ᴴ) x⁻ᴴ − x⁻ᴴ g x⁻ᴴ), for a singular x from the adjugates of its minors",
+    x=lambda g, x: _adjugate_grad(g, x),
 )
 @on_cpu
 def adjugate(x: Array) -> Array:
-    """|x| x⁻¹ of square matrices, singular ones too: yⱼᵢ is (−1)ⁱ⁺ʲ |x without row i and column j|"""
+    """|x| x⁻¹ of square matrices, also singular ones: yⱼᵢ is (−1)ⁱ⁺ʲ |x without row i and column j|"""
     with np.errstate(all="ignore"):
         size = np.linalg.det(x)[..., None, None]
         regular = np.where(size == 0, np.eye(x.shape[-1], dtype=x.dtype), x)
         out = size * np.linalg.inv(regular)  # from one LU, so their errors near a singular matrix cancel
-    lost = ((size[..., 0, 0] == 0) | ~np.isfinite(out).all((-2, -1))) & np.isfinite(x).all((-2, -1))
-    if lost.any():  # |x| x⁻¹ = |u| |vᴴ| v diag(Π sⱼ over j ≠ i) uᴴ of x = u diag(s) vᴴ
-        u, s, vh = np.linalg.svd(x[lost])
+    singular = ((size[..., 0, 0] == 0) | ~np.isfinite(out).all((-2, -1))) & np.isfinite(x).all((-2, -1))
+    if singular.any():  # |x| x⁻¹ = |u| |vᴴ| v diag(Π sⱼ over j ≠ i) uᴴ of x = u diag(s) vᴴ
+        u, s, vh = np.linalg.svd(x[singular])
         others = np.where(np.eye(s.shape[-1], dtype=bool), 1, s[..., None, :]).prod(-1)
         others = (others * (np.linalg.det(u) * np.linalg.det(vh))[..., None])[..., None, :]
-        out[lost] = (np.swapaxes(vh, -1, -2).conj() * others) @ np.swapaxes(u, -1, -2).conj()
+        out[singular] = (np.swapaxes(vh, -1, -2).conj() * others) @ np.swapaxes(u, -1, -2).conj()
     return out
 
 
 @on_cpu
 def _are_ill(x: Array) -> Array:
-    """Which matrices are singular, or so near it that half of the digits are lost."""
+    """Which matrices are singular, or so close to it that half of the digits are lost."""
     condition = np.linalg.cond(x, 1) if x.size else np.ones(x.shape[:-2])
     return (condition > np.finfo(x.dtype).eps ** -0.5) | (np.linalg.det(x) == 0)
 
 
-def _adjugate_slope(g: Array, x: Array) -> Array:
-    """By the inverse, or in n² minors: these are right in all orders, however many of the singular values are 0."""
+def _adjugate_grad(g: Array, x: Array) -> Array:
+    """From the inverse, or from n² minors, which are right in all orders, however many singular values are 0."""
     if not holds(_are_ill(bare(x))):
         over = adjoint(inverse(x))
         trace = sum_over(g * transpose(over, -1, -2), (-2, -1), False)
         return one_matrix(conjugate(det(x))) * (one_matrix(trace) * over - matmul(over, matmul(g, over)))
     m, n, dtype = xp(bare(x)), x.shape[-1], bare(x).dtype
-    row, kept = m.arange(n)[:, None], m.arange(n - 1)[None]
-    kept = kept + (kept >= row)  # in line i all but i
-    index = (..., kept[:, None, :, None], kept[None, :, None, :])
+    row, others = m.arange(n)[:, None], m.arange(n - 1)[None]
+    others = others + (others >= row)  # all rows except i
+    index = (..., others[:, None, :, None], others[None, :, None, :])
     weights = transpose(g, -1, -2) * (1 - 2 * ((row + row.T) % 2)).astype(dtype)
     return put_back(one_matrix(weights) * adjoint(adjugate(getitem(x, index))), x.shape, index)
 
 
-@op("dx = (g₁ − i Im(conj(g₀) y₀)) x⁻ᴴ", x=lambda g, x, out: one_matrix(_log_slope(g, out)) * adjoint(inverse(x)))
+@op("dx = (g₁ − i Im(conj(g₀) y₀)) x⁻ᴴ", x=lambda g, x, out: one_matrix(_log_grad(g, out)) * adjoint(inverse(x)))
 def slogdet(x: Array) -> tuple[Array, Array]:
-    """The sign of |x| (of complex numbers, |x| / abs |x|) and the logarithm of its size"""
+    """The sign of |x| (for complex numbers, |x| / abs |x|) and the logarithm of its absolute value"""
     return on_host(lambda a: tuple(np.linalg.slogdet(a)), x)
 
 
-def _log_slope(g: tuple[Array, Array], out: tuple[Array, Array]) -> Array:
+def _log_grad(g: tuple[Array, Array], out: tuple[Array, Array]) -> Array:
     """The gradient of log |x|, whose imaginary part is the angle of the sign."""
     return g[1] if bare(g[0]).dtype.kind != "c" else as_pair(g[1], -imaginary_part(conj(g[0]) * out[0]))
 
@@ -271,14 +271,14 @@ def _log_slope(g: tuple[Array, Array], out: tuple[Array, Array]) -> Array:
 
 @op(
     "dx = y⁻ᴴ Φ(yᴴ g) y⁻¹, Φ half the lower triangle, repeated above the diagonal",
-    x=lambda g, out: _cholesky_slope(g, out),
+    x=lambda g, out: _cholesky_grad(g, out),
 )
 def cholesky(x: Array) -> Array:
-    """L of L Lᴴ = x, for positive definite x"""
+    """L in L Lᴴ = x, for positive definite x"""
     return on_host(np.linalg.cholesky, x)
 
 
-def _cholesky_slope(g: Array, out: Array) -> Array:
+def _cholesky_grad(g: Array, out: Array) -> Array:
     """L⁻ᴴ Φ(Lᴴ g) L⁻¹ (Murray 2016)."""
     lower = tril(matmul(adjoint(out), g), 0)
     symmetric = (lower + adjoint(tril(lower, -1))) * 0.5
@@ -289,15 +289,15 @@ def _cholesky_slope(g: Array, out: Array) -> Array:
 @op(
     "dx = U (diag(gS) + (skew(Uᴴ gU) S + S skew(Vᴴ gV)) / (Sⱼ² − Sᵢ²)) Vᴴ "
     "+ (1 − U Uᴴ) gU S⁻¹ Vᴴ + U S⁻¹ gVᴴ (1 − V Vᴴ)",
-    x=lambda g, out, shape: _svd_slope(g, out, shape),
+    x=lambda g, out, shape: _svd_grad(g, out, shape),
 )
 def svd(x: Array, full: bool) -> tuple[Array, Array, Array]:
-    """(U, S, Vᴴ) of x = U diag(S) Vᴴ; if ``full``, U and V are square, and their further columns have no gradient"""
+    """(U, S, Vᴴ) of x = U diag(S) Vᴴ; if ``full``, U and V are square, and their extra columns have no gradient"""
     return on_host(lambda a: tuple(np.linalg.svd(a, full)), x)
 
 
-def _svd_slope(g: Any, out: Any, shape: tuple[int, ...]) -> Array:
-    """Townsend 2016; of complex matrices the phases of U and V change together, PyTorch's convention."""
+def _svd_grad(g: Any, out: Any, shape: tuple[int, ...]) -> Array:
+    """Townsend 2016; for complex matrices the phases of U and V change together, PyTorch's convention."""
     rows, columns = shape[-2:]
     k = min(rows, columns)
     (gu, gs, gvh), (u, s, vh) = g, out
@@ -308,27 +308,27 @@ def _svd_slope(g: Any, out: Any, shape: tuple[int, ...]) -> Array:
     inner = _over(_off_diagonal(left * across + down * right), gaps) + _diag(gs)
     if bare(u).dtype.kind == "c":
         inner = inner + _diag(_over(diagonal(left, 0, -2, -1), 2 * s))
-    slope = matmul(matmul(u, inner), vh)
+    grad = matmul(matmul(u, inner), vh)
     if rows > k:
         scaled = _over(gu, across)
-        slope = slope + matmul(scaled - matmul(u, matmul(adjoint(u), scaled)), vh)
+        grad = grad + matmul(scaled - matmul(u, matmul(adjoint(u), scaled)), vh)
     if columns > k:
         scaled = _over(gvh, down)
-        slope = slope + matmul(u, scaled - matmul(matmul(scaled, adjoint(vh)), vh))
-    return slope
+        grad = grad + matmul(u, scaled - matmul(matmul(scaled, adjoint(vh)), vh))
+    return grad
 
 
 def _skew(x: Array) -> Array:
     return x - adjoint(x)
 
 
-@op("dx = V (diag(gλ) + skew(Vᴴ gV) / 2 (λⱼ − λᵢ)) Vᴴ", x=lambda g, out: _eigh_slope(g, out))
+@op("dx = V (diag(gλ) + skew(Vᴴ gV) / 2 (λⱼ − λᵢ)) Vᴴ", x=lambda g, out: _eigh_grad(g, out))
 def eigh(x: Array, triangle: Literal["L", "U"]) -> tuple[Array, Array]:
-    """(λ, V) of x = V diag(λ) Vᴴ, for symmetric x of which one triangle is read, "L" or "U"; λ in ascending order"""
+    """(λ, V) of x = V diag(λ) Vᴴ, for symmetric x, from one triangle, "L" or "U"; λ in ascending order"""
     return on_host(lambda a: tuple(np.linalg.eigh(a, triangle)), x)
 
 
-def _eigh_slope(g: Any, out: Any) -> Array:
+def _eigh_grad(g: Any, out: Any) -> Array:
     (gvalues, gvectors), (values, vectors) = g, out
     gaps = unsqueeze(values, -2) - unsqueeze(values, -1)
     turned = _skew(matmul(adjoint(vectors), gvectors)) * 0.5
@@ -336,15 +336,13 @@ def _eigh_slope(g: Any, out: Any) -> Array:
     return matmul(matmul(vectors, inner), adjoint(vectors))
 
 
-@op(
-    "dx = V⁻ᴴ (diag(gλ) + (Vᴴ gV − Vᴴ V diag(Re(Vᴴ gV))) / conj(λⱼ − λᵢ)) Vᴴ", x=lambda g, x, out: _eig_slope(g, x, out)
-)
+@op("dx = V⁻ᴴ (diag(gλ) + (Vᴴ gV − Vᴴ V diag(Re(Vᴴ gV))) / conj(λⱼ − λᵢ)) Vᴴ", x=lambda g, x, out: _eig_grad(g, x, out))
 def eig(x: Array) -> tuple[Array, Array]:
     """(λ, V) of x V = V diag(λ), complex; the columns of V have length 1"""
     return on_host(lambda a: tuple(r.astype(np.result_type(a, np.complex64)) for r in np.linalg.eig(a)), x)
 
 
-def _eig_slope(g: Any, x: Array, out: Any) -> Array:
+def _eig_grad(g: Any, x: Array, out: Any) -> Array:
     (gvalues, gvectors), (values, vectors) = g, out
     vh = adjoint(vectors)
     turned = matmul(vh, gvectors)
@@ -352,21 +350,21 @@ def _eig_slope(g: Any, x: Array, out: Any) -> Array:
     turned = turned - matmul(vh, vectors) * unsqueeze(sizes, -2)
     gaps = conj(unsqueeze(values, -2) - unsqueeze(values, -1))
     inner = _over(_off_diagonal(turned), gaps) + _diag(gvalues)
-    slope = solve(vh, matmul(inner, vh))
-    return slope if bare(x).dtype.kind == "c" else real_part(slope)
+    grad = solve(vh, matmul(inner, vh))
+    return grad if bare(x).dtype.kind == "c" else real_part(grad)
 
 
 @op(
-    "dx = (gQ + Q sym(triu(gR Rᴴ − Qᴴ gQ))) R⁻ᴴ, for wide x of the left square part, Q gR for the rest",
-    x=lambda g, x, out, mode: _qr_slope(g, x, out, mode),
+    "dx = (gQ + Q sym(triu(gR Rᴴ − Qᴴ gQ))) R⁻ᴴ, for wide x in the left square part, Q gR for the rest",
+    x=lambda g, x, out, mode: _qr_grad(g, x, out, mode),
 )
 def qr(x: Array, mode: Any) -> tuple[Array, Array]:
     """(Q, R) of x = Q R, R an upper triangle; "reduced" or "complete", for which Q is square"""
     return on_host(lambda a: tuple(np.linalg.qr(a, mode)), x)
 
 
-def _qr_slope(g: Any, x: Array, out: Any, mode: str) -> Array:
-    """Walter and Lehmann 2010; of wide x the right part is Qᴴ x₂, so that its gradient goes to Q, too."""
+def _qr_grad(g: Any, x: Array, out: Any, mode: str) -> Array:
+    """Walter and Lehmann 2010; for wide x the right part is Qᴴ x₂, so its gradient also reaches Q."""
     rows, columns = x.shape[-2:]
     if mode == "complete" and rows > columns:
         raise RuntimeError("linalg.qr is not differentiable when mode='complete' and nrows > ncols; use mode='reduced'")
@@ -382,8 +380,8 @@ def _qr_slope(g: Any, x: Array, out: Any, mode: str) -> Array:
 
 
 @op(
-    "dx = P L⁻ᴴ (tril(Lᴴ gL − gU₂ U₂ᴴ, −1) + triu(gU Uᴴ − L₂ᴴ gL₂)) U⁻ᴴ, beside it P L⁻ᴴ gU₂ and below it P gL₂ U⁻ᴴ",
-    x=lambda g, out: _lu_slope(g, out),
+    "dx = P L⁻ᴴ (tril(Lᴴ gL − gU₂ U₂ᴴ, −1) + triu(gU Uᴴ − L₂ᴴ gL₂)) U⁻ᴴ, to its right P L⁻ᴴ gU₂, below P gL₂ U⁻ᴴ",
+    x=lambda g, out: _lu_grad(g, out),
 )
 @on_cpu
 def lu_factor(x: Array) -> tuple[Array, Array, Array]:
@@ -396,9 +394,9 @@ def lu_factor(x: Array) -> tuple[Array, Array, Array]:
     for j in range(k):
         best = pivot_size(out[..., j:, j]).argmax(-1) + j
         pivots[..., j] = best + 1
-        chosen = best[..., None, None]
-        row = np.take_along_axis(out, chosen, -2)
-        np.put_along_axis(out, chosen, out[..., j : j + 1, :].copy(), -2)
+        best_row = best[..., None, None]
+        row = np.take_along_axis(out, best_row, -2)
+        np.put_along_axis(out, best_row, out[..., j : j + 1, :].copy(), -2)
         out[..., j : j + 1, :] = row
         pivot = out[..., j, j]
         info[(pivot == 0) & (info == 0)] = j + 1
@@ -408,11 +406,11 @@ def lu_factor(x: Array) -> tuple[Array, Array, Array]:
 
 
 def pivot_size(x: Array) -> Array:
-    """What LAPACK compares: |a| + |b| of complex a + bi."""
+    """The size that LAPACK compares: |a| + |b| of complex a + bi."""
     return np.abs(x.real) + np.abs(x.imag) if x.dtype.kind == "c" else np.abs(x)
 
 
-def _lu_slope(g: Any, out: Any) -> Array:
+def _lu_grad(g: Any, out: Any) -> Array:
     packed, gpacked = out[0], g[0]
     k = min(packed.shape[-2:])
     square, gsquare = packed[..., :k, :k], gpacked[..., :k, :k]
@@ -430,7 +428,7 @@ def _lu_slope(g: Any, out: Any) -> Array:
 
 @on_cpu
 def permutation(pivots: Array, rows: int, dtype: Any) -> Array:
-    """P of x = P L U, for LAPACK's pivots: row j was exchanged with row ``pivots[j] - 1``, one after the other."""
+    """P in x = P L U, for LAPACK's pivots: row j was swapped with row ``pivots[j] - 1``, one after another."""
     order = np.broadcast_to(np.arange(rows), (*pivots.shape[:-1], rows)).copy()
     for j in range(pivots.shape[-1]):
         other = pivots[..., j, None].astype(np.int64) - 1
@@ -444,14 +442,14 @@ def permutation(pivots: Array, rows: int, dtype: Any) -> Array:
 
 
 _PADE = [math.comb(13, j) * math.factorial(26 - j) // math.factorial(13) for j in range(14)]
-_REACH = 5.37  # the 1-norm up to which that approximation is exact in float64
+_REACH = 5.37  # the largest 1-norm for which this approximation is exact in float64
 
 
-@op("dx = the upper right block of exp of [[xᴴ, g], [0, xᴴ]] (Mathias 1996)", x=lambda g, x: _exp_slope(g, adjoint(x)))
+@op("dx = the upper right block of exp of [[xᴴ, g], [0, xᴴ]] (Mathias 1996)", x=lambda g, x: _exp_grad(g, adjoint(x)))
 @on_cpu
 def matrix_exp(x: Array) -> Array:
     """eˣ of square matrices: Σ xⁿ / n!"""
-    # Padé's approximation of a 2⁻ˢ-th part, squared s times (Higham 2005); at least in float64
+    # The Padé approximation of exp(2⁻ˢ x), squared s times (Higham 2005); at least in float64
     x = x.astype(np.result_type(x, np.float64))
     size = np.abs(x).sum(-2).max(-1, initial=0)
     with np.errstate(all="ignore"):
@@ -470,7 +468,7 @@ def matrix_exp(x: Array) -> Array:
     return out
 
 
-def _exp_slope(g: Array, xh: Array) -> Array:
+def _exp_grad(g: Array, xh: Array) -> Array:
     n = g.shape[-1]
     blocks = concatenate(-2, concatenate(-1, xh, g), concatenate(-1, g * 0, xh))
     return matrix_exp(blocks)[..., :n, n:]
@@ -478,4 +476,4 @@ def _exp_slope(g: Array, xh: Array) -> Array:
 
 _EQUATIONS = (det, slogdet, adjugate, inverse, solve, solve_triangular, cholesky_solve, pinv, matrix_exp)
 _FACTORS = (cholesky, svd, eigh, eig, qr, lu_factor)
-IN_PLACE_OF.update({known: known for known in _EQUATIONS + _FACTORS})
+IN_PLACE_OF.update({each: each for each in _EQUATIONS + _FACTORS})

@@ -1,4 +1,4 @@
-"""The discrete Fourier transform along an axis: linear, so that its gradient is a transform, too."""
+"""The discrete Fourier transform along an axis: it is linear, so its gradient is also a transform."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _ADJOINT = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 @op("dx = n · ifft(g)", x=lambda g, dim, norm: ifft(g, dim, _ADJOINT[norm]))
 def fft(x: Array, dim: int, norm: str = "backward") -> Array:
-    """Σₖ xₖ e^(-2πi jk/n), of complex x; ``norm`` "forward" divides by n, "ortho" by √n"""
+    """Σₖ xₖ e^(-2πi jk/n), for complex x; ``norm`` "forward" divides by n, "ortho" by √n"""
     return xp(x).fft.fft(x, axis=dim, norm=norm).astype(x.dtype)
 
 
 @op("dx = fft(g) / n", x=lambda g, dim, norm: fft(g, dim, _ADJOINT[norm]))
 def ifft(x: Array, dim: int, norm: str = "backward") -> Array:
-    """Σⱼ xⱼ e^(2πi jk/n) / n, of complex x; ``norm`` "forward" does not divide, "ortho" by √n"""
+    """Σⱼ xⱼ e^(2πi jk/n) / n, for complex x; ``norm`` "forward" does not divide, "ortho" by √n"""
     return xp(x).fft.ifft(x, axis=dim, norm=norm).astype(x.dtype)
 
 

@@ -1,4 +1,4 @@
-"""L D Lᴴ of symmetric matrices that need not be positive definite, in LAPACK's packed form (Bunch and Kaufman 1977)."""
+"""L D Lᴴ of symmetric, possibly indefinite matrices, in LAPACK's packed format (Bunch and Kaufman 1977)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _GROWTH = (1 + math.sqrt(17)) / 8  # a diagonal element this much smaller than i
 def ldl_factor(x: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     """(L and D in one lower triangle, pivots, info) of the lower triangle of x; D has blocks of 1 or 2 rows.
 
-    A block's pivot is that of LAPACK, from 1: the row that changed places with the block's last; of a block of two rows
-    it is negative and stands twice. info is the place of the first zero of D.
+    Pivots are LAPACK's, from 1: the row that was swapped with the block's last; for a block of two rows the pivot is
+    negative and appears twice. info is the position of the first zero of D.
     """
     turned = np.conj if hermitian else np.asarray
     out = np.tril(x) + np.swapaxes(turned(np.tril(x, -1)), -1, -2)
@@ -31,12 +31,12 @@ def ldl_factor(x: Array, hermitian: bool) -> tuple[Array, Array, Array]:
 
 
 def _factor(a: Array, pivots: Array, turned: Any) -> int:
-    """Factor a symmetric matrix in place, and say where the first zero of D is."""
+    """Factor a symmetric matrix in place, and return the position of the first zero of D."""
     info, k = 0, 0
     while k < len(a):
         if turned is np.conj:
-            np.fill_diagonal(a, a.diagonal().real)  # what rounding has left of an imaginary part
-        other, rows = k, 1  # the row to exchange with the block's last, and how many rows the block has
+            np.fill_diagonal(a, a.diagonal().real)  # rounding may have left an imaginary part
+        other, rows = k, 1  # the row to swap with the block's last, and the number of the block's rows
         column, size = pivot_size(a[k + 1 :, k]), pivot_size(a[k, k])
         largest = column.max(initial=0)
         if not (size >= _GROWTH * largest or math.isnan(size)):
@@ -66,7 +66,7 @@ def _factor(a: Array, pivots: Array, turned: Any) -> int:
 )
 @on_cpu
 def ldl_solve(ld: Array, pivots: Array, b: Array, hermitian: bool) -> Array:
-    """x of a x = b, for what ``ldl_factor`` gives of a; the leading axes are the same"""
+    """x in a x = b, for ``ldl_factor``'s results for a; the leading axes are the same"""
     out, turned = b.copy(), np.conj if hermitian else np.asarray
     for place in np.ndindex(b.shape[:-2]):
         a, x, blocks, k = ld[place], out[place], [], 0
@@ -75,12 +75,12 @@ def ldl_solve(ld: Array, pivots: Array, b: Array, hermitian: bool) -> Array:
             end = k + (1 if pivot > 0 else 2)
             blocks.append((k, end, [end - 1, abs(pivot) - 1]))
             k = end
-        for k, end, rows in blocks:  # down with the blocks of L and D
+        for k, end, rows in blocks:  # down with L's and D's blocks
             x[rows] = x[rows[::-1]]
             x[end:] -= a[end:, k:end] @ x[k:end]
             block = np.tril(a[k:end, k:end])
             x[k:end] = np.linalg.solve(block + turned(np.tril(block, -1)).T, x[k:end])
-        for k, end, rows in reversed(blocks):  # and up again with those of Lᴴ
+        for k, end, rows in reversed(blocks):  # and up again with Lᴴ's
             x[k:end] -= turned(a[end:, k:end]).T @ x[end:]
             x[rows] = x[rows[::-1]]
     return out

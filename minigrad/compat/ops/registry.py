@@ -1,4 +1,4 @@
-"""All ops, by their names: those of the core, and those of this folder."""
+"""All ops, by name: the core's, and the ones in this folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Special functions of each element: the gamma function's family, and Bessel's."""
+"""Special functions, elementwise: the gamma function and its relatives, and Bessel functions."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ def lgamma(x: Array) -> Array:
 
 @op("dx = g ψ′(x)", x=lambda g, x: g * polygamma(x, 1))
 def digamma(x: Array) -> Array:
-    """The slope of ln Γ(x)"""
+    """The derivative of ln Γ(x)"""
     return approximations.digamma(x)
 
 
 @op("dx = g ψ⁽ⁿ⁺¹⁾(x)", x=lambda g, x, order: g * polygamma(x, order + 1))
 def polygamma(x: Array, order: int) -> Array:
-    """The derivative of digamma of an order from 1; infinite at 0, -1, -2 ..."""
+    """The derivative of digamma, of an order from 1; infinite at 0, -1, -2 ..."""
     wide = x.astype("float64")
     total = approximations.zeta(xp(x).full_like(wide, order + 1), wide)
     return ((-1) ** (order + 1) * math.factorial(order) * total).astype(x.dtype)
 
 
-# Bessel's functions. The orders beside n give the slope of order n (DLMF 10.29, 10.51). So no rule divides by x:
-# y / x would need a constant at 0, which has no slope of its own, and loses its digits near 0.
+# Bessel functions. The orders next to n give the derivative of order n (DLMF 10.29, 10.51). So no rule divides by x: y
+# / x would need a constant at 0, which has no derivative, and loses its digits near 0.
 
 
 @op("dx = g (i1e(x) − sign(x) y)", x=lambda g, x, out: g * (i1e(x) - sign(x) * out))
@@ -48,7 +48,7 @@ def i0e(x: Array) -> Array:
 
 @op(
     "dx = g ((i0e(x) + i2e(x)) / 2 − sign(x) y)",
-    x=lambda g, x, out: g * (_mean_beside(scaled_modified_bessel_i, x, 1) - sign(x) * out),
+    x=lambda g, x, out: g * (_mean_around(scaled_modified_bessel_i, x, 1) - sign(x) * out),
 )
 def i1e(x: Array) -> Array:
     """e^-|x| times the modified Bessel function of order 1"""
@@ -57,10 +57,10 @@ def i1e(x: Array) -> Array:
 
 @op(
     "dx = g ((e^-|x| Iₙ₋₁(x) + e^-|x| Iₙ₊₁(x)) / 2 − sign(x) y)",
-    x=lambda g, x, out, order: g * (_mean_beside(scaled_modified_bessel_i, x, order) - sign(x) * out),
+    x=lambda g, x, out, order: g * (_mean_around(scaled_modified_bessel_i, x, order) - sign(x) * out),
 )
 def scaled_modified_bessel_i(x: Array, order: int) -> Array:
-    """e^-|x| times the modified Bessel function of the first kind of a whole order"""
+    """e^-|x| times the modified Bessel function of the first kind, of an integer order"""
     return approximations.scaled_modified(x, order)
 
 
@@ -70,35 +70,35 @@ def i0(x: Array) -> Array:
     return modified_bessel_i.forward(x, 0)
 
 
-@op("dx = g (I₀(x) + I₂(x)) / 2", x=lambda g, x: g * _mean_beside(modified_bessel_i, x, 1))
+@op("dx = g (I₀(x) + I₂(x)) / 2", x=lambda g, x: g * _mean_around(modified_bessel_i, x, 1))
 def i1(x: Array) -> Array:
     """The modified Bessel function of the first kind of order 1"""
     return modified_bessel_i.forward(x, 1)
 
 
-@op("dx = g (Iₙ₋₁(x) + Iₙ₊₁(x)) / 2", x=lambda g, x, order: g * _mean_beside(modified_bessel_i, x, order))
+@op("dx = g (Iₙ₋₁(x) + Iₙ₊₁(x)) / 2", x=lambda g, x, order: g * _mean_around(modified_bessel_i, x, order))
 def modified_bessel_i(x: Array, order: int) -> Array:
-    """The modified Bessel function of the first kind of a whole order"""
+    """The modified Bessel function of the first kind, of an integer order"""
     root = xp(x).exp(xp(x).absolute(x) / 2)  # e^|x| overflows before the function does
     return approximations.scaled_modified(x, order) * root * root
 
 
-def _mean_beside(function: Any, x: Array, order: int) -> Array:
-    """The mean of a function of the orders before and after one."""
+def _mean_around(function: Any, x: Array, order: int) -> Array:
+    """The mean of a function's orders before and after this one."""
     return 0.5 * (function(x, order - 1) + function(x, order + 1))
 
 
 @op(
     "dx = g (n jₙ₋₁(x) − (n + 1) jₙ₊₁(x)) / (2n + 1)",
-    x=lambda g, x, order: g * _spherical_slope(x, order),
+    x=lambda g, x, order: g * _spherical_grad(x, order),
     holomorphic=True,
 )
 def spherical_bessel_j(x: Array, order: int) -> Array:
-    """√(π / 2x) times Bessel's function of the first kind of an order from 0, and a half"""
+    """√(π / 2x) times the Bessel function of the first kind, of an order from 0, plus ½"""
     return approximations.spherical(x, order)
 
 
-def _spherical_slope(x: Array, order: int) -> Array:
+def _spherical_grad(x: Array, order: int) -> Array:
     after = spherical_bessel_j(x, order + 1)
     return (order * spherical_bessel_j(x, order - 1) - (order + 1) * after) / (2 * order + 1) if order else -after
 
@@ -110,7 +110,7 @@ def sinc(x: Array) -> Array:
     return m.where(angle == 0, x.dtype.type(1), m.sin(angle) / m.where(angle == 0, x.dtype.type(1), angle))
 
 
-@op("dx = g (2 x y − 2/√π)", x=lambda g, x, out: g * _erfcx_slope(x, out))
+@op("dx = g (2 x y − 2/√π)", x=lambda g, x, out: g * _erfcx_grad(x, out))
 def erfcx(x: Array) -> Array:
     """exp(x²) erfc(x)"""
     return special.scaled_complementary_error_function(x)
@@ -118,18 +118,18 @@ def erfcx(x: Array) -> Array:
 
 @op("dx = g √(2/π) / erfcx(−x/√2)", x=lambda g, x: g * _hazard(x))
 def log_ndtr(x: Array) -> Array:
-    """ln of the standard normal distribution's share below x"""
+    """ln of the standard normal cumulative distribution function"""
     return special.log_normal_share(x)
 
 
 @op("dx = g √2π exp(y²/2)", x=lambda g, out: g * (exp(out * out * 0.5) * math.sqrt(2 * math.pi)))
 def ndtri(x: Array) -> Array:
-    """The x below which the standard normal distribution has this share"""
+    """The inverse of the standard normal cumulative distribution function"""
     return special.normal_quantile(x)
 
 
-def _erfcx_slope(x: Array, out: Array) -> Array:
-    """2 x y - 2/√π, and its asymptotic series where these two nearly cancel (DLMF 7.12.1)."""
+def _erfcx_grad(x: Array, out: Array) -> Array:
+    """2 x y - 2/√π, or its asymptotic series where these two almost cancel (DLMF 7.12.1)."""
     least = 12.0 if bare(x).dtype.itemsize == 8 else 5.0
     far = x > least
     inverse = 1 / where(far, x, least)
@@ -142,7 +142,7 @@ def _erfcx_slope(x: Array, out: Array) -> Array:
 
 
 def _hazard(x: Array) -> Array:
-    """The density over the share below x, where x > 0 as it is written, as erfcx(−x/√2) overflows."""
+    """The density over the cumulative distribution; written for x > 0, as erfcx(−x/√2) overflows."""
     low, high = where(x > 0, 0.0, x), where(x > 0, x, 0.0)
     below = math.sqrt(2 / math.pi) / erfcx(low * -math.sqrt(0.5))
     return where(x > 0, exp(high * high * -0.5) / math.sqrt(2 * math.pi) / ndtr(high), below)
@@ -150,7 +150,7 @@ def _hazard(x: Array) -> Array:
 
 @op("dx = g exp(−x²/2) / √2π", x=lambda g, x: g * exp(x * x * -0.5) / math.sqrt(2 * math.pi))
 def ndtr(x: Array) -> Array:
-    """The standard normal distribution's share below x"""
+    """The standard normal cumulative distribution function"""
     return 0.5 * special.complementary_error_function(x * -math.sqrt(0.5))
 
 
@@ -176,7 +176,7 @@ def _no_rule(name: str, input: str) -> Any:
 
 @op()
 def bessel_function(x: Array, name: str, order: tuple[int, ...]) -> Array:
-    """A function of ``approximations.py``, by its name, and of its order, if it has one"""
+    """A function from ``approximations.py``, by name and, if it has one, order"""
     return getattr(approximations, name)(x, *order)
 
 

@@ -1,1 +1,1 @@
-"""Optimisers and schedules that the core does without: ``minigrad.optim`` has them all."""
+"""Optimisers and schedules outside the core; ``minigrad.optim`` has them all."""

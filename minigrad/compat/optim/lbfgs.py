@@ -1,6 +1,6 @@
-"""L-BFGS: Newton's method with a curvature that is estimated from the last steps (Liu and Nocedal 1989).
+"""L-BFGS: Newton's method with a curvature estimated from the last steps (Liu and Nocedal 1989).
 
-Its line search goes along a direction as far as the strong Wolfe conditions ask.
+Its line search looks for a point that satisfies the strong Wolfe conditions.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from ...backend import xp
 from ...backend.dtype import Array
 from ...optim.optimizer import Optimizer, Params, Rate, State, checked, parts
 
-ENOUGH = 1e-4  # of the decrease that the slope promises
-FLATTER = 0.9  # the slope is to be at most this part of the first one
+ENOUGH = 1e-4  # the least decrease, as a fraction of the slope's prediction
+FLATTER = 0.9  # the largest slope, as a fraction of the initial one
 
 
 class Point(NamedTuple):
     """A point on the line."""
 
-    t: float  # how far along the direction
+    t: float  # the distance along the direction
     f: float  # the loss there
     gradient: Array
     slope: float  # the derivative along the line
 
 
 class LBFGS(Optimizer):
-    """Several Newton-like steps on one batch: ``step(closure)`` computes the loss again and again.
+    """Several Newton-like steps on one batch: ``step(closure)`` computes the loss repeatedly.
 
     Args:
-        params: of one group, else ValueError. lr: the length of a step, in units of the direction's.
-        max_iter, max_eval: the most steps, and the most losses (max_iter · 1.25 if None), of a call.
-        tolerance_grad: stop where no number of the gradient is larger.
-        tolerance_change: stop where the loss or the parameters change by less.
-        history_size: from how many of the last steps the curvature is estimated.
+        params: a single group, otherwise ValueError. lr: the step length, relative to the direction's.
+        max_iter, max_eval: the most steps, and the most loss evaluations (max_iter · 1.25 if None), per call.
+        tolerance_grad: stop if no element of the gradient is larger.
+        tolerance_change: stop if the loss or the parameters change by less.
+        history_size: the number of last steps for estimating the curvature.
         line_search_fn: None, or "strong_wolfe".
     """
 
@@ -58,14 +58,14 @@ class LBFGS(Optimizer):
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
 
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
-        """Go on until a limit or a tolerance is reached. Raises RuntimeError for an unknown ``line_search_fn``.
+        """Take steps until a limit or a tolerance is reached. Raises RuntimeError for an unknown ``line_search_fn``.
 
-        ``closure`` clears the gradients, computes the loss and its gradients, and returns the loss; the result is the
-        first one.
+        ``closure`` clears the gradients, computes the loss and its gradients, and returns the loss; ``step`` returns
+        the first one.
         """
         group = self.param_groups[0]
         state = self.state[group["params"][0]]
-        begun = state.setdefault("func_evals", 0)
+        earlier = state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
         first, gradient = self._evaluate(closure, state)
         now = Point(0.0, float(first), gradient, 0.0)
@@ -83,7 +83,7 @@ class LBFGS(Optimizer):
             now = self._move(closure, state, before, t, d, count == group["max_iter"])
             state["t"] = now.t
             if (
-                state["func_evals"] - begun >= group["max_eval"]
+                state["func_evals"] - earlier >= group["max_eval"]
                 or _largest(now.gradient) <= group["tolerance_grad"]
                 or _largest(now.t * d) <= group["tolerance_change"]
                 or abs(now.f - before.f) < group["tolerance_change"]
@@ -92,7 +92,7 @@ class LBFGS(Optimizer):
         return first
 
     def _evaluate(self, closure: Callable[[], Any], state: State) -> tuple[Any, Array]:
-        """The loss, and all gradients as one vector, of complex numbers the parts."""
+        """The loss, and all gradients as one vector, with complex numbers split into their parts."""
         state["func_evals"] += 1
         with enable_grad():
             loss = closure()
@@ -121,7 +121,7 @@ class LBFGS(Optimizer):
             raise RuntimeError("only 'strong_wolfe' is supported")
         if search is None and not last:
             return at(t)
-        new = now._replace(t=t)  # of the last step the loss is not needed
+        new = now._replace(t=t)  # the last step's loss is not needed
         if search is not None:
             new = strong_wolfe(at, now, t, _largest(d))
         go(new.t)
@@ -133,7 +133,7 @@ def _largest(vector: Array) -> float:
 
 
 def _direction(state: State, g: Array, history: int) -> Array:
-    """-H g, H being the inverse of the curvature, estimated from the last steps by the two-loop recursion."""
+    """-H g, where H is the inverse of the curvature, estimated from the last steps by the two-loop recursion."""
     if state["n_iter"] == 1:
         state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
         return -g
@@ -143,8 +143,8 @@ def _direction(state: State, g: Array, history: int) -> Array:
         for name, value in (("old_dirs", y), ("old_stps", s), ("ro", 1.0 / ys)):
             state[name] = [*state[name], wrap(value)][-history:]
         state["H_diag"] = wrap(ys / (y @ y))
-    kept = zip(state["old_dirs"], state["old_stps"], state["ro"], strict=True)
-    steps = [tuple(v.array for v in each) for each in kept]
+    pairs = zip(state["old_dirs"], state["old_stps"], state["ro"], strict=True)
+    steps = [tuple(v.array for v in each) for each in pairs]
     q, parts = -g, []
     for y, s, rho in reversed(steps):
         parts.append((s @ q) * rho)
@@ -156,7 +156,7 @@ def _direction(state: State, g: Array, history: int) -> Array:
 
 
 def cubic_minimum(a: Point, b: Point, low: float, high: float) -> float:
-    """Where the cubic through two points, with their slopes, has its minimum, clipped to [low, high]."""
+    """The minimum of the cubic through two points, with their slopes, clipped to [low, high]."""
     a, b = (a, b) if a.t <= b.t else (b, a)
     d1 = a.slope + b.slope - 3 * (a.f - b.f) / (a.t - b.t)
     square = d1 * d1 - a.slope * b.slope
@@ -170,16 +170,16 @@ def cubic_minimum(a: Point, b: Point, low: float, high: float) -> float:
 def strong_wolfe(
     at: Callable[[float], Point], start: Point, t: float, length: float, tolerance: float = 1e-9, most: int = 25
 ) -> Point:
-    """A point with enough decrease and a slope flat enough (Nocedal and Wright 2006, algorithms 3.5 and 3.6).
+    """A point with enough decrease and a flat enough slope (Nocedal and Wright 2006, algorithms 3.5 and 3.6).
 
     Args:
-        at: the point at t. start: the one at 0, whose slope is negative.
-        t: where to look first. length: the largest number of the direction.
-        tolerance: give up where the bracket is shorter. most: how many points to try.
+        at: the point at t. start: the point at 0, whose slope is negative.
+        t: the first t to try. length: the direction's largest element.
+        tolerance: give up if the bracket is shorter. most: the number of points to try.
     """
-    low, high, done, tries = _bracket(at, start, t, most)
+    low, high, is_good, tries = _bracket(at, start, t, most)
     insufficient = False
-    while not done and tries < most and abs(high.t - low.t) * length >= tolerance:
+    while not is_good and tries < most and abs(high.t - low.t) * length >= tolerance:
         left, right = sorted((low.t, high.t))
         t = cubic_minimum(low, high, left, right)
         margin = 0.1 * (right - left)
@@ -187,21 +187,21 @@ def strong_wolfe(
         if near and (insufficient or t >= right or t <= left):
             t = right - margin if abs(t - right) < abs(t - left) else left + margin
             near = False
-        insufficient = near  # at most once in a row so close to an end
+        insufficient = near  # at most once in a row this close to an end
         new = at(t)
         tries += 1
         if new.f > start.f + ENOUGH * t * start.slope or new.f >= low.f:
             low, high = (low, new) if low.f <= new.f else (new, low)
             continue
-        done = abs(new.slope) <= -FLATTER * start.slope
-        if not done and new.slope * (high.t - low.t) >= 0:
+        is_good = abs(new.slope) <= -FLATTER * start.slope
+        if not is_good and new.slope * (high.t - low.t) >= 0:
             high = low
         low = new
     return low
 
 
 def _bracket(at: Callable[[float], Point], start: Point, t: float, most: int) -> tuple[Point, Point, bool, int]:
-    """Two points with a good one between them, the better one first; or a good one, and True."""
+    """Two points with a good one between them, the better one first; or a good point, and True."""
     last, new, tries = start, at(t), 0
     while tries < most:
         if new.f > start.f + ENOUGH * new.t * start.slope or (tries > 1 and new.f >= last.f):

@@ -1,5 +1,5 @@
-"""Optimisers that the core does without: relatives of Adam and of SGD, and those that divide each number of the
-gradient by a measure of its size."""
+"""Optimisers outside the core: relatives of Adam and of SGD, and optimisers that divide each element of the gradient by
+a measure of its size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Betas = tuple[float, float]
 class Adagrad(Optimizer):
     """θ ← θ - lr / (1 + (t - 1) lr_decay) · g / (√s + ε), where s is the sum of all g² so far (Duchi et al. 2011).
 
-    It begins with ``initial_accumulator_value``.
+    It starts at ``initial_accumulator_value``.
     """
 
     _state = {"step": 0, "sum": ZEROS}
@@ -37,7 +37,7 @@ class Adagrad(Optimizer):
         fused: bool | None = None,
     ) -> None:
         super().__init__(params, checked(locals(), "lr lr_decay eps"))
-        for group in self.param_groups:  # as in PyTorch, the state is there from the beginning
+        for group in self.param_groups:  # as in PyTorch, the state exists from the start
             for p in group["params"]:
                 self.state[p] = self._start(p, Values(**group))
 
@@ -55,7 +55,7 @@ class Adagrad(Optimizer):
 class Adadelta(Optimizer):
     """θ ← θ - lr · d, where d = g · √(u + ε) / √(v + ε); v and u are running means of g² and d² (Zeiler 2012).
 
-    In the paper lr is 1. ``rho`` is how slowly the means forget, in [0, 1].
+    In the paper lr is 1. ``rho``, in [0, 1], is the decay rate of the means.
     """
 
     _state = {"step": 0, "square_avg": ZEROS, "acc_delta": ZEROS}
@@ -91,9 +91,9 @@ class RMSprop(Optimizer):
     """θ ← θ - lr · g / (√v + ε), where v ← α v + (1 - α) g² (Hinton 2012, lecture 6).
 
     Args:
-        alpha: how slowly v forgets.
+        alpha: the decay rate of v.
         momentum: steps along b ← momentum · b + g / (√v + ε) (Sutskever et al. 2013).
-        centered: v less the square of the mean gradient (Graves 2013).
+        centered: v minus the square of the mean gradient (Graves 2013).
     """
 
     _state = {"step": 0, "square_avg": ZEROS, "momentum_buffer": "momentum", "grad_avg": "centered"}
@@ -131,17 +131,17 @@ class RMSprop(Optimizer):
 
 
 class Adafactor(Optimizer):
-    """Squared gradients of a matrix, remembered by its rows and columns alone (Shazeer and Stern 2018).
+    """Stores only the row and column means of a matrix's squared gradients (Shazeer and Stern 2018).
 
     θ ← θ - α u / max(1, rms(u) / d), with u = g / √v and α = max(ε₂, rms(θ)) · min(lr, 1 / √t).
 
-    v is a running mean of g², whose weight of the new one is t^beta2_decay. Of a matrix, and of the last two axes of
+    v is a running mean of g², in which the new one has the weight t^beta2_decay. For a matrix, and the last two axes of
     any tensor, it is r c / mean(r): r and c are running means of the rows' and the columns' means of g². So a matrix
-    (M, N) has a state of M + N numbers. A weight decay is that of AdamW.
+    (M, N) has a state of M + N numbers. Weight decay works as in AdamW.
 
     Args:
-        eps: (ε₁, ε₂). ε₁ is the least √v, and the least mean of r; the dtype's machine epsilon if None.
-        d: the rms of u from which on it is scaled down.
+        eps: (ε₁, ε₂). ε₁ is the smallest √v, and the smallest mean of r; the dtype's machine epsilon if None.
+        d: the rms of u above which it is scaled down.
 
     Raises ValueError: an option outside its range. RuntimeError: complex parameters.
     """
@@ -185,7 +185,7 @@ class Adafactor(Optimizer):
         return super()._rule_state(p, options, [name for name in self._begun(p, options) if name != "step"])
 
     def _gradient(self, p: Tensor, options: Values) -> Array:
-        """The gradient, or its opposite; the weight decays in the rule."""
+        """The gradient, or its negative; the rule itself applies weight decay."""
         if p.array.dtype.kind == "c":
             raise RuntimeError("Adafactor does not support complex parameters")
         grad: Array = -p._grad.array if options.maximize else p._grad.array
@@ -215,8 +215,8 @@ def _rms(x: Array) -> float:
 
 
 class Adamax(Optimizer):
-    """θ ← θ - lr / (1 - β₁ᵗ) · m / u, where m ← β₁ m + (1 - β₁) g and u ← max(β₂ u, |g| + ε)
-    (Kingma and Ba 2015, section 7.1). All arguments are Optimizer's.
+    """θ ← θ - lr / (1 - β₁ᵗ) · m / u, where m ← β₁ m + (1 - β₁) g and u ← max(β₂ u, |g| + ε) (Kingma and Ba 2015,
+    section 7.1). The arguments are Optimizer's.
     """
 
     _state = {"step": 0, "exp_avg": ZEROS, "exp_inf": ZEROS}
@@ -245,7 +245,7 @@ class Adamax(Optimizer):
 
 
 class NAdam(Optimizer):
-    """Adam whose mean of gradients looks one step ahead (Nesterov's momentum), with a momentum that grows (Dozat 2016).
+    """Adam with a mean gradient that looks one step ahead (Nesterov's momentum), and a growing momentum (Dozat 2016).
 
     θ ← θ - lr · ((1 - μₜ) / (1 - Πₜ) · g + μₜ₊₁ / (1 - Πₜ₊₁) · m) / (√(v / (1 - β₂ᵗ)) + ε), where m and v are
     Adam's means, μₜ = β₁ (1 - 0.96^(t · momentum_decay) / 2), and Πₜ is the product of μ₁ to μₜ.
@@ -283,11 +283,10 @@ class NAdam(Optimizer):
 
 
 class RAdam(Optimizer):
-    """Rectified Adam (Liu et al. 2020): it divides by the root of v as soon as v is an average of enough steps.
+    """Rectified Adam (Liu et al. 2020): it divides by the root of v once v averages enough steps.
 
-    With ρ∞ = 2 / (1 - β₂) - 1 and ρₜ = ρ∞ - 2 t β₂ᵗ / (1 - β₂ᵗ): up to ρₜ = 5 the step is lr · m̂; from there
-    on lr · r · m̂ / (√v + ε) · √(1 - β₂ᵗ), where r² = (ρₜ - 4)(ρₜ - 2) ρ∞ / ((ρ∞ - 4)(ρ∞ - 2) ρₜ).
-    All arguments are Optimizer's.
+    With ρ∞ = 2 / (1 - β₂) - 1 and ρₜ = ρ∞ - 2 t β₂ᵗ / (1 - β₂ᵗ): up to ρₜ = 5 the step is lr · m̂; after that lr · r ·
+    m̂ / (√v + ε) · √(1 - β₂ᵗ), where r² = (ρₜ - 4)(ρₜ - 2) ρ∞ / ((ρ∞ - 4)(ρ∞ - 2) ρₜ). All arguments are Optimizer's.
     """
 
     _state = {"step": 0, "exp_avg": ZEROS, "exp_avg_sq": ZEROS}
@@ -321,10 +320,10 @@ class RAdam(Optimizer):
 
 
 class SparseAdam(Optimizer):
-    """Adam for the rows of a table of which each batch uses few: only these, and their means, change.
+    """Adam for a table of which each batch uses few rows: only these rows, and their means, change.
 
-    PyTorch's takes sparse gradients. These are dense, and a row that is all zeros counts as not used.
-    The arguments are Optimizer's; lr and eps must be positive.
+    PyTorch's takes sparse gradients. Here gradients are dense, and a row of zeros counts as unused. The arguments are
+    Optimizer's; lr and eps must be positive.
     """
 
     _state = {"exp_avg": ZEROS, "exp_avg_sq": ZEROS}
@@ -345,19 +344,19 @@ class SparseAdam(Optimizer):
     def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
         arrays = (param, grad, state.exp_avg, state.exp_avg_sq)
         table, grad, exp_avg, exp_avg_sq = (a if a.ndim else a[None] for a in arrays)
-        used = (grad != 0).reshape(len(grad), -1).any(1)
-        g, (beta1, beta2) = grad[used], options.betas
-        exp_avg[used] += (1 - beta1) * (g - exp_avg[used])
-        exp_avg_sq[used] += (1 - beta2) * (g * g - exp_avg_sq[used])
+        rows = (grad != 0).reshape(len(grad), -1).any(1)
+        g, (beta1, beta2) = grad[rows], options.betas
+        exp_avg[rows] += (1 - beta1) * (g - exp_avg[rows])
+        exp_avg_sq[rows] += (1 - beta2) * (g * g - exp_avg_sq[rows])
         rate = options.lr * math.sqrt(1 - beta2**state.step) / (1 - beta1**state.step)
-        table[used] -= rate * exp_avg[used] / (xp(g).sqrt(exp_avg_sq[used]) + options.eps)
+        table[rows] -= rate * exp_avg[rows] / (xp(g).sqrt(exp_avg_sq[rows]) + options.eps)
 
 
 class ASGD(Optimizer):
     """θ ← (1 - lambd η) θ - η g; the mean of the θ from step t0 on is ``state[p]["ax"]`` (Polyak and Juditsky 1992).
 
     Args:
-        lr: the first η. lambd, alpha: η = lr / (1 + lambd · lr · t)^alpha. t0: where the mean begins.
+        lr: the first η. lambd, alpha: η = lr / (1 + lambd · lr · t)^alpha. t0: the first step in the mean.
     """
 
     _state = {"step": 0, "eta": 0, "mu": 1, "ax": ZEROS}
@@ -390,13 +389,13 @@ class ASGD(Optimizer):
 
 
 class Rprop(Optimizer):
-    """Resilient backpropagation (Riedmiller and Braun 1993): only the sign of a gradient counts.
+    """Resilient backpropagation (Riedmiller and Braun 1993): only the sign of a gradient matters.
 
-    Each number has a step size of its own. Where the sign is the last one's, the size grows; where it has changed, it
-    shrinks, and this step is left out.
+    Each element has its own step size. If its sign is unchanged, the size grows; if the sign has changed, the size
+    shrinks, and this step is skipped.
 
     Args:
-        lr: the first size. step_sizes: the bounds of sizes.
+        lr: the first step size. step_sizes: the bounds of step sizes.
         etas: the factors by which a size shrinks and grows, 0 < shrink < 1 < grow.
     """
 

@@ -1,5 +1,5 @@
-"""Schedules up and down between two rates (Smith 2017), once up and far down (Smith and Topin 2018), and to a rate at
-which weights are averaged; and new statistics for the batch norms of these weights."""
+"""Schedules: up and down between two rates (Smith 2017), once up and far down (Smith and Topin 2018), and to the
+constant rate for weight averaging; and new batch norm statistics for averaged weights."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class CyclicLR(GroupScheduler):
 
     Args:
         base_lr, max_lr: a number, or one for each group.
-        step_size_up, step_size_down: calls; down as many as up if None.
+        step_size_up, step_size_down: calls; if None, as many down as up.
         mode: "triangular"; "triangular2", each cycle half as high; "exp_range", the height times gammaᵉ.
-        scale_fn, scale_mode: in place of ``mode``: the height as a function of the cycle's number (from 1:
-            "cycle") or of e ("iterations").
-        cycle_momentum: let the momentum (or the first beta) go the other way, between
-            ``base_momentum`` and ``max_momentum``.
+        scale_fn, scale_mode: instead of ``mode``: the height as a function of the cycle's number (from 1: "cycle") or
+            of e ("iterations").
+        cycle_momentum: move the momentum (or the first beta) the opposite way, between ``base_momentum`` and
+            ``max_momentum``.
 
-    Raises ValueError: an unknown mode; lists of another length than the groups; no momentum to cycle.
+    Raises ValueError: an unknown mode; a list without one entry per group; no momentum to cycle.
     """
 
     _functions = ("_scale_fn_custom",)
@@ -89,7 +89,7 @@ class CyclicLR(GroupScheduler):
 
 
 def check_strategy(strategy: str) -> None:
-    """Raise ValueError for another strategy."""
+    """Raise ValueError for an unknown strategy."""
     if strategy not in ("cos", "linear"):
         raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {strategy}")
 
@@ -100,11 +100,11 @@ class OneCycleLR(GroupScheduler):
     Args:
         max_lr: a number, or one for each group.
         total_steps: calls in all; or ``epochs`` times ``steps_per_epoch``.
-        pct_start: which part of them goes up, from 0 to 1. anneal_strategy: "cos" or "linear".
+        pct_start: the fraction of calls that go up, from 0 to 1. anneal_strategy: "cos" or "linear".
         cycle_momentum, base_momentum, max_momentum: see CyclicLR.
-        three_phase: back to the first rate in as many calls as up, and only then further down.
+        three_phase: go back to the first rate in as many calls as up, and only then further down.
 
-    A call too many raises ValueError, as do arguments outside their range.
+    Raises ValueError for too many calls, and for arguments outside their range.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ class OneCycleLR(GroupScheduler):
 
 
 def _phases(total: int, up: float, three: bool) -> list[dict[str, Any]]:
-    """Where each phase ends, and between which of a group's options it goes; PyTorch's layout."""
+    """The end of each phase, and the group's options between which it runs; PyTorch's layout."""
     rise = (float(up * total) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum")
     fall = (total - 1, "max_lr", "min_lr", "base_momentum", "max_momentum")
     back = (float(2 * up * total) - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum")
@@ -182,7 +182,7 @@ def _phases(total: int, up: float, three: bool) -> list[dict[str, Any]]:
 
 
 def put_momentum(group: Group, value: float) -> None:
-    """Set a group's "momentum", or with Adam and its like the first of "betas"."""
+    """Set a group's "momentum" or, for Adam and the like, the first of "betas"."""
     if "betas" in group:
         group["betas"] = (value, *group["betas"][1:])
     else:
@@ -190,7 +190,7 @@ def put_momentum(group: Group, value: float) -> None:
 
 
 def momentum_bounds(optimizer: Optimizer, least: Any, most: Any, last_epoch: int) -> tuple[list[Any], list[Any]]:
-    """The bounds of each group's momentum; one that begins gets the higher. An optimiser without is refused."""
+    """The bounds of each group's momentum; a new schedule starts at the higher. Raises ValueError without momentum."""
     if not {"momentum", "betas"} & set(optimizer.defaults):
         raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
     bounds = for_each_group("base_momentum", optimizer, least), for_each_group("max_momentum", optimizer, most)
@@ -209,9 +209,9 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     """Recompute the running statistics of all BatchNorm layers in one pass over the data.
 
     Args:
-        loader: batches, or tuples and lists that begin with one.
-        model: its layers with a ``running_mean`` and ``momentum`` are meant.
-        device: where to put the batches; where they are if None.
+        loader: batches, or tuples and lists whose first item is one.
+        model: affects its layers with a ``running_mean`` and ``momentum``.
+        device: where to move the batches; None leaves them where they are.
     """
     layers: list[Any] = [m for m in model.modules() if getattr(m, "running_mean", None) is not None]
     if not layers:
@@ -227,18 +227,18 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
         model.train()
         for layer in layers:
             layer.reset_running_stats()
-            layer.momentum = None  # the equal mean of all batches
+            layer.momentum = None  # the equally weighted mean of all batches
         for batch in loader:
             x = batch[0] if isinstance(batch, (list, tuple)) else batch
             model(x if device is None else x.to(device))
 
 
 class SWALR(FactorScheduler):
-    """From the present rate to ``swa_lr`` in ``anneal_epochs`` calls, and constant from there on.
+    """From the current rate to ``swa_lr`` in ``anneal_epochs`` calls, and constant afterwards.
 
     Args:
         swa_lr: a number, or one for each group.
-        anneal_epochs: how many calls it takes, not negative. anneal_strategy: "cos" or "linear".
+        anneal_epochs: the number of calls, not negative. anneal_strategy: "cos" or "linear".
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""``torch.signal``: windows for pieces of a signal."""
+"""``torch.signal``: windows for frames of a signal."""
 
 from . import windows
 

@@ -1,4 +1,4 @@
-"""``torch.signal.windows``: windows of M points, as SciPy's; and five of them as ``torch`` itself has them.
+"""``torch.signal.windows``: windows of M points, as in SciPy; and the five in ``torch`` itself.
 
 A window is a row of heights from edge to edge: symmetric by default; ``sym=False`` leaves out the last of M + 1
 points, where the next period would begin. All take ``dtype`` (float32 or float64), ``device`` and ``requires_grad``.
@@ -80,7 +80,7 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True) -> Array:
 def general_cosine(M: int, *, a: Sequence[float], sym: bool = True) -> Array:
     """Σ (-1)ⁱ aᵢ cos 2πit for t from 0 to 1: (M,). A single point is 1.
 
-    Raises TypeError if ``a`` is no list or tuple, and ValueError if it is empty.
+    Raises TypeError if ``a`` is not a list or tuple, and ValueError if it is empty.
     """
     if not isinstance(a, (list, tuple)):
         raise TypeError("Coefficients must be a list/tuple")
@@ -105,12 +105,12 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True) -> Array:
 
 
 def _points(M: int, sym: bool) -> int:
-    """How many points reach from edge to edge."""
+    """The number of points from edge to edge."""
     return M if sym or M <= 1 else M + 1
 
 
 def _places(M: int, sym: bool) -> Array:
-    """The points' places from -1 to 1; a single one is at 0."""
+    """The points' positions from -1 to 1; a single one is at 0."""
     return np.linspace(-1, 1, _points(M, sym))[:M] if M != 1 else np.zeros(1)
 
 
@@ -132,12 +132,12 @@ blackman = _of_cosines("blackman", "0.42 - 0.5 cos 2πt + 0.08 cos 4πt", 0.42, 
 hamming = _of_cosines("hamming", "0.54 - 0.46 cos 2πt", 0.54, 0.46)
 hann = _of_cosines("hann", "(1 - cos 2πt) / 2", 0.5, 0.5)
 nuttall = _of_cosines(
-    "nuttall", "Four cosines whose side lobes are lowest (Nuttall 1981),", 0.3635819, 0.4891775, 0.1365995, 0.0106411
+    "nuttall", "Four cosines with the lowest side lobes (Nuttall 1981),", 0.3635819, 0.4891775, 0.1365995, 0.0106411
 )
 
 
 def _periodic(window: Callable[..., Tensor], length: int, periodic: bool, dtype: Maybe, **options: Any) -> Array:
-    """The heights of a window, in any dtype of floats."""
+    """The heights of a window, in any floating-point dtype."""
     if length < 0:
         raise RuntimeError(f"a window's length cannot be negative: {length}")
     heights: Array = unwrap(window)(length, sym=not periodic, **options)

@@ -1,4 +1,4 @@
-"""All distributions against PyTorch: the same draws from a seed, probabilities, gradients, errors."""
+"""All distributions against PyTorch: the same samples from a seed, probabilities, gradients, errors."""
 
 import copy
 import pickle
@@ -57,7 +57,7 @@ OWN_DRAWS = [row for row in KINDS if row.startswith((*FROM_GAMMA, "FisherSnedeco
 
 
 def arrays(name: str, dtype: Any = np.float64) -> list[Any]:
-    """The parameters that a row names."""
+    """The parameters that a row mentions."""
     return [array.astype(dtype) for key, array in ARRAYS.items() if re.search(rf"\b{key}\b", name)]
 
 
@@ -73,22 +73,22 @@ def pair(name: str, dtype: Any = np.float64, device: str = "cpu") -> tuple[Any, 
 
 
 def draw(name: str) -> Any:
-    """Values that can be drawn."""
+    """Values that the distribution can take."""
     torch.manual_seed(1)
     return host(pair(name)[1].sample((3,)))
 
 
 @cases("name", [n for n in KINDS if n not in OWN_DRAWS])
 @cases("dtype, shape", [(np.float64, ()), (np.float32, (2, 7))])
-def test_the_same_draws_from_a_seed(name: str, dtype: Any, shape: tuple[int, ...], device: str) -> None:
+def test_a_seed_gives_the_same_samples(name: str, dtype: Any, shape: tuple[int, ...], device: str) -> None:
     if device != "cpu" and name.startswith(OF_CATEGORIES):
-        return  # a GPU draws categories by an algorithm of its own: tests/functions/test_creation_devices.py
+        return  # a GPU samples categories with its own algorithm: tests/functions/test_creation_devices.py
     mine, other = pair(name, dtype, device)
     minigrad.manual_seed(5)
     torch.manual_seed(5)
     rtol = 1e-12 if dtype is np.float64 else 1e-6
     if name.startswith("ContinuousBernoulli") and dtype is np.float32:
-        rtol = 1e-4  # near a probability of 1/2 its quantiles are quotients of differences
+        rtol = 1e-4  # close to a probability of 1/2 its quantiles are quotients of differences
     for _ in range(2):
         actual, expected = mine.sample(shape), other.sample(shape)
         assert host(actual).dtype == host(expected).dtype and not actual.requires_grad
@@ -98,22 +98,22 @@ def test_the_same_draws_from_a_seed(name: str, dtype: Any, shape: tuple[int, ...
 
 
 @cases("name", [n for n in OWN_DRAWS if n not in ("StudentT(UNIT * 3)", "LKJCholesky(3, SCALE)")])
-def test_draws_of_the_right_distribution(name: str, device: str) -> None:
+def test_samples_have_the_right_distribution(name: str, device: str) -> None:
     mine, other = pair(name, np.float32, device)
     minigrad.manual_seed(0)
-    drawn = mine.sample((20000,))
-    assert host(drawn).dtype == np.float32 and bool(mine.support.check(drawn).all())
+    samples = mine.sample((20000,))
+    assert host(samples).dtype == np.float32 and bool(mine.support.check(samples).all())
     spread = host(other.stddev)
-    far = np.abs(host(drawn).mean(0, np.float64) - host(other.mean)) / spread
+    far = np.abs(host(samples).mean(0, np.float64) - host(other.mean)) / spread
     assert far.max() < 5 / np.sqrt(20000)
-    np.testing.assert_allclose(host(drawn).std(0, dtype=np.float64), spread, rtol=0.1)
+    np.testing.assert_allclose(host(samples).std(0, dtype=np.float64), spread, rtol=0.1)
     minigrad.manual_seed(0)
-    np.testing.assert_array_equal(host(mine.sample((20000,))), host(drawn))
+    np.testing.assert_array_equal(host(mine.sample((20000,))), host(samples))
     if not mine.has_rsample:
         raises(NotImplementedError, None, mine.rsample)
 
 
-def test_one_draw() -> None:
+def test_one_sample() -> None:
     D = distributions
     for d in (D.Poisson(2.0), D.Gamma(2.0, 1.0), D.Chi2(3), D.StudentT(3.0), D.Beta(1.0, 2.0)):
         assert d.sample().shape == () and d.sample((2,)).dtype is minigrad.float32
@@ -151,10 +151,10 @@ FACTS += " concentration1 concentration0 scale has_rsample"
 
 
 @cases("name", KINDS)
-def test_what_it_tells_of_itself(name: str) -> None:
+def test_properties(name: str) -> None:
     mine, other = pair(name)
     assert in_torch_words(repr(mine)) == repr(other)
-    if not name.startswith("Uniform"):  # whose bounds are tensors
+    if not name.startswith("Uniform"):  # its bounds are tensors
         assert in_torch_words(repr(mine.support)) == repr(other.support)
     assert tuple(mine.batch_shape) == tuple(other.batch_shape) and tuple(mine.event_shape) == tuple(other.event_shape)
     assert mine.has_enumerate_support == other.has_enumerate_support or name.startswith("Independent")
@@ -285,13 +285,13 @@ def test_extreme_and_empty_values(program: str) -> None:
     assert_close(actual, expected, 1e-6)
 
 
-def test_gradients_of_second_order_through_the_covariance() -> None:
-    """log_prob takes the triangle of the covariance matrix, whose gradient has one of its own."""
+def test_second_order_gradients_through_the_covariance() -> None:
+    """log_prob uses the triangle of the covariance matrix; the triangle's gradient has its own gradient."""
     program = lambda t, mean, matrix: t.distributions.MultivariateNormal(mean * 0, matrix).log_prob(mean.detach())
     agree(program, MEAN, MATRIX, orders=2)
 
 
-def test_a_distribution_of_ones_own() -> None:
+def test_a_custom_distribution() -> None:
     class Always(distributions.Distribution):
         arg_constraints = {"value": distributions.constraints.positive}
 
@@ -308,7 +308,7 @@ def test_a_distribution_of_ones_own() -> None:
 
 
 def test_von_mises() -> None:
-    """PyTorch's Bessel functions are good to seven digits."""
+    """PyTorch's Bessel functions are accurate to seven digits."""
     mine = distributions.VonMises(ours(ARRAYS["LOC"]), ours(ARRAYS["SCALE"]))
     other = torch.distributions.VonMises(theirs(ARRAYS["LOC"]), theirs(ARRAYS["SCALE"]))
     torch.manual_seed(0)

@@ -1,4 +1,4 @@
-"""Distributions at the edges of their parameters: samples stay in the support, and values are PyTorch's or better."""
+"""Distributions at the edges of their parameters: samples stay in the support; values equal PyTorch's or are better."""
 
 import math
 from collections.abc import Callable
@@ -17,7 +17,7 @@ LOGITS = [-300.0, -90.0, -20.0, -1.0, 0.0, 1.0, 20.0, 90.0, 300.0]
 POSITIVE = [1e-30, 1e-10, 1e-4, 0.1, 1.0, 2.0, 10.0, 1e3]
 SCALES = [*POSITIVE, 1e6, 1e10, 1e30]
 UNIT, REAL = [0.0, 1e-10, 0.3, 0.5, 1 - 1e-6, 1.0], [-1e30, -1e4, -20.0, -1.0, 0.0, 1.0, 20.0, 1e4, 1e30]
-Row = tuple[Callable[[Any, Any], Any], list[float], list[float]]  # a distribution of a parameter; both's values
+Row = tuple[Callable[[Any, Any], Any], list[float], list[float]]  # a distribution with a parameter; both values
 EDGES: dict[str, Row] = {
     "Bernoulli": (lambda d, p: d.Bernoulli(p), PROBS, [0.0, 1.0]),
     "Bernoulli of logits": (lambda d, p: d.Bernoulli(logits=p), LOGITS, [0.0, 1.0]),
@@ -51,13 +51,13 @@ EDGES: dict[str, Row] = {
 
 
 def moments(t: Any, name: str) -> dict[str, Any]:
-    """What a distribution says in float64, by name; nothing where it has no such function."""
+    """A distribution's properties in float64, by name, as far as it has them."""
     make, parameters, values = EDGES[name]
     d = make(t.distributions, t.tensor(parameters, dtype=t.float64))
     d._validate_args = False  # values at, and beyond, the ends of the support
     actual: dict[str, Any] = {}
     for attribute in ("mean", "variance"):
-        if name not in ("VonMises", "RelaxedBernoulli", "LogitRelaxedBernoulli"):  # there rounded, or missing
+        if name not in ("VonMises", "RelaxedBernoulli", "LogitRelaxedBernoulli"):  # rounded or missing there
             actual[attribute] = getattr(d, attribute)
     for function in ("log_prob", "cdf"):
         for value in values:
@@ -72,7 +72,7 @@ def moments(t: Any, name: str) -> dict[str, Any]:
 @pytest.mark.filterwarnings("ignore")
 @cases("name", EDGES)
 def test_values_are_pytorchs(name: str) -> None:
-    """Densities, distribution functions, means and variances, infinite and NaN ones included."""
+    """Densities, distribution functions, means and variances, including infinite and NaN ones."""
     mine, other = moments(minigrad, name), moments(torch, name)
     assert mine.keys() == other.keys()
     for what in mine:
@@ -82,7 +82,7 @@ def test_values_are_pytorchs(name: str) -> None:
 
 @cases("dtype", [minigrad.float32, minigrad.float64])
 def test_samples_are_strictly_within_the_support(dtype: Any) -> None:
-    """Of tiny concentrations, too, most of whose draws are below any float; half of Beta's are near 0, half near 1."""
+    """Also for tiny concentrations, where most samples underflow; half of Beta's are close to 0, half close to 1."""
     for small in (1e-30, 1e-4, 1e-2, 0.1, 1e3):
         a = minigrad.tensor(small, dtype=dtype)
         beta = D.Beta(a, a).sample((2000,))
@@ -91,14 +91,14 @@ def test_samples_are_strictly_within_the_support(dtype: Any) -> None:
         shares = D.Dirichlet(a.expand(3)).sample((2000,))
         assert shares.min() > 0 and shares.max() < 1 and (shares.double().sum(-1) - 1).abs().max() < 1e-6
         for d in (D.Gamma(a, 1e6 + 0 * a), D.Chi2(a), D.FisherSnedecor(a, a), D.FisherSnedecor(a, 1e3 + 0 * a)):
-            drawn = d.sample((2000,))
-            assert drawn.min() > 0 and not drawn.isnan().any()
+            samples = d.sample((2000,))
+            assert samples.min() > 0 and not samples.isnan().any()
     calls = D.Beta(minigrad.tensor(2.0), minigrad.tensor(3.0)).sample((20000,))
     assert abs(calls.mean().item() - 0.4) < 0.01 and abs(calls.var().item() - 0.04) < 0.002
 
 
 @cases("alpha", [1e-3, 0.1, 0.7, 2.0, 30.0, 1e4])
-def test_the_slope_of_gamma_draws_is_pytorchs(alpha: float) -> None:
+def test_the_derivative_of_gamma_samples_is_pytorchs(alpha: float) -> None:
     """dz/dα, which PyTorch approximates to some 1e-3."""
     minigrad.manual_seed(0)
     a = minigrad.full((2000,), alpha, dtype=minigrad.float64, requires_grad=True)
@@ -124,8 +124,8 @@ MEANS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 
 
 @cases("name", MEANS)
-def test_draws_have_gradients(name: str, device: str) -> None:
-    """The gradient of a mean of draws is near the gradient of the mean, also of small concentrations."""
+def test_samples_have_gradients(name: str, device: str) -> None:
+    """The gradient of a mean of samples is close to the gradient of the mean, also for small concentrations."""
     draws, mean = MEANS[name]
     minigrad.manual_seed(0)
     c = minigrad.tensor([0.2, 1.5], device=device, requires_grad=True)
@@ -133,7 +133,7 @@ def test_draws_have_gradients(name: str, device: str) -> None:
     assert (actual - expected).abs().max() < 0.06 * (1 + expected.abs().max())
 
 
-def test_a_continuous_bernoulli_of_extreme_logits() -> None:
+def test_a_continuous_bernoulli_with_extreme_logits() -> None:
     """p is a rounding error away from 0, as in PyTorch: the constant is ln(2 artanh(1 - 2p) / (1 - 2p))."""
     for dtype in (minigrad.float32, minigrad.float64):
         p = minigrad.finfo(dtype).eps
@@ -145,6 +145,6 @@ def test_a_continuous_bernoulli_of_extreme_logits() -> None:
 
 
 def test_the_entropy_of_rare_successes() -> None:
-    """1 - ln p for a small p; none where success is sure."""
+    """1 - ln p for a small p; 0 if success is certain."""
     entropy = D.Geometric(minigrad.tensor([1e-30, 1e-8, 0.5, 1.0])).entropy().tolist()
     assert entropy == pytest.approx([1 + 30 * math.log(10), 1 + 8 * math.log(10), 2 * math.log(2), 0], rel=1e-6)

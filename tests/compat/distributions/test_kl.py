@@ -41,14 +41,14 @@ def test_probabilities_of_0_and_1(kind: str) -> None:
         agree(program, a, b, gradient=False)
 
 
-def test_pairs_without_a_rule_and_rules_of_ones_own() -> None:
+def test_pairs_without_a_rule_and_custom_rules() -> None:
     class Mine(distributions.Normal):
         pass
 
     normal, categorical = distributions.Normal(0.0, 1.0), distributions.Categorical(ours(A))
     kl = distributions.kl_divergence
     raises(NotImplementedError, "p type Categorical and q type Normal", lambda: kl(categorical, normal))
-    assert kl(Mine(0.0, 1.0), normal).item() == 0  # by its parent's
+    assert kl(Mine(0.0, 1.0), normal).item() == 0  # by its base class's rule
 
     @distributions.register_kl(Mine, distributions.Normal)
     def _rule(p: Any, q: Any) -> Any:

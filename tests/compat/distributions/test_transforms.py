@@ -1,4 +1,4 @@
-"""Transforms and the constraints that they lead to, against PyTorch."""
+"""Transforms, and the constraints of their results, against PyTorch."""
 
 import itertools
 import pickle
@@ -15,7 +15,7 @@ from tests.support.parity import assert_close, in_torch_words, ours, theirs, tor
 _RNG = np.random.default_rng(0)
 ARRAYS = _RNG.standard_normal((2, 3)), _RNG.standard_normal((2, 3, 3)), _RNG.random((2, 3)) + 0.2
 VECTORS = ARRAYS[0]
-# The input, one of ARRAYS, and the transform of it
+# The input, one of ARRAYS, and the transform applied to it
 KINDS: list[tuple[int, str]] = [
     *(
         (0, row)
@@ -74,7 +74,7 @@ def test_equality() -> None:
         assert library.ComposeTransform([]) == library.ComposeTransform([])
 
 
-def test_a_transform_of_ones_own() -> None:
+def test_a_custom_transform() -> None:
     for library, tensor in zip(both(), (ours, theirs), strict=True):
 
         class Cube(library.Transform):  # type: ignore[name-defined,misc]
@@ -166,7 +166,7 @@ def test_dependent_constraints() -> None:
 
 
 @cases("library", both())
-def test_a_subclass_of_independent_is_expanded_into_the_object_that_it_gives(library: Any) -> None:
+def test_a_subclass_of_independent_expands_into_the_object_that_it_provides(library: Any) -> None:
     class Diagonal(library.Independent):  # type: ignore[misc]
         def __init__(self, loc: Any, scale: Any) -> None:
             super().__init__(library.Normal(loc, scale), 1)

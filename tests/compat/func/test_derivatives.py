@@ -1,4 +1,4 @@
-"""The transforms of functions give PyTorch's numbers, nested and within autograd."""
+"""Function transforms give PyTorch's numbers, also nested and within autograd."""
 
 from collections.abc import Callable
 from typing import Any
@@ -57,17 +57,17 @@ def test_agrees_with_torch(case: Callable[[Any, Any, Any], Any]) -> None:
     agree(lambda t, x: _leaves(case(t, t.func, x.detach())), X)
 
 
-def test_results_lead_on_to_what_is_outside() -> None:
+def test_results_are_connected_to_the_outer_graph() -> None:
     agree(lambda t, x, w: t.func.grad(lambda v: ((v * w) ** 3).sum())(x), X, X[:1])
 
 
-def test_without_recording_inner_derivatives_are_still_there() -> None:
+def test_inner_derivatives_work_without_recording() -> None:
     with minigrad.no_grad():
         slope = func.grad(lambda v: (v * v).sum())(minigrad.tensor(X, requires_grad=True))
     np.testing.assert_allclose(slope.numpy(force=True), 2 * X)
 
 
-def test_bad_use_is_told() -> None:
+def test_bad_use_raises_an_error() -> None:
     raises(RuntimeError, "single number", lambda: func.grad(lambda v: v)(minigrad.tensor(X)))
     raises(RuntimeError, "derivatives are for tensors, not float", lambda: func.grad(lambda v: v)(1.5))
     raises(RuntimeError, "must return tensors", lambda: func.jacrev(lambda v: (v, 3))(minigrad.tensor(X)))

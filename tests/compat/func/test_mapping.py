@@ -1,4 +1,4 @@
-"""vmap is a loop over slices, with PyTorch's ways to say which."""
+"""vmap is a loop over slices, with PyTorch's arguments for selecting them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -28,7 +28,7 @@ def test_agrees_with_torch(case: Callable[[Any, Any], Any]) -> None:
     agree(lambda t, x: case(t.func, x), X)
 
 
-def test_random_numbers_are_refused_the_same_or_different() -> None:
+def test_random_numbers_are_rejected_the_same_or_different() -> None:
     x = minigrad.tensor(X)
     raises(RuntimeError, "randomness='different'", lambda: func.vmap(lambda a: a + minigrad.rand(2))(x))
     same = func.vmap(lambda a: minigrad.rand(2) + 0 * a[0], randomness="same")(x)
@@ -40,18 +40,18 @@ def test_random_numbers_are_refused_the_same_or_different() -> None:
 @cases(
     "call, text",
     [
-        (lambda x: func.vmap(lambda a, b: a)(x, x[0]), "one number of slices"),
+        (lambda x: func.vmap(lambda a, b: a)(x, x[0]), "must have equal sizes"),
         (lambda x: func.vmap(lambda a: a, in_dims=None)(x), "none of the arguments"),
-        (lambda x: func.vmap(lambda a: a, in_dims=(0, 0))(x), "do not have the form"),
+        (lambda x: func.vmap(lambda a: a, in_dims=(0, 0))(x), "do not have the structure"),
         (lambda x: func.vmap(lambda a: a)(x[:0]), "there are no slices"),
         (lambda x: func.vmap(lambda a: a, out_dims=(0, 1))(x), "out_dims has 2 entries for 1"),
     ],
 )
-def test_bad_use_is_told(call: Callable[[Any], Any], text: str) -> None:
+def test_bad_use_raises_an_error(call: Callable[[Any], Any], text: str) -> None:
     raises(ValueError, text, lambda: call(minigrad.tensor(X)))
 
 
-def test_an_ensemble_is_its_models() -> None:
+def test_an_ensemble_equals_its_models() -> None:
     minigrad.manual_seed(0)
     models = [nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2)).eval() for _ in range(3)]
     parameters, buffers = func.stack_module_state(models)

@@ -1,4 +1,4 @@
-"""functional_call: tensors in every place where a module may have one, and the module as before afterwards."""
+"""functional_call: tensors in every place where a module may have one; afterwards the module is unchanged."""
 
 import itertools
 from typing import Any
@@ -35,7 +35,7 @@ def model(t: Any) -> Any:
 
 
 def state(net: Any) -> list[Any]:
-    """The identities of all that a call may exchange."""
+    """The identities of everything that a call may replace."""
     tables = (net.__dict__, net._parameters, net._buffers, net.inner._parameters)
     return [{name: id(value) for name, value in table.items() if name != "count"} for table in tables]
 
@@ -44,7 +44,7 @@ EYE = [[1.0, 0.0], [0.0, 1.0]]
 PLACES: list[dict[str, Any]] = [
     {"inner.weight": EYE},
     {"inner.bias": [1.0, 2.0]},  # tied
-    {"tied": [1.0, 2.0]},  # by its other name
+    {"tied": [1.0, 2.0]},  # under its other name
     {"count": [4.0]},  # a buffer
     {"plain": [5.0, 6.0]},  # a tensor that is an attribute
     {"extra": [7.0]},  # a new name
@@ -63,13 +63,13 @@ def test_each_place(place: dict[str, Any], leaf: bool) -> None:
         values = {name: None if value is None else make(value) for name, value in place.items()}
         how = {"tie_weights": False} if place == {"inner.bias": None} else {}
         result = t.func.functional_call(net, values, x, **how)
-        assert state(net) == before or (leaf and "plain" in values)  # PyTorch itself leaves a Parameter behind
+        assert state(net) == before or (leaf and "plain" in values)  # PyTorch itself leaves a Parameter in the module
         return [result.detach(), net.count, sorted(values), values.get("count", 0), hasattr(net, "extra")]
 
     agree(program, minigrad.ones(1, 2).numpy(), gradient=False)
 
 
-def test_a_plain_tensor_that_a_parameter_stood_for_is_plain_again() -> None:
+def test_a_plain_tensor_replaced_by_a_parameter_is_plain_again() -> None:
     net = model(minigrad)
     before = state(net)
     functional_call(net, {"plain": nn.Parameter(minigrad.ones(2))}, minigrad.ones(1, 2))
@@ -79,9 +79,9 @@ def test_a_plain_tensor_that_a_parameter_stood_for_is_plain_again() -> None:
 @cases(
     "values",
     [
-        {"number": 1},  # in place of a number
+        {"number": 1},  # replaces a number
         {"inner.weight": "text"},
-        {"other.weight": 1},  # no such module
+        {"other.weight": 1},  # a missing module
         {"inner.bias": 1, "tied": 1},  # two tensors for one
     ],
 )

@@ -21,13 +21,13 @@ def test_elements_have_names() -> None:
 
 
 @pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
-def test_copies_are_of_the_same_type(way: object) -> None:
+def test_copies_have_the_same_type(way: object) -> None:
     result = return_types.frexp(0.5, 3)
     twin = way(result)  # type: ignore[operator]
     assert type(twin) is return_types.frexp and twin == result and twin.exponent == 3
 
 
-def test_the_types_are_those_of_torch() -> None:
+def test_the_types_are_named_as_in_torch() -> None:
     torch = pytest.importorskip("torch")
     kinds = {name: kind for name, kind in vars(torch.return_types).items() if hasattr(kind, "n_fields")}
     public = [name for name in kinds if not name.startswith("_") and not name.endswith("_out")]
@@ -40,7 +40,7 @@ def test_the_types_are_those_of_torch() -> None:
         assert [getattr(result, name) for name in own._fields] == [*result] == [*range(own.n_fields)]
 
 
-def test_functions_of_two_names_have_two_types() -> None:
+def test_functions_with_two_names_have_two_types() -> None:
     x = minigrad.eye(2)
     assert type(x.slogdet()) is return_types.slogdet and type(minigrad.linalg.slogdet(x)) is return_types.linalg_slogdet
     assert type(minigrad.lu(x, get_infos=True)) is return_types._lu_with_info

@@ -1,4 +1,4 @@
-"""Special functions: their values at the edges, float32 kept, and gradients where PyTorch has few digits."""
+"""Special functions: values at the edges, float32 results, and gradients where PyTorch has few digits."""
 
 import math
 import re
@@ -29,36 +29,36 @@ def named(library: Any, path: str) -> Any:
 @cases("name", UNARY)
 def test_values_at_the_edges(name: str, device: str) -> None:
     edges = EDGES[np.abs(EDGES) < 1e9] if ".i" in name else EDGES
-    found = named(minigrad, name)(ours(edges, device=device))
+    result = named(minigrad, name)(ours(edges, device=device))
     expected = named(torch, name)(theirs(edges))
-    np.testing.assert_allclose(found.numpy(force=True), expected.numpy(), rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(result.numpy(force=True), expected.numpy(), rtol=1e-10, atol=1e-14)
 
 
 @cases("name", UNARY)
 def test_float32_is_kept(name: str, device: str) -> None:
     x = np.linspace(0.1, 9, 7, dtype=np.float32)
-    found = named(minigrad, name)(ours(x, device=device))
-    assert found.dtype is minigrad.float32
-    assert_close(found, named(torch, name)(theirs(x)), rtol=1e-5)
+    result = named(minigrad, name)(ours(x, device=device))
+    assert result.dtype is minigrad.float32
+    assert_close(result, named(torch, name)(theirs(x)), rtol=1e-5)
     assert named(minigrad, name)(minigrad.zeros(0, 2)).shape == (0, 2)
 
 
 @cases("x", [0.05, 0.7, 3.0, -0.5, -1.3, -4.6])
 def test_gradients_by_finite_differences(x: float) -> None:
     for function in (minigrad.lgamma, minigrad.digamma, lambda t: minigrad.polygamma(1, t)):
-        given = minigrad.tensor([x, x + 0.1], dtype=minigrad.float64, requires_grad=True)
-        assert gradcheck(function, [given], eps=1e-5, rtol=1e-3)
-        assert gradgradcheck(function, [given], eps=1e-5, rtol=1e-3)
+        inputs = minigrad.tensor([x, x + 0.1], dtype=minigrad.float64, requires_grad=True)
+        assert gradcheck(function, [inputs], eps=1e-5, rtol=1e-3)
+        assert gradgradcheck(function, [inputs], eps=1e-5, rtol=1e-3)
 
 
-def test_the_slope_of_digamma_at_1() -> None:
-    found = minigrad.polygamma(1, minigrad.tensor([1.0, 0.5], dtype=minigrad.float64))
-    assert_close(found, np.array([math.pi**2 / 6, math.pi**2 / 2]), rtol=1e-14)
+def test_the_derivative_of_digamma_at_1() -> None:
+    result = minigrad.polygamma(1, minigrad.tensor([1.0, 0.5], dtype=minigrad.float64))
+    assert_close(result, np.array([math.pi**2 / 6, math.pi**2 / 2]), rtol=1e-14)
 
 
 @cases("name", ["special.i1", "special.i1e"])
-def test_slopes_at_the_least_numbers(name: str, device: str) -> None:
-    """Half of them may be 0 on the device; the slope is 1/2 all the same."""
+def test_derivatives_at_the_smallest_numbers(name: str, device: str) -> None:
+    """Half of them may be 0 on the device; the derivative is still 1/2."""
     least = np.finfo(np.float32).smallest_normal
     x = ours(np.array([least, -least, 3 * least, 0, 1e-30], np.float32), True, device)
     named(minigrad, name)(x).sum().backward()
@@ -74,7 +74,7 @@ def test_polygamma(n: int, device: str) -> None:
 
 
 @cases("name", ["entr", "ndtr", "ndtri", "log_ndtr", "erfcx"])
-def test_gradients_of_what_is_made_of_others(name: str, device: str) -> None:
+def test_gradients_of_composed_functions(name: str, device: str) -> None:
     agree(lambda t, x: getattr(t.special, name)(x), np.array([0.1, 0.5, 0.9]), device=device)
 
 
@@ -115,7 +115,7 @@ def test_integers_become_floats(name: str, dtype: str) -> None:
     agree(lambda t, x: getattr(t.special, name)(x), np.array([0, 1]).astype(dtype), near=1e-6)
 
 
-IGAMMA = [  # a, x, P(a, x), Q(a, x): mpmath's, with 40 digits
+IGAMMA = [  # a, x, P(a, x), Q(a, x): from mpmath, with 40 digits
     (0.001, 0.5, 0.99943993334352925, 0.00056006665647074989),
     (0.3, 1e-08, 0.0044358793136453295, 0.99556412068635467),
     (0.5, 1.2, 0.87866474964151785, 0.12133525035848215),
@@ -134,8 +134,8 @@ IGAMMA = [  # a, x, P(a, x), Q(a, x): mpmath's, with 40 digits
 def test_incomplete_gamma_functions(device: str) -> None:
     a, x, lower, upper = np.array(IGAMMA).T
     for function, expected in ((minigrad.igamma, lower), (minigrad.igammac, upper)):
-        found = function(ours(a, device=device), ours(x, device=device))
-        np.testing.assert_allclose(found.numpy(force=True), expected, rtol=1e-11)
+        result = function(ours(a, device=device), ours(x, device=device))
+        np.testing.assert_allclose(result.numpy(force=True), expected, rtol=1e-11)
     assert_close(ours(a).igamma_(ours(x)), lower, rtol=1e-13)
     single = minigrad.special.gammaincc(ours(a).float(), ours(x).float())
     assert single.dtype is minigrad.float32
@@ -147,18 +147,18 @@ def test_incomplete_gamma_functions(device: str) -> None:
 def test_incomplete_gamma_functions_at_the_edges(name: str) -> None:
     edges = np.array([-1.0, 0.0, 1e-300, 0.5, 3.0, 1e10, math.inf])
     a, x = np.meshgrid(edges, edges)
-    found, expected = getattr(minigrad, name)(ours(a), ours(x)), getattr(torch, name)(theirs(a), theirs(x))
-    np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-10, atol=1e-300)
+    result, expected = getattr(minigrad, name)(ours(a), ours(x)), getattr(torch, name)(theirs(a), theirs(x))
+    np.testing.assert_allclose(result.numpy(), expected.numpy(), rtol=1e-10, atol=1e-300)
 
 
-def test_a_gradient_that_is_not_there() -> None:
+def test_a_missing_gradient() -> None:
     a = minigrad.tensor([2.0], requires_grad=True)
     with pytest.raises(NotImplementedError, match="derivative for 'input' of igamma is not implemented"):
         minigrad.igamma(a, a.detach()).backward()
 
 
 POINTS = [1e-08, 0.3, 2.5, 7.0, 24.9, 25.1, 60.0, 1000.0]
-# mpmath's at POINTS, with 40 digits
+# mpmath's values at POINTS, with 40 digits
 _TEXT = """
 bessel_j0: 0.99999999999999997 0.97762624653829609 -0.048383776468197996 0.3000792705195556 0.08324596835301549
     0.10827567149994945 -0.09147180408906187 0.024786686152420175
@@ -213,8 +213,8 @@ ZETA = [  # x, q, ζ(x, q)
 @cases("name", VALUES)
 def test_bessels_functions(name: str, device: str) -> None:
     function, expected = named(minigrad.special, name), np.array(VALUES[name])
-    found = function(ours(np.array(POINTS), device=device))
-    np.testing.assert_allclose(found.numpy(force=True), expected, rtol=1e-13, atol=1e-15 * (expected > 1e-9).all())
+    result = function(ours(np.array(POINTS), device=device))
+    np.testing.assert_allclose(result.numpy(force=True), expected, rtol=1e-13, atol=1e-15 * (expected > 1e-9).all())
     single = function(ours(np.array(POINTS, np.float32), device=device))
     assert single.dtype is minigrad.float32
     np.testing.assert_allclose(single.numpy(force=True), expected, rtol=2e-4, atol=1e-6)
@@ -222,7 +222,7 @@ def test_bessels_functions(name: str, device: str) -> None:
     assert function(minigrad.tensor(2)).dtype is minigrad.float32
     edges = minigrad.tensor([0.0, -1.5, math.inf, math.nan], dtype=minigrad.float64)
     near = named(torch.special, name)(theirs(edges.numpy())).numpy()
-    unknown = np.isnan(near) & (edges.numpy() == math.inf)  # PyTorch knows no limit
+    unknown = np.isnan(near) & (edges.numpy() == math.inf)  # PyTorch does not compute the limit
     near = np.where(unknown, function(edges).numpy(), near)
     np.testing.assert_allclose(function(edges).numpy(), near, rtol=1e-6)
 
@@ -236,13 +236,13 @@ def test_airys_function_and_its_missing_gradient() -> None:
 
 def test_hurwitzs_zeta_function(device: str) -> None:
     x, q, expected = np.array(ZETA).T
-    found = minigrad.special.zeta(ours(x, device=device), ours(q, device=device))
-    np.testing.assert_allclose(found.numpy(force=True), expected, rtol=1e-12)
+    result = minigrad.special.zeta(ours(x, device=device), ours(q, device=device))
+    np.testing.assert_allclose(result.numpy(force=True), expected, rtol=1e-12)
     edges = np.meshgrid([0.5, 1, 2, 2.5, 60], [-3, -2.5, 0.0, 1.0, 1e-3, 1e10, math.nan])
     near = torch.special.zeta(*map(theirs, edges)).numpy()
     np.testing.assert_allclose(minigrad.special.zeta(*map(ours, edges)).numpy(), near, rtol=1e-10)
     assert_close(minigrad.special.zeta(2.0, ours(q)), torch.special.zeta(2.0, theirs(q)))
     assert_close(minigrad.special.zeta(ours(x), 3), torch.special.zeta(theirs(x), 3))
-    given = ours(x, True)
+    inputs = ours(x, True)
     with pytest.raises(NotImplementedError, match="derivative for 'input' of zeta"):
-        minigrad.special.zeta(given, 3).sum().backward()
+        minigrad.special.zeta(inputs, 3).sum().backward()

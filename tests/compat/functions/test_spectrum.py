@@ -23,15 +23,15 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 @cases("periodic", [True, False])
 @cases("name, args, how", CALLS)
 def test_windows(name: str, args: tuple[Any, ...], how: dict[str, Any], periodic: bool, length: int) -> None:
-    found = getattr(minigrad, name)(length, periodic, *args, **how, dtype=minigrad.float64)
+    window = getattr(minigrad, name)(length, periodic, *args, **how, dtype=minigrad.float64)
     expected = getattr(torch, name)(length, periodic, *args, **how, dtype=torch.float64)
-    assert_close(found, expected, rtol=1e-8 if name == "kaiser_window" else 1e-10)
+    assert_close(window, expected, rtol=1e-8 if name == "kaiser_window" else 1e-10)
     plain = getattr(minigrad, name)(length, periodic, **how)
     assert plain.dtype is minigrad.float32
-    assert_close(plain, found.float())
+    assert_close(plain, window.float())
 
 
-def test_what_is_asked_for() -> None:
+def test_window_options() -> None:
     assert minigrad.hann_window(3, requires_grad=True).requires_grad
     assert minigrad.hann_window(3, dtype=minigrad.float16).dtype is minigrad.float16
     with pytest.raises(RuntimeError, match="negative"):

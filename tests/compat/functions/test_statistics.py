@@ -1,4 +1,4 @@
-"""Order and frequency against PyTorch: values, indices, gradients, dtypes, NaN, and what is refused."""
+"""Order statistics and histograms against PyTorch: values, indices, gradients, dtypes, NaN, and errors."""
 
 import math
 from typing import Any
@@ -33,7 +33,7 @@ def test_values_and_gradients(expression: str, device: str) -> None:
 
 
 def test_counts(device: str) -> None:
-    """Where a tensor lies; on the CPU test_names.py has more."""
+    """On the tensor's device; test_names.py has more for the CPU."""
     x = minigrad.tensor([[3, 0, 2], [2, 2, 7]], device=device)
     assert x.reshape(-1).bincount(minlength=9).tolist() == [1, 0, 3, 1, 0, 0, 0, 1, 0]
     assert x[0].bincount(weights=x[1].double() / 2).tolist() == [1, 0, 3.5, 1]
@@ -63,14 +63,14 @@ def test_refusals() -> None:
 
 
 @cases("x", [[0.0, 100.0], [0.0, 1000.0, -3.0], [-np.inf, -np.inf, 2.0, 900.0, 1.0], [5.0]])
-def test_gradient_of_logcumsumexp_of_far_numbers(x: list[float]) -> None:
+def test_gradient_of_logcumsumexp_of_distant_numbers(x: list[float]) -> None:
     g = np.linspace(-1, 2, len(x))
-    found = ours(np.array(x), True)
+    leaf = ours(np.array(x), True)
     expected = theirs(np.array(x), True)
-    found.logcumsumexp(0).backward(ours(g))
+    leaf.logcumsumexp(0).backward(ours(g))
     expected.logcumsumexp(0).backward(theirs(g))
     numbers = np.nan_to_num(expected.grad.numpy())  # PyTorch has NaN where the output is -inf
-    np.testing.assert_allclose(found.grad.numpy(), numbers, rtol=1e-12)
+    np.testing.assert_allclose(leaf.grad.numpy(), numbers, rtol=1e-12)
 
 
 @cases("density", [False, True])
@@ -85,8 +85,8 @@ def test_histogramdd(density: bool, weighted: bool) -> None:
             weight = make(np.arange(20, dtype=np.float32).reshape(5, 4)) if weighted else None
             counts, at = t.histogramdd(make(points), each, range=limits, weight=weight, density=density)
             results.append((counts, *at))
-        for found, expected in zip(*results, strict=True):
-            assert_close(found, expected, 1e-6)
+        for result, expected in zip(*results, strict=True):
+            assert_close(result, expected, 1e-6)
     x = ours(points)
     for call, message in (
         (lambda: minigrad.histogramdd(x[0, 0], 3), "at least 2 dimensions"),
@@ -116,8 +116,8 @@ def test_edges_of_bins_in_any_order(seed: int, density: bool) -> None:
 def test_quantiles_of_one_number(dim: int | None, keepdim: bool) -> None:
     for name in ("quantile", "nanquantile"):
         for q in (0.5, [0.25, 0.75]):
-            found, expected = (getattr(t, name)(t.tensor(3.0), t.tensor(q), dim, keepdim) for t in (minigrad, torch))
-            assert_close(found, expected)
+            result, expected = (getattr(t, name)(t.tensor(3.0), t.tensor(q), dim, keepdim) for t in (minigrad, torch))
+            assert_close(result, expected)
 
 
 def test_runs_along_an_empty_axis(device: str) -> None:
@@ -134,7 +134,7 @@ def test_searchsorted_row_by_row(shapes: tuple[Any, Any]) -> None:
 
 
 @cases("shapes", [((2, 3), (3, 3)), ((2, 3), (3,)), ((2, 3), ()), ((), (2,))])
-def test_searchsorted_in_rows_of_others(shapes: tuple[Any, Any]) -> None:
+def test_searchsorted_with_mismatched_rows(shapes: tuple[Any, Any]) -> None:
     refuse(lambda t: t.searchsorted(t.zeros(shapes[0]), t.zeros(shapes[1])))
     raises(RuntimeError, "boundaries", lambda: minigrad.searchsorted(*map(minigrad.zeros, shapes)))
 
@@ -142,13 +142,13 @@ def test_searchsorted_in_rows_of_others(shapes: tuple[Any, Any]) -> None:
 @cases("name", ["median", "nanmedian"])
 @cases("dtype", ["float32", "int64", "int32", "uint8"])
 def test_the_median_of_nothing(name: str, dtype: str) -> None:
-    found, expected = (getattr(t.empty(0, dtype=getattr(t, dtype)), name)() for t in (minigrad, torch))
-    assert (in_torch_words(found), str(found.dtype).split(".")[-1]) == (str(expected), dtype)
+    result, expected = (getattr(t.empty(0, dtype=getattr(t, dtype)), name)() for t in (minigrad, torch))
+    assert (in_torch_words(result), str(result.dtype).split(".")[-1]) == (str(expected), dtype)
 
 
 @cases("name, missing", [("median", 2.0), ("nanmedian", 2.0), ("median", math.nan)])
 def test_equal_elements_share_the_gradient_of_a_median(name: str, missing: float) -> None:
-    """Of all elements, as PyTorch's; along an axis the indices say which one has it."""
+    """All of them, as in PyTorch; along an axis the indices say which one gets it."""
     x = minigrad.tensor([1.0, missing, missing, 3.0], requires_grad=True)
     getattr(x, name)().backward()
     assert x.grad is not None and x.grad.tolist() == [0.0, 0.5, 0.5, 0.0]

@@ -1,4 +1,4 @@
-"""The CTC loss against PyTorch and against all paths counted one by one."""
+"""The CTC loss against PyTorch, and against an enumeration of all paths."""
 
 import itertools
 from typing import Any
@@ -41,7 +41,7 @@ def test_agrees_with_torch(form: str, reduction: str, device: str) -> None:
     agree(program, rng.standard_normal((7, 3, 4)), target, *lengths, device=device)
 
 
-def test_one_sequence_and_numbers_that_are_not_normalised(device: str) -> None:
+def test_one_sequence_and_unnormalised_numbers(device: str) -> None:
     for reduction in REDUCTIONS:
         loss = lambda t, *args, r=reduction: t.nn.functional.ctc_loss(*args, reduction=r)
         one = lambda t, x, *rest, loss=loss: loss(t, x.log_softmax(-1), *rest)
@@ -78,7 +78,7 @@ def test_a_target_too_long_for_its_frames(device: str) -> None:
 
 @cases("reduction", REDUCTIONS)
 def test_the_gradient_of_an_impossible_target_is_nan(reduction: str, device: str) -> None:
-    """In the frames that are used, and in no other sample, unless such losses are 0."""
+    """Within the input length, and in no other sample, unless such losses are replaced by 0."""
     labels = np.array([[1, 1, 2], [1, 2, 3], [3, 3, 1], [1, 0, 0]])
     for zero in (False, True):
 

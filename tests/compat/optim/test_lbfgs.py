@@ -1,4 +1,4 @@
-"""L-BFGS against PyTorch: the same losses in the same places, with and without a line search."""
+"""L-BFGS against PyTorch: the same losses at the same points, with and without a line search."""
 
 from typing import Any
 
@@ -30,13 +30,13 @@ def closure_of(optimiser: Any, loss_of: Any, losses: list[float]) -> Any:
 
 
 def valley(x: Any, y: Any) -> Any:
-    """Rosenbrock's, and a part in which the gradient's scale differs."""
+    """Rosenbrock's function, plus a part with a different gradient scale."""
     bend = ((1 - x[:-1]) ** 2).sum() + 100 * ((x[1:] - x[:-1] ** 2) ** 2).sum()
     return bend + 0.1 * (y**4).sum() + ((y - x[0]) ** 2).sum()
 
 
 def walk(library: Any, how: dict[str, Any], calls: int, make: Any) -> tuple[list[float], Any, Any]:
-    """All losses that ``step`` asked for, the parameters, and the optimiser."""
+    """All losses that ``step`` computed, the parameters, and the optimiser."""
     params = [make(np.linspace(-1.2, 1, 5)), make(np.ones((2, 2)))]
     optimiser, losses = library.optim.LBFGS(params, **how), []
     closure = closure_of(optimiser, lambda: valley(*params), losses)
@@ -69,7 +69,7 @@ def test_complex_parameters() -> None:
     np.testing.assert_allclose(*(z.numpy() for z in actual), 1e-9)
 
 
-def test_going_on_from_a_state_dict() -> None:
+def test_continuing_from_a_state_dict() -> None:
     make = lambda a: nn.Parameter(ours(a))
     losses, _, whole = walk(minigrad, {"max_iter": 4}, 6, make)
     _, params, first = walk(minigrad, {"max_iter": 4}, 3, make)

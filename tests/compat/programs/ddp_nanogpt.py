@@ -148,7 +148,7 @@ torch.set_default_dtype(getattr(torch, args.dtype))
 
 
 def synthetic_text(length=20000, seed=1):
-    """Sentences of made-up words, some of which follow each other more often."""
+    """Sentences of made-up words, some of which often follow each other."""
     rng = np.random.RandomState(seed)
     syllables = ["ka", "lo", "mi", "ru", "te", "sa", "no", "vi"]
     words = ["".join(rng.choice(syllables, rng.randint(1, 4))) for _ in range(40)]

@@ -1,4 +1,4 @@
-"""Functions behind layers that the core does without: ``minigrad.nn.functional`` has them all."""
+"""Functions of layers outside the core; ``minigrad.nn.functional`` has them all."""
 
 from ....autograd.tracebacks import border_functions as _border_functions
 from .losses import *

@@ -1,7 +1,7 @@
-"""Losses that are 0 once one distance, or score, exceeds another by a margin, and that of connectionist temporal
-classification (Graves et al. 2006).
+"""Losses that are 0 once one distance, or score, exceeds another by a margin, and the loss for connectionist temporal
+classification (CTC, Graves et al. 2006).
 
-Of the latter, a path assigns a class or the blank to each frame. It spells a target if merging equal neighbours and
+In CTC, a path assigns a class or the blank to each frame. It spells a target if merging equal adjacent labels and
 removing blanks leaves the target. The loss is minus the logarithm of the probability of all paths that spell the
 target. A path moves along blank, t₁, blank, t₂, ..., blank: in each frame it stays, moves by one, or moves by two over
 a blank between different labels.
@@ -40,8 +40,8 @@ def margin_ranking_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, -t (x₁ - x₂) + margin): t is 1 where x₁ should be the larger, -1 where x₂ should.
-    Raises RuntimeError: the numbers of axes differ."""
+    """max(0, -t (x₁ - x₂) + margin): t is 1 where x₁ should be larger, -1 where x₂ should. Raises RuntimeError: the
+    numbers of axes differ."""
     if not input1.array.ndim == input2.array.ndim == target.array.ndim:
         sizes = f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape}"
         raise RuntimeError(f"margin_ranking_loss: All input tensors should have same dimension but got sizes: {sizes}")
@@ -76,7 +76,7 @@ def cosine_embedding_loss(
     Args:
         input1, input2: (N, D), or (D). target: (N), or ().
 
-    Raises RuntimeError: the numbers of axes do not fit.
+    Raises RuntimeError: the numbers of axes do not match.
     """
     axes = target.array.ndim
     if axes > 1:
@@ -116,7 +116,7 @@ def multi_margin_loss(
         input: scores, (N, C), (C), or (), which is one class. target: classes (integers), (N), or ().
         p: 1 or 2. weight: a factor for each class, (C).
 
-    Raises ValueError: ``p`` is neither 1 nor 2. RuntimeError: shapes do not fit; a class is outside 0 .. C - 1.
+    Raises ValueError: ``p`` is not 1 or 2. RuntimeError: shapes do not match; a class is outside 0 .. C - 1.
     """
     input = input if input.array.ndim else input.reshape(1)
     shape = tuple(input.array.shape)
@@ -125,20 +125,20 @@ def multi_margin_loss(
     if len(shape) > 2 or not shape[-1]:
         raise RuntimeError(f"multi_margin_loss: Expected a non-empty input (N, C) or (C), but got {list(shape)}")
     rows = input if len(shape) == 2 else input.unsqueeze(0)  # (N, C)
-    chosen = target.reshape(target.numel(), 1)  # (N) -> (N, 1)
-    if target.array.ndim > 1 or chosen.array.shape[0] != rows.array.shape[0]:
+    labels = target.reshape(target.numel(), 1)  # (N) -> (N, 1)
+    if target.array.ndim > 1 or labels.array.shape[0] != rows.array.shape[0]:
         expected = f"should be 1-D with size equal to the number of input samples ({rows.array.shape[0]})"
         raise RuntimeError(f"multi_margin_loss: target tensor {expected}, but got {list(target.shape)}")
     _check_classes("multi_margin_loss", target, target.array, shape[-1])
-    over = (rows - rows.gather(1, chosen) + margin).relu()
+    over = (rows - rows.gather(1, labels) + margin).relu()
     if p == 2:
         over = over * over
     if weight is not None:
         same_dtype("multi_margin_loss", input, weight=weight)
         if weight.array.shape != shape[-1:]:
             raise RuntimeError(f"multi_margin_loss: inconsistent weight size: {list(weight.shape)}, not {shape[-1]}")
-        over = over * weight[chosen]
-    losses = over.scatter(1, chosen, 0.0).sum(1) / shape[-1]
+        over = over * weight[labels]
+    losses = over.scatter(1, labels, 0.0).sum(1) / shape[-1]
     return reduced(losses.reshape(target.shape), reduction, size_average, reduce)
 
 
@@ -169,12 +169,12 @@ def multilabel_margin_loss(
     classes, samples = shape[-1] if shape else 1, shape[0] if len(shape) == 2 else 1
     rows, labels = input.reshape(samples, classes), array.reshape(samples, classes)
     counts = xp(labels).cumprod(labels != -1, axis=1) > 0  # up to the first -1
-    chosen = pointwise.where(wrap(counts), target.reshape(samples, classes), 0)
-    labels = chosen.array
+    indices = pointwise.where(wrap(counts), target.reshape(samples, classes), 0)
+    labels = indices.array
     _check_classes("multilabel_margin_loss", target, labels, classes)
     is_label = (labels[:, :, None] == xp(labels).arange(classes)) & counts[:, :, None]  # (N, targets, C)
     pairs = counts[:, :, None] & ~is_label.any(1, keepdims=True)
-    over = 1 - rows.gather(1, chosen).unsqueeze(2) + rows.unsqueeze(1)  # (N, targets, C)
+    over = 1 - rows.gather(1, indices).unsqueeze(2) + rows.unsqueeze(1)  # (N, targets, C)
     losses = pointwise.where(wrap(pairs), over.relu(), 0.0).sum((1, 2)) / classes
     return reduced(losses.reshape(shape[:-1]), reduction, size_average, reduce)
 
@@ -187,7 +187,7 @@ def multilabel_soft_margin_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """-(t ln σ(x) + (1 - t) ln σ(-x)), times a class's weight, its mean over the last axis (the classes)."""
+    """The mean over the last axis (the classes) of -(t ln σ(x) + (1 - t) ln σ(-x)), times a class's weight."""
     losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     losses = reduced(losses, "none", weight=weight).sum(-1) / input.array.shape[-1]
     return reduced(losses, reduction, size_average, reduce)
@@ -209,8 +209,8 @@ def triplet_margin_loss(
     """max(0, ‖a - p‖ - ‖a - n‖ + margin) along the last axis (Schroff et al. 2015).
 
     Args:
-        p, eps: of the distance, see ``pairwise_distance``.
-        swap: use the negative's distance from the positive, where it is smaller (Balntas et al. 2016).
+        p, eps: for the distance; see ``pairwise_distance``.
+        swap: use the negative's distance from the positive if it is smaller (Balntas et al. 2016).
     """
     return triplet_margin_with_distance_loss(
         anchor,
@@ -262,16 +262,16 @@ def ctc_loss(
         log_probs: log-probabilities of C classes in T frames, (T, N, C) or (T, C).
         targets: (N, S), ignored beyond a target's length, or concatenated, (sum of the lengths).
         input_lengths, target_lengths: (N) integers, or ().
-        blank: the class that stands for no label.
-        reduction: "none"; "mean", of each loss over its target's length; "sum".
-        zero_infinity: replace infinite losses, of targets too long for their frames, by 0; without it their
-            gradients are NaN in the frames that are used.
+        blank: the class for "no label".
+        reduction: "none"; "mean", after dividing each loss by its target's length; "sum".
+        zero_infinity: replace infinite losses, of targets too long for their frames, by 0; without it their gradients
+            are NaN within the input length.
 
-    Raises RuntimeError: lengths or shapes do not fit, or the blank is outside 0 .. C - 1; IndexError: a target is
+    Raises RuntimeError: lengths or shapes do not match, or the blank is outside 0 .. C - 1; IndexError: a target is
     outside 0 .. C - 1 (checked on the CPU).
 
-    The gradient is that with respect to logits of which ``log_probs`` is the log-softmax, as in PyTorch: larger than
-    that of the formula by exp(log_probs) times the gradient of the loss, which a preceding log-softmax removes.
+    As in PyTorch, the gradient is with respect to logits whose log-softmax is ``log_probs``: it exceeds the formula's
+    by exp(log_probs) times the gradient of the loss, which a preceding log-softmax removes.
     """
     reduction = reduction_of(None, None, reduction)
     batched = log_probs.array.ndim == 3
@@ -281,30 +281,30 @@ def ctc_loss(
     count, batch, classes = frames.array.shape
     if not 0 <= blank < classes:
         raise RuntimeError(f"ctc_loss: blank must be in label range 0 .. {classes - 1}, but it is {blank}")
-    used = _lengths("input_lengths", input_lengths, batch, frames.array)
+    n_frames = _lengths("input_lengths", input_lengths, batch, frames.array)
     lengths = _lengths("target_lengths", target_lengths, batch, frames.array)
-    if batch and int(used.max()) > count:
-        raise RuntimeError(f"ctc_loss: Expected input_lengths of at most {count}, but got value {int(used.max())}")
-    padded = _padded(_beside(frames.array, targets), lengths, blank, batched)
+    if batch and int(n_frames.max()) > count:
+        raise RuntimeError(f"ctc_loss: Expected input_lengths of at most {count}, but got value {int(n_frames.max())}")
+    padded = _padded(_on_device(frames.array, targets), lengths, blank, batched)
     check_indices(padded, classes, "ctc_loss: targets")
     labels = xp(padded).full((batch, 2 * padded.shape[1] + 1), blank)  # a blank before and after every label
     labels[:, 1::2] = padded
-    total = frames.clamp(max=80).exp().sum(-1, keepdim=True)  # 1 if they are logarithms of probabilities
-    as_log_softmax = frames - (total - total.detach())  # the same numbers, whose gradient is g - exp(x) Σ g
-    losses = -_log_likelihood(as_log_softmax, labels, used, lengths, blank)
+    total = frames.clamp(max=80).exp().sum(-1, keepdim=True)  # 1 for logarithms of probabilities
+    as_log_softmax = frames - (total - total.detach())  # the same numbers, with the gradient g - exp(x) Σ g
+    losses = -_log_likelihood(as_log_softmax, labels, n_frames, lengths, blank)
     if zero_infinity:
         losses = losses.masked_fill(losses == float("inf"), 0.0)
     elif holds(impossible := losses.array == float("inf")):
-        rows = frames[wrap((xp(used).arange(count)[:, None] < used) & impossible)]
-        losses = losses + (rows.nan_to_num() * 0).sqrt().sum()  # 0, whose slope is NaN
+        rows = frames[wrap((xp(n_frames).arange(count)[:, None] < n_frames) & impossible)]
+        losses = losses + (rows.nan_to_num() * 0).sqrt().sum()  # 0 with the gradient NaN
     if reduction == "mean":
         losses = losses / wrap(lengths.clip(1).astype(losses.array.dtype))
     return reduced(losses if batched else losses.squeeze(0), reduction)
 
 
 def _lengths(name: str, value: Any, batch: int, like: Any) -> Any:
-    """(N,) integers on the device of an array, from a tensor or a sequence."""
-    lengths = _beside(like, value).reshape(-1)
+    """(N,) integers on an array's device, from a tensor or a sequence."""
+    lengths = _on_device(like, value).reshape(-1)
     if lengths.dtype.kind not in "iu":
         raise RuntimeError(f"ctc_loss: {name} must be integral")
     if lengths.shape != (batch,):
@@ -312,7 +312,7 @@ def _lengths(name: str, value: Any, batch: int, like: Any) -> Any:
     return lengths.astype("int64")
 
 
-def _beside(like: Any, value: Any) -> Any:
+def _on_device(like: Any, value: Any) -> Any:
     """An array on the device of ``like``; targets and lengths are often on the CPU, and lengths often a tuple."""
     backend, array = of(like), raw(value)
     return backend.asarray(array if hasattr(array, "dtype") else np.asarray(array), backend.device_of(like))
@@ -336,20 +336,20 @@ def _padded(targets: Any, lengths: Any, blank: int, batched: bool) -> Any:
     return m.where(m.arange(rows.shape[1]) < lengths[:, None], rows, blank).astype("int64")
 
 
-def _log_likelihood(frames: Tensor, labels: Any, used: Any, lengths: Any, blank: int) -> Tensor:
-    """(N,) ln of the probability of all paths, by the forward recursion in logarithms."""
+def _log_likelihood(frames: Tensor, labels: Any, n_frames: Any, lengths: Any, blank: int) -> Tensor:
+    """(N,) ln of the probability of all paths, by the forward recursion in log space."""
     m, (batch, width) = xp(labels), labels.shape
-    is_barred = m.zeros((batch, 3, width), bool)  # the ways into each place: by none, by one, by two
+    is_barred = m.zeros((batch, 3, width), bool)  # the moves into each position: by none, by one, by two
     is_barred[:, 1, :1] = is_barred[:, 2, :2] = True
     is_barred[:, 2, 2:] = (labels[:, 2:] == blank) | (labels[:, 2:] == labels[:, :-2])
     before, barred = wrap((m.arange(width) - m.arange(3)[:, None]).clip(0)), wrap(is_barred)
     start = m.full(labels.shape, float("-inf"), frames.array.dtype)
     start[:, 0] = 0
-    alpha, shortest = wrap(start), int(used.min()) if batch else 0
+    alpha, shortest = wrap(start), int(n_frames.min()) if batch else 0
     scores = frames[:, wrap(m.arange(batch)[:, None]), wrap(labels)]  # (T, N, 2 S + 1)
     for t, score in enumerate(scores.unbind(0)):
         moved = alpha[:, before].masked_fill(barred, float("-inf")).logsumexp(1) + score
-        alpha = moved if t < shortest else pointwise.where(wrap(used[:, None] > t), moved, alpha)
+        alpha = moved if t < shortest else pointwise.where(wrap(n_frames[:, None] > t), moved, alpha)
     ends = m.stack([2 * lengths, (2 * lengths - 1).clip(0)], 1)  # the last blank, the last label
     last = pointwise.where(
         wrap((ends < width) & (m.arange(2) <= lengths[:, None])), alpha.gather(1, wrap(ends)), float("-inf")

@@ -1,8 +1,8 @@
-"""Sampling at any places of a plane or a volume (Jaderberg et al. 2015), the places of an affine map, and the rarer
-pools: those at random places, of powers, and the inverse of the maximum's.
+"""Sampling at arbitrary points of a plane or volume (Jaderberg et al. 2015), affine grids, and the rarer pools:
+fractional max pooling, power-average pooling, and max unpooling.
 
-Places are normalised: -1 and 1 are the ends of an axis, the centres of its first and last element with
-``align_corners``, else their outer edges. The last axis of a grid is (x, y) or (x, y, z), where x runs along the
+Coordinates are normalised: -1 and 1 are the ends of an axis, the centres of its first and last element with
+``align_corners``, otherwise their outer edges. The last axis of a grid is (x, y) or (x, y, z), where x runs along the
 input's last axis.
 """
 
@@ -36,20 +36,20 @@ _PADDINGS = ("zeros", "border", "reflection")
 def grid_sample(
     input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Tensor:
-    """The values at the places of a grid: (N, C, H, W) and (N, P, Q, 2) -> (N, C, P, Q), or (N, C, D, H, W) and
-    (N, O, P, Q, 3) -> (N, C, O, P, Q).
+    """The values at the points of a grid: (N, C, H, W) and (N, P, Q, 2) -> (N, C, P, Q), or (N, C, D, H, W) and (N, O,
+    P, Q, 3) -> (N, C, O, P, Q).
 
     Args:
-        mode: "bilinear" (also of volumes), "nearest", or "bicubic" (of planes, with a = -3/4).
-        padding_mode: what is beyond the ends: "zeros", the last element ("border"), or the mirror image
+        mode: "bilinear" (also for volumes), "nearest", or "bicubic" (for planes, with a = -3/4).
+        padding_mode: the values beyond the ends: "zeros", the last element ("border"), or the mirror image
             ("reflection").
-        align_corners: see above; None stands for False, with PyTorch's warning.
+        align_corners: see above; None means False, with PyTorch's warning.
 
-    Raises ValueError: an unknown mode. RuntimeError: shapes or dtypes do not fit.
+    Raises ValueError: an unknown mode. RuntimeError: shapes or dtypes do not match.
     """
-    for name, value, known in (("mode", mode, tuple(_TAPS)), ("padding_mode", padding_mode, _PADDINGS)):
-        if value not in known:
-            raise ValueError(f"nn.functional.grid_sample(): expected {name} to be one of {known}, but got: {value!r}")
+    for name, value, choices in (("mode", mode, tuple(_TAPS)), ("padding_mode", padding_mode, _PADDINGS)):
+        if value not in choices:
+            raise ValueError(f"nn.functional.grid_sample(): expected {name} to be one of {choices}, but got: {value!r}")
     is_aligned = _aligned(align_corners)
     _check(input, grid, mode)
     lengths, (batch, channels) = input.array.shape[2:], input.array.shape[:2]
@@ -76,7 +76,7 @@ def grid_sample(
 
 
 def _of_pairs(combine: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    """Of (N, K, P) and (N, L, P), each tap with each: (N, K L, P). The first may be a number."""
+    """Combine each tap of (N, K, P) with each of (N, L, P): (N, K L, P). The first may be a number."""
     if isinstance(a, int):
         return combine(a, b)
     n, p = b.shape[0], b.shape[2]
@@ -105,7 +105,7 @@ def _check(input: Tensor, grid: Tensor, mode: str) -> None:
 
 
 def _padded(at: Tensor, length: int, padding_mode: str, is_aligned: bool) -> Tensor:
-    """Places beyond the ends of an axis moved to where their values are."""
+    """Points beyond the ends of an axis moved to the positions of their values."""
     if padding_mode == "zeros":
         return at
     if padding_mode == "reflection":
@@ -114,15 +114,15 @@ def _padded(at: Tensor, length: int, padding_mode: str, is_aligned: bool) -> Ten
         turns = (distance.detach() / span).floor() if span else distance.detach() * 0
         rest = distance - turns * span
         at = where(turns % 2 == 0, rest, span - rest) + low if span else at * 0
-    return hardtanh(at, 0.0, length - 1.0)  # whose gradient is 0 at the ends, as PyTorch's is here
+    return hardtanh(at, 0.0, length - 1.0)  # its gradient is 0 at the ends, as PyTorch's is here
 
 
-# The taps of an axis: of places (N, P), the elements next to them, whole numbers, and their weights, both (N, K, P).
+# The taps of an axis: for points (N, P), the adjacent elements, whole numbers, and their weights, both (N, K, P).
 
 
 def _nearest(at: Tensor) -> tuple[Any, Tensor]:
-    """One, whose weight has a gradient of 0."""
-    one = at.masked_fill(at.new_ones((), dtype=bool_), 1.0)  # differentiable again, as `level` is not
+    """One tap, whose weight has a gradient of 0."""
+    one = at.masked_fill(at.new_ones((), dtype=bool_), 1.0)  # differentiable twice, unlike `level`
     return xp(at.array).rint(at.array)[:, None], one.unsqueeze(1)
 
 
@@ -133,7 +133,7 @@ def _linear(at: Tensor) -> tuple[Any, Tensor]:
 
 
 def _cubic(at: Tensor) -> tuple[Any, Tensor]:
-    """Four, by Keys' cubic (1981) with a = -3/4."""
+    """Four taps, from Keys' cubic (1981) with a = -3/4."""
     low, a = xp(at.array).floor(at.array)[:, None], -0.75
     steps = xp(low).arange(-1, 3, dtype=low.dtype)[:, None]
     d = (at.unsqueeze(1) - wrap(low) - wrap(steps)).abs()
@@ -146,16 +146,16 @@ _TAPS = {"bilinear": _linear, "nearest": _nearest, "bicubic": _cubic}
 
 @rounded_once
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
-    """The grid of affine maps, for ``grid_sample``: each place p of the result is looked up at A p + b.
+    """The grid of affine maps, for ``grid_sample``: each point p of the result is sampled at A p + b.
 
     Args:
         theta: (N, 2, 3) or (N, 3, 4), the matrices [A b].
-        size: of the result, (N, C, H, W) or (N, C, D, H, W).
+        size: the result's size, (N, C, H, W) or (N, C, D, H, W).
 
     Returns:
         (N, H, W, 2) or (N, D, H, W, 3).
 
-    Raises ValueError: shapes or dtypes do not fit. NotImplementedError: another number of axes.
+    Raises ValueError: shapes or dtypes do not match. NotImplementedError: another number of axes.
     """
     is_aligned = _aligned(align_corners)
     n, lengths = len(size) - 2, list(size[2:])
@@ -189,17 +189,16 @@ def _max_unpool(
     padding: Each = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """Zeros, and each element where ``max_pool`` took it from: (N, C, *places) or (C, *places) -> (N, C, *lengths) or
-    (C, *lengths).
+    """Put each element where ``max_pool`` took it from, and zeros elsewhere: (N, C, *places) or (C, *places) -> (N, C,
+    *lengths) or (C, *lengths).
 
     Args:
-        output_size: the lengths of the input of ``max_pool``, if they are not (places - 1) stride - 2 padding +
-            kernel.
+        output_size: the input lengths of ``max_pool``, if they are not (places - 1) stride - 2 padding + kernel.
     """
     kernel, pads = axes.each("kernel_size", kernel_size), axes.each("padding", padding)
     steps = kernel if stride is None else axes.each("stride", stride)
-    known = zip(input.array.shape[2:], steps, pads, kernel, strict=True)
-    lengths = tuple((places - 1) * s - 2 * p + k for places, s, p, k in known)
+    sizes = zip(input.array.shape[2:], steps, pads, kernel, strict=True)
+    lengths = tuple((places - 1) * s - 2 * p + k for places, s, p, k in sizes)
     if output_size is not None:
         lengths = tuple(output_size)[-axes.n :]
     cells = indices if indices.array.ndim == axes.n + 2 else indices.unsqueeze(0)
@@ -223,13 +222,13 @@ def _fractional_max_pool(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """The largest element of windows at random places, which overlap (Graham 2014): (N, C, *lengths) or (C, *lengths)
-    -> (N, C, *places) or (C, *places).
+    """The maximum of randomly placed, overlapping windows (Graham 2014): (N, C, *lengths) or (C, *lengths) -> (N, C,
+    *places) or (C, *places).
 
     Args:
-        output_size: the number of places, or one an axis; or ``output_ratio``, that over the lengths.
-        return_indices: return (values, indices), where an index counts the elements of a channel.
-        _random_samples: (N, C, axes) in [0, 1), which determine the places; drawn if None.
+        output_size: the number of windows, or one per axis; or ``output_ratio``, its ratio to the lengths.
+        return_indices: return (values, indices), with indices into a channel's flattened elements.
+        _random_samples: (N, C, axes) in [0, 1), which determine the windows; drawn if None.
     """
     lengths, n = input.array.shape[2:], axes.n
     if output_size is None and output_ratio is None:
@@ -244,10 +243,10 @@ def _fractional_max_pool(
         raise RuntimeError(f"{axes.name}: {problem}: pool size and output size are too large, or not positive")
     if _random_samples is None:
         _random_samples = rand(*input.array.shape[:2], n, dtype=input.dtype, device=input.device)
-    drawn: Any = _random_samples.array[: input.array.shape[0]]
-    if drawn.shape != (*input.array.shape[:2], n):
-        raise RuntimeError(f"{axes.name}: expected _random_samples of shape (N, C, {n}), but got {drawn.shape}")
-    samples = drawn[..., ::-1] if n == 2 else drawn  # in a plane the last is first
+    values: Any = _random_samples.array[: input.array.shape[0]]
+    if values.shape != (*input.array.shape[:2], n):
+        raise RuntimeError(f"{axes.name}: expected _random_samples of shape (N, C, {n}), but got {values.shape}")
+    samples = values[..., ::-1] if n == 2 else values  # for a plane the last axis is first
     cells = ops.largest_cells_at(input.detach(), wrap(samples), kernel, places)
     return _picked(input, cells, return_indices)
 
@@ -259,10 +258,10 @@ fractional_max_pool2d, fractional_max_pool3d = over(2, _fractional_max_pool), ov
 def _lp_pool(
     axes: Axes, input: Tensor, norm_type: float, kernel_size: Each, stride: Step = None, ceil_mode: bool = False
 ) -> Tensor:
-    """(Σ xᵖ)^(1/p) of each window, p being ``norm_type``. Other arguments as in ``avg_pool2d``."""
+    """(Σ xᵖ)^(1/p) of each window, where p is ``norm_type``. Other arguments as in ``avg_pool2d``."""
     kernel = prod(axes.each("kernel_size", kernel_size))
     means = _avg_pool(axes, input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
-    means = apply(only, (means, means.detach() != 0))  # the root of 0 has an infinite slope, and PyTorch's is 0
+    means = apply(only, (means, means.detach() != 0))  # the root's gradient at 0 is infinite, PyTorch's is 0
     return (means * kernel).pow(1.0 / norm_type)
 
 

@@ -1,1 +1,1 @@
-"""Helpers around parameters that the core does without: other forms of weights, and all weights as one vector."""
+"""Helpers for parameters outside the core: reparametrised weights, and all weights as one vector."""

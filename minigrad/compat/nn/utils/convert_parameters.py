@@ -11,7 +11,7 @@ from ....tensor import Tensor
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """The flattened parameters in a row, differentiably. Raises TypeError if they are on different devices."""
+    """Concatenate the flattened parameters, differentiably. Raises TypeError if they are on different devices."""
     parameters = list(parameters)
     if len({p.device for p in parameters}) > 1:
         raise TypeError("Found two parameters on different devices, this is currently not supported.")
@@ -20,8 +20,8 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 @no_grad()
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Copy a vector into parameters, in order.
-    Raises TypeError: ``vec`` is not a tensor. RuntimeError: its length is not that of all parameters."""
+    """Copy a vector into parameters, in order. Raises TypeError: ``vec`` is not a tensor. RuntimeError: its length does
+    not match the parameters'."""
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected a Tensor, but got: {type(vec).__name__}")
     listed = list(parameters)

@@ -34,11 +34,11 @@ class _WeightNorm(Module):
 
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     """Compute a parameter as g v / ‖v‖ (Salimans and Kingma 2016): g is ``parametrizations.name.original0``, v
-    ``original1``. Arguments as of ``nn.utils.weight_norm``."""
+    ``original1``. Arguments as for ``nn.utils.weight_norm``."""
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def renamed(state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
-        """Accept the state dicts of ``nn.utils.weight_norm``, too."""
+        """Also accept the state dicts of ``nn.utils.weight_norm``."""
         for i, letter in enumerate("gv"):
             old = f"{prefix}{name}_{letter}"
             if old in state_dict:
@@ -71,8 +71,8 @@ class _SpectralNorm(Module):
 def spectral_norm(
     module: M, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> M:
-    """Divide a parameter by its largest singular value (Miyato et al. 2018), estimated anew in training.
-    Arguments as of ``nn.utils.spectral_norm``."""
+    """Divide a parameter by its largest singular value (Miyato et al. 2018), which each training step estimates again.
+    Arguments as for ``nn.utils.spectral_norm``."""
     dim = checked_dim(module, dim, n_power_iterations)
     parametrization = _SpectralNorm(getattr(module, name), n_power_iterations, dim, eps)
     return register_parametrization(module, name, parametrization)
@@ -82,8 +82,8 @@ MAPS = ("matrix_exp", "cayley", "householder")
 
 
 class _Orthogonal(Module):
-    """Free numbers (..., n, k) -> a matrix with orthonormal columns (rows, if it is wider than high), so that an
-    optimiser never leaves these (Lezcano-Casado 2019). ``base``: a matrix that the map's is multiplied to, or none."""
+    """Maps free numbers (..., n, k) to a matrix with orthonormal columns (rows, if it is wider than high), so that an
+    optimiser keeps it orthogonal (Lezcano-Casado 2019). ``base``: a matrix to multiply with the map's, or None."""
 
     base: Tensor
 
@@ -99,11 +99,11 @@ class _Orthogonal(Module):
         is_wide = X.size(-2) < X.size(-1)
         high = X.mT if is_wide else X
         n, k = high.shape[-2:]
-        if self.orthogonal_map == "householder":  # reflections along the columns below the diagonal, which has signs
+        if self.orthogonal_map == "householder":  # reflections along the columns below the diagonal of signs
             below = high.tril(-1)
             scale = 2.0 / (1.0 + (below * below).sum(dim=-2))
             Q = householder_product(below, scale) * high.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
-        else:  # exp(A), or (I - A/2)⁻¹ (I + A/2), of the skew-symmetric matrix A with X in its lower triangle
+        else:  # exp(A), or (I - A/2)⁻¹ (I + A/2), for the skew-symmetric matrix A with X in its lower triangle
             lower = cat([high.tril(), high.new_zeros((*high.shape[:-2], n, n - k))], dim=-1)
             A, one = lower - lower.mH, eye(n, dtype=X.dtype, device=X.device)
             Q = matrix_exp(A) if self.orthogonal_map == "matrix_exp" else solve(one - A / 2, one + A / 2)
@@ -114,7 +114,7 @@ class _Orthogonal(Module):
 
     @no_grad()
     def right_inverse(self, Q: Tensor) -> Tensor:
-        """The free numbers for a matrix; with a ``base`` that is the matrix, and the numbers are minus the identity."""
+        """The free numbers for a matrix; with a ``base`` it becomes the base, and the numbers minus the identity."""
         if Q.shape != self.shape:
             raise ValueError(f"Expected a matrix or batch of matrices of shape {self.shape}. Got {Q.shape}.")
         is_wide = Q.size(-2) < Q.size(-1)
@@ -146,7 +146,7 @@ class _Orthogonal(Module):
 
 
 def _nearest(A: Tensor) -> Tensor:
-    """The orthogonal factor of A = QR, R with a positive diagonal."""
+    """The orthogonal factor in A = QR, where R has a positive diagonal."""
     X, scale = geqrf(A)
     return householder_product(X, scale) * X.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
 
@@ -154,13 +154,13 @@ def _nearest(A: Tensor) -> Tensor:
 def orthogonal(
     module: M, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True
 ) -> M:
-    """Let a parameter be an orthogonal matrix, or a batch of them, from now on.
+    """Make a parameter an orthogonal matrix, or a batch of them, from now on.
 
     Args:
-        orthogonal_map: "matrix_exp" (of square matrices by default), "cayley", or "householder" (of others).
-        use_trivialization: multiply to a fixed matrix, so that any orthogonal matrix can be assigned.
+        orthogonal_map: "matrix_exp" (the default for square matrices), "cayley", or "householder" (for others).
+        use_trivialization: multiply with a fixed matrix, so that any orthogonal matrix can be assigned.
 
-    Raises ValueError: there is no such parameter, it is no matrix, or the map is unknown.
+    Raises ValueError: the parameter is missing, it is not a matrix, or the map is unknown.
     """
     weight: Any = getattr(module, name, None)
     if not isinstance(weight, Tensor):

@@ -1,7 +1,7 @@
-"""Parametrizations: a module's parameter that another module computes whenever it is read.
+"""Parametrizations: another module computes a module's parameter whenever it is read.
 
-The original tensors are in ``module.parametrizations``; the module gets a class of its own, in which the
-parameter's name is a property.
+The original tensors are in ``module.parametrizations``; the module gets its own class, in which the parameter's name is
+a property.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class ParametrizationList(ModuleList):
 
 
 def _specialize(module: Module) -> None:
-    """Give a module a class of its own, with a property for each tensor that is parametrized; without, its former."""
+    """Give a module its own class, with a property for each parametrized tensor, or its former class if it has none."""
     base = getattr(type(module), "_parametrized_from", type(module))
     if not is_parametrized(module):
         del module.parametrizations
@@ -116,7 +116,7 @@ def _property(name: str) -> property:
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether a module has a parametrized tensor, or that one."""
+    """Whether a module has any parametrized tensor, or the named one."""
     listed = module._modules.get("parametrizations")
     if not isinstance(listed, ModuleDict) or not len(listed):
         return False
@@ -130,7 +130,7 @@ def register_parametrization(module: M, tensor_name: str, parametrization: Modul
         parametrization: called with the original(s); its ``right_inverse(tensor)``, if any, computes them.
         unsafe: do not check that shape and dtype stay the same.
 
-    Raises ValueError: there is no such tensor, or the result has another shape or dtype.
+    Raises ValueError: the tensor is missing, or the result has another shape or dtype.
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
@@ -166,8 +166,8 @@ def _check_same(result: Any, before: Tensor) -> None:
 
 
 def remove_parametrizations(module: M, tensor_name: str, leave_parametrized: bool = True) -> M:
-    """Make a parametrized tensor an ordinary one again, with the computed values or else those of the original.
-    Raises ValueError: the tensor is not parametrized, or has several originals and should become the original."""
+    """Make a parametrized tensor an ordinary one again, with the computed values or the original's. Raises ValueError:
+    the tensor is not parametrized, or has several originals and should become the original."""
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     listed = module.parametrizations[tensor_name]

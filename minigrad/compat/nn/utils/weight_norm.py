@@ -1,4 +1,4 @@
-"""Weight normalisation and spectral normalisation by a hook, which computes a weight before each forward."""
+"""Weight normalisation and spectral normalisation with a hook that computes a weight before each forward."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ M = TypeVar("M", bound=Module)
 
 
 class WeightHook:
-    """A forward pre-hook that replaces the parameter ``name`` by one computed from others: the base of weight norm
-    and spectral norm."""
+    """A forward pre-hook that computes the parameter ``name`` from other tensors: the base class of weight norm and
+    spectral norm."""
 
     kind: ClassVar[str]  # its name in messages
-    suffixes: ClassVar[tuple[str, ...]]  # of the tensors that replace the parameter
+    suffixes: ClassVar[tuple[str, ...]]  # the names of the tensors that replace the parameter end in these
 
     name: str
-    split: Callable[..., None]  # (module, weight): register the tensors from which the weight is computed
+    split: Callable[..., None]  # (module, weight): register the tensors that the weight is computed from
     compute: Callable[..., Tensor]  # (training, *tensors) -> the current weight
 
     def compute_weight(self, module: Module, training: bool = False) -> Tensor:
@@ -34,7 +34,7 @@ class WeightHook:
         setattr(module, self.name, self.compute_weight(module, module.training))
 
     def attach(self, module: M) -> M:
-        """Replace the parameter. Raises RuntimeError if that has been done before, ValueError if it is None."""
+        """Replace the parameter. Raises RuntimeError if it is already replaced, ValueError if it is None."""
         if self._find(module, self.name) is not None:
             raise RuntimeError(f"Cannot register two {self.kind} hooks on the same parameter {self.name}")
         if is_lazy(module._parameters[self.name]):
@@ -48,7 +48,7 @@ class WeightHook:
 
     @classmethod
     def detach(cls, module: M, name: str) -> M:
-        """Make the computed weight an ordinary parameter again. Raises ValueError if there is no such hook."""
+        """Make the computed weight an ordinary parameter again. Raises ValueError if the hook is missing."""
         key = cls._find(module, name)
         if key is None:
             raise ValueError(f"{cls.kind} of '{name}' not found in {module}")
@@ -66,7 +66,7 @@ class WeightHook:
 
 
 def norm_except_dim(v: Tensor, pow: float = 2, dim: int = 0) -> Tensor:
-    """The norm over all axes but ``dim`` (the others get length 1), or over all if ``dim`` is -1."""
+    """The norm over all axes except ``dim`` (they get length 1), or over all if ``dim`` is -1."""
     if dim == -1:
         return norm(v, pow)
     return norm(v, pow, dim=tuple(i for i in range(v.ndim) if i != dim), keepdim=True)
@@ -78,7 +78,7 @@ def weighted(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
 
 
 class WeightNorm(WeightHook):
-    """The hook: it computes the weight from ``name_g`` and ``name_v``."""
+    """The hook that computes the weight from ``name_g`` and ``name_v``."""
 
     kind, suffixes = "weight_norm", ("_g", "_v")
 
@@ -96,13 +96,13 @@ class WeightNorm(WeightHook):
 
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     """Replace a parameter by two: ``name_g``, its norms, one for each index of the axis ``dim`` (a single one if None),
-    and ``name_v``, its direction. Raises RuntimeError: the parameter has been replaced before."""
+    and ``name_v``, its direction. Raises RuntimeError if the parameter is already replaced."""
     warn("`nn.utils.weight_norm` is deprecated in favor of `nn.utils.parametrizations.weight_norm`.", FutureWarning)
     return WeightNorm(name, dim).attach(module)
 
 
 def remove_weight_norm(module: M, name: str = "weight") -> M:
-    """Make one parameter of the two again. Raises ValueError if there are no two."""
+    """Merge the two into one parameter again. Raises ValueError if there are no two."""
     return WeightNorm.detach(module, name)
 
 
@@ -116,7 +116,7 @@ def new_vectors(weight: Tensor, dim: int, eps: float) -> tuple[Tensor, Tensor]:
 
 def normed(weight: Tensor, dim: int, u: Tensor, v: Tensor, times: int, eps: float, u_first: bool) -> Tensor:
     """The weight W over uᵀ W v (Miyato et al. 2018), W as a matrix (length of axis ``dim``, all others), after
-    ``times`` steps that bring u and v, in place, nearer to the first singular vectors (power iteration)."""
+    ``times`` power iterations, which move u and v, in place, closer to the first singular vectors."""
     matrix = weight.movedim(dim, 0).flatten(1)
     steps = [(u, matrix, v), (v, matrix.t(), u)]
     with no_grad():
@@ -126,14 +126,14 @@ def normed(weight: Tensor, dim: int, u: Tensor, v: Tensor, times: int, eps: floa
 
 
 def checked_dim(module: Module, dim: int | None, n_power_iterations: int) -> int:
-    """``dim``, by default the axis of outputs in the module's weight. Raises ValueError if there are no iterations."""
+    """``dim``, by default the output axis of the module's weight. Raises ValueError if there are no iterations."""
     if n_power_iterations <= 0:
         raise ValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}")
     return int(type(module).__name__.startswith("ConvTranspose")) if dim is None else dim
 
 
 class SpectralNorm(WeightHook):
-    """The hook: it computes the weight from ``name_orig`` and the vectors ``name_u`` and ``name_v``."""
+    """The hook that computes the weight from ``name_orig`` and the vectors ``name_u`` and ``name_v``."""
 
     kind, suffixes = "spectral_norm", ("_orig", "_u", "_v")
 
@@ -154,10 +154,10 @@ class SpectralNorm(WeightHook):
 def spectral_norm(
     module: M, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> M:
-    """Divide a parameter by its largest singular value, estimated anew at each forward in training.
+    """Divide a parameter by its largest singular value, which each forward in training estimates again.
 
     Args:
-        n_power_iterations: steps of the estimate. eps: the least norm to divide by.
+        n_power_iterations: steps of the estimate. eps: the smallest norm to divide by.
         dim: the axis of the outputs; None for the usual one.
 
     Raises RuntimeError: the parameter has been replaced before.

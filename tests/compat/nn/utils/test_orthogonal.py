@@ -1,4 +1,4 @@
-"""Orthogonal weights: each map, for matrices of all forms, in training, assigned and removed."""
+"""Orthogonal weights: each map, for matrices of all shapes, trained, assigned and removed."""
 
 from typing import Any
 

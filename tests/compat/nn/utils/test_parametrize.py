@@ -1,4 +1,4 @@
-"""Parametrized tensors; weight and spectral normalisation in both forms, with PyTorch's keys and draws."""
+"""Parametrized tensors; weight and spectral normalisation in both forms, with PyTorch's keys and random numbers."""
 
 import copy
 import pickle
@@ -57,7 +57,7 @@ def test_training_steps(way: Any) -> None:
     agree(program, gradient=False)
 
 
-def test_state_dicts_of_the_one_form_load_into_the_other() -> None:
+def test_state_dicts_of_one_form_load_into_the_other() -> None:
     old, new = nn.utils.weight_norm(nn.Linear(3, 4)), parametrizations.weight_norm(nn.Linear(3, 4))
     new.load_state_dict(old.state_dict())
     x = minigrad.randn(2, 3)
@@ -98,7 +98,7 @@ def module(t: Any, forward: Callable[[Any], Any], inverse: Callable[[Any], Any] 
 
 
 @alike
-def test_parametrizations_of_ones_own(t: Any) -> list[Any]:
+def test_custom_parametrizations(t: Any) -> list[Any]:
     p, net = t.nn.utils.parametrize, t.nn.Linear(3, 3)
     symmetric = module(t, lambda x: x.triu() + x.triu(1).transpose(-1, -2), lambda value: value.triu())
     exponential = module(t, lambda x: x.exp(), lambda value: value.log())
@@ -122,7 +122,7 @@ def test_parametrizations_of_ones_own(t: Any) -> list[Any]:
     return [*calls, net.weight is original, net.weight.round().tolist(), type(net).__name__, list(net.state_dict())]
 
 
-def test_what_cannot_be_parametrized() -> None:
+def test_invalid_parametrizations() -> None:
     net, half = nn.Linear(3, 4), module(minigrad, lambda x: x[:1])
     register, remove = parametrize.register_parametrization, parametrize.remove_parametrizations
     for wrong in (half, module(minigrad, lambda x: x.double())):

@@ -1,4 +1,4 @@
-"""A chapter of a book: a multilayer perceptron with dropout, an accumulator, an animator, and schedules for its rate."""
+"""A chapter of a book: a multilayer perceptron with dropout, an accumulator, an animator, and learning rate schedules."""
 
 import math
 
@@ -21,7 +21,7 @@ class Accumulator:
 
 
 class Animator:
-    """Curves that grow, shown as text."""
+    """Growing curves, shown as text."""
 
     def __init__(self, legend):
         self.legend, self.X, self.Y = legend, [], []

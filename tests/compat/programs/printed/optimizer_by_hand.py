@@ -1,4 +1,4 @@
-"""Optimisers written by hand, of operations in place, under no_grad."""
+"""Hand-written optimisers with in-place operations under no_grad."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Pruning in rounds: train, remove the smallest weights of the whole network, rewind what is left, train again."""
+"""Pruning in rounds: train, remove the smallest weights of the whole network, rewind the others, train again."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""A state-space layer: a complex diagonal kernel by a Vandermonde product, a convolution by FFT, dropout, GLU."""
+"""A state-space layer: a complex diagonal kernel from a Vandermonde product, an FFT convolution, dropout, GLU."""
 
 import math
 
@@ -78,7 +78,7 @@ class Model(nn.Module):
 
 
 def nodes(N):
-    """The places on the unit circle where a generating function is computed, and their image in the half plane."""
+    """The points on the unit circle where a generating function is evaluated, and their images in the half plane."""
     omega = torch.tensor(math.e, dtype=torch.complex64) ** (torch.arange(N) * -2j * math.pi / N)
     return omega, 2 * (1 - omega[: N // 2]) / (1 + omega[: N // 2])
 

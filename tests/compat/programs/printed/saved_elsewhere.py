@@ -1,4 +1,4 @@
-"""What the walk back needs is kept elsewhere: packed to 16 bits, counted, in files, on the CPU, or computed again."""
+"""Saves tensors for the backward pass elsewhere: packed to 16 bits, counted, in files, on the CPU, or recomputed."""
 
 import tempfile
 from pathlib import Path
@@ -10,7 +10,7 @@ from torch.utils.checkpoint import checkpoint
 
 
 class Kept:
-    """A file that holds a tensor until nobody needs it."""
+    """A file that holds a tensor until it is no longer needed."""
 
     def __init__(self, folder, number):
         self.path = Path(folder) / f"{number}.pt"
@@ -24,10 +24,10 @@ class Disk:
         self.folder, self.files = folder, []
 
     def pack(self, tensor):
-        kept = Kept(self.folder, len(self.files))
-        self.files.append(kept.path)
-        torch.save(tensor, kept.path)
-        return kept
+        file = Kept(self.folder, len(self.files))
+        self.files.append(file.path)
+        torch.save(tensor, file.path)
+        return file
 
 
 torch.manual_seed(0)
@@ -71,7 +71,7 @@ for step in range(2):
     update("halved", loss)
     with tempfile.TemporaryDirectory() as folder:
         disk = Disk(folder)
-        with saved_tensors_hooks(disk.pack, lambda kept: torch.load(kept.path)):
+        with saved_tensors_hooks(disk.pack, lambda file: torch.load(file.path)):
             loss = loss_of(x)
         print("files while they are needed:", all(path.exists() for path in disk.files))
         update("in files", loss)

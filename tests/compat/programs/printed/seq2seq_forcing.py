@@ -1,4 +1,4 @@
-"""A translator of digits: bidirectional GRU, additive attention, packed sequences, teacher forcing by chance."""
+"""A translator of digits: bidirectional GRU, additive attention, packed sequences, random teacher forcing."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Training whose optimiser steps within the walk back: each parameter's own one, as soon as its gradient is there."""
+"""Training with optimiser steps during the backward pass: one per parameter, as soon as its gradient is ready."""
 
 import torch
 from torch import nn
@@ -21,15 +21,15 @@ def hook(parameter):
 handles = [p.register_post_accumulate_grad_hook(hook) for p in model.parameters()]
 scaled = []
 model[0].weight.register_hook(lambda g: scaled.append(g.abs().max().item()) or g * 0.5)
-seen = {}
+norms = {}
 model[1].layers[0].register_full_backward_hook(
-    lambda m, gi, go: seen.update(into=gi[0].norm().item(), out=go[0].norm().item())
+    lambda m, gi, go: norms.update(into=gi[0].norm().item(), out=go[0].norm().item())
 )
 for step in range(8):
     x = torch.randn(6, 7, 5)
     loss = nn.functional.smooth_l1_loss(model(x), x.cumsum(1) / 3)
     loss.backward()
-    print(f"step {step}: loss {loss.item():.7f}, layer {seen['into']:.6f} {seen['out']:.6f}, first {scaled[-1]:.7f}")
+    print(f"step {step}: loss {loss.item():.7f}, layer {norms['into']:.6f} {norms['out']:.6f}, first {scaled[-1]:.7f}")
 print("steps:", len(order), "of", sorted(set(order[:2])), "first,", sorted(order[-2:]), "last")
 print("gradients left:", sum(p.grad is not None for p in model.parameters()))
 for handle in handles:

@@ -1,4 +1,4 @@
-"""A U-Net for masks, with its channels last in memory and dropout of elements and of channels."""
+"""A U-Net for masks, with channels-last memory and dropout of elements and channels."""
 
 import torch
 import torch.nn as nn

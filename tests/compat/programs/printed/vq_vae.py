@@ -1,4 +1,4 @@
-"""A VQ-VAE: a straight-through estimate, and codes that are moving averages of what is assigned to them."""
+"""A VQ-VAE: a straight-through estimate, and codes that are moving averages of the vectors assigned to them."""
 
 import torch
 from torch import nn
@@ -76,7 +76,7 @@ for step in range(10):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    used = torch.bincount(ind.flatten(), minlength=24)
-    print(f"step {step}: recon {recon.item():.7f} latent {latent.item():.7f} codes {(used > 0).sum().item()}")
-print("usage", used.tolist())
+    usage = torch.bincount(ind.flatten(), minlength=24)
+    print(f"step {step}: recon {recon.item():.7f} latent {latent.item():.7f} codes {(usage > 0).sum().item()}")
+print("usage", usage.tolist())
 print("codes", [f"{v:.5f}" for v in model.quantize.embed.norm(dim=0)[:6].tolist()])
