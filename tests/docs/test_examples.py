@@ -43,6 +43,6 @@ def test_the_most_used_names_have_an_example() -> None:
     assert len(EXAMPLES) >= 150
     rows = re.findall(r"^\| `torch\.([\w.]+)`[^|]*\| (\d+) \| yes", (ROOT / "docs/pytorch.md").read_text("utf-8"), re.M)
     ranking = [name for name, _ in sorted(rows, key=lambda row: -int(row[1]))]
-    documented = {place.rpartition(":")[2] for place, _, _ in EXAMPLES}
+    places = {place.rpartition(":")[2] for place, _, _ in EXAMPLES}
     elsewhere = {"zeros", "ones", "long", "float", "is_available"}  # made for many names at once; dtypes; of a GPU
-    assert not [name for name in ranking[:40] if name.rpartition(".")[2] not in documented | elsewhere]
+    assert not [name for name in ranking[:40] if name.rpartition(".")[2] not in places | elsewhere]

@@ -26,8 +26,8 @@ WORDS = WordTokenizer.train([" ".join(f"w{i}" for i in range(300))])
 @pytest.mark.parametrize("name", KINDS)
 def test_models_have_equal_sizes(name: str) -> None:
     settings = preset("toy").changed({"layers": cli.LAYERS.get(name, 1)})
-    changed = settings.changed(sized(name, settings, 700_000, len(WORDS)))
-    model = build(changed.model, TokenizerPair(WORDS, WORDS))
+    new = settings.changed(sized(name, settings, 700_000, len(WORDS)))
+    model = build(new.model, TokenizerPair(WORDS, WORDS))
     assert abs(sum(p.numel() for p in model.parameters()) - 700_000) < 0.04 * 700_000
 
 

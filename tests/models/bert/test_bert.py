@@ -378,14 +378,14 @@ def test_files_with_missing_or_extra_parts(tmp_path: Path) -> None:
     """A missing head is initialized at random, an extra head is a warning, and a missing layer is an error."""
     encoder = small(Bert)
     encoder.save_pretrained(tmp_path)
-    with pytest.warns(UserWarning, match="classifier.weight, classifier.bias begin at random") as warned:
+    with pytest.warns(UserWarning, match="classifier.weight, classifier.bias begin at random") as record:
         model = BertForTokenClassification.from_pretrained(tmp_path)
-    assert len(warned) == 1 and warned[0].filename == __file__
+    assert len(record) == 1 and record[0].filename == __file__
     assert mg.equal(model.bert.layers[1].feed_forward.outer.weight, encoder.layers[1].feed_forward.outer.weight)
     small(BertForMaskedLM, layers=1).save_pretrained(tmp_path)
-    with pytest.warns(UserWarning) as warned:
+    with pytest.warns(UserWarning) as record:
         BertForSequenceClassification.from_pretrained(tmp_path)
-    missing, unknown = (str(warning.message) for warning in warned)
+    missing, unknown = (str(warning.message) for warning in record)
     assert "bert.pooler.weight, bert.pooler.bias, classifier.weight, classifier.bias begin at random" in missing
     assert "has weights that BertForSequenceClassification does not: cls.predictions" in unknown
     with pytest.raises(ValueError, match=r"lacks bert.encoder.layer.1.attention.self.query.weight, .* and 11 more"):

@@ -342,8 +342,8 @@ def test_every_setting_of_a_model_reaches_it() -> None:
 
 def test_runs_have_names() -> None:
     def folder(*options: str) -> str:
-        parsed = cli.parser().parse_args(["train", *options])
-        return cli.run_folder(parsed, cli.settings_of(parsed)).as_posix()
+        namespace = cli.parser().parse_args(["train", *options])
+        return cli.run_folder(namespace, cli.settings_of(namespace)).as_posix()
 
     assert folder() == f"runs/{cli.PRESET}" == cli.DEFAULT_RUN.as_posix()
     assert folder("--preset", "sentences") == "runs/sentences"
