@@ -1,4 +1,4 @@
-"""Blocks of the documents run where they are read."""
+"""Code blocks in the documentation run in the page."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +16,7 @@ RUN_ALL = """async () => {
 
 
 def pages_with_programs(site: Path) -> list[str]:
-    """The paths of pages that have blocks of Python to run."""
+    """The paths of pages that have runnable blocks of Python."""
     pages = sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html"))
     own = [page for page in pages if not page.startswith(("source/", "lectures/", "translator_page/"))]
     return [page for page in own if "language-python" in (site / page).read_text(encoding="utf-8")]
