@@ -64,7 +64,7 @@ def parallels(rows: Grid) -> list[tuple[int, int, int]]:
 
 
 def test_no_voices_move_in_parallel_fifths_or_octaves() -> None:
-    """Neither from eighth to eighth nor from beat to beat; the check detects mistakes."""
+    """The test checks eighths and beats, and that mistakes are detected."""
     for piece in pieces():
         assert not parallels(piece) and not parallels(piece[::BEAT])
     assert parallels(np.array([[67, 64, 60, 48], [69, 65, 62, 50]])) == [(0, 0, 2), (0, 0, 3), (0, 2, 3)]
@@ -125,7 +125,7 @@ def test_harmony_moves_from_tonic_to_subdominant_to_dominant_and_back() -> None:
 
 
 def test_rhythm_fits_a_chorale() -> None:
-    """Bars are whole, chords change on beats, and eighths between beats are passing or neighbor notes."""
+    """Bars are whole, chords change on beats, and eighths between beats are passing or auxiliary notes."""
     busy = []
     for piece in pieces():
         assert len(piece) % BAR == 0 and 8 <= len(piece) // BAR <= 16

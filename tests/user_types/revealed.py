@@ -33,9 +33,9 @@ assert_type(x.detach().numpy(), np.ndarray[Any, Any])
 
 # Named results
 assert_type(x.max(0), return_types.max[Tensor])
-named = [x.max(), x.max(dim=1, keepdim=True).values, minigrad.max(x, 0).indices, minigrad.max(x, x), x.unique()]
-named += [x.topk(2).values, x.sort(descending=True)[1], minigrad.linalg.svd(x).S, minigrad.where(x > 0, x, 0.0)]
-assert_type(named, list[Tensor])
+parts = [x.max(), x.max(dim=1, keepdim=True).values, minigrad.max(x, 0).indices, minigrad.max(x, x), x.unique()]
+parts += [x.topk(2).values, x.sort(descending=True)[1], minigrad.linalg.svd(x).S, minigrad.where(x > 0, x, 0.0)]
+assert_type(parts, list[Tensor])
 values, _ = x.min(0)
 assert_type(values, Tensor)
 assert_type(x.nonzero(as_tuple=True), tuple[Tensor, ...])

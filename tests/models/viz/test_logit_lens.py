@@ -328,7 +328,7 @@ def test_a_long_text_has_an_overview_and_a_search(opened: Callable[..., Any]) ->
     assert page.evaluate("lens.position") == 777 and "t777" in texts(page, "svg.grid text.edge")
     box = page.locator(".overview").bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 10)
-    # The grid is repainted on the scroll event, which may come after the click has returned.
+    # The grid is repainted on the scroll event, which may follow the click.
     wait_for(page, "[...document.querySelectorAll('svg.grid text.edge')].some((t) => t.textContent === 't500')")
     painted(page)
     assert str(view.targets[500]) in texts(page, "svg.grid text.right")

@@ -54,7 +54,7 @@ def test_reading_variables_does_not_keep_or_change_them() -> None:
     assert ("x", x) in tensors and modules["net"] is net
     del x, tensors
     assert reference() is None
-    assert "gone" in variables(sys._getframe())
+    assert "reference" in variables(sys._getframe())
     x = minigrad.ones(2)
     own = locals()
     assert variables(sys._getframe())["x"] is x and own["x"] is x
