@@ -1,4 +1,4 @@
-"""Jobs that several libraries run: results agree, differences are detected, and the tables show the speeds."""
+"""Jobs for several libraries: results agree, differences are detected, and the tables show the speeds."""
 
 from typing import Any
 

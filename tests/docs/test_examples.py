@@ -44,5 +44,5 @@ def test_the_most_used_names_have_an_example() -> None:
     rows = re.findall(r"^\| `torch\.([\w.]+)`[^|]*\| (\d+) \| yes", (ROOT / "docs/pytorch.md").read_text("utf-8"), re.M)
     ranking = [name for name, _ in sorted(rows, key=lambda row: -int(row[1]))]
     places = {place.rpartition(":")[2] for place, _, _ in EXAMPLES}
-    elsewhere = {"zeros", "ones", "long", "float", "is_available"}  # made for many names at once; dtypes; of a GPU
+    elsewhere = {"zeros", "ones", "long", "float", "is_available"}  # shared by many names; dtypes; GPUs
     assert not [name for name in ranking[:40] if name.rpartition(".")[2] not in places | elsewhere]

@@ -146,7 +146,7 @@ def test_pieces_are_in_all_keys_and_distinct() -> None:
     assert len({(piece - piece[0, 3]).tobytes() for piece in pieces()}) == 250
 
 
-def test_the_command_writes_the_file_that_minigrad_ships(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_writes_the_shipped_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shipped, path = chorales.COMPOSED.read_bytes(), tmp_path / "composed.json.gz"
     monkeypatch.setattr(chorales, "COMPOSED", path)
     composer.main()

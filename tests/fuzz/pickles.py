@@ -146,7 +146,7 @@ def valid() -> Iterator[bytes]:
 
 
 def places(pickled: bytes) -> list[int]:
-    """The positions in a pickle after which a value lies on the stack."""
+    """The positions in a pickle after which a value is on the stack."""
     every = list(pickletools.genops(pickled))
     ends = [position or 0 for _, _, position in every[1:]]
     return [

@@ -22,7 +22,7 @@ def pages_with_programs(site: Path) -> list[str]:
     return [page for page in own if "language-python" in (site / page).read_text(encoding="utf-8")]
 
 
-def test_a_block_runs_after_those_above_it(visit: Visit) -> None:
+def test_a_block_runs_after_the_blocks_above_it(visit: Visit) -> None:
     page = visit("index.html")
     second = page.locator(".run-bar").nth(2)
     second.get_by_text("Run").click()

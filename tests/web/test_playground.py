@@ -101,7 +101,7 @@ def test_torch_is_minigrad_and_a_missing_package_is_answered(visit: Visit) -> No
     assert "No module named 'pandas'" in text and "There is no pandas here" in text and "NumPy and minigrad" in text
 
 
-def test_gradients_by_layer_are_drawn_and_are_no_losses(visit: Visit) -> None:
+def test_gradients_by_layer_are_drawn_and_are_not_losses(visit: Visit) -> None:
     page = opened(visit)
     page.select_option("#example", "5")
     assert "Sigmoid" in run(page)

@@ -58,7 +58,7 @@ def test_the_network_denoises_better_than_a_linear_map(denoised: denoising.Denoi
     middle = slice(3, 7)
     others = np.array([errors[name][middle] for name in errors if name != denoising.NETWORK])
     assert (errors[denoising.NETWORK][middle] < others).all()
-    assert errors[denoising.EQUAL][0] < errors[denoising.NETWORK][0]  # as the text says: without noise it is better
+    assert errors[denoising.EQUAL][0] < errors[denoising.NETWORK][0]  # as the text says: better without noise
     assert errors[denoising.NOTHING][0] == 0 and (np.diff(errors[denoising.NOTHING]) > 0).all()
 
 
@@ -144,7 +144,7 @@ def test_copied_sentences_are_counted(copied: Copied) -> None:
     assert [*claims(lesson).values()] == [True, True, True]
 
 
-def test_claims_can_fail_or_hold_without_errors(copied: Copied) -> None:
+def test_claims_can_fail_and_a_list_of_errors_can_be_empty(copied: Copied) -> None:
     lesson = sentences.sections(copied._replace(written={ONE: copied.sentences, ATTENTION: copied.sentences}))
     assert [*claims(lesson).values()][:2] == [False, False]
     assert Text("Nothing: every sentence came back as it was.") in lesson[1].blocks

@@ -58,7 +58,7 @@ def test_changes_that_an_architecture_cannot_see(results: Results) -> None:
 def test_claims_about_an_architecture_can_fail(images: np.ndarray) -> None:
     class Rows(FullyConnected):
         def forward(self, x: mg.Tensor) -> mg.Tensor:
-            return super().forward(x) + x[:, :4].sum((1, 2))[:, None]  # the upper half has a fixed effect
+            return super().forward(x) + x[:, :4].sum((1, 2))[:, None]  # the upper half has its own effect
 
     class Ordered(PatchTransformer):
         def forward(self, x: mg.Tensor) -> mg.Tensor:

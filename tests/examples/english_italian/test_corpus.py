@@ -127,7 +127,7 @@ def test_sizes_and_splits_that_do_not_exist() -> None:
     raises(ValueError, "no split 'dev'; there are train, validation, test", lambda: draw("dev", 1))
 
 
-def test_the_command_writes_the_file_that_minigrad_ships(
+def test_the_command_writes_the_shipped_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shipped = english_italian.CORPUS.read_bytes()

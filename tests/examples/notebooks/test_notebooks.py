@@ -30,7 +30,7 @@ def texts(path: Path) -> list[Any]:
 
 
 def test_stored_outputs_are_from_a_full_run_and_links_work() -> None:
-    """Pictures are drawings, since GitHub shows no frames or widgets. No output has the name of a folder."""
+    """Pictures are drawings, since GitHub shows no frames or widgets. No output contains a local path."""
     assert [path.stem[0] for path in NOTEBOOKS] == ["1", "2", "3", "4", "5", "6"]
     folders = {FOLDER.parents[1], Path.home(), Path(tempfile.gettempdir())} - {Path("/")}
     for path in NOTEBOOKS:

@@ -23,7 +23,7 @@ def windows(*, tokens: int = 50, window: int = 6, batch: int = 2, seed: int = 0)
     return Windows(np.arange(tokens, dtype=np.uint16), window, batch, seed)
 
 
-def test_the_end_of_the_text_validates(tmp_path: Path) -> None:
+def test_the_end_of_the_text_is_for_validation(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes("".join(chr(ord("a") + i % 26) for i in range(1000)).encode())
     read = text.read(DataSettings(str(path)))

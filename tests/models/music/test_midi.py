@@ -207,7 +207,7 @@ def test_no_note_hangs_or_is_confused(count: int, tmp_path: Path) -> None:
     assert Counter(n[:2] + n[4:] for n in read_midi(path).notes) == Counter(n[:2] + n[4:] for n in notes)
 
 
-def test_at_most_fifteen_notes_of_a_pitch_sound_and_none_is_valid(tmp_path: Path) -> None:
+def test_at_most_fifteen_notes_of_a_pitch_and_empty_files(tmp_path: Path) -> None:
     notes = [Note(60, i + 1, 0.0, 1.0, i % 3) for i in range(20)] + [Note(60, 100, 1.0, 2.0)]
     song = read_midi(write_midi(tmp_path / "x.mid", notes))
     assert len(song.notes) == 16 and song.notes[-1] == notes[-1]

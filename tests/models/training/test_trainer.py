@@ -1,4 +1,4 @@
-"""The training loop: the times of its actions, and the state that it must not change."""
+"""The training loop: when it acts, and the state that it must not change."""
 
 import ast
 import math

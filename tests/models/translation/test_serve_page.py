@@ -39,7 +39,7 @@ def open_page(browser: Any, server: Server) -> Iterator[Callable[..., Any]]:
             call.abort()
 
     def console(message: Any) -> None:
-        refusal = "Failed to load resource" in message.text  # the browser shows the status
+        refusal = "Failed to load resource" in message.text  # the browser reports the status
         if message.type == "error" and not refusal:
             wrong.append(message.text)
 

@@ -39,7 +39,7 @@ def dots(svg: str) -> int:
     return len(paths(svg, "mark-symbol role-mark"))
 
 
-def test_a_line_stops_where_a_number_is_none() -> None:
+def test_a_line_stops_at_missing_numbers() -> None:
     svg = draw("T", "x", "y", [curve("a", [1, 2, np.nan, 3, 4, np.inf, 5, 6])])
     assert [len(line) for line in points(svg)] == [2, 2, 2] and dots(svg) == 6
     one = draw("T", "x", "y", [curve("a", [1, 2, 0, 4, 5], joined=True)], log=(False, True))

@@ -204,7 +204,7 @@ def test_make_dot_takes_torchvizs_arguments() -> None:
 
 
 @pytest.mark.parametrize("missing", ["package", "program"])
-def test_without_graphviz_the_message_names_the_ways(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_graphviz_the_message_says_what_to_install(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if missing == "package":
         monkeypatch.setitem(sys.modules, "graphviz", None)
     monkeypatch.setenv("PATH", "")
