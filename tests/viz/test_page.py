@@ -80,10 +80,10 @@ def test_the_policy_allows_only_the_pages_own_content() -> None:
 
 def test_saving_is_atomic(tmp_path: Path) -> None:
     path = tmp_path / "a.html"
-    large = Page("t", {"x": "\ud800"})
-    assert written(str(path), large.html()) == path and path.read_bytes().decode() == large.html()
+    page = Page("t", {"x": "\ud800"})
+    assert written(str(path), page.html()) == path and path.read_bytes().decode() == page.html()
     raises(TypeError, None, lambda: written(path, Page("t", object()).html()))
-    assert path.read_bytes().decode() == large.html() and [p.name for p in tmp_path.iterdir()] == ["a.html"]
+    assert path.read_bytes().decode() == page.html() and [p.name for p in tmp_path.iterdir()] == ["a.html"]
     raises(FileNotFoundError, r"no such folder.*nowhere", lambda: written(tmp_path / "nowhere" / "a", "x"))
     raises(OSError, "directory", lambda: written(tmp_path, "x"))
     assert written(tmp_path / "b", "a\r\nb\n").read_bytes() == b"a\r\nb\n"
