@@ -1,4 +1,4 @@
-"""Jobs of several libraries: the results are the same, other ones are noticed, and the tables say how fast they are."""
+"""Jobs for several libraries: results agree, differences are detected, and the tables show the speeds."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ def test_pytorch_makes_the_same_vectors() -> None:
     compare.agree("sentences", answers, 1e-5)
 
 
-def test_other_results_are_noticed() -> None:
+def test_different_results_are_detected() -> None:
     first: dict[str, Any] = {"vectors": [[0.5, 0.25]]}
     compare.agree("sentences", {"minigrad": {"missing": "no weights"}, "torch": {"missing": "no weights"}})
     compare.agree("sentences", {"minigrad": first, "torch": {"vectors": [[0.5, 0.250001]]}}, 1e-5)

@@ -1,4 +1,4 @@
-"""The command for a machine with a GPU, as a whole, on the stand-in for one."""
+"""The whole GPU benchmark command, run on the emulator."""
 
 import json
 import subprocess
@@ -18,19 +18,19 @@ main: Any = __import__("benchmarks.gpu.__main__", fromlist=["main"])
 
 @needs_emulator
 def test_every_stage_is_rehearsed(tmp_path: Path) -> None:
-    """It may leave out nothing that has a stand-in."""
+    """It may skip only stages that the emulator cannot run."""
     command = [sys.executable, "-m", "benchmarks.gpu", "--rehearse", "--out", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    written = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
-    assert list(written["stages"]) == [stage.name for stage in STAGES]
-    for name, stage in written["stages"].items():
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"
+    report = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert list(report["stages"]) == [stage.name for stage in STAGES]
+    for name, stage in report["stages"].items():
         assert stage["status"] == "ok" and stage["rows"], (name, stage)
         if not name.endswith("-torch") and (find_spec("torch") or name != "parity"):
             assert any("values" in row for row in stage["rows"]), name
-    assert done.stdout.rstrip().endswith((tmp_path / "table.md").read_text(encoding="utf-8").rstrip())
+    assert result.stdout.rstrip().endswith((tmp_path / "table.md").read_text(encoding="utf-8").rstrip())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["results.json", "table.md"]
-    left = {f"{name}/{row['item']}" for name, s in written["stages"].items() for row in s["rows"] if "needs" in row}
+    left = {f"{name}/{row['item']}" for name, s in report["stages"].items() for row in s["rows"] if "needs" in row}
     ours = {name for name in left if "-torch/" not in name}
     assert ours == {"machine/card"}
 

@@ -1,4 +1,4 @@
-"""Probes and comparisons can fail: a device that computes something else is noticed."""
+"""Probes and comparisons can fail: they detect a device that computes something else."""
 
 import importlib
 import json
@@ -14,7 +14,7 @@ from benchmarks.process import Differ
 from tests.ops import cases
 from tests.support.cases import raises
 
-# The names of CuPy that benchmarks.gpu uses on a GPU.
+# CuPy's names that benchmarks.gpu uses on a GPU.
 NAMES = """
     __version__ RawModule RawModule.compile cuda.Event cuda.Event.record cuda.get_elapsed_time
     cuda.runtime.getDeviceProperties cuda.runtime.runtimeGetVersion cuda.runtime.driverGetVersion
@@ -28,18 +28,18 @@ def place(tmp_path: Path) -> Place:
     return where
 
 
-def test_the_stand_in_passes(place: Place) -> None:
+def test_the_emulator_passes(place: Place) -> None:
     for probe in probes.items(place).values():
         probe()
 
 
-def test_an_op_with_another_gradient_is_noticed(place: Place) -> None:
+def test_an_op_with_a_wrong_gradient_is_detected(place: Place) -> None:
     times = lambda factor: cases.Case("", lambda t, x: x * (1 if x.is_cpu else factor), lambda *_: None, ((3, 4),))
     probes.checked(place, [times(1)], "float32")
     raises(AssertionError, "Not equal", lambda: probes.checked(place, [times(1.001)], "float32"))
 
 
-def test_other_numbers_than_pytorchs_are_a_difference(place: Place) -> None:
+def test_numbers_that_differ_from_pytorch_are_reported(place: Place) -> None:
     """The stage reads the rows of ``parity-torch``, here minigrad's numbers."""
     row = parity.numbers(place, "tiny", "float64")
     *norms, last = row["norms"]
@@ -54,7 +54,7 @@ def test_other_numbers_than_pytorchs_are_a_difference(place: Place) -> None:
     raises(Differ, "1e-09 allowed", lambda: compared({**row, "norms": [*norms, last * (1 + 1e-6) + 1e-6]}))
 
 
-def test_all_names_are_cupys() -> None:
+def test_all_names_exist_in_cupy() -> None:
     cupy = pytest.importorskip("cupy")
     for name in NAMES.split():
         assert attrgetter(name)(cupy) is not None

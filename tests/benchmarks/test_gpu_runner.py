@@ -1,4 +1,4 @@
-"""Stages that raise, die, hang or write garbage are reported, and the next stages run."""
+"""If a stage raises, crashes, hangs or writes garbage, the runner reports it and runs the next stages."""
 
 import json
 import signal
@@ -37,12 +37,12 @@ def ends(result: Result) -> dict[str, str]:
 
 
 def clock(monkeypatch: pytest.MonkeyPatch, **changed: Callable[[], float]) -> None:
-    """Another clock for the runner."""
+    """Replace the runner's clock."""
     names = {"monotonic": time.monotonic, "time": time.time, "sleep": time.sleep}
     monkeypatch.setattr(runner, "time", SimpleNamespace(**{**names, **changed}))
 
 
-def test_an_item_that_raises_leaves_the_others(tmp_path: Path) -> None:
+def test_an_item_that_raises_does_not_stop_the_others(tmp_path: Path) -> None:
     result = ran(tmp_path, "raises")
     assert ends(result) == {"works": "values", "raises": "failed", "works, too": "values"}
     assert result.rows[1]["failed"] == "ValueError: all is\nwrong"
@@ -51,19 +51,19 @@ def test_an_item_that_raises_leaves_the_others(tmp_path: Path) -> None:
     assert len(result.tail) == runner.TAIL and f"line {runner.TAIL + 19}" in result.tail
 
 
-def test_an_item_that_cannot_be_is_no_failure(tmp_path: Path) -> None:
+def test_an_item_that_cannot_run_is_not_a_failure(tmp_path: Path) -> None:
     for name, end in (("lacks", "missing"), ("needs", "needs")):
         result = ran(tmp_path, name)
         assert result.status == "ok" and ends(result)[name] == end and not result.tail
 
 
-def test_after_a_process_that_dies_another_goes_on(tmp_path: Path) -> None:
+def test_another_process_continues_after_a_crash(tmp_path: Path) -> None:
     result = ran(tmp_path, "dies")
     assert ends(result) == {"works": "values", "dies": "failed", "works, too": "values"}
     assert "ended with code 3" in result.rows[1]["failed"]
 
 
-def test_garbage_and_a_stage_that_does_not_begin_are_reported(tmp_path: Path) -> None:
+def test_garbage_and_a_stage_that_fails_to_start_are_reported(tmp_path: Path) -> None:
     result = ran(tmp_path, "writes garbage")
     assert result.status == "failed"
     assert len([row for row in result.rows if "not a row of a stage" in row.get("failed", "")]) == 3
@@ -74,7 +74,7 @@ def test_garbage_and_a_stage_that_does_not_begin_are_reported(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("why", ["limit", "silence"])
-def test_what_hangs_is_killed_with_all_that_it_started(why: str, tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_hanging_item_is_killed_with_its_child_processes(why: str, tmp_path: Path, monkeypatch: Any) -> None:
     """The clock begins once the item hangs: how long a process takes to start does not matter."""
     pids = tmp_path / "pids"
     if why == "limit":
@@ -91,26 +91,26 @@ def test_what_hangs_is_killed_with_all_that_it_started(why: str, tmp_path: Path,
     until(lambda: not any(map(is_running, numbers)), f"the end of {numbers}")
 
 
-def test_results_are_there_after_each_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    written: list[list[str]] = []
+def test_results_are_saved_after_each_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshots: list[list[str]] = []
     write = results.write
 
     def watched(folder: Path, about: dict[str, Any], outcomes: list[Result]) -> None:
         write(folder, about, outcomes)
-        written.append(list(json.loads((folder / "results.json").read_text(encoding="utf-8"))["stages"]))
+        snapshots.append(list(json.loads((folder / "results.json").read_text(encoding="utf-8"))["stages"]))
 
-    chosen = [stage("raises"), stage("lacks")]
+    stages = [stage("raises"), stage("lacks")]
     monkeypatch.setattr(results, "write", watched)
-    monkeypatch.setattr(results, "BY_NAME", {s.name: s for s in chosen})
-    main.measure(chosen, Run("strict", tmp_path), tmp_path, LONG, ABOUT)
-    assert written == [["raises"], ["raises", "lacks"]]
+    monkeypatch.setattr(results, "BY_NAME", {s.name: s for s in stages})
+    main.measure(stages, Run("strict", tmp_path), tmp_path, LONG, ABOUT)
+    assert snapshots == [["raises"], ["raises", "lacks"]]
     assert not list(tmp_path.glob(".*.tmp"))
     table = (tmp_path / "table.md").read_text(encoding="utf-8")
     assert "raises/raises: failed: ValueError: all is wrong" in table
     assert "lacks/lacks: missing: not installed" in table
 
 
-def test_stages_without_time_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stages_are_skipped_when_time_runs_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     left: list[float] = []
 
     def instant(stage: Stage, shared: Run, seconds: float) -> Result:
@@ -125,13 +125,13 @@ def test_stages_without_time_are_left_out(tmp_path: Path, monkeypatch: pytest.Mo
     assert 0 < left[0] <= 20.0 - main.RESERVE
 
 
-def test_the_program_that_runs_the_stages_is_free_of_cuda() -> None:
+def test_the_runner_does_not_load_cuda() -> None:
     program = "import sys, benchmarks.gpu.__main__; print(*{m.partition('.')[0] for m in sys.modules})"
     ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True, text=True)
     assert not {"cupy", "minigrad", "numpy", "torch", "tests"} & set(ran.stdout.split())
 
 
-def test_a_run_that_is_ended_ends_its_stage(tmp_path: Path) -> None:
+def test_ending_a_run_ends_its_stage(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; import benchmarks.gpu.__main__ as m\n"
         "from benchmarks.gpu.stages import Stage\n"
@@ -150,7 +150,7 @@ def test_a_run_that_is_ended_ends_its_stage(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("several", [[], ["-n", "2"]])
-def test_each_end_of_a_test_counts_once(several: list[str], tmp_path: Path) -> None:
+def test_each_outcome_of_a_test_counts_once(several: list[str], tmp_path: Path) -> None:
     pytest.importorskip("xdist")
     (tmp_path / "test_some.py").write_text(
         "import pytest\n"

@@ -1,4 +1,4 @@
-"""The command on an invented corpus, at a small size."""
+"""The command on a small synthetic corpus."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Layers give PyTorch's results at small sizes, all are timed, and differences are noticed."""
+"""Layers match PyTorch at small sizes, every layer is timed, and differences are detected."""
 
 from dataclasses import replace
 from typing import Any
@@ -11,7 +11,7 @@ from benchmarks.process import Differ
 
 
 def little(layer: Layer) -> Layer:
-    """The same with an input of few elements; the width stays, as a module's weights have it."""
+    """The layer with a small input. The width is unchanged, since the module's weights have it."""
     _, *rest = layer.shape
     return replace(layer, shape=(2, rest[0], 3, 3) if len(rest) == 3 else (2, 1, rest[1]))
 
@@ -21,7 +21,7 @@ def small_layers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layers, "LAYERS", list(map(little, LAYERS)))
 
 
-def test_results_and_gradients_are_pytorchs() -> None:
+def test_results_and_gradients_match_pytorch() -> None:
     pytest.importorskip("torch")
     answers = {library: layers.check(library) for library in layers.BOTH}
     layers.agree(answers)
@@ -45,5 +45,5 @@ def test_table(monkeypatch: pytest.MonkeyPatch) -> None:
         return {"times": [1.0 if library == "minigrad" else 4.0] * len(LAYERS)}
 
     monkeypatch.setattr(layers, "ask", answer)
-    written = layers.table(rounds=1, seconds=1.0).written()
-    assert [row[2:] for row in written] == [["1.00", "4.00", "0.25", f"{layer.goal:.2f}"] for layer in LAYERS]
+    rows = layers.table(rounds=1, seconds=1.0).written()
+    assert [row[2:] for row in rows] == [["1.00", "4.00", "0.25", f"{layer.goal:.2f}"] for layer in LAYERS]

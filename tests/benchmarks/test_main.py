@@ -1,4 +1,4 @@
-"""The command: its options, what it prints, and that one part's failure leaves the others."""
+"""The command: its options, its output, and that the other parts run when one fails."""
 
 import importlib
 from typing import Any
@@ -13,18 +13,18 @@ main: Any = importlib.import_module("benchmarks.__main__")
 
 @pytest.fixture(autouse=True)
 def parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    def works(given: Any) -> Table:
+    def works(options: Any) -> Table:
         table = Table("Works", ("what", "ms"), ("", ".1f"))
         table.add("one", 1.0)
         return table
 
-    def fails(given: Any) -> Table:
+    def fails(options: Any) -> Table:
         raise Differ("the losses differ")
 
     monkeypatch.setattr(main, "PARTS", {"fails": fails, "works": works})
 
 
-def test_a_part_that_fails_leaves_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_part_that_fails_does_not_stop_the_others(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main([]) == 1
     printed = capsys.readouterr()
     assert "numpy" in printed.out.splitlines()[0]

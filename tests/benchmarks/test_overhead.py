@@ -8,7 +8,7 @@ from benchmarks import overhead, steps
 from benchmarks.process import Differ
 
 
-def test_chains_and_calls_alone_are_pytorchs() -> None:
+def test_single_calls_and_chains_match_pytorch() -> None:
     pytest.importorskip("torch")
     ours, theirs = (overhead.check(library)["results"] for library in overhead.BOTH)
     for op in overhead.OPS:

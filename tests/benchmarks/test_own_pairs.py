@@ -1,4 +1,4 @@
-"""The measurement of small corpora: what it asks for is right, and what it reports is what was translated."""
+"""The measurement of small corpora: its requests are correct, and it reports the actual translations."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ SMALL = ("--layers", "1", "--d-model", "16", "--d-ff", "16", "--heads", "2", "--
 
 
 def test_a_measurement(tmp_path: Path) -> None:
-    """Of an untrained model: the pairs that the table lacks are not in it, and are all there."""
+    """With an untrained model: both tables are complete, and they share no pair."""
     held_out, others, minutes, _ = own_pairs.measure("numbers", 200, 3, tmp_path, SMALL)
     lines = [set((tmp_path / name).read_text().splitlines()) for name in ("numbers.tsv", "numbers-others.tsv")]
     assert [len(part) for part in lines] == [200, 500] and not lines[0] & lines[1]
@@ -20,6 +20,6 @@ def test_a_measurement(tmp_path: Path) -> None:
 
 
 def test_five_hundred_pairs_teach_the_numbers(tmp_path: Path) -> None:
-    """One command, without options: 95 of 100 numbers that it never saw are written out right."""
+    """One command without options spells out 95 of 100 unseen numbers correctly."""
     held_out, others, *_ = own_pairs.measure("numbers", 500, 0, tmp_path)
     assert held_out >= 95 and others >= 95

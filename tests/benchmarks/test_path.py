@@ -1,4 +1,4 @@
-"""A training step passes through few files and lines: whoever has read them has read a step."""
+"""A training step runs through few files and lines, so it is quick to read."""
 
 from benchmarks import path
 

@@ -1,11 +1,11 @@
-"""Measurements in processes of their own, and what happens when they fail."""
+"""Measurements in separate processes, and how they fail."""
 
 import pytest
 
 from benchmarks.process import Answer, Failed, alternate, ask
 
 
-def test_the_environment_is_added_to(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_are_added_to_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINIGRAD_NUM_THREADS", "many")
     with pytest.raises(Failed, match="MINIGRAD_NUM_THREADS must be"):
         ask("benchmarks.steps:train", "minigrad", work="tiny", seconds=0.001)
@@ -18,13 +18,13 @@ def test_an_error_is_shown() -> None:
         ask("benchmarks.steps:check", "minigrad", work="huge")
 
 
-def test_turns_alternate_and_the_missing_is_asked_once() -> None:
-    asked = []
+def test_turns_alternate_and_a_missing_library_is_asked_once() -> None:
+    order = []
 
     def measure(library: str) -> Answer:
-        asked.append(library)
+        order.append(library)
         return {"missing": "not installed"} if library == "c" else {}
 
-    found = alternate("abc", 3, measure, "test")
-    assert "".join(asked) == "abcbaab"
-    assert [len(found[name]) for name in "abc"] == [3, 3, 1]
+    answers = alternate("abc", 3, measure, "test")
+    assert "".join(order) == "abcbaab"
+    assert [len(answers[name]) for name in "abc"] == [3, 3, 1]

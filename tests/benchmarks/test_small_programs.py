@@ -1,4 +1,4 @@
-"""Small programs of measurements, each at a small size, and their tables."""
+"""Small benchmark programs at small sizes, and their tables."""
 
 import importlib.util
 import sys
@@ -14,7 +14,7 @@ from benchmarks.steps import LEAST
 from examples.embeddings.text import shipped
 
 
-def test_both_read_the_same_words() -> None:
+def test_both_libraries_read_the_same_words() -> None:
     corpus = shipped("english", 200)
     texts = embeddings.sentences(corpus)
     assert len(texts) == 200 and sum(map(len, texts)) == corpus.size
@@ -34,25 +34,25 @@ def test_a_small_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
 
 
 def test_the_first_process_waits_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: set[tuple[str, str]] = set()
+    measurements: set[tuple[str, str]] = set()
 
     def ask(function: str, library: str, cache: str, unit: str) -> dict[str, Any]:
         assert (function, library) == ("benchmarks.start:load", "minigrad")
-        new = (cache, unit) not in seen
-        seen.add((cache, unit))
+        new = (cache, unit) not in measurements
+        measurements.add((cache, unit))
         return {"seconds": 9.0 if new else 0.1}
 
     monkeypatch.setattr(start, "ask", ask)
     table = start.kernels(3)
     assert [row[1:3] for row in table.rows] == [(9.0, 0.1)] * 3
-    assert len({cache for cache, _ in seen}) == 1 and not table.notes
+    assert len({cache for cache, _ in measurements}) == 1 and not table.notes
 
 
 @pytest.mark.parametrize("torch", [False, True])
 def test_table_of_import_time(torch: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     times = {"minigrad": (100.0, 120.0), "torch": (100.0, 1000.0)}
-    found: Any = object() if torch else None
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: found)
+    spec: Any = object() if torch else None
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
     monkeypatch.setattr(start, "milliseconds", lambda module, compiled: times[module])
     rows = start.imports(2).written()
     assert rows[:2] == [["numpy", "100.0", "1.00", "–"], ["minigrad", "120.0", "1.20", "1.4"]]
@@ -77,18 +77,18 @@ def test_a_page_is_measured_and_opened(page: str, tmp_path: Path, monkeypatch: p
 
 
 def test_steps_are_timed_in_both_states() -> None:
-    found = neighbour.train("minigrad", "tiny", 0.001)
-    assert len(found["quiet"]) == len(found["busy"]) == neighbour.TURNS * LEAST
-    assert min(found["quiet"] + found["busy"]) > 0
+    times = neighbour.train("minigrad", "tiny", 0.001)
+    assert len(times["quiet"]) == len(times["busy"]) == neighbour.TURNS * LEAST
+    assert min(times["quiet"] + times["busy"]) > 0
 
 
-def test_minigrad_needs_numpy_only() -> None:
+def test_minigrad_needs_only_numpy() -> None:
     sizes = size.everything("minigrad")
     assert sorted(sizes) == ["minigrad", "numpy"]
     assert 0.5 * 2**20 < sizes["minigrad"] < 5 * 2**20
 
 
-def test_what_is_not_there_has_no_size(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_has_no_size(monkeypatch: pytest.MonkeyPatch) -> None:
     assert size.installed("no-such-package") is None
     assert size.everything("no-such-package") == {}
     monkeypatch.setattr(size, "everything", lambda name: {"minigrad": 2**21} if name == "minigrad" else {})

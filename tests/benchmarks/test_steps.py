@@ -1,4 +1,4 @@
-"""The table of training steps: its figures, and that it is not made of steps that differ."""
+"""The table of training steps: its figures, and an error if the libraries' steps differ."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from benchmarks.process import Differ
 
 
 def answer(function: str, library: str, **arguments: Any) -> dict[str, Any]:
-    """What the processes would have said."""
+    """The answer that the process would have given."""
     match function.split(":")[1]:
         case "check":
             return {"loss": 3.0, "norm": 1.0}
@@ -31,12 +31,12 @@ def test_table(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("function", "what"), [("check", "norm"), ("train", "loss")])
-def test_steps_that_differ_make_no_table(function: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_different_steps_are_an_error(function: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def other(name: str, library: str, **arguments: Any) -> dict[str, Any]:
-        found = answer(name, library, **arguments)
+        values = answer(name, library, **arguments)
         if name.endswith(function) and library == "torch":
-            found[what] *= 1.05
-        return found
+            values[what] *= 1.05
+        return values
 
     monkeypatch.setattr(steps, "ask", other)
     with pytest.raises(Differ, match=f"small, .*{what}"):
@@ -44,9 +44,9 @@ def test_steps_that_differ_make_no_table(function: str, what: str, monkeypatch: 
 
 
 def test_training_is_timed_and_learns() -> None:
-    found = steps.train("minigrad", "tiny", seconds=0.001)
-    assert len(found["times"]) == steps.LEAST
-    assert min(found["times"]) > 0
-    assert found["memory"] > 1
+    result = steps.train("minigrad", "tiny", seconds=0.001)
+    assert len(result["times"]) == steps.LEAST
+    assert min(result["times"]) > 0
+    assert result["memory"] > 1
     again = steps.train("minigrad", "tiny-gpt", seconds=0.001)
     assert again["loss"] == pytest.approx(steps.check("minigrad", "tiny-gpt")["loss"], rel=1e-5)

@@ -7,10 +7,10 @@ from benchmarks.table import Table
 
 @pytest.fixture
 def table() -> Table:
-    found = Table("Times", ("step", "ms", "ratio"), ("", ".1f", ".2f"), notes=["a note"])
-    found.add("small", 1.25, 0.5)
-    found.add("a larger one", "not installed", None)
-    return found
+    times = Table("Times", ("step", "ms", "ratio"), ("", ".1f", ".2f"), notes=["a note"])
+    times.add("small", 1.25, 0.5)
+    times.add("a larger one", "not installed", None)
+    return times
 
 
 def test_text(table: Table) -> None:

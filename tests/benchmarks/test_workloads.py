@@ -1,4 +1,4 @@
-"""The measured models: the same on both libraries, and their products counted as they are multiplied."""
+"""The measured models: both libraries agree, and the count of multiplications is correct."""
 
 import math
 
@@ -11,7 +11,7 @@ TINY = sorted(workloads.TINY)
 
 
 @pytest.mark.parametrize("work", TINY)
-def test_products_and_results_are_pytorchs(work: str) -> None:
+def test_products_and_results_match_pytorch(work: str) -> None:
     torch = pytest.importorskip("torch")
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.utils.flop_counter import FlopCounterMode
@@ -28,7 +28,7 @@ def test_products_and_results_are_pytorchs(work: str) -> None:
 
 
 @pytest.mark.parametrize("work", TINY)
-def test_masks_positions_and_batches_are_where_the_model_is(work: str, device: str) -> None:
+def test_masks_positions_and_batches_are_on_the_models_device(work: str, device: str) -> None:
     size = workloads.TINY[work]
     model = workloads.build(minigrad, size, 0.0).double().to(device)
     loss = workloads.loss_function(minigrad, size, device=device)(model)

@@ -1,8 +1,8 @@
-"""Every `minigrad` command of the documents, and of `--help`, in a fresh clone without data sets: it runs, or one line
-says what is missing and what leads on.
+"""Every `minigrad` command in the documentation and in `--help` runs in a fresh clone without data sets, or prints
+one line that says which file is missing and how to get it.
 
-The commands of a page run in order, in a folder of its own with small files of the names that the pages use; folders of
-data sets (DIR, MIDI_FOLDER …) are not there. Trainings are cut to two steps.
+The commands of a page run in order, in a separate folder with small files named as on the pages; the folders of
+data sets (DIR, MIDI_FOLDER …) are missing. Training runs take only two steps.
 """
 
 import os
@@ -38,7 +38,7 @@ FILES = {
 
 
 def minigrad_lines() -> Iterator[tuple[str, str]]:
-    """(page, command) of each command of ``minigrad`` on a page or in the examples of a ``--help``."""
+    """(page, command) for each ``minigrad`` command on a page or in the examples of a ``--help``."""
     for place, line in command_lines():
         line = re.sub(r"^python tasks.py translate (?=train|evaluate|serve|translate)", "minigrad ", line)
         line = re.sub(r"^python tasks.py translate$", "minigrad train", line)
@@ -57,7 +57,7 @@ PAGES = {page: [line for _, line in lines] for page, lines in groupby(minigrad_l
 
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the files of the pages; a `minigrad` there calls the checkout's."""
+    """A folder with the pages' files, and a `minigrad` that calls the checkout's."""
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     for name in ("in.mid", "motif.mid", "melody.mid"):
@@ -69,12 +69,12 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{script.parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{ROOT / 'models'}")
     monkeypatch.setenv("MINIGRAD_DATA", str(tmp_path / "no data"))
-    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")  # nothing is fetched
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")  # no downloads
     return tmp_path
 
 
 def shortened(line: str) -> str:
-    """The command with the options that cut its training, before a redirection."""
+    """The command with options that shorten its training, inserted before a redirection."""
     command, sign, rest = line.partition(">")
     words = shlex.split(command)[1:]
     options = SHORT.get(" ".join(words[:2]), SHORT.get(words[0], ""))
@@ -82,7 +82,7 @@ def shortened(line: str) -> str:
 
 
 def answer(line: str, folder: Path) -> str:
-    """ "" if a command runs, or is answered by one line; else what is wrong. A page is served until it says where."""
+    """ "" if a command runs or prints a one-line error; else the problem. A server runs until it prints its address."""
     command = ["bash", "-c", shortened(line)]
     with subprocess.Popen(
         command, cwd=folder, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE

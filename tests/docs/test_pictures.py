@@ -1,4 +1,4 @@
-"""The pictures of the docs: their scripts make them of what models compute, whole and small."""
+"""The pictures in the docs: scripts draw them from live models, complete and in small files."""
 
 import importlib.util
 import re
@@ -18,7 +18,7 @@ from tests.support.browser import CHROMIUM
 from tests.support.translator import Reversing
 
 DOCS = Path(__file__).parents[2] / "docs"
-MOST = 60 * 1024  # bytes that a README can carry
+MOST = 60 * 1024  # bytes, small enough for a README
 
 
 def script(name: str) -> ModuleType:
@@ -32,17 +32,17 @@ def script(name: str) -> ModuleType:
 @pytest.fixture
 def gallery(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     module = script("gallery")
-    monkeypatch.setattr(module.Translator.__init__, "__defaults__", (2,))  # steps of training
+    monkeypatch.setattr(module.Translator.__init__, "__defaults__", (2,))  # training steps
     return module
 
 
-def test_the_gallery_is_whole_and_shown(gallery: ModuleType) -> None:
+def test_the_gallery_is_complete_and_shown(gallery: ModuleType) -> None:
     assert gallery.check(DOCS / "gallery") == []
-    shown = re.findall(r"\]\(gallery/(\S+)\)", (DOCS / "viz.md").read_text(encoding="utf-8"))
-    assert sorted(shown) == sorted(gallery.PICTURES)
+    pictures = re.findall(r"\]\(gallery/(\S+)\)", (DOCS / "viz.md").read_text(encoding="utf-8"))
+    assert sorted(pictures) == sorted(gallery.PICTURES)
 
 
-def test_what_is_wrong_with_a_gallery(gallery: ModuleType, tmp_path: Path) -> None:
+def test_faults_of_a_gallery_are_reported(gallery: ModuleType, tmp_path: Path) -> None:
     (tmp_path / "attention.svg").write_text("<p/>")
     (tmp_path / "embedding.svg").write_text(f"<!--{'x' * 60_000}--><svg xmlns='http://www.w3.org/2000/svg'/>")
     (tmp_path / "other.png").write_bytes(b"GIF")
@@ -53,7 +53,7 @@ def test_what_is_wrong_with_a_gallery(gallery: ModuleType, tmp_path: Path) -> No
     assert gallery.main(["--check", "--folder", str(tmp_path)]) == 1
 
 
-def test_pictures_are_made_of_the_live_model(gallery: ModuleType, tmp_path: Path) -> None:
+def test_pictures_are_drawn_from_the_live_model(gallery: ModuleType, tmp_path: Path) -> None:
     names = ["attention.svg", "embedding.svg", "positional_encoding.svg", "logit_lens.svg"]
     assert gallery.main([*names, "--folder", str(tmp_path / "made"), "--run", str(tmp_path / "run")]) == 0
     for name in names:
@@ -67,7 +67,7 @@ def test_pictures_are_made_of_the_live_model(gallery: ModuleType, tmp_path: Path
 
 @pytest.fixture
 def images() -> Any:
-    """Pillow, where a browser can photograph pages."""
+    """Pillow; skips the test if no browser can take screenshots."""
     if CHROMIUM is None:
         pytest.skip("no Chromium here (on Debian: apt install chromium)")
     pytest.importorskip("playwright", reason="playwright drives the browser: pip install playwright")
@@ -76,7 +76,7 @@ def images() -> Any:
 
 @pytest.mark.nightly
 @pytest.mark.usefixtures("images")
-def test_pages_are_photographed(gallery: ModuleType, tmp_path: Path) -> None:
+def test_screenshots_of_pages(gallery: ModuleType, tmp_path: Path) -> None:
     names = [name for name in gallery.PICTURES if name.endswith(".png")][:2]
     assert gallery.main([*names, "--folder", str(tmp_path / "made"), "--run", str(tmp_path / "run")]) == 0
     wrong = gallery.check(tmp_path / "made")
@@ -84,7 +84,7 @@ def test_pages_are_photographed(gallery: ModuleType, tmp_path: Path) -> None:
     assert all((tmp_path / "made" / name).exists() for name in names)
 
 
-def test_the_picture_of_a_translation_is_of_the_attention_in_the_last_layer(
+def test_the_picture_of_a_translation_shows_the_last_layers_attention(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     mg.manual_seed(0)

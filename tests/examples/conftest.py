@@ -1,4 +1,4 @@
-"""What the tests of examples share: a browser, and how a program refuses a command."""
+"""Fixtures for the tests of examples: a browser, and checks of command-line errors."""
 
 import re
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from tests.support.browser import browser, open_file, opened  # noqa: F401  # fi
 
 @pytest.fixture
 def refused(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -> Callable[..., None]:
-    """A command of the module's program, ``cli``, ends with 1 and a line that says why, or with 2 after its usage."""
+    """Check that a command of the module's ``cli`` exits with 1 and a one-line error, or with 2 after its usage."""
 
     def check(command: list[str], message: str, status: int = 1) -> None:
         capsys.readouterr()

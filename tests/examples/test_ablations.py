@@ -1,4 +1,4 @@
-"""The table of variants: what is trained with which options, what is left alone, and what a stop leaves."""
+"""The table of variants: training runs and their options, finished runs, and interruptions."""
 
 import json
 import re
@@ -27,20 +27,20 @@ vocabulary = 60
 
 @pytest.fixture
 def options(tmp_path: Path) -> list[str]:
-    """The options of a test: three variants, and a folder of its own."""
+    """The options of a test: three variants, and a separate folder."""
     (tmp_path / "variants.toml").write_text(VARIANTS, encoding="utf-8")
     return ["--variants", str(tmp_path / "variants.toml"), "--folder", str(tmp_path / "runs"), "--steps", "7"]
 
 
 class Program:
-    """In the place of minigrad_models.translation: writes what it would, and notes what it was told.
+    """A stub for minigrad_models.translation: it writes the same files, and records its arguments.
 
     Args:
-        codes: the exit statuses of the next calls; then 0.
+        codes: the exit statuses of the next calls; later calls return 0.
 
     Attributes:
-        ended: how many of train's files a call with an exit status other than 0 still writes at its end.
-        splits: what train measures: those that the data has.
+        ended: how many of train's files a call with a nonzero exit status still writes.
+        splits: the splits of the data, which train evaluates.
     """
 
     def __init__(self, codes: list[int]) -> None:
@@ -107,15 +107,15 @@ BLEU: `nrefs:1|tok:13a`
 
 
 @pytest.mark.parametrize(("n", "ended"), [(0, 3), (1, 0), (1, 2), (2, 1)])
-def test_a_stop_anywhere_and_the_same_command_again(n: int, ended: int, options: list[str], program: Program) -> None:
-    """Ctrl-C in the n-th call, also as it measures: that call is repeated, and nothing else that was done."""
+def test_an_interrupted_command_resumes(n: int, ended: int, options: list[str], program: Program) -> None:
+    """After Ctrl-C in the n-th call, also during its evaluation, only that call is repeated."""
     program.codes, program.ended = [0] * n + [130], ended
     assert main(options) == 130
     assert main(options) == 0
     assert program.runs == [*ALL[: n + 1], *ALL[n:]]
 
 
-def test_a_variant_that_fails_is_told_of_and_tried_again(
+def test_a_variant_that_fails_is_reported_and_retried(
     options: list[str], program: Program, capsys: pytest.CaptureFixture[str]
 ) -> None:
     program.codes = [0, 1]
@@ -127,10 +127,10 @@ def test_a_variant_that_fails_is_told_of_and_tried_again(
     assert program.runs[3:] == ALL[1:2]
 
 
-def test_an_error_that_all_variants_have_is_told_once(
+def test_an_error_of_all_variants_is_reported_once(
     options: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Without data the first training ends before it begins; with the right options the same folder will do."""
+    """Without data the first run fails at once; with correct options the same folder can be used again."""
     assert main([*options, "--ranks", "1", "--warm-up", "3", "--data", "nowhere"]) == 1
     out, err = capfd.readouterr()
     assert err.splitlines() == [
@@ -144,7 +144,7 @@ def test_an_error_that_all_variants_have_is_told_once(
     assert fake.runs == ALL
 
 
-def test_data_without_a_test_set_is_told_of_after_one_training(
+def test_data_without_a_test_set_is_reported_after_one_run(
     options: list[str], program: Program, capsys: pytest.CaptureFixture[str]
 ) -> None:
     program.splits = ["validation"]
@@ -152,7 +152,7 @@ def test_data_without_a_test_set_is_told_of_after_one_training(
     assert "no validation set or no test set" in capsys.readouterr().err and program.runs == ALL[:1]
 
 
-def test_a_misspelled_option_ends_before_any_training(
+def test_a_misspelled_option_is_an_error_before_any_training(
     options: list[str], program: Program, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as stop:
@@ -161,10 +161,10 @@ def test_a_misspelled_option_ends_before_any_training(
     assert capsys.readouterr().err.endswith("--stepz 3; do you mean --steps?\n")
 
 
-def test_a_training_that_is_stopped_names_the_command_that_was_typed(
+def test_a_stopped_training_names_the_users_command(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Its own command, which has all options of the variant, would go on with that one only."""
+    """The command of the variant's own training would continue only that variant."""
     monkeypatch.setattr(sys, "orig_argv", ["python", "-m", "examples.compare", "--folder", "my runs"])
     stop = "from minigrad_models.translation.translator import PROGRAM; print(PROGRAM.stopped('runs/gru'))"
     popen = subprocess.Popen
@@ -173,10 +173,10 @@ def test_a_training_that_is_stopped_names_the_command_that_was_typed(
     assert capfd.readouterr().out.endswith("same command:\n  python -m examples.compare --folder 'my runs'\n")
 
 
-def test_a_finished_training_in_the_folder_with_other_options(
+def test_a_folder_with_a_run_of_other_options_is_refused(
     options: list[str], program: Program, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its numbers are not given as those of these options; and nothing is trained before that is found."""
+    """The old numbers are not reported as results of the new options, and nothing is trained before the check."""
     assert main([*options, "--only", "two | vocabularies"]) == 0
     capsys.readouterr()
     assert main([*options, "--seed", "3"]) == 1
@@ -185,8 +185,8 @@ def test_a_finished_training_in_the_folder_with_other_options(
     assert program.runs == ALL[2:]
 
 
-def test_variants_that_change_nothing_are_passed_over() -> None:
-    """Where a preset has R-Drop, "no R-Drop" is a variant, and where it has none, "R-Drop 5"."""
+def test_variants_that_change_nothing_are_skipped() -> None:
+    """If a preset has R-Drop, "no R-Drop" is a variant; if it does not, "R-Drop 5" is."""
     start = preset("multi30k").changed({"r_drop": 0.0})
     names = chosen(read_variants(), start)
     assert "the preset" in names and "R-Drop 5" in names and "no R-Drop" not in names
@@ -223,8 +223,8 @@ def test_refusals(options: list[str], program: Program, capsys: pytest.CaptureFi
         assert message in capsys.readouterr().err and program.calls == []
 
 
-def test_the_program_is_run_as_a_person_would(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From any folder; the exit status comes back."""
+def test_the_program_runs_as_for_a_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It runs from any folder and returns the exit status."""
     monkeypatch.chdir(tmp_path)
     assert variants.call(["config", "--preset", "toy"]) == 0
     assert variants.call(["evaluate", "--run", "nowhere"]) == 1

@@ -1,5 +1,5 @@
-"""The shipped chorales keep the rules of harmony and counterpoint, checked independently of the composer, which writes
-the same file again."""
+"""The shipped chorales follow the rules of harmony and counterpoint, checked independently of the composer, and the
+composer writes the same file again."""
 
 import gzip
 from functools import cache
@@ -15,7 +15,7 @@ from minigrad_models.music.chorales import Grid, read_chorales
 
 BEAT, BAR = 4, 16  # rows
 RANGES = {"soprano": "C4 G5", "alto": "G3 D5", "tenor": "C3 G4", "bass": "E2 C4"}
-# Semitones from the tonic, the root first, by mode; and the function of each.
+# Each chord's semitones from the tonic, root first, by mode; and its function.
 TRIADS = {
     "major": {"I": (0, 4, 7), "ii": (2, 5, 9), "IV": (5, 9, 0), "V": (7, 11, 2), "vi": (9, 0, 4), "vii": (11, 2, 5)},
     "minor": {"I": (0, 3, 7), "ii": (2, 5, 8), "IV": (5, 8, 0), "V": (7, 11, 2), "vi": (8, 0, 3), "vii": (11, 2, 5)},
@@ -29,7 +29,7 @@ def pieces() -> list[Grid]:
 
 
 def key_of(piece: Grid) -> tuple[int, str]:
-    """The tonic, which the last bass note is, and the mode."""
+    """The tonic (the last bass note) and the mode."""
     tonic = int(piece[-1, 3]) % 12
     thirds = {int(pitch - tonic) % 12 for pitch in piece[-1]} & {3, 4}
     return tonic, {(3,): "minor", (4,): "major"}[tuple(thirds)]
@@ -53,7 +53,7 @@ def chords_of(piece: Grid) -> list[str]:
 
 
 def parallels(rows: Grid) -> list[tuple[int, int, int]]:
-    """Where two voices both move, from fifth to fifth or from octave to octave: the row and the voices."""
+    """Rows and voices where two voices move in parallel fifths or octaves."""
     wrong = []
     for number, (one, other) in enumerate(pairwise(rows.tolist())):
         for i, j in combinations(range(4), 2):
@@ -64,7 +64,7 @@ def parallels(rows: Grid) -> list[tuple[int, int, int]]:
 
 
 def test_no_voices_move_in_parallel_fifths_or_octaves() -> None:
-    """From eighth to eighth, and from beat to beat. What is wrong is noticed."""
+    """The test checks eighths and beats, and that mistakes are detected."""
     for piece in pieces():
         assert not parallels(piece) and not parallels(piece[::BEAT])
     assert parallels(np.array([[67, 64, 60, 48], [69, 65, 62, 50]])) == [(0, 0, 2), (0, 0, 3), (0, 2, 3)]
@@ -94,7 +94,7 @@ def test_leaps_can_be_sung_and_the_melody_mostly_steps() -> None:
 
 
 def test_leading_tones_rise_and_sevenths_fall() -> None:
-    """A leading tone that is struck on a beat goes to the tonic above it, a dominant's seventh a step down."""
+    """A leading tone on a beat rises to the tonic; the seventh of a dominant falls by a step."""
     count = 0
     for piece in pieces():
         tonic, chords = key_of(piece)[0], chords_of(piece)
@@ -112,8 +112,8 @@ def test_leading_tones_rise_and_sevenths_fall() -> None:
     assert count > 10 * len(pieces())
 
 
-def test_harmony_goes_from_tonic_to_subdominant_to_dominant_and_home() -> None:
-    """Each beat has a chord of the key; a six-four chord goes to the dominant; the end is V, I, with I on top."""
+def test_harmony_moves_from_tonic_to_subdominant_to_dominant_and_back() -> None:
+    """Each beat has a chord of the key; a six-four chord moves to the dominant; the end is V, I, with I on top."""
     for piece in pieces():
         chords, tonic = chords_of(piece), key_of(piece)[0]
         functions = ["D" if name == "I64" else FUNCTIONS[name.removesuffix("7").removesuffix("64")] for name in chords]
@@ -124,8 +124,8 @@ def test_harmony_goes_from_tonic_to_subdominant_to_dominant_and_home() -> None:
         assert (piece[-1, 0] - tonic) % 12 == 0 and {"S", "D"} <= set(functions)
 
 
-def test_rhythm_is_that_of_chorales() -> None:
-    """Whole bars; chords change on beats; between them are eighths that steps lead to and from."""
+def test_rhythm_fits_a_chorale() -> None:
+    """Bars are whole, chords change on beats, and eighths between beats are passing or auxiliary notes."""
     busy = []
     for piece in pieces():
         assert len(piece) % BAR == 0 and 8 <= len(piece) // BAR <= 16
@@ -139,14 +139,14 @@ def test_rhythm_is_that_of_chorales() -> None:
     assert 0.2 < np.mean(busy) < 0.6
 
 
-def test_there_are_pieces_in_all_keys_and_no_two_alike() -> None:
+def test_pieces_are_in_all_keys_and_distinct() -> None:
     parts = read_chorales(chorales.COMPOSED)
     assert {name: len(part) for name, part in parts.items()} == {"train": 200, "valid": 25, "test": 25}
     assert len({key_of(piece) for piece in parts["train"]}) == len({key_of(piece) for piece in parts["valid"]}) == 24
     assert len({(piece - piece[0, 3]).tobytes() for piece in pieces()}) == 250
 
 
-def test_the_command_writes_the_file_that_minigrad_ships(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_writes_the_shipped_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shipped, path = chorales.COMPOSED.read_bytes(), tmp_path / "composed.json.gz"
     monkeypatch.setattr(chorales, "COMPOSED", path)
     composer.main()

@@ -1,4 +1,4 @@
-"""Translators side by side: equal sizes, what is measured, what is trained, and what can be wrong."""
+"""Translators side by side: equal sizes, measurements, training runs, and errors."""
 
 import json
 from collections.abc import Callable
@@ -26,8 +26,8 @@ WORDS = WordTokenizer.train([" ".join(f"w{i}" for i in range(300))])
 @pytest.mark.parametrize("name", KINDS)
 def test_models_have_equal_sizes(name: str) -> None:
     settings = preset("toy").changed({"layers": cli.LAYERS.get(name, 1)})
-    chosen = settings.changed(sized(name, settings, 700_000, len(WORDS)))
-    model = build(chosen.model, TokenizerPair(WORDS, WORDS))
+    new = settings.changed(sized(name, settings, 700_000, len(WORDS)))
+    model = build(new.model, TokenizerPair(WORDS, WORDS))
     assert abs(sum(p.numel() for p in model.parameters()) - 700_000) < 0.04 * 700_000
 
 
@@ -40,7 +40,7 @@ def test_groups_are_by_length() -> None:
 
 
 class Program:
-    """In the place of minigrad_models.translation: writes the run of an untrained model, as finished.
+    """A stub for minigrad_models.translation: it writes an untrained model as a finished run.
 
     Attributes:
         calls: the options of each training.
@@ -86,7 +86,7 @@ def arguments(tmp_path: Path, *more: str) -> list[str]:
     return ["--folder", str(tmp_path / "runs"), "--updates", "7", "--weights", "900000", *more]
 
 
-def test_it_trains_what_is_new_and_compares(fake: Program, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_trains_new_models_and_compares(fake: Program, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = arguments(tmp_path, "--models", "gru", "gru-attention", "--save", str(tmp_path / "pages"))
     assert cli.main(command) == 0
     out = " ".join(capsys.readouterr().out.split())
@@ -118,7 +118,7 @@ def test_bad_options(refused: Callable[..., None]) -> None:
         refused(options, message, 2)
 
 
-def test_times_are_of_tokens(fake: Program, tmp_path: Path) -> None:
+def test_times_are_per_token(fake: Program, tmp_path: Path) -> None:
     folder: Any = tmp_path / "run"
     folder.mkdir()
     fake(["train", "--model", "gru", "--run", str(folder)])

@@ -1,4 +1,4 @@
-"""The engine of a hundred lines against the library's own, on a transformer's decoder block."""
+"""The hundred-line engine against the library's autograd, on a transformer's decoder block."""
 
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,7 @@ def decoder_block(p: dict[str, Any], tokens: Any, target: Any, keep: Any) -> Any
     x = add(x, linear(joined(visible), p["cross out"]))
     normal = rms_norm(add(x, p["shift 3"]), p["scale 3"], 1e-6)
     x = add(x, linear(gelu(linear(normal, p["up"], p["up bias"]), "none"), p["down"]))
-    logits = linear(reshape(x, (B * T, D)), p["words"])  # the embedding again: two uses of one leaf
+    logits = linear(reshape(x, (B * T, D)), p["words"])  # tied to the embedding: two uses of one leaf
     return mean(cross_entropy(logits, target, None, -100, 0.1), None, False)
 
 

@@ -1,1 +1,1 @@
-"""Hostile files for every reader: ``python -m tests.fuzz --help``."""
+"""Fuzz tests: hostile files for every reader (``python -m tests.fuzz --help``)."""

@@ -1,12 +1,12 @@
-"""Attack minigrad with hostile input, and report the harm that it does.
+"""Feed minigrad hostile input, and report the harm.
 
     python -m tests.fuzz                              a minute: bombs, then files
     python -m tests.fuzz files --seconds 36000        a night of hostile files
-    python -m tests.fuzz bombs --seconds 36000        small files of huge values, in every place of every format
+    python -m tests.fuzz bombs --seconds 36000        small files of huge values, at every position of every format
     python -m tests.fuzz files --seed 7               the same files as the last time with this seed
 
 A finding is a hang over 10 s (bombs: 1 s), a traceback, or over 1 GiB of memory (bombs: 500 MiB).
-It is printed as it comes; the exit status is 1 if there was one. Each should become a test.
+Findings are printed as they occur, and make the exit status 1. Each should become a test.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def attack(part: str, seconds: float, cases: int | None, seed: int) -> int:
-    """Run the cases of a part for some seconds, one at least. Returns the number of findings."""
+    """Run cases of a part for some seconds, at least one. Returns the number of findings."""
     count = faults = 0
     start = time.monotonic()
     module = importlib.import_module(f".{part}", __package__)

@@ -1,7 +1,7 @@
-"""Small files that describe huge values: doubled, deep, wide and self-containing ones, in every place of every format.
+"""Small files that describe huge values: doubled, deep, wide and recursive, at every position of every format.
 
-A place is found by program: each value that a valid pickle puts on its stack, each value and name of a JSON text or
-of a TOML file, each byte of a MIDI file. A case may take five seconds and 500 MiB; a short error names the file.
+The positions are each value that a valid pickle pushes on its stack, each value and name in a JSON text or
+a TOML file, and each byte of a MIDI file. A case may take five seconds and 500 MiB; a short error names the file.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from .files import REFUSED, draw, play
 from .pickles import BOMBS, DEEP, WIDE, legacy, places, replaced, valid, zipped
 from .watch import Finding, watched
 
-SECONDS, MEMORY = 5.0, 500 << 20  # of the processor; a second on a quiet one
-TOGETHER = 20  # cases of one process
+SECONDS, MEMORY = 5.0, 500 << 20  # CPU time; a second if the machine is idle
+TOGETHER = 20  # cases per process
 LONGEST_ERROR, LONGEST_TRACEBACK = 1_500, 20_000
 
 
@@ -45,18 +45,18 @@ class Case(NamedTuple):
 
 
 def cases(folder: Path, rng: random.Random) -> Iterator[Finding]:
-    """A finding for each place and bomb, with "" where there was nothing wrong, in random order."""
+    """A finding for each position and bomb in random order; its fault is "" if nothing went wrong."""
     every = [*pickled(), *written(folder), *played(folder)]
     rng.shuffle(every)
     for start in range(0, len(every), TOGETHER):
         batch = every[start : start + TOGETHER]
-        is_quiet = not watched(partial(_read, folder, batch), (), memory=MEMORY)  # of all of them, as a fork takes time
+        is_quiet = not watched(partial(_read, folder, batch), (), memory=MEMORY)  # all at once, as a fork takes time
         for case in batch:
             yield Finding(case.name, "" if is_quiet else watched(partial(_read, folder, [case]), (), SECONDS, MEMORY))
 
 
 def _read(folder: Path, batch: list[Case]) -> None:
-    """Read files, each within ``SECONDS``. Raises AssertionError as ``_read_one``, or: one takes longer."""
+    """Read files. Raises AssertionError as ``_read_one``, or if one takes more than ``SECONDS``."""
     for case in batch:
         path, start = folder / case.file, time.process_time()
         path.parent.mkdir(exist_ok=True)
@@ -67,19 +67,19 @@ def _read(folder: Path, batch: list[Case]) -> None:
 
 
 def _read_one(reader: Callable[[Path], Any], path: Path) -> None:
-    """Read a file. Raises AssertionError: the error is long, or does not name the file or its folder."""
+    """Read a file. Raises AssertionError if its error is long, or does not name the file or its folder."""
     try:
         reader(path)
     except REFUSED as error:
-        text, shown = str(error), "".join(traceback.format_exception(error))
-        if len(text) > LONGEST_ERROR or len(shown) > LONGEST_TRACEBACK:
+        text, trace = str(error), "".join(traceback.format_exception(error))
+        if len(text) > LONGEST_ERROR or len(trace) > LONGEST_TRACEBACK:
             raise AssertionError(f"a message of {len(text):,} letters: {text[:300]}") from None
         if not any(str(name) in text for name in (path, path.parent)):
             raise AssertionError(f"the file is not named: {text!r}") from None
 
 
 def pickled() -> Iterator[Case]:
-    """Each place of each valid pickle with each bomb, in both formats of PyTorch."""
+    """Each position of each valid pickle with each bomb, in both of PyTorch's formats."""
     for number, whole in enumerate(valid()):
         for place in places(whole):
             for bomb, value in BOMBS.items():
@@ -117,7 +117,7 @@ JSON: dict[str, str] = {
     "nothing": "null",
     "yes": "true",
 }
-TREES: dict[str, str] = {  # of the description in a file of minigrad's
+TREES: dict[str, str] = {  # for the description in minigrad's files
     "list doubled": "[[]" + "".join(f', [{{"again": {i + 1}}}, {{"again": {i + 1}}}]' for i in range(60)) + "]",
     "list of itself": '[{"again": 0}]',
     "defaultdict deep": "["
@@ -130,14 +130,14 @@ TREES: dict[str, str] = {  # of the description in a file of minigrad's
 
 
 def marked(tree: Any) -> Iterator[Any]:
-    """Copies of plain data, each with the mark in the place of one value or name."""
+    """Copies of plain data, each with the mark instead of one value or name."""
     yield _MARK
     entries = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
     for place, value in entries:
         for inner in marked(value):
             yield {**tree, place: inner} if isinstance(tree, dict) else [*tree[:place], inner, *tree[place + 1 :]]
         if isinstance(tree, dict):
-            yield {(_MARK if key == place else key): kept for key, kept in tree.items()}
+            yield {(_MARK if key == place else key): entry for key, entry in tree.items()}
 
 
 def written(folder: Path) -> Iterator[Case]:
@@ -150,19 +150,19 @@ def written(folder: Path) -> Iterator[Case]:
 
 
 def _spelled(form: Callable[[str], bytes], tree: Any, bomb: str) -> bytes:
-    """The file of a text with a bomb in the place of the mark; as a name, it is a text itself."""
+    """The file of a text with a bomb instead of the mark; if the mark is a name, the bomb becomes a string."""
     mark = json.dumps(_MARK)
-    spelled = json.dumps(tree)
-    if f"{mark}: " in spelled:
-        return form(spelled.replace(mark, bomb if bomb[0] == '"' else json.dumps(bomb[:WIDE])))
-    return form(spelled.replace(mark, bomb))
+    serialized = json.dumps(tree)
+    if f"{mark}: " in serialized:
+        return form(serialized.replace(mark, bomb if bomb[0] == '"' else json.dumps(bomb[:WIDE])))
+    return form(serialized.replace(mark, bomb))
 
 
 Reading = tuple[str, Any, Callable[[str], bytes], Callable[[Path], Any], dict[str, str]]
 
 
 def texts(folder: Path) -> Iterator[Reading]:
-    """Files of JSON or TOML: name, content, writer, reader, and bombs of its own."""
+    """JSON and TOML files: name, content, writer, reader, and bombs for that file only."""
     contents = seeds.files(folder)
     weights = contents["weights.safetensors"]
     (folder / "weights.safetensors").write_bytes(weights)
@@ -195,7 +195,7 @@ def texts(folder: Path) -> Iterator[Reading]:
 
 
 def parts(data: bytes) -> tuple[dict[str, Any], bytes]:
-    """The header of a file of tensors, and its numbers."""
+    """The header of a tensor file, and its numbers."""
     size = int.from_bytes(data[:8], "little")
     return json.loads(data[8 : 8 + size]), data[8 + size :]
 
@@ -251,12 +251,12 @@ def config(path: Path) -> None:
 
 
 def pretrained(path: Path) -> None:
-    """The tokenizer of a folder."""
+    """The tokenizer in a folder."""
     read_tokenizer(path.parent)
 
 
 def subwords(path: Path) -> None:
-    """The tokenizer that a checkpoint describes; no file is known there."""
+    """The tokenizer that a checkpoint describes; the reader does not know the file."""
     try:
         SubwordTokenizer.from_dict({"kind": "subwords", "json": path.read_text(encoding="utf-8")})
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Hostile files: truncated, with other bits, or without a part. ``bombs`` has those whose structure lies."""
+"""Hostile files: truncated, with flipped bits, or without a part. Files with a hostile structure are in ``bombs``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REFUSED = (ValueError, OSError, RuntimeError, EOFError, pickle.UnpicklingError)
 
 
 def cases(folder: Path, rng: random.Random) -> Iterator[Finding]:
-    """A finding for each file, with "" where there was nothing wrong."""
+    """A finding for each file; its fault is "" if nothing went wrong."""
     contents = seeds.files(folder)
     (folder / "weights.safetensors").write_bytes(contents["weights.safetensors"])
     for number in range(1 << 60):
@@ -42,11 +42,11 @@ def cases(folder: Path, rng: random.Random) -> Iterator[Finding]:
 
 
 def spoiled(data: bytes, rng: random.Random) -> bytes:
-    """A file that is cut off, has other bits, or lacks, repeats or adds a part; one to three times."""
+    """The data after one to three changes: cut off, bits flipped, or a part removed, repeated or added."""
     for _ in range(rng.randint(1, 3)):
         begin, long = rng.randrange(len(data) + 1), 1 << rng.randrange(12)
         before, part, after = data[:begin], data[begin : begin + long], data[begin + long :]
-        flipped = bytearray(data)  # some bits are others, often at the beginning, where formats say what they are
+        flipped = bytearray(data)  # flips mostly hit the header at the start
         for _ in range(rng.choice((1, 1, 3, 20)) if data else 0):
             flipped[rng.randrange(min(len(data), rng.choice((16, 400, 1 << 30))))] ^= 1 << rng.randrange(8)
         changes = [before, part + after, before + after, before + part * 3 + after, bytes(flipped)]
@@ -56,29 +56,29 @@ def spoiled(data: bytes, rng: random.Random) -> bytes:
 
 
 def translate(path: Path) -> None:
-    """A sentence by the model of a file: the status is that of an error, or its translation comes."""
+    """Translate a sentence with the model in a file, or exit with an error."""
     _ended(cli.main(["translate", "one cat", "--run", str(path)]))
 
 
 def resume(path: Path) -> None:
-    """The training goes on from a checkpoint, or says why not."""
+    """Continue the training from a checkpoint, or exit with an error."""
     _ended(cli.main(seeds.command(path.parent, "--steps", "2")))
 
 
 def pairs(path: Path) -> int:
-    """The sentences of a table."""
+    """The sentences in a table."""
     (side,) = read_pairs([path], "en", "it").values()
     return sum(map(len, side.source)) + sum(map(len, side.target))
 
 
 def play(path: Path) -> None:
-    """The notes of a file as events, and back into a file, which is read again."""
+    """Convert a file's notes to events and back to a file, and read it again."""
     events = music.encode(music.read_midi(path).notes)
     music.read_midi(music.write_midi(path.with_name("again.mid"), music.decode(events)))
 
 
 def draw(path: Path) -> None:
-    """The curves of a log, as a page."""
+    """Draw the curves of a log as a page."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         training(path).page()
@@ -89,7 +89,7 @@ def _ended(status: int) -> None:
         raise AssertionError(f"the command ended with {status}")
 
 
-READERS: dict[str, list[Callable[[Path], Any]]] = {  # all others are read by ``mg.load``
+READERS: dict[str, list[Callable[[Path], Any]]] = {  # ``mg.load`` reads all others
     "model.safetensors": [read_checkpoint, translate],
     "last.safetensors": [resume],
     "settings.toml": [settings.read],

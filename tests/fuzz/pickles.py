@@ -1,4 +1,4 @@
-"""Pickles: each place in those that are valid, and values that are hostile there."""
+"""Valid pickles, the positions in them, and hostile values to insert."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import numpy as np
 import minigrad as mg
 
 LEVELS, DEEP, WIDE = 45, 100_000, 500_000
-_SLOT = struct.pack("<I", 1 << 30)  # of the memo
+_SLOT = struct.pack("<I", 1 << 30)  # in the memo
 _PUT, _GET, _POP = b"r" + _SLOT, b"j" + _SLOT, b"0"
 
 
@@ -46,7 +46,7 @@ def number(value: int) -> bytes:
 
 
 def doubled(start: bytes, join: bytes, levels: int = LEVELS) -> bytes:
-    """A value that holds another twice, which holds another twice, and so on."""
+    """A value that contains another twice, which contains another twice, and so on."""
     return start + _PUT + (_POP + join + _PUT) * levels
 
 
@@ -95,7 +95,7 @@ BOMBS: dict[str, bytes] = {
 
 
 def _objects() -> list[Any]:
-    """One of each kind that a file may hold."""
+    """One object of each type that a file may contain."""
     ordered = OrderedDict(a=1)
     ordered.note = [2]  # type: ignore[attr-defined]
     numbers = [1, -2, 2**70, 0.5, 1 + 2j, True, None, np.float32(2.5), np.int64(3), np.bool_(True)]
@@ -106,7 +106,7 @@ def _objects() -> list[Any]:
 
 
 def _by_hand() -> list[bytes]:
-    """What PyTorch writes, and what few pickles have."""
+    """Pickles as PyTorch writes them, and rare instructions."""
     storage = b"(" + text("storage") + name("torch.FloatStorage") + text("0") + text("cpu") + b"K\2NtQ"
     layout = (b"K\0", b"K\2\x85", b"K\1\x85")
     tensor = call("torch._utils._rebuild_tensor_v2", storage, *layout, b"\x89", b"}")
@@ -146,7 +146,7 @@ def valid() -> Iterator[bytes]:
 
 
 def places(pickled: bytes) -> list[int]:
-    """The positions in a pickle after which a value lies on the stack."""
+    """The positions in a pickle after which a value is on the stack."""
     every = list(pickletools.genops(pickled))
     ends = [position or 0 for _, _, position in every[1:]]
     return [
@@ -157,12 +157,12 @@ def places(pickled: bytes) -> list[int]:
 
 
 def replaced(pickled: bytes, place: int, bomb: bytes) -> bytes:
-    """The pickle with another value in a place. Frames, which would have another length, are left out."""
+    """The pickle with another value at a position. Frames are dropped, as their lengths would be wrong."""
     return pickled[:place] + _POP + bomb + pickled[place:]
 
 
 def zipped(pickled: bytes) -> bytes:
-    """A checkpoint of PyTorch's."""
+    """A checkpoint in PyTorch's format."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("archive/data.pkl", pickled)
@@ -171,6 +171,6 @@ def zipped(pickled: bytes) -> bytes:
 
 
 def legacy(pickled: bytes) -> bytes:
-    """A checkpoint of PyTorch before 1.6."""
+    """A checkpoint in the format before PyTorch 1.6."""
     head = [pickle.dumps(part, 2) for part in (0x1950A86A20F9469CFC6C, 1001, {"little_endian": True})]
     return b"".join([*head, pickled, pickle.dumps(["0"], 2), struct.pack("<Q", 2), bytes(8)])

@@ -1,4 +1,4 @@
-"""Files to be spoiled: a small run of the translator, and files of every kind that has a reader."""
+"""Files to corrupt: a small run of the translator, and files of every type that has a reader."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIZES = _SIZES.split()
 
 
 def command(folder: Path, *more: str) -> list[str]:
-    """The training of a small model, into ``run`` in a folder."""
+    """The command that trains a small model into ``run`` in a folder."""
     data = folder / "c.tsv"
     if not data.exists():
         data.write_text(PAIRS * 10, encoding="utf-8")
@@ -35,7 +35,7 @@ def trained(folder: Path, *more: str) -> Path:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Whole files by name, whose end says which reader they have."""
+    """Valid files by name; the extension selects the reader."""
     run = trained(folder)
     state = mg.nn.Linear(3, 2).state_dict()
     mg.save(OrderedDict(state, row=state["weight"][1]), folder / "weights.safetensors")
@@ -66,8 +66,8 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def piece(folder: Path) -> bytes:
-    """A MIDI file of two tracks, with a pedal. Raises ImportError: mido is missing."""
+    """A MIDI file with two tracks and a pedal. Raises ImportError if mido is missing."""
     notes = [Note(60 + i % 12, 80, i / 10, i / 10 + 0.5, i % 2) for i in range(40)]
     data = write_midi(folder / "piece.mid", notes, names={0: "right", 1: "left"}).read_bytes()
     pedal = b"MTrk\0\0\0\x0c\0\xb0\x40\x7f\x87\x68\x40\0\0\xff\x2f\0"
-    return data[:11] + bytes([data[11] + 1]) + data[12:] + pedal  # one track more
+    return data[:11] + bytes([data[11] + 1]) + data[12:] + pedal  # adds a track

@@ -1,4 +1,4 @@
-"""The attacks of ``python -m tests.fuzz``, some cases of each; and that they notice what they look for."""
+"""A few cases of each part of ``python -m tests.fuzz``, and checks that faults are detected."""
 
 import mmap
 import os
@@ -28,8 +28,8 @@ def test_a_few_cases_of_each(part: str, cases: int, capsys: pytest.CaptureFixtur
     assert "0 findings" in capsys.readouterr().out
 
 
-def test_what_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fills() -> None:  # pages that the process has not had before, as an array may get
+def test_faults_are_detected(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fills() -> None:  # new pages, which an array may not get
         np.frombuffer(mmap.mmap(-1, 128 << 20), np.uint8)[::4096] = 1
 
     def prints() -> None:
@@ -48,29 +48,29 @@ def test_what_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "hangs" in watch.watched(lambda: time.sleep(600), ())
 
 
-def test_a_finding_is_told_and_is_the_exit_status(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_a_finding_is_printed_and_sets_the_exit_status(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     finding = watch.Finding("case 7", "it hangs")
     monkeypatch.setattr("tests.fuzz.files.cases", lambda folder, rng: (finding for _ in range(1)))
     assert main(["files", "--seed", "3"]) == 1
-    told = capsys.readouterr().out
-    assert "FOUND with --seed 3: case 7\nit hangs" in told and "1 cases" in told
+    output = capsys.readouterr().out
+    assert "FOUND with --seed 3: case 7\nit hangs" in output and "1 cases" in output
     with pytest.raises(SystemExit):
         main(["nothing"])
 
 
-def test_the_same_seed_spoils_alike() -> None:
+def test_the_same_seed_corrupts_in_the_same_way() -> None:
     data = bytes(range(256)) * 4
     spoiled = [[files.spoiled(data, random.Random(seed)) for seed in range(50)] for _ in range(2)]
     assert spoiled[0] == spoiled[1] and len(set(spoiled[0])) > 40
 
 
-def test_long_errors_and_those_without_a_name_are_noticed(tmp_path: Path) -> None:
+def test_long_errors_and_errors_without_a_name_are_detected(tmp_path: Path) -> None:
     from tests.fuzz.bombs import Case, _read
 
-    def refuses(path: Path, said: str) -> None:
-        raise ValueError(said)
+    def refuses(path: Path, message: str) -> None:
+        raise ValueError(message)
 
-    for said, words in (("x" * 10_000, "a message of 10,000 letters"), ("no name", "is not named")):
+    for message, words in (("x" * 10_000, "a message of 10,000 letters"), ("no name", "is not named")):
         with pytest.raises(AssertionError, match=words):
-            _read(tmp_path, [Case("", "x", bytes, partial(refuses, said=said))])
-    _read(tmp_path, [Case("", "x", bytes, partial(refuses, said=f"{tmp_path / 'x'} is empty"))])
+            _read(tmp_path, [Case("", "x", bytes, partial(refuses, message=message))])
+    _read(tmp_path, [Case("", "x", bytes, partial(refuses, message=f"{tmp_path / 'x'} is empty"))])

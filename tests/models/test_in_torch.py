@@ -1,4 +1,4 @@
-"""The models' own sources, run by PyTorch with the same weights: the same numbers and gradients."""
+"""The models' sources run in PyTorch with the same weights give the same numbers and gradients."""
 
 from typing import Any
 
@@ -64,9 +64,9 @@ def test_the_same_numbers_and_gradients(name: str) -> None:
             models.append(build(**sizes) if module is classifiers else build(there.Config(**sizes)))
     ours, theirs = (model.double() for model in models)
     for parameter in ours.parameters():
-        parameter.data += 0.3 * mg.randn_like(parameter)  # no norm or bias that could be forgotten
+        parameter.data += 0.3 * mg.randn_like(parameter)  # no norm is 1 and no bias 0
     theirs.load_state_dict({key: torch.tensor(value.numpy()) for key, value in ours.state_dict().items()})
-    for key, buffer in theirs.named_buffers():  # a table of sines, which the libraries round differently
+    for key, buffer in theirs.named_buffers():  # the libraries round the table of sines differently
         buffer.copy_(torch.tensor(dict(ours.named_buffers())[key].numpy()))
     results = []
     for model, make, double in ((ours, mg.tensor, mg.float64), (theirs, torch.tensor, torch.float64)):

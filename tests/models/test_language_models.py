@@ -1,4 +1,4 @@
-"""What every language model must do: each property for all of them."""
+"""Properties of language models, each tested for all models."""
 
 import math
 from typing import Any
@@ -28,7 +28,7 @@ PROMPTS = [[1, 2, 3], [4], [5, 6, 7, 8, 9, 1, 2, 3, 4]]
 
 
 def small(name: str, device: str = "cpu", **changes: Any) -> Any:
-    """A model whose every weight counts, in float64 and evaluation mode."""
+    """A model in float64 and evaluation mode in which every weight has an effect."""
     mg.manual_seed(1)
     kind, config, options = MODELS[name]
     model = kind(config(V, **{**SIZES, **options, **changes}))
@@ -46,7 +46,7 @@ def assert_equal(ours: mg.Tensor, expected: mg.Tensor, atol: float = 1e-9) -> No
 
 
 @each
-def test_a_token_is_seen_by_those_that_may_see_it_and_no_others(name: str, device: str) -> None:
+def test_a_token_affects_only_its_own_and_later_positions(name: str, device: str) -> None:
     model, tokens = small(name, device), text(1, 12, device=device)
     changed = tokens.clone()
     changed[0, 2] = (changed[0, 2] + 1) % V
@@ -59,8 +59,8 @@ def test_padding_changes_nothing(name: str, device: str) -> None:
     model, tokens = small(name, device), text(2, 8, device=device)
     mask = mg.tensor([[False] * 2 + [True] * 6, [True] * 8], device=device)
     both = model(tokens, mask)
-    for logits, row, kept in zip(both, tokens, mask, strict=True):
-        assert_equal(logits[kept], model(row[kept][None])[0])
+    for logits, row, row_mask in zip(both, tokens, mask, strict=True):
+        assert_equal(logits[row_mask], model(row[row_mask][None])[0])
 
 
 @each
@@ -73,7 +73,7 @@ def test_loss_is_the_cross_entropy_of_the_logits(name: str, device: str) -> None
 
 
 @each
-def test_gradients_are_those_of_finite_differences(name: str) -> None:
+def test_gradients_match_finite_differences(name: str) -> None:
     model, tokens = small(name, d_model=4, d_ff=3, layers=1), text(1, 7)
     parameters = list(model.parameters())
     assert mg.autograd.gradcheck(lambda *_: model.loss(tokens[:, :-1], tokens[:, 1:]), parameters, atol=1e-6)
@@ -92,8 +92,8 @@ def searches(model: Any, cached: bool) -> list[generate.Hypothesis]:
 
 
 @each
-def test_generation_with_a_cache_is_that_without(name: str, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also past the context, whose window moves; and short texts, too, outgrow what the cache begins with."""
+def test_generation_is_the_same_with_a_cache(name: str, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also past the context, where the window moves. Even short texts exceed the cache's initial capacity."""
     monkeypatch.setattr(continuation, "INITIAL_CAPACITY", 3)
     model = small(name, device, **({} if name == "transformer-xl" else {"positions": 8}))
     for ours, expected in zip(searches(model, True), searches(model, False), strict=True):
@@ -101,7 +101,7 @@ def test_generation_with_a_cache_is_that_without(name: str, device: str, monkeyp
 
 
 @each
-def test_prompts_of_a_batch_are_continued_as_each_alone(name: str, device: str) -> None:
+def test_prompts_in_a_batch_are_continued_as_single_prompts(name: str, device: str) -> None:
     model = small(name, device)
     for cached in (True, False):
         together = generate.greedy(begin(model, PROMPTS, cached), 10, eos=None)

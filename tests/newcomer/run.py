@@ -1,10 +1,10 @@
-"""What a newcomer does, step by step: from the wheel, in a fresh environment, outside the checkout.
+"""A newcomer's steps with the wheel, in a fresh environment, outside the checkout.
 
-    python tests/newcomer/run.py             all steps, a line for each
-    python tests/newcomer/run.py --keep DIR  in that folder, which stays: its environment is used again
+    python tests/newcomer/run.py             run all steps and print a line for each
+    python tests/newcomer/run.py --keep DIR  run in this folder, keep it, and reuse its environment
 
-The steps are in ``steps/``. They see the installed package alone; optional libraries come with the step that installs
-them, so that those before it show what works without, and what is said where one is missing.
+The steps are in ``steps/``. They see only the installed package. A later step installs the optional libraries, so that
+the steps before it show which features work without them, and the errors if one is missing.
 """
 
 import argparse
@@ -34,13 +34,13 @@ def main() -> int:
 
 
 def in_folder(place: Path) -> int:
-    """All of it in an empty folder, or one that was used before."""
+    """Do everything in an empty folder, or one from an earlier run."""
     start = time.perf_counter()
     wheel = build(place)
     python = environment(place / "venv")
     install(python, "--force-reinstall", "--no-deps", str(wheel))
     install(python, str(wheel))
-    told(f"{wheel.name}, installed in a fresh environment", start)
+    report(f"{wheel.name}, installed in a fresh environment", start)
     steps, home = place / "steps", place / "home"
     for folder in (steps, home):
         shutil.rmtree(folder, ignore_errors=True)
@@ -51,7 +51,7 @@ def in_folder(place: Path) -> int:
 
 
 def build(place: Path) -> Path:
-    """The wheel, from a copy of what it is made of: a build leaves files behind."""
+    """Build the wheel from a copy of its sources, since a build leaves files behind."""
     source, dist = place / "source", place / "dist"
     for folder in (source, dist):
         shutil.rmtree(folder, ignore_errors=True)
@@ -73,21 +73,21 @@ def environment(folder: Path) -> Path:
 
 
 def install(python: Path, *what: str) -> None:
-    """pip, as a person calls it; nothing of what it fetches is compiled, since most of it is never imported."""
+    """Run pip as a user does, but compile nothing, since most modules are never imported."""
     command = [str(python), "-m", "pip", "install", "-q", "--no-compile", "--disable-pip-version-check", *what]
     subprocess.run(command, check=True)
 
 
 def plain(python: Path) -> dict[str, str]:
-    """The environment variables of a shell in which the virtual environment is active, and that knows no checkout."""
+    """The environment variables of a shell with the virtual environment active, without the checkout."""
     outside = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "MINIGRAD"))}
     paths = os.pathsep.join([str(python.parent), os.environ["PATH"]])
     more = {"PATH": paths, "VIRTUAL_ENV": str(python.parent.parent), "PYTHONUTF8": "1", "PIP_NO_COMPILE": "1"}
     return {**outside, **more, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
 
-def told(what: str, start: float) -> None:
-    """A line that says how long something took."""
+def report(what: str, start: float) -> None:
+    """Print how long something took."""
     print(f"{what} ({time.perf_counter() - start:.1f} s)", flush=True)
 
 

@@ -1,6 +1,6 @@
-"""A user's program, of which mypy --strict and pyright must say nothing: data, a model, training, saving, a picture.
+"""A user's program without errors in mypy --strict and pyright: data, a model, training, saving, a picture.
 
-It runs, too. ``test_user_types.py`` starts the program and the checkers.
+``test_user_types.py`` runs the program and the checkers.
 """
 
 import math
@@ -27,7 +27,7 @@ class Batch(NamedTuple):
 
 
 class Sentences(Dataset[Example]):
-    """Random token numbers; the label is whether their mean is above the middle."""
+    """Random token ids; the label is whether their mean is above the middle."""
 
     def __init__(self, count: int, length: int, words: int) -> None:
         generator = np.random.default_rng(0)
@@ -47,7 +47,7 @@ def collate(examples: list[Example]) -> Batch:
 
 
 class Attention(nn.Module):
-    """Self-attention of one head, written out."""
+    """Self-attention with one head, written out."""
 
     scale: Tensor
 
@@ -66,7 +66,7 @@ class Attention(nn.Module):
 
 
 class Classifier(nn.Module):
-    """Tokens (B, T) -> scores of classes (B, C)."""
+    """Tokens (B, T) -> class scores (B, C)."""
 
     def __init__(self, words: int, width: int = 32, classes: int = 2) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ class Classifier(nn.Module):
 
 @minigrad.no_grad()
 def accuracy(model: Classifier, loader: DataLoader[Example, Batch]) -> float:
-    """The share of right answers."""
+    """The share of correct predictions."""
     model.eval()
     right, total = 0, 0
     for tokens, labels in loader:
@@ -124,7 +124,7 @@ def train(model: Classifier, loader: DataLoader[Example, Batch], device: minigra
 
 
 def main(folder: Path) -> None:
-    """Train on a part of the sentences, and test on the rest."""
+    """Train on some of the sentences, and test on the rest."""
     minigrad.manual_seed(0)
     device = minigrad.device("cuda" if minigrad.cuda.is_available() else "cpu")
     data = Sentences(100, 8, 50)

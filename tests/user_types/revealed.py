@@ -1,4 +1,4 @@
-"""What the types are. ``assert_type`` is an error where one is another, or Any."""
+"""The inferred types. ``assert_type`` is an error if a type differs or is Any."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple, assert_type
@@ -31,11 +31,11 @@ assert_type((x.dtype, x.device), tuple[minigrad.dtype, minigrad.device])
 assert_type(x.grad, Tensor | None)
 assert_type(x.detach().numpy(), np.ndarray[Any, Any])
 
-# Results with names
+# Named results
 assert_type(x.max(0), return_types.max[Tensor])
-named = [x.max(), x.max(dim=1, keepdim=True).values, minigrad.max(x, 0).indices, minigrad.max(x, x), x.unique()]
-named += [x.topk(2).values, x.sort(descending=True)[1], minigrad.linalg.svd(x).S, minigrad.where(x > 0, x, 0.0)]
-assert_type(named, list[Tensor])
+parts = [x.max(), x.max(dim=1, keepdim=True).values, minigrad.max(x, 0).indices, minigrad.max(x, x), x.unique()]
+parts += [x.topk(2).values, x.sort(descending=True)[1], minigrad.linalg.svd(x).S, minigrad.where(x > 0, x, 0.0)]
+assert_type(parts, list[Tensor])
 values, _ = x.min(0)
 assert_type(values, Tensor)
 assert_type(x.nonzero(as_tuple=True), tuple[Tensor, ...])
@@ -60,14 +60,14 @@ assert_type(list(nn.Linear(3, 4).parameters()), list[nn.Parameter])
 
 
 class Scores(NamedTuple):
-    """What a module of a user returns."""
+    """The result of a user's module."""
 
     best: Tensor
     places: int
 
 
 class Scorer(nn.Module):
-    """A module of a user."""
+    """A user's module."""
 
     def forward(self, x: Tensor, *, top: int = 1) -> Scores:
         return Scores(x.topk(top).values, top)
@@ -85,13 +85,13 @@ def closure() -> Tensor:
 
 @minigrad.no_grad()
 def count(model: nn.Module, times: int = 1) -> int:
-    """A function that keeps its types under a decorator."""
+    """A decorated function keeps its types."""
     return times * sum(p.numel() for p in model.parameters())
 
 
 @minigrad.no_grad
 def double(x: Tensor) -> Tensor:
-    """The same without brackets."""
+    """The same for a decorator without parentheses."""
     return 2 * x
 
 

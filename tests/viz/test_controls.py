@@ -1,4 +1,4 @@
-"""What all pages share, in Chromium: the wheel scrolls what is around a picture, and "?" tells the shortcuts."""
+"""Controls of all pages, in Chromium: the wheel scrolls the surrounding page, and "?" lists the shortcuts."""
 
 import html
 from pathlib import Path
@@ -15,7 +15,7 @@ WINDOW, READY = {"width": 900, "height": 700}, "[data-state=done]"
 
 @pytest.fixture
 def notebook(open_file: Any, tmp_path: Path) -> Any:
-    """A long page with a graph in the middle, in a frame such as a notebook has; and what stands in the frame."""
+    """A long page with a graph in the middle, in a frame as in a notebook; and the frame's content."""
     page_html = html.escape(view(graphs.small()).html())
     frame = f'<iframe srcdoc="{page_html}" sandbox="allow-scripts" style="width:100%;height:500px;border:0"></iframe>'
     space = '<p style="height:2000px;margin:0">text</p>'
@@ -30,8 +30,8 @@ def notebook(open_file: Any, tmp_path: Path) -> Any:
 
 
 def scale(inner: Any) -> float:
-    found: float = inner.evaluate("graphView.camera.at.scale")
-    return found
+    factor: float = inner.evaluate("graphView.camera.at.scale")
+    return factor
 
 
 def test_the_wheel_over_a_graph_scrolls_the_notebook_and_with_control_it_zooms(notebook: Any) -> None:
@@ -54,7 +54,7 @@ def test_after_a_click_into_the_picture_it_zooms_until_a_click_outside(notebook:
     page, inner = notebook
     way = "getComputedStyle(document.getElementById('drawing')).touchAction"
     assert inner.evaluate(way) == "pan-x pan-y"
-    page.mouse.click(100, 400)  # beside the boxes
+    page.mouse.click(100, 400)  # next to the boxes
     assert inner.evaluate(way) == "none"
     before, y = scale(inner), page.evaluate("scrollY")
     page.mouse.wheel(0, -200)
@@ -68,17 +68,17 @@ def test_after_a_click_into_the_picture_it_zooms_until_a_click_outside(notebook:
     assert scale(inner) == before
 
 
-def test_shortcuts_stand_on_the_page(opened: Any) -> None:
+def test_shortcuts_are_listed_on_the_page(opened: Any) -> None:
     page = opened(view(graphs.small()), viewport=WINDOW)
     assert page.is_hidden("#shortcuts")
     page.keyboard.press("?")
     assert "search" in texts(page, "#shortcuts td") and texts(page, "#shortcuts tr:first-child kbd") == ["/"]
-    page.keyboard.press("/")  # the page behind it does not hear keys
+    page.keyboard.press("/")  # the page behind the dialog gets no keys
     assert page.evaluate("document.activeElement.closest('dialog') !== null")
     page.keyboard.press("Escape")
     assert page.is_hidden("#shortcuts")
     page.click("#help")
-    page.mouse.click(5, 5)  # beside it
+    page.mouse.click(5, 5)  # outside the dialog
     assert page.is_hidden("#shortcuts")
     page.focus("#search")
     page.keyboard.press("?")

@@ -1,4 +1,4 @@
-"""SVG as PNG and PDF: what survives, what is refused, and which letters are missing."""
+"""SVG as PNG and PDF: sharp pixels, clips, dashes, text and sizes."""
 
 import io
 from functools import partial
@@ -24,14 +24,14 @@ def two_pixels(drawing: Drawing, y: float, width: float, height: float) -> None:
 
 
 def picture(text: str = "") -> str:
-    """A line of text, and an image of two pixels."""
+    """An SVG with a line of text and an image of two pixels."""
     drawing = Drawing(80, 40, "t")
     drawing.text(2, 12, text)
     two_pixels(drawing, 20, 80, 20)
     return drawing.svg()
 
 
-def test_pixels_stay_sharp_and_clips_and_dashes_stay() -> None:
+def test_pixels_stay_sharp_and_clips_and_dashes_are_kept() -> None:
     images = pytest.importorskip("PIL.Image", reason="it reads the PNG: pip install pillow")
     drawing = Drawing(40, 30, "t")
     two_pixels(drawing, 0, 40, 10)
@@ -46,7 +46,7 @@ def test_pixels_stay_sharp_and_clips_and_dashes_stay() -> None:
 
 
 def test_text_stays_text_in_a_pdf() -> None:
-    """Its letters are told by code points, so that they can be searched and copied."""
+    """Its letters have code points, so they can be searched and copied."""
     document = convert.pdf(picture("∂ab"))
     letters = document.partition(b"beginbfchar")[2].partition(b"endbfchar")[0]
     assert all(code in letters for code in (b"<2202>", b"<0061>", b"<0062>"))

@@ -1,4 +1,4 @@
-"""Attention of the language models, in one line each: GPT-2, BERT with a head, Transformer-XL."""
+"""Attention of the language models, with one line each: GPT-2, BERT with a head, Transformer-XL."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,7 +32,7 @@ class Letters:
 
 
 def gpt2() -> tuple[Any, Tensor, dict[str, Any]]:
-    """A model, its tokens, and its other inputs; as all that follow."""
+    """A model, its tokens, and its other inputs, like the functions below."""
     return GPT2(GPT2Config(VOCABULARY, positions=8, **SMALL)), TOKENS, {}
 
 
@@ -62,17 +62,17 @@ DECODERS = ("GPT2", "TransformerXL with a memory")
 
 @cases("name", MODELS)
 def test_attention(name: str) -> None:
-    """Labels of the tokenizer, which the model has; the kind; a memory's tokens count back from the segment."""
-    model, tokens, named = MODELS[name]()
+    """Labels come from the model's tokenizer; a memory's tokens count backwards from the segment."""
+    model, tokens, kwargs = MODELS[name]()
     model.tokenizer = Letters()
-    view = viz.attention(model, tokens, **named)
+    view = viz.attention(model, tokens, **kwargs)
     (attention,) = view.attentions
     assert attention.kind == ("decoder" if name in DECODERS else "encoder") and len(attention.layers) == 2
     assert attention.queries == tuple("jcgaa")
     memory = ("−3", "−2", "−1") if name.endswith("memory") else ()
     assert attention.keys == (*memory, *"jcgaa")
     padded = [layer.weights[:, :, 3:] for layer in attention.layers]
-    if "mask" in named:
+    if "mask" in kwargs:
         assert all((weights == 0).all() for weights in padded)
     else:
         assert all((weights > 0).any() for weights in padded)
@@ -80,12 +80,12 @@ def test_attention(name: str) -> None:
 
 
 def test_weights_and_their_parts_of_a_transformer_xl() -> None:
-    """Query times key plus what a distance adds, of section 3.3, is what the weights are made of."""
-    model, tokens, named = with_memory()
-    (attention,) = viz.attention(model, tokens, **named).attentions
+    """The weights are computed from query times key plus the distance terms of section 3.3."""
+    model, tokens, kwargs = with_memory()
+    (attention,) = viz.attention(model, tokens, **kwargs).attentions
     layer, block = attention.layers[0], model.layers[0].attention
     with mg.no_grad():
-        x, memory = model.embed(tokens), named["memory"][0]
+        x, memory = model.embed(tokens), kwargs["memory"][0]
         q = block.split(block.query(x))[0]  # (H, T, D/H)
         k = block.split(block.key(mg.cat((memory, x), 1)))[0]
         u, v, r = model.u[0], model.v[0], block.distances(model.sinusoids(8))
@@ -100,5 +100,5 @@ def test_weights_and_their_parts_of_a_transformer_xl() -> None:
     close = {"rtol": 1e-3, "atol": 1e-5}
     np.testing.assert_allclose(np.where(earlier, layer.bias, 0), np.where(earlier, by_distance, 0), **close)
     for names, keys in ((list("abcde"), ["−3", "−2", "−1", *"abcde"]), (list("xyzabcde"), list("xyzabcde"))):
-        (attention,) = viz.attention(model, tokens, tokens=names, **named).attentions
-        assert attention.queries == tuple("abcde") and list(attention.keys) == keys  # of the memory, too, or not
+        (attention,) = viz.attention(model, tokens, tokens=names, **kwargs).attentions
+        assert attention.queries == tuple("abcde") and list(attention.keys) == keys  # with or without the memory's

@@ -1,6 +1,5 @@
-"""Models of the transformers library, unchanged: one line each for graph, playback, attention, both linked,
-explanation, trace, table and profile. What they say is the library's: its names of modules, its lines, its
-attention."""
+"""Unchanged models of the transformers library: one line each for graph, playback, attention, both linked,
+explanation, trace, table and profile. They show the library's module names, lines and attention."""
 
 import functools
 from collections.abc import Callable
@@ -74,7 +73,7 @@ print(json.dumps({
     "profile": profile.key_averages().table(row_limit=500),
 }))
 """
-ATTENTION = {  # in each, the path of the first layer's attention, and the file that has it
+ATTENTION = {  # the path of the first layer's attention in each, and its file
     "gpt2": ("transformer.h.0.attn", "transformers/models/gpt2/modeling_gpt2.py"),
     "bert": ("encoder.layer.0.attention.self", "transformers/models/bert/modeling_bert.py"),
     "t5": ("encoder.block.0.layer.0.SelfAttention", "transformers/models/t5/modeling_t5.py"),
@@ -84,8 +83,8 @@ EACH = [("gpt2", "sdpa"), ("bert", "eager"), ("t5", "eager"), ("llama", "sdpa")]
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], tuple[dict[str, Any], Path]]:
-    """What the program says of a model and how it computes attention, and the folder of its pages."""
+def program(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], tuple[dict[str, Any], Path]]:
+    """The program's output for a model and its kind of attention, and the folder of its pages."""
 
     @functools.cache
     def run(kind: str, attention: str) -> tuple[dict[str, Any], Path]:
@@ -96,34 +95,34 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], tupl
 
 
 @pytest.mark.parametrize("kind, attention", EACH)
-def test_names_and_attention_are_those_of_the_model(kind: str, attention: str, shown: Any) -> None:
-    said, folder = shown(kind, attention)
+def test_names_and_attention_match_the_model(kind: str, attention: str, program: Any) -> None:
+    data, folder = program(kind, attention)
     path, file = ATTENTION[kind]
-    assert any(module.startswith(path) for module in said["modules"])
-    assert file in said["places"]
-    assert not [place for place in said["places"] if not place.startswith(("transformers/", "minigrad/", "program.py"))]
-    assert any(name.startswith(path) for name in said["names"])
-    assert f" {path.rpartition('.')[2]} " in said["table"] and "nn.Module: " in said["profile"]
+    assert any(module.startswith(path) for module in data["modules"])
+    assert file in data["places"]
+    assert not [place for place in data["places"] if not place.startswith(("transformers/", "minigrad/", "program.py"))]
+    assert any(name.startswith(path) for name in data["names"])
+    assert f" {path.rpartition('.')[2]} " in data["table"] and "nn.Module: " in data["profile"]
     assert (folder / "graph.html").stat().st_size < 500_000
-    assert "formula" in said["explained"] and "rule" in said["explained"]
+    assert "formula" in data["explained"] and "rule" in data["explained"]
 
-    source, target = list("34567"), list("0345")  # the decoder reads the labels, moved by one
+    source, target = list("34567"), list("0345")  # the decoder reads the labels, shifted by one
     side = "encoder" if kind == "bert" else "decoder"
     expected: list[Any] = [[side, 2, source, source]]
     if kind == "t5":
         expected = [["encoder", 2, source, source], ["decoder", 2, target, target], ["cross", 2, target, source]]
-    assert said["kinds"] == expected
-    assert said["paths"][0] == ATTENTION[kind][0]
-    assert len(said["distances"]) == (len(said["paths"]) if attention == "eager" else 0)
-    assert max(said["distances"], default=0) < 1e-6
+    assert data["kinds"] == expected
+    assert data["paths"][0] == ATTENTION[kind][0]
+    assert len(data["distances"]) == (len(data["paths"]) if attention == "eager" else 0)
+    assert max(data["distances"], default=0) < 1e-6
 
 
 PAGES = [("gpt2", "graph", "GPT2LMHeadModel"), ("t5", "attention", "Cross-attention"), ("bert", "linked", "BertModel")]
 
 
 @pytest.mark.parametrize("kind, page, text", [*PAGES, ("llama", "playback", "Backward of LlamaForCausalLM")])
-def test_pages_open(kind: str, page: str, text: str, shown: Any, open_file: Callable[..., Any]) -> None:
-    """No error on the console (``open_file`` looks), and the model is named."""
-    _, folder = shown(kind, dict(EACH)[kind])
+def test_pages_open(kind: str, page: str, text: str, program: Any, open_file: Callable[..., Any]) -> None:
+    """The console shows no errors (``open_file`` checks this), and the page names the model."""
+    _, folder = program(kind, dict(EACH)[kind])
     opened = open_file(folder / f"{page}.html", viewport={"width": 1280, "height": 800})
     assert text in opened.inner_text("body")

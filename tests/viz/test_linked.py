@@ -1,4 +1,4 @@
-"""Attention and graph on one page: what leads from one to the other, in a real browser, offline."""
+"""Attention and graph on one page: links between them, in a real browser, offline."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,18 +25,18 @@ WIDE = {"width": 1500, "height": 850}
 
 @pytest.fixture(scope="module")
 def view() -> Linked:
-    """A translator's attention for two texts, each with a graph of its own."""
+    """A translator's attention for two texts, each with its own graph."""
     model = small().eval()
     source, target = sentences()
-    known = viz.attention(model, source, target[:, :-1])
-    beam = [Candidate(text, score, known.attentions) for text, score in (("first", -1.0), (EVIL, -2.0))]
+    base = viz.attention(model, source, target[:, :-1])
+    beam = [Candidate(text, score, base.attentions) for text, score in (("first", -1.0), (EVIL, -2.0))]
     graphs = [viz.graph(model.loss, *pair) for pair in ((source, target), (target, source))]
     return Linked(AttentionView(beam[0].attentions, EVIL, beam), graphs)
 
 
 @pytest.fixture
 def opened(view: Linked, open_file: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
-    """Opens it: the page, and its frames in the order in which they were made."""
+    """Opens the view; returns the page, and its frames in order of creation."""
 
     def open_view(**options: Any) -> Any:
         page = open_file(view.save(tmp_path / "linked.html"), **options)
@@ -54,7 +54,7 @@ def frames(page: Any) -> list[Any]:
 
 
 def seen(page: Any) -> list[str]:
-    """The frames that can be seen."""
+    """The visible frames."""
     return [frame.get_attribute("class") for frame in page.query_selector_all("iframe") if frame.is_visible()]
 
 
@@ -121,7 +121,7 @@ def test_one_call() -> None:
     assert not any("dropout" in node.op for node in graph.nodes)
 
 
-def test_what_it_refuses() -> None:
+def test_invalid_arguments() -> None:
     with pytest.raises(TypeError, match=r"linked takes a module, .* not ndarray"):
         viz.linked(np.ones(3))  # type: ignore[arg-type]
     raises(ValueError, "no attention ran", lambda: viz.linked(nn.Linear(2, 2), mg.ones(1, 2)))

@@ -1,4 +1,4 @@
-"""Drawing costs nothing when it is not used (bar 5): afterwards the engine is the same, also after a failure."""
+"""Drawing has no lasting effect (bar 5): afterwards the engine is the same, even after a failure."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +19,7 @@ Draw = Callable[[Transformer], Any]
 
 
 def read() -> tuple[Any, Any]:
-    """What the translator reads: a source, and a target without its end."""
+    """The translator's inputs: a source, and a target without its end."""
     source, target = sentences()
     return source, target[:, :-1]
 
@@ -28,28 +28,28 @@ DRAWINGS: dict[str, Draw] = {
     "graph of a call": lambda model: viz.graph(model.loss, *sentences()).html(),
     "graph of a tensor": lambda model: viz.graph(model.loss(*sentences())).dot(),
     "playback of a tensor": lambda model: viz.playback(model.loss(*sentences())).html(),
-    "linked": lambda model: viz.linked(model, *read()).html(),  # with attention in it
+    "linked": lambda model: viz.linked(model, *read()).html(),  # includes attention
     "trace": lambda model: viz.trace(model, *read()).edited({"decoder.0": 0.0}).graph(),
     "explain": lambda model: str(viz.explain(model.embedding.weight, of=model.loss(*sentences()), run=True)),
 }
 
 
 def step(model: Transformer) -> tuple[float, list[Any]]:
-    """The loss of a training step, and the gradients."""
+    """The loss and gradients of a training step."""
     minigrad.manual_seed(2)
     model.zero_grad()
     loss = model.loss(*sentences())
     loss.backward()
-    found = [p.grad.numpy() for p in model.parameters()]
+    gradients = [p.grad.numpy() for p in model.parameters()]
     model.zero_grad()
-    return loss.item(), found
+    return loss.item(), gradients
 
 
 @cases("draw", DRAWINGS.values())
-def test_the_engine_is_as_it_was(draw: Draw) -> None:
+def test_the_engine_is_unchanged(draw: Draw) -> None:
     model = small()
     first, gradients = step(model)
-    draw(model)  # what the library imports when it is first needed is there now
+    draw(model)  # triggers the library's lazy imports
     before, living = parts(model), alive()
     draw(model)
     assert changed(before, parts(model)) == []
@@ -61,7 +61,7 @@ def test_the_engine_is_as_it_was(draw: Draw) -> None:
 
 
 class Interrupted(Function):
-    """The identity, whose backward is interrupted."""
+    """The identity with an interrupted backward."""
 
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
@@ -73,7 +73,7 @@ class Interrupted(Function):
 
 
 class Broken(nn.Module):
-    """A translator that fails somewhere."""
+    """A translator that fails at a given place."""
 
     def __init__(self, where: str) -> None:
         super().__init__()
@@ -102,8 +102,8 @@ FORWARD = [("forward", draw) for draw in (viz.graph, viz.attention)]
 
 
 @cases("where, draw", [*FORWARD, ("backward", viz.playback), ("hook", viz.graph), ("text", viz.playback)])
-def test_nothing_stays_where_the_program_fails(where: str, draw: Callable[..., Any]) -> None:
-    small().loss(*sentences()).backward()  # what loads at the first use is there
+def test_nothing_stays_if_the_program_fails(where: str, draw: Callable[..., Any]) -> None:
+    small().loss(*sentences()).backward()  # triggers lazy imports
     model = Broken(where)
     before = parts(model)
     raises((ValueError, KeyboardInterrupt), None, lambda: draw(model, *read()))

@@ -1,4 +1,4 @@
-"""Pages: what a user named is text, nothing is asked for, what was given arrives; colours can be read."""
+"""Pages: names are escaped, nothing is requested, data arrive unchanged, and colours have enough contrast."""
 
 import html
 import json
@@ -27,7 +27,7 @@ LETTERS = "async () => (await viz.data()).names.map((text) => [...text].map((c) 
 
 
 class Parts(HTMLParser):
-    """Elements of a file, and what stands in its title and its data."""
+    """The tags of a file, and the texts of its title and data."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class Parts(HTMLParser):
         self.text[self.at] = self.text.get(self.at, "") + data
 
 
-def test_text_stays_text() -> None:
+def test_text_is_escaped() -> None:
     head, body = ["meta", "meta", "meta", "title", "style", "style"], ["noscript", "script", "script"]
     for text in EVIL:
         page = Page(text, {"name": text, text: [text]}).html()
@@ -53,37 +53,37 @@ def test_text_stays_text() -> None:
         assert json.loads(parts.text["data"]) == {"name": text, text: [text]}
         assert parts.text["title"].strip() == re.sub("[\ud800-\udfff]", "\ufffd", text).strip()
         assert "</" not in parts.text["data"] and "<!" not in parts.text["data"]
-        page.encode()  # no half of a pair is left
+        page.encode()  # no lone surrogates
     data = {"a": [math.nan, math.inf, -math.inf, 1.5], "b": (np.float64("nan"), 2), 3: None, "c": True}
-    numbers = {"a": ["NaN", "Infinity", "-Infinity", 1.5], "b": ["NaN", 2], "3": None, "c": True}  # JSON lacks some
+    numbers = {"a": ["NaN", "Infinity", "-Infinity", 1.5], "b": ["NaN", 2], "3": None, "c": True}  # JSON has no NaN
     assert json.loads(Parts(Page("t", data).html()).text["data"]) == numbers
     raises(TypeError, "not JSON serializable", lambda: Page("t", {"a": object()}).html())
     much = Page("t", {"values": ["naïve"] * page_module.PACK_BYTES}).html()
     assert 'type="application/json+deflate"' in much and len(much) < 100_000
 
 
-def test_the_policy_forbids_everything_but_its_own() -> None:
+def test_the_policy_allows_only_the_pages_own_content() -> None:
     page = Page("t", {}, ("attention.js",), ("attention.css",)).html()
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     assert rules["default-src"] == "'none'" and rules["img-src"] == "data: blob:"
-    assert rules["base-uri"] == rules["form-action"] == "'none'"  # default-src says nothing of these
+    assert rules["base-uri"] == rules["form-action"] == "'none'"  # default-src does not cover these
     assert re.fullmatch(r"'sha256-[\w+/]{43}='", rules["script-src"])
     assert rules["script-src"] not in Page("t", {}, ("embedding.js",)).html()
     assert not re.findall(r"https?://(?!www\.w3\.org/)", page)
     framed = Page('a "b" \ud800 <c>', {"x": 1}, height=321)
-    shown = framed.framed()  # in a notebook it is no part of the notebook's own origin
+    iframe = framed.framed()  # in a notebook it has a separate origin
     sandbox = 'sandbox="allow-scripts allow-downloads"'
-    assert re.search(rf'<iframe class="[\w-]+" srcdoc="[^"]*" {sandbox} style="[^"]*height:321px', shown)
-    assert html.unescape(re.findall(r'srcdoc="([^"]*)"', shown)[0]) == framed.html()
+    assert re.search(rf'<iframe class="[\w-]+" srcdoc="[^"]*" {sandbox} style="[^"]*height:321px', iframe)
+    assert html.unescape(re.findall(r'srcdoc="([^"]*)"', iframe)[0]) == framed.html()
 
 
-def test_saving_is_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_saving_is_atomic(tmp_path: Path) -> None:
     path = tmp_path / "a.html"
-    made = Page("t", {"x": "\ud800"})
-    assert written(str(path), made.html()) == path and path.read_bytes().decode() == made.html()
+    page = Page("t", {"x": "\ud800"})
+    assert written(str(path), page.html()) == path and path.read_bytes().decode() == page.html()
     raises(TypeError, None, lambda: written(path, Page("t", object()).html()))
-    assert path.read_bytes().decode() == made.html() and [p.name for p in tmp_path.iterdir()] == ["a.html"]
+    assert path.read_bytes().decode() == page.html() and [p.name for p in tmp_path.iterdir()] == ["a.html"]
     raises(FileNotFoundError, r"the folder does not exist.*nowhere", lambda: written(tmp_path / "nowhere" / "a", "x"))
     raises(OSError, "directory", lambda: written(tmp_path, "x"))
     assert written(tmp_path / "b", "a\r\nb\n").read_bytes() == b"a\r\nb\n"
@@ -96,17 +96,17 @@ def declared(theme: str) -> dict[str, str]:
 
 
 def channels(colour: str) -> list[int]:
-    """Red, green and blue of "#rrggbb"."""
+    """The red, green and blue of "#rrggbb"."""
     return [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
 
 
 def apart(a: str, b: str) -> float:
-    """Contrast of two colours (WCAG 2.2)."""
+    """The contrast of two colours (WCAG 2.2)."""
     low, high = sorted(luminance(channels(colour)) for colour in (a, b))
     return (high + 0.05) / (low + 0.05)
 
 
-def test_pages_and_pictures_have_the_same_colours_and_all_text_can_be_read() -> None:
+def test_pages_and_pictures_have_the_same_readable_colours() -> None:
     inks = ["ink", "quiet", "accent", "plus", "minus", "forward", "backward", "wrong"]
     for theme, palette in (("light", LIGHT), ("dark", DARK)):
         colours = declared(theme)
@@ -125,7 +125,7 @@ def test_pages_and_pictures_have_the_same_colours_and_all_text_can_be_read() -> 
     assert luminance([255, 255, 255]) == pytest.approx(1) and apart("#000000", "#ffffff") == pytest.approx(21)
 
 
-def test_styles_keep_to_the_kit() -> None:
+def test_styles_follow_the_kit() -> None:
     """Colours are variables, and nothing moves by itself."""
     styles = {path.name: path.read_text(encoding="utf-8") for path in ASSETS.glob("*.css")}
     for name in styles.keys() - {"base.css", "dark.css"}:
@@ -135,13 +135,13 @@ def test_styles_keep_to_the_kit() -> None:
 
 
 @pytest.mark.parametrize("compressed", [False, True])
-def test_data_arrives_as_it_was(
+def test_data_arrive_unchanged(
     compressed: bool, open_file: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(page_module, "PACK_BYTES", 0 if compressed else math.inf)
-    made = Page("".join(EVIL), {"names": EVIL, "numbers": [math.nan, -math.inf, 0.1, 2**53, -0.0]})
-    assert ('json+deflate"' in made.html()) == compressed
-    page = open_file(written(tmp_path / "a.html", made.html()))
+    evil = Page("".join(EVIL), {"names": EVIL, "numbers": [math.nan, -math.inf, 0.1, 2**53, -0.0]})
+    assert ('json+deflate"' in evil.html()) == compressed
+    page = open_file(written(tmp_path / "a.html", evil.html()))
     assert ["".join(map(chr, letters)) for letters in page.evaluate(LETTERS)] == EVIL
     numbers = page.evaluate("async () => (await viz.data()).numbers.map(viz.number).map(String)")
     assert numbers == ["NaN", "-Infinity", "0.1", "9007199254740992", "0"]
@@ -175,7 +175,7 @@ FORBIDDEN = [
     *("connect-src", "img-src", "font-src", "media-src", "object-src", "frame-src", "style-src-elem"),
     *("script-src-elem", "script-src-attr", "base-uri", "form-action", "worker-src"),
 ]
-# In what playwright evaluates eval is allowed; in the page's own time it must not be.
+# eval is allowed in Playwright's evaluate, but must be forbidden in the page's own scripts.
 LATER = """addEventListener("load", () => setTimeout(() => {
     try { eval("window.ran = 6"); } catch {}
     try { new Function("window.ran = 7")(); } catch {}
@@ -190,7 +190,7 @@ def test_nothing_is_fetched_and_no_other_script_runs(open_file: Callable[..., An
     wait_for(page, "rules => rules.every((rule) => seen.has(rule))", FORBIDDEN)
     assert page.evaluate("[window.ran ?? null, document.baseURI]") == [None, page.url]
     wrong = open_file.wrong  # type: ignore[attr-defined]  # what the fixture saw, and would complain of
-    # Playwright tells of requests that the policy has stopped, too: each has its complaint in the console.
+    # Playwright also reports requests that the policy blocked: each has an error in the console.
     assert all("Content Security Policy" in text or text.startswith("request: ") for text in wrong), wrong
     wrong.clear()
 
@@ -198,7 +198,7 @@ def test_nothing_is_fetched_and_no_other_script_runs(open_file: Callable[..., An
 def test_themes_and_paper(open_file: Callable[..., Any], tmp_path: Path) -> None:
     body = '<div class="bar"><h1>Name</h1><button>press</button></div><p class="quiet">a</p><p class="wrong">b</p>'
     page = open_file(written(tmp_path / "a.html", Page("t", {}, body=body).html()), color_scheme="light")
-    for scheme, palette in (("light", LIGHT), ("dark", DARK)):  # as the system's
+    for scheme, palette in (("light", LIGHT), ("dark", DARK)):  # as the system's theme
         page.emulate_media(color_scheme=scheme)
         wait_for(page, f"viz.theme.get() === '{scheme}'")
         assert page.evaluate("viz.colour('ink')") == palette.ink
@@ -206,7 +206,7 @@ def test_themes_and_paper(open_file: Callable[..., Any], tmp_path: Path) -> None
         ends = page.evaluate("[0, 1].map((part) => viz.onAccent(part))")
         assert ends == [palette.on_accent(0), palette.on_accent(1)]
         if scheme == "light":
-            page.keyboard.press("Tab")  # the focus stays
+            page.keyboard.press("Tab")  # the focus is kept
         style = "(({ outlineStyle, outlineWidth }) => [outlineStyle, outlineWidth])"
         assert page.evaluate(f"{style}(getComputedStyle(document.querySelector(':focus')))") == ["solid", "2px"]
         assert contrast(page, ":focus", "outlineColor") >= 3
@@ -249,7 +249,7 @@ def test_heat_maps(open_file: Callable[..., Any], tmp_path: Path) -> None:
     cells = seen()
     assert cells[0] == [*plus, 255] and cells[4] == [*minus, 255] and cells[3] == [*quiet, 255]
     assert [cell[3] for cell in cells] == [255, 128, 0, 255, 255, 64]
-    np.testing.assert_allclose(cells[1][:3], minus, atol=2)  # half transparent: rounded by the browser
+    np.testing.assert_allclose(cells[1][:3], minus, atol=2)  # half transparent: the browser rounds
     box = page.locator("canvas.heat").bounding_box()
     assert round(box["width"]) in (30, 32) and page.get_attribute("canvas.heat", "aria-label") == "a & b"
     page.hover("canvas.heat", position={"x": 15, "y": 15})
@@ -258,5 +258,5 @@ def test_heat_maps(open_file: Callable[..., Any], tmp_path: Path) -> None:
     assert page.evaluate("told.at(-1)") == [None]
     page.evaluate("viz.theme.set('dark')")
     assert seen()[0] == [*channels(DARK.plus), 255]
-    page.evaluate(HEAT, [[[0.0, 0.0]], 0.0, None])  # nothing but zeros
+    page.evaluate(HEAT, [[[0.0, 0.0]], 0.0, None])  # only zeros
     assert [cell[3] for cell in seen()] == [0, 0]

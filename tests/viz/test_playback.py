@@ -1,4 +1,4 @@
-"""The backward pass played step by step: its order, its numbers and its sums are the engine's."""
+"""The backward pass step by step: its order, numbers and sums match the engine."""
 
 import math
 import warnings
@@ -27,7 +27,7 @@ WIDE, READY = {"width": 1300, "height": 900}, "[data-ready]"
 
 
 class Net(nn.Module):
-    """With a residual connection: two rules give a gradient to h; a weight is read twice."""
+    """A net with a residual connection: two rules give h a gradient, and a weight is read twice."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,12 +55,12 @@ def name(played: Any, number: int) -> str:
     return node.op if node.kind == "op" else node.name
 
 
-def test_the_order_is_the_engine_s_and_so_are_the_numbers(net: Net) -> None:
+def test_order_and_numbers_match_the_engine(net: Net) -> None:
     x = torch.randn(2, 3)
     played = playback(net, x)
     assert all(p.grad is None for p in net.parameters())
     loss = net(x)
-    order = [node.op.name for node in sorted(nodes_behind((loss,)), key=lambda node: -node.order)]  # the youngest first
+    order = [node.op.name for node in sorted(nodes_behind((loss,)), key=lambda node: -node.order)]  # the latest first
     assert [name(played, step.node) for step in played.steps] == order and len(played) == len(order)
     (arrived,) = played.steps[0].arrived.values()
     assert arrived.table == [[1.0]] and played.steps[0].seconds > 0
@@ -73,28 +73,28 @@ def test_the_order_is_the_engine_s_and_so_are_the_numbers(net: Net) -> None:
     assert totals["outer.weight"].of == 2 and totals["inner.bias"].of == 1
 
 
-def test_sums_run_up_in_order(net: Net) -> None:
+def test_sums_grow_in_order(net: Net) -> None:
     played = playback(net, torch.randn(2, 3))
     sums: dict[tuple[int, int], Any] = {}
     counts: dict[tuple[int, int], int] = {}
     nodes = played.graph.nodes
     for step in played.steps:
         for slot, value in step.arrived.items():
-            if (step.node, slot) in sums:  # all that it waited for has come
+            if (step.node, slot) in sums:  # all its gradients have arrived
                 np.testing.assert_array_equal(sums[step.node, slot], table(value))
         for d in step.deliveries:
             key = d.target, d.slot
-            given = np.array(d.gradient.table, np.float32)
-            sums[key] = sums[key] + given if key in sums else given
+            addend = np.array(d.gradient.table, np.float32)
+            sums[key] = sums[key] + addend if key in sums else addend
             counts[key] = counts.get(key, 0) + 1
             assert d.count == counts[key]
             np.testing.assert_array_equal(np.array(d.total.table, np.float32), sums[key])
-            assert d.target < step.node  # what is read is older
+            assert d.target < step.node  # inputs are older
     assert {d.of for step in played.steps for d in step.deliveries if nodes[d.target].name == "h"} == {2}
     assert len([d for step in played.steps for d in step.deliveries if d.of in (2, 3)]) >= 4
 
 
-def test_what_cannot_be_played() -> None:
+def test_invalid_arguments() -> None:
     w = torch.tensor([1.0, 2.0], requires_grad=True)
     freed = w * w
     freed.sum().backward()
@@ -133,17 +133,17 @@ def test_several_results_hooks_and_a_rule_that_gives_nothing() -> None:
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     x.register_hook(lambda g: g * 10)
     played = playback(loss, x)
-    found = {name(played, step.node): step for step in played.steps}
-    assert [d.input for d in found["Half"].deliveries] == ["x"]
-    assert "lambda" in played.graph.nodes[found["split"].node].attributes["hooks"]
+    steps = {name(played, step.node): step for step in played.steps}
+    assert [d.input for d in steps["Half"].deliveries] == ["x"]
+    assert "lambda" in played.graph.nodes[steps["split"].node].attributes["hooks"]
     (last,) = played.steps[-1].deliveries
     assert last.gradient.table == last.total.table == [[1.0, 5.0]]
-    assert last.count == last.of == 1  # Half gave x nothing: nobody waits for it
+    assert last.count == last.of == 1  # Half gave x nothing, so x does not wait for it
     (leaf,) = (node for node in played.graph.nodes if node.name == "x")
-    assert leaf.gradient.table == [[10.0, 50.0]] and "lambda" in leaf.attributes["hooks"]  # after the sum
+    assert leaf.gradient.table == [[10.0, 50.0]] and "lambda" in leaf.attributes["hooks"]  # applied after the sum
 
 
-def test_the_sum_of_a_shared_leaf_grows_as_the_engine_s() -> None:
+def test_the_sum_of_a_shared_leaf_grows_as_in_the_engine() -> None:
     for dtype, shape in (("float16", (9, 9)), ("float32", ()), ("float64", (0, 3)), ("complex64", (2,))):
         torch.manual_seed(1)
         w = torch.randn(shape, dtype=getattr(torch, dtype)).requires_grad_()
@@ -166,7 +166,7 @@ def test_the_sum_of_a_shared_leaf_grows_as_the_engine_s() -> None:
     np.testing.assert_array_equal(totals[0] + totals[-1], [[-math.inf, -math.inf], [math.nan, math.nan]])
 
 
-def test_of_a_gradient_that_can_be_differentiated_and_a_rule_that_gives_nothing() -> None:
+def test_a_differentiable_gradient_and_a_rule_that_gives_nothing() -> None:
     w = torch.tensor([2.0], requires_grad=True)
     loss = (w**3).sum()
     loss.backward(create_graph=True)
@@ -180,18 +180,18 @@ def test_of_a_gradient_that_can_be_differentiated_and_a_rule_that_gives_nothing(
 
 @needs_dot
 def test_a_picture_of_each_step(net: Net) -> None:
-    """Its node stands out, its edges are thick; what has not run has no gradient yet."""
+    """The step's node is highlighted, its edges are thick; nodes that have not run have no gradient yet."""
     played = playback(net, torch.ones(1, 3))
     count, gradients = len(played), []
     raises(ValueError, rf"there is no step {count + 1}: .* from 0 to {count}", lambda: played.svg(count + 1))
     for number in range(count + 1):
         root = ElementTree.fromstring(played.svg(number))
         strokes = [node.attrib for node in root.iter(f"{SVG}path")]
-        assert any("stroke-dasharray" in look for look in strokes) == (number < count)  # what waits
+        assert any("stroke-dasharray" in look for look in strokes) == (number < count)  # waiting nodes
         thick = {group.get("id") for group in root.iter(f"{SVG}g") if group.find("*[@stroke-width='2.2']") is not None}
         step = played.steps[max(number - 1, 0)]
         assert {key for key in thick if key[0] == "n"} == {f"n{step.node}"}
-        assert (len(thick) > 1) == (number > 0)  # edges, too
+        assert (len(thick) > 1) == (number > 0)  # including edges
         words = [text.replace("\xa0", " ") for text in root.itertext()]
         gradients.append(sum("∇" in text for text in words))
         if not number:
@@ -205,12 +205,12 @@ def test_a_picture_of_each_step(net: Net) -> None:
     layers = nn.Sequential(*(nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 2)) for _ in range(30)))
     folded = playback(lambda x: layers(x).sum(), torch.ones(1, 2))
     first = f'id="n{folded.steps[-1].node}"'
-    assert first not in folded.svg(1) and first in folded.svg()  # a step within a closed box opens it
+    assert first not in folded.svg(1) and first in folded.svg()  # a step inside a closed box opens it
 
 
 @needs_dot
 def test_a_picture_joins_all_leaves_to_their_ops(net: Net) -> None:
-    """The input, too, which gets no gradient: as in the graph's picture."""
+    """This includes the input, which gets no gradient, as in the graph's picture."""
     x = torch.ones(1, 3)
     for svg in (playback(net, x).svg(2), graph(net, x).svg()):
         lines = [group for group in ElementTree.fromstring(svg).iter(f"{SVG}g") if group.get("class") == "edge"]
@@ -232,27 +232,27 @@ def test_step_by_step(opened: Callable[..., Any], net: Net) -> None:
         for place, d in enumerate(step.deliveries):
             box = f".out >> nth={place} >> .value >> nth="
             assert page.locator(f"{box}0").locator("tr").evaluate_all(rows) == d.gradient.table
-            told = page.inner_text(f".out >> nth={place}")
+            text = page.inner_text(f".out >> nth={place}")
             if d.of > 1:
-                assert f"{d.count} of {d.of}" in told
+                assert f"{d.count} of {d.of}" in text
             if d.count > 1:
                 assert page.locator(f"{box}1").locator("tr").evaluate_all(rows) == d.total.table
             waits = d.of - d.count
-            assert (f"waits for {waits} more" if waits else "complete") in told
+            assert (f"waits for {waits} more" if waits else "complete") in text
         notes = [f"{d.count} of {d.of} have arrived" for d in step.deliveries if d.of > 1]
         assert sorted(page.locator("#around .note").all_text_contents()) == sorted(notes)
-        shown = page.inner_text("#rule")
+        rule = page.inner_text("#rule")
         assert "``" not in page.inner_text("main")
         for d in step.deliveries:
             source, formula = op.rules[d.input], op.gradients[d.input]
-            assert shown.index(formula) < shown.rindex(f"{source.file}:{source.line}")
-        assert ("its kernel" in shown) == (op.kernel is not None)
+            assert rule.index(formula) < rule.rindex(f"{source.file}:{source.line}")
+        assert ("its kernel" in rule) == (op.kernel is not None)
         assert page.locator(".wire.done").count() >= len(step.deliveries)
         tops = page.eval_on_selector_all(
             "#around .box rect", "boxes => boxes.map(box => Number(box.getAttribute('y')))"
         )
         here = tops[page.eval_on_selector_all("#around .box", "boxes => boxes.findIndex(b => b.matches('.now'))")]
-        inputs = sum(edge.target == step.node for edge in played.graph.edges)  # above it, and below it what reads it
+        inputs = sum(edge.target == step.node for edge in played.graph.edges)  # inputs above, readers below
         assert [top < here for top in tops] == [i < inputs for i in range(len(tops))] and min(tops) >= 0
     page.keyboard.press("ArrowLeft")
     assert page.inner_text("#at") == f"step {len(played) - 1} of {len(played)}"
@@ -267,7 +267,7 @@ def test_controls_list_links_and_the_end(opened: Callable[..., Any], net: Net) -
     page.click("#leaves summary >> nth=0")
     leaf = int(page.get_attribute("#leaves details >> nth=0", "data-leaf"))
     cells = page.locator("#leaves details >> nth=0").locator("td")
-    cells.first.wait_for()  # they are made when it has opened
+    cells.first.wait_for()  # created when the list opens
     rows = cells.evaluate_all("c => c.map(x => Number(x.title))")
     np.testing.assert_array_equal(rows, table(played.graph.nodes[leaf].gradient).ravel())
     for act, step in (

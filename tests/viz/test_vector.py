@@ -1,4 +1,4 @@
-"""SVG pictures: well-formed whatever the text; texts that can be drawn."""
+"""SVG pictures: well-formed for any text; drawable texts."""
 
 from xml.etree import ElementTree
 
@@ -11,7 +11,7 @@ EVIL = ['"><script>alert(1)</script>', "a & b < c", "\x00\x1b[31m\ud800", "👩�
 
 
 @pytest.mark.parametrize("text", EVIL)
-def test_text_is_text(text: str) -> None:
+def test_text_is_escaped(text: str) -> None:
     drawing = Drawing(100, 50, text)
     drawing.text(1, 2, text)
     drawing.add("circle", r=1.0, class_=text)
@@ -27,7 +27,7 @@ def test_numbers_are_short_and_names_become_attributes() -> None:
     assert drawing.parts == ['<path d="M0 0" stroke-width="1.23" class="a"></path>']
 
 
-def test_labels_are_short_and_show_what_is_empty() -> None:
+def test_labels_are_short_and_show_empty_text() -> None:
     assert [label(text) for text in ("", " ", "\n", "a\nb")] == ["∅", "␣", "↵", "a↵b"]
     assert len(label("y" * 10_000)) == 24 and label("y" * 25).endswith("…")
     assert escaped("<&'\"") == "&lt;&amp;&#x27;&quot;"

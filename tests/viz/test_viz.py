@@ -1,4 +1,4 @@
-"""What the package offers, what it says of itself, and what works without its extra."""
+"""The package's functions, its documentation, and its features without the extra."""
 
 import math
 import pkgutil
@@ -52,11 +52,11 @@ MADE: dict[str, Callable[[], Any]] = {
     "training": lambda: training([{"step": 1, "loss": 2.0}, {"step": 2, "loss": 1.0}]),
 }
 PAGES = sorted(set(MADE) - {"explain", "make_dot", "trace"})
-PICTURES = sorted(set(PAGES) - {"piano_roll"})  # that are vector pictures as well
+PICTURES = sorted(set(PAGES) - {"piano_roll"})  # also available as vector pictures
 OF_GRAPHS, CHARTS = {"graph", "linked", "playback"}, {"positional_encoding", "training"}
 
 
-TITLES = {  # of the pages' windows: the kind of picture, and of what
+TITLES = {  # window titles: the kind of picture, and its subject
     "attention": "Attention: I sleep",
     "embedding": "Embedding: 3 words",
     "graph": "Graph of tensor",
@@ -69,7 +69,7 @@ TITLES = {  # of the pages' windows: the kind of picture, and of what
 }
 
 
-def test_a_page_s_title_says_what_it_shows() -> None:
+def test_a_pages_title_describes_its_content() -> None:
     assert {name: MADE[name]().page().title for name in PAGES} == TITLES
     loss = product()
     assert viz.graph(loss).page().title == "Graph of loss"
@@ -77,10 +77,10 @@ def test_a_page_s_title_says_what_it_shows() -> None:
 
 
 def test_its_docstring_names_every_function_and_every_file() -> None:
-    told = viz.__doc__ or ""
-    assert all(f"viz.{name}(" in told for name in viz.__all__)
+    documentation = viz.__doc__ or ""
+    assert all(f"viz.{name}(" in documentation for name in viz.__all__)
     files = {module.name for module in pkgutil.iter_modules(viz.__path__)}
-    assert {name for name in files if f"``{name}``" not in told} == set()
+    assert {name for name in files if f"``{name}``" not in documentation} == set()
 
 
 def test_dir_lists_the_functions_first() -> None:
@@ -91,7 +91,7 @@ def test_dir_lists_the_functions_first() -> None:
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither the extra's packages nor any program."""
+    """An environment without the extra's packages and without programs."""
     for name in ("graphviz", "pygraphviz", "vl_convert"):
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setenv("PATH", "")
@@ -123,7 +123,7 @@ def test_pages_and_vector_pictures_need_no_extra(name: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_every_picture_is_svg_png_and_pdf(name: str, tmp_path: Path) -> None:
-    """Of the size that ``scale`` says, in a notebook as well, with a line of text."""
+    """They have the size given by ``scale``; in a notebook they also have a line of text."""
     pytest.importorskip("vl_convert", reason="the extra viz brings it")
     if name in OF_GRAPHS and not HAS_DOT:
         pytest.skip("Graphviz is not installed")
@@ -136,12 +136,12 @@ def test_every_picture_is_svg_png_and_pdf(name: str, tmp_path: Path) -> None:
     paper = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", view.save(tmp_path / "a.pdf").read_bytes())
     assert [float(side) for side in paper[0]] == pytest.approx((0.75 * wide, 0.75 * high), rel=1e-3)
     assert struct.unpack(">II", view.png()[16:24]) == pytest.approx((2 * wide, 2 * high), abs=2)
-    shown = view._repr_mimebundle_()
-    assert shown["image/svg+xml"] == view.svg() and shown["text/plain"] == repr(view) and "\n" not in repr(view)
-    assert "<iframe" in shown["text/html"] and "data:image/svg+xml" in shown["text/html"]
+    bundle = view._repr_mimebundle_()
+    assert bundle["image/svg+xml"] == view.svg() and bundle["text/plain"] == repr(view) and "\n" not in repr(view)
+    assert "<iframe" in bundle["text/html"] and "data:image/svg+xml" in bundle["text/html"]
 
 
-def test_what_a_picture_takes_can_be_given_to_save(tmp_path: Path) -> None:
+def test_save_takes_the_arguments_of_a_picture(tmp_path: Path) -> None:
     view = MADE["embedding"]()
     path = view.save(tmp_path / "b.svg", "b")
     assert path.read_text(encoding="utf-8") == view.svg("b") != view.svg()
@@ -162,45 +162,45 @@ def test_a_script_shows_it_in_the_browser(monkeypatch: pytest.MonkeyPatch, capsy
 def test_without_a_browser_it_says_where_the_page_is(
     display: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked: list[str] = []
-    monkeypatch.setattr(webbrowser, "open", lambda uri: bool(asked.append(uri)))
+    addresses: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda uri: bool(addresses.append(uri)))
     monkeypatch.setattr(sys, "platform", "linux")
     for name in view_module.DISPLAYS:
         monkeypatch.delenv(name, raising=False)
     if display:
         monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
     MADE["embedding"]().show()
-    assert len(asked) == display  # a browser of the terminal is not opened
-    told = capsys.readouterr().out
-    file = Path(told.removeprefix("No browser is available to show it. The page is ").partition(";")[0])
-    assert file.read_text(encoding="utf-8").startswith("<!doctype html>") and "save('x.html')" in told
+    assert len(addresses) == display  # a browser of the terminal is not opened
+    output = capsys.readouterr().out
+    file = Path(output.removeprefix("No browser is available to show it. The page is ").partition(";")[0])
+    assert file.read_text(encoding="utf-8").startswith("<!doctype html>") and "save('x.html')" in output
     shutil.rmtree(file.parent)
 
 
 def test_a_notebook_shows_it_below_the_cell(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[View] = []
+    views: list[View] = []
     shell = SimpleNamespace(kernel=object())
-    display = SimpleNamespace(display=shown.append)
+    display = SimpleNamespace(display=views.append)
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell, display=display))
     monkeypatch.setitem(sys.modules, "IPython.display", display)
     view = MADE["embedding"]()
     view.show()
-    assert shown == [view]
+    assert views == [view]
     shell.kernel = None  # a terminal
     assert not in_notebook()
 
 
-def test_a_large_drawing_is_not_kept_beside_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_drawing_is_not_stored_next_to_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(view_module, "MOST_DRAWN", 100)
     assert "image/svg+xml" not in MADE["embedding"]()._repr_mimebundle_()
 
 
 @pytest.mark.parametrize("system", ["light", "dark"])
-def test_a_page_is_as_dark_as_the_notebook(system: str, open_file: Callable[..., Any], tmp_path: Path) -> None:
-    """In JupyterLab and in VS Code, when they change, and as the system is where nothing is known."""
+def test_a_page_follows_the_theme_of_the_notebook(system: str, open_file: Callable[..., Any], tmp_path: Path) -> None:
+    """In JupyterLab and VS Code, also when the theme changes; elsewhere as the system's."""
     outer = tmp_path / "notebook.html"
-    shown = positional_encoding(3, 4)._repr_mimebundle_()["text/html"]
-    outer.write_text(f'<!doctype html><body data-jp-theme-light="false">{shown}', encoding="utf-8")
+    content = positional_encoding(3, 4)._repr_mimebundle_()["text/html"]
+    outer.write_text(f'<!doctype html><body data-jp-theme-light="false">{content}', encoding="utf-8")
     page = open_file(outer, color_scheme=system)
     root = page.frame_locator("iframe").locator("html")
     changes = [
@@ -213,7 +213,7 @@ def test_a_page_is_as_dark_as_the_notebook(system: str, open_file: Callable[...,
     for change, theme in changes:
         page.evaluate(change or "0")
         root.and_(page.frame_locator("iframe").locator(f"[data-theme={theme}]")).wait_for()
-    assert not page.locator("iframe + img").is_visible()  # it stands for the page where that is taken out
+    assert not page.locator("iframe + img").is_visible()  # replaces the page if a sanitizer removes it
     wait_for(page, "document.querySelector('iframe').style.height != '900px'")
     inner = page.frame_locator("iframe").locator("body").evaluate("node => node.getBoundingClientRect().height")
     assert page.evaluate("document.querySelector('iframe').clientHeight") == min(math.ceil(inner), 1000)
@@ -222,11 +222,11 @@ def test_a_page_is_as_dark_as_the_notebook(system: str, open_file: Callable[...,
 
 
 def test_another_program_shows_views() -> None:
-    seen: list[Any] = []
+    views: list[Any] = []
     view = positional_encoding(4, 8)
-    showing.shown_by(seen.append)
+    showing.shown_by(views.append)
     try:
         view.show()
     finally:
         showing.shown_by(None)
-    assert seen == [view]
+    assert views == [view]

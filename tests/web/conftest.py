@@ -1,4 +1,4 @@
-"""The built site, once for all tests, and a page of it in Chromium that may ask its own server alone."""
+"""The built site, once for all tests, and its pages in Chromium, which may only contact their own server."""
 
 import importlib.util
 import os
@@ -13,14 +13,14 @@ import pytest
 from docs.web import server
 from tests.support.browser import browser as browser
 
-START = 90.0  # seconds in which Python has started, on a busy machine
+START = 90.0  # seconds for Python to start on a busy machine
 
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the built site: that of MINIGRAD_SITE, or one made here, by the first process that asks."""
-    if given := os.environ.get("MINIGRAD_SITE"):
-        return Path(given)
+    """The folder of the built site: MINIGRAD_SITE, or one that the first process builds here."""
+    if path := os.environ.get("MINIGRAD_SITE"):
+        return Path(path)
     if shutil.which("npm") is None:
         pytest.skip("npm is not installed: it brings what the site carries")
     if importlib.util.find_spec("mkdocs") is None:
@@ -31,24 +31,24 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    made = shared / "site"
+    folder = shared / "site"
     with FileLock(shared / "site.lock"):
-        if not made.exists():
-            build(made)
-    return made
+        if not folder.exists():
+            build(folder)
+    return folder
 
 
 @pytest.fixture(scope="session")
 def address(site: Path) -> Iterator[str]:
-    """Where a server shows the site."""
-    with server.shown(site) as shown:
-        yield shown
+    """The address of a server with the site."""
+    with server.shown(site) as url:
+        yield url
 
 
 @pytest.fixture
 def visit(browser: Any, address: str) -> Iterator[Callable[..., Any]]:
-    """Opens a page of the site by its path. At the end no page may have asked another host for anything, and no error
-    may stand in a console."""
+    """Opens a page of the site by its path; at the end, checks that no page has sent a request to another host and
+    that no console has an error."""
     wrong: list[str] = []
     contexts = []
 
@@ -57,9 +57,9 @@ def visit(browser: Any, address: str) -> Iterator[Callable[..., Any]]:
         page = contexts[-1].new_page()
         page.set_default_timeout(1000 * START)
 
-        def request(made: Any) -> None:
-            if not made.url.startswith((address, "data:", "blob:", "about:")):
-                wrong.append(f"request: {made.url}")
+        def request(call: Any) -> None:
+            if not call.url.startswith((address, "data:", "blob:", "about:")):
+                wrong.append(f"request: {call.url}")
 
         page.on("request", request)
         page.on("console", lambda m: wrong.append(f"console: {m.text}") if m.type == "error" else None)
@@ -67,7 +67,7 @@ def visit(browser: Any, address: str) -> Iterator[Callable[..., Any]]:
         page.goto(address + path)
         return page
 
-    visited.wrong = wrong  # type: ignore[attr-defined]  # for a test that means something to go wrong
+    visited.wrong = wrong  # type: ignore[attr-defined]  # for a test that expects errors
     yield visited
     for context in contexts:
         context.close()
@@ -75,7 +75,7 @@ def visit(browser: Any, address: str) -> Iterator[Callable[..., Any]]:
 
 
 def until(page: Any, condition: str, seconds: float = START) -> Any:
-    """Wait until an expression of the page is true; Playwright's own waiting needs what the site's policy forbids."""
+    """Wait until an expression in the page is true; the site's policy forbids Playwright's own waiting."""
     end = time.monotonic() + seconds
     while not (value := page.evaluate(condition)):
         assert time.monotonic() < end, f"not within {seconds} s: {condition}"

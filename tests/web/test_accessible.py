@@ -1,4 +1,4 @@
-"""The pages for people who use a keyboard, a screen reader, or a narrow screen: axe-core's rules, focus, names."""
+"""Accessibility with a keyboard, a screen reader, or a narrow screen: axe-core's rules, focus, names."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -15,27 +15,27 @@ DOCUMENTS = ("index.html", "reference/minigrad.profiler.html", "gallery.html", "
 PLAYGROUND = "playground.html"
 TRANSLATOR = "translator_page/index.html"
 WIDE, MIDDLE, NARROW = ({"width": width, "height": 800} for width in (1280, 820, 390))
-STILL = {"viewport": WIDE, "reduced_motion": "reduce"}  # colours in transition are no colours to judge
+STILL = {"viewport": WIDE, "reduced_motion": "reduce"}  # colours cannot be checked during transitions
 
 ALL = {"runOnly": ["wcag2a", "wcag2aa", "wcag21aa"]}
-COLOURS = {"runOnly": ["color-contrast", "link-in-text-block"]}  # in the dark nothing else differs
-SHAPES = {**ALL, "rules": {rule: {"enabled": False} for rule in COLOURS["runOnly"]}}  # and these with the width
+COLOURS = {"runOnly": ["color-contrast", "link-in-text-block"]}  # the dark theme changes only colours
+SHAPES = {**ALL, "rules": {rule: {"enabled": False} for rule in COLOURS["runOnly"]}}  # these depend on the width
 VIOLATIONS = """async (rules) => {
   const { violations } = await axe.run(document, { ...rules, iframes: false, resultTypes: ["violations"] });
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ target, failureSummary }) => `${id} at ${target.join(" ")}: ${failureSummary.replace(/\\s+/g, " ")}`));
 }"""
 SETTLED = "!document.getAnimations().some((one) => one instanceof CSSTransition && one.playState === 'running')"
-# Of a long listing the first lines are enough, which have every kind of token: a check costs time for each.
+# The first lines of a long listing are enough, as they have every kind of token and checking takes time.
 SHORTER = "document.querySelectorAll('.listing .line:nth-of-type(n + 50)').forEach((line) => line.remove())"
 NEEDS_NAME = {"button", "checkbox", "combobox", "Iframe", "link", "listbox", "radio", "slider", "spinbutton", "tab"}
 NEEDS_NAME |= {"searchbox", "switch", "textbox"}
 
 
 def violations(page: Any, rules: dict[str, Any] = ALL) -> list[str]:
-    """What breaks a rule, on the page and in its frames that show something: each is checked by itself, since some
-    have no rights to talk to the page."""
-    found = []
+    """The violations of rules on the page and in its visible frames, each checked separately, since some frames
+    cannot access the page."""
+    lines = []
     until(page, SETTLED)
     for frame in page.frames:
         if frame != page.main_frame and not frame.frame_element().is_visible():
@@ -43,32 +43,32 @@ def violations(page: Any, rules: dict[str, Any] = ALL) -> list[str]:
         if not frame.evaluate("'axe' in window"):
             frame.evaluate((MODULES / "axe-core" / "axe.min.js").read_text(encoding="utf-8"))
         place = "page" if frame == page.main_frame else f"frame {frame.frame_element().get_attribute('title')!r}"
-        found += [f"{place}: {line}" for line in frame.evaluate(VIOLATIONS, rules)]
-    return found
+        lines += [f"{place}: {line}" for line in frame.evaluate(VIOLATIONS, rules)]
+    return lines
 
 
 def wrong_in_all_looks(page: Any, what: str) -> list[str]:
-    """What breaks a rule in light, in dark, or on a narrow screen; the page is then as it was."""
-    found = [f"{what}: {line}" for line in violations(page)]
+    """The violations of rules in light, in dark, and on a narrow screen; afterwards the page is reset."""
+    lines = [f"{what}: {line}" for line in violations(page)]
     page.emulate_media(color_scheme="dark")
     until(page, "!document.body.dataset.mdColorScheme || document.body.dataset.mdColorScheme === 'slate'")
-    found += [f"{what}, dark: {line}" for line in violations(page, COLOURS)]
+    lines += [f"{what}, dark: {line}" for line in violations(page, COLOURS)]
     page.emulate_media(color_scheme="light")
     page.set_viewport_size(NARROW)
-    found += [f"{what}, narrow: {line}" for line in violations(page, SHAPES)]
+    lines += [f"{what}, narrow: {line}" for line in violations(page, SHAPES)]
     page.set_viewport_size(WIDE)
-    return found
+    return lines
 
 
 def nameless(page: Any) -> list[str]:
-    """Buttons, inputs, frames and other controls that the browser gives a screen reader without a name."""
+    """Buttons, inputs, frames and other controls that the browser exposes to screen readers without a name."""
     session = page.context.new_cdp_session(page)
     nodes = session.send("Accessibility.getFullAXTree")["nodes"]
-    shown = [node for node in nodes if not node["ignored"] and node["role"]["value"] in NEEDS_NAME]
-    assert shown
+    controls = [node for node in nodes if not node["ignored"] and node["role"]["value"] in NEEDS_NAME]
+    assert controls
     elements = [
         session.send("DOM.describeNode", {"backendNodeId": node["backendDOMNodeId"]})["node"]
-        for node in shown
+        for node in controls
         if not node["name"]["value"].strip()
     ]
     session.detach()
@@ -76,17 +76,17 @@ def nameless(page: Any) -> list[str]:
 
 
 def too_wide(page: Any) -> list[str]:
-    """The widths of a window at which the page would have to be scrolled sideways."""
-    found = []
+    """The window widths at which the page scrolls horizontally."""
+    overflows = []
     for size in (NARROW, MIDDLE, WIDE):
         page.set_viewport_size(size)
         if (width := page.evaluate("document.documentElement.scrollWidth")) > size["width"]:
-            found.append(f"{width} px at {size['width']}")
-    return found
+            overflows.append(f"{width} px at {size['width']}")
+    return overflows
 
 
 def assert_nothing(wrong: list[str], page: Any) -> None:
-    """No rule is broken, nothing is without a name, nothing too wide; or all that is wrong is told at once."""
+    """Check that there are no violations, unnamed controls, or pages that are too wide; report all at once."""
     wrong = [
         *wrong,
         *(f"no name: {what}" for what in nameless(page)),
@@ -103,7 +103,7 @@ def opened(visit: Visit) -> Any:
 
 
 def run(page: Any, tab: str | None = None) -> None:
-    """Run the playground's program, and then draw what a tab shows."""
+    """Run the playground's program, and then draw the content of a tab."""
     page.locator(".play button.main").click()
     until(page, "!window.playground.runner.busy && window.playground.ran > 0")
     if tab:
@@ -128,11 +128,11 @@ def test_the_playground(visit: Visit) -> None:
     wrong += wrong_in_all_looks(page, "Output")
     run(page, "graph")
     wrong += wrong_in_all_looks(page, "Graph")
-    assert len([frame for frame in page.frames if frame.evaluate("'axe' in window")]) == 2  # the graph's as well
+    assert len([frame for frame in page.frames if frame.evaluate("'axe' in window")]) == 2  # including the graph's
     assert_nothing(wrong, page)
 
 
-# Shades of all weights stand below the words and numbers, not of those alone that this sentence has.
+# Words and numbers get shades of all weights, not only of the weights in this sentence.
 SHADES = """for (const kind of [".weight", ".spelling"])
   document.querySelectorAll(kind).forEach((one, i, all) => one.style.setProperty("--weight", i / (all.length - 1)))"""
 
@@ -176,7 +176,7 @@ UNSEEN = """() => {
 
 
 def walk(page: Any, steps: int) -> list[dict[str, Any]]:
-    """Where Tab leads to, a number of times."""
+    """The elements that pressing Tab several times reaches."""
     stops = []
     for _ in range(steps):
         page.keyboard.press("Tab")
@@ -185,11 +185,11 @@ def walk(page: Any, steps: int) -> list[dict[str, Any]]:
 
 
 def is_after(box: dict[str, float], before: dict[str, float]) -> bool:
-    """Whether a person who reads from left to right and from top to bottom sees a box after another one."""
+    """Whether a box follows another one when reading from left to right and from top to bottom."""
     return box["top"] >= before["bottom"] or box["left"] >= before["right"]
 
 
-def test_tab_goes_through_the_playground_as_the_eye_does(visit: Visit) -> None:
+def test_tab_follows_the_reading_order_of_the_playground(visit: Visit) -> None:
     page = opened(visit)
     page.set_viewport_size(NARROW)
     run(page, "graph")
@@ -200,7 +200,7 @@ def test_tab_goes_through_the_playground_as_the_eye_does(visit: Visit) -> None:
         assert len(stops) < 30, [stop["name"] for stop in stops]
     header = [stop["name"] for stop in stops if not stop["own"]]
     assert header[0] == "Skip to content"
-    page.keyboard.press("Escape")  # Tab alone would indent
+    page.keyboard.press("Escape")  # otherwise Tab would indent
     stops += walk(page, 3)
     own = [stop for stop in stops if stop["own"]]
     names = ["Example", "Run", "Link", ".py", ".ipynb", "Python program", "Graph", "What Graph shows", "Show"]

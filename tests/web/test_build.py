@@ -1,4 +1,4 @@
-"""A build replaces the site once all of it stands, and not before."""
+"""A build replaces the site only after all its parts have been built."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,14 +12,14 @@ STEPS = {"node": node, "pages": pages, "packs": packs, "scripts": scripts, "tran
 
 
 class Steps:
-    """What stands in place of the parts of a build: each writes a file of its name, or fails."""
+    """Stubs for the parts of a build: each writes a file with its name, or fails."""
 
     def __init__(self) -> None:
         self.done: list[str] = []
         self.failing = ""
 
     def step(self, name: str) -> Callable[..., None]:
-        """The function of a part."""
+        """The stub of a part."""
 
         def act(folder: Path | None = None, *more: Any) -> None:
             self.done.append(name)
@@ -36,16 +36,16 @@ class Steps:
 
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
-    """Parts that take no time."""
-    made = Steps()
+    """Replace the parts with stubs."""
+    stubs = Steps()
     for name, module in STEPS.items():
-        monkeypatch.setattr(module, "install" if name == "node" else "build", made.step(name))
-    return made
+        monkeypatch.setattr(module, "install" if name == "node" else "build", stubs.step(name))
+    return stubs
 
 
 @pytest.fixture
 def old(tmp_path: Path) -> Path:
-    """A site that was built before."""
+    """A site from an earlier build."""
     site = tmp_path / "site"
     (site / "python").mkdir(parents=True)
     (site / "index.html").write_text("old")
@@ -54,16 +54,16 @@ def old(tmp_path: Path) -> Path:
 
 
 def content(folder: Path) -> dict[str, str]:
-    """The files of a folder."""
-    found = (path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in found}
+    """The files in a folder."""
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in paths}
 
 
 def test_a_new_site_replaces_the_old_one(steps: Steps, old: Path, capsys: pytest.CaptureFixture[str]) -> None:
     builder.build(old)
-    made = content(old)
-    assert {"pages", "python/packs", "scripts", "translator"} <= set(made)
-    assert "old" not in made.values()
+    files = content(old)
+    assert {"pages", "python/packs", "scripts", "translator"} <= set(files)
+    assert "old" not in files.values()
     assert steps.done == list(STEPS)
     assert {path.name for path in old.parent.iterdir()} == {old.name, f".{old.name}-parts"}
     assert f"the site is in {old}" in capsys.readouterr().out
@@ -78,7 +78,7 @@ def test_only_what_has_changed_is_built_again(
         (root / place).write_text("first")
     monkeypatch.setattr(builder, "ROOT", root)
     rows = [
-        ("README.md", ["node", "pages", "packs", "scripts", "translator"]),  # all, at first
+        ("README.md", ["node", "pages", "packs", "scripts", "translator"]),  # everything at first
         ("docs/web/node_modules/a.js", ["node"]),
         ("minigrad/__pycache__/op.pyc", ["node"]),
         ("README.md", ["node", "pages"]),
@@ -103,7 +103,7 @@ def test_only_what_has_changed_is_built_again(
 
 
 @pytest.mark.parametrize("failing", ["node", "translator"])
-def test_a_part_that_fails_leaves_the_old_site_as_it_was(failing: str, steps: Steps, old: Path) -> None:
+def test_a_part_that_fails_leaves_the_old_site_unchanged(failing: str, steps: Steps, old: Path) -> None:
     before = content(old)
     steps.failing = failing
     with pytest.raises(SystemExit, match=failing):
@@ -112,7 +112,7 @@ def test_a_part_that_fails_leaves_the_old_site_as_it_was(failing: str, steps: St
     assert steps.done[-1] == failing
 
 
-def test_a_folder_that_is_no_site_is_left_alone(steps: Steps, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_is_not_a_site_is_kept(steps: Steps, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "work" / "here").mkdir(parents=True)
     (tmp_path / "work" / "thesis.txt").write_text("all of it")
     monkeypatch.chdir(tmp_path / "work" / "here")

@@ -1,4 +1,4 @@
-"""Blocks of the documents run where they are read."""
+"""Code blocks in the documentation run in the page."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,13 +16,13 @@ RUN_ALL = """async () => {
 
 
 def pages_with_programs(site: Path) -> list[str]:
-    """The paths of pages that have blocks of Python to run."""
+    """The paths of pages that have runnable blocks of Python."""
     pages = sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html"))
     own = [page for page in pages if not page.startswith(("source/", "lectures/", "translator_page/"))]
     return [page for page in own if "language-python" in (site / page).read_text(encoding="utf-8")]
 
 
-def test_a_block_runs_after_those_above_it(visit: Visit) -> None:
+def test_a_block_runs_after_the_blocks_above_it(visit: Visit) -> None:
     page = visit("index.html")
     second = page.locator(".run-bar").nth(2)
     second.get_by_text("Run").click()

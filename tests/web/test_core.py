@@ -1,4 +1,4 @@
-"""The library in WebAssembly: a part of its own tests runs in the browser's Python, in Node."""
+"""The library in WebAssembly: some of its tests run in the browser's Python, in Node."""
 
 import re
 import shutil
@@ -26,7 +26,7 @@ def test_a_sample_of_the_tests_passes_in_the_browsers_python() -> None:
     command = [sys.executable, "-m", "docs.web.core_tests", *SAMPLE]
     ran = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
     lines = (ran.stdout + ran.stderr).splitlines()[-60:]
-    told = "\n".join(line[:300] for line in lines)  # Node prints lines of a megabyte
-    assert ran.returncode == 0, told
+    output = "\n".join(line[:300] for line in lines)  # Node prints lines of a megabyte
+    assert ran.returncode == 0, output
     counts = {word: int(n) for n, word in re.findall(r"(\d+) (\w+)", ran.stdout.splitlines()[-1])}
-    assert counts["passed"] >= 200 and "failed" not in counts, told
+    assert counts["passed"] >= 200 and "failed" not in counts, output

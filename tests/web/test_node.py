@@ -1,4 +1,4 @@
-"""npm and Node.js: what is missing or fails is told in a sentence, and nothing is installed twice."""
+"""npm and Node.js: missing programs and failures are one-sentence errors, and nothing is installed twice."""
 
 import shutil
 import subprocess
@@ -12,7 +12,7 @@ from tests.support.cases import raises
 
 
 class Npm:
-    """What stands in place of subprocess.run: it notes commands, and makes what npm makes."""
+    """A stub for subprocess.run: it records commands, and creates npm's folder."""
 
     def __init__(self) -> None:
         self.commands: list[list[str]] = []
@@ -20,7 +20,7 @@ class Npm:
         self.code = 0
 
     def run(self, command: list[str], cwd: Path | None = None, check: bool = True) -> SimpleNamespace:
-        """Note a command."""
+        """Record a command."""
         assert not check
         self.commands.append(command)
         self.folders.append(cwd)
@@ -30,24 +30,24 @@ class Npm:
 
 @pytest.fixture
 def npm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Npm:
-    """npm, in a folder with a lock file."""
-    made = Npm()
+    """A stub of npm in a folder with a lock file."""
+    stub = Npm()
     (tmp_path / "package-lock.json").write_text("{}")
     monkeypatch.setattr(node, "HERE", tmp_path)
     monkeypatch.setattr(node, "MODULES", tmp_path / "node_modules")
     monkeypatch.setattr(node, "STAMP", tmp_path / "node_modules" / ".minigrad-installed")
-    monkeypatch.setattr(subprocess, "run", made.run)
+    monkeypatch.setattr(subprocess, "run", stub.run)
     monkeypatch.setattr(shutil, "which", lambda name, path="/programs": f"{path}/{name}")
-    return made
+    return stub
 
 
-def test_without_npm_it_says_what_is_needed(npm: Npm, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_npm_the_error_says_what_is_needed(npm: Npm, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
     raises(SystemExit, r"needs Node\.js .* npm", node.install)
     assert npm.commands == [] and not node.STAMP.exists()
 
 
-def test_what_is_locked_is_installed_without_scripts_of_others(npm: Npm) -> None:
+def test_locked_packages_are_installed_without_scripts(npm: Npm) -> None:
     node.install()
     ((program, verb, *options),) = npm.commands
     assert (program, verb) == ("/programs/npm", "ci")
@@ -56,10 +56,10 @@ def test_what_is_locked_is_installed_without_scripts_of_others(npm: Npm) -> None
     node.STAMP.unlink(missing_ok=True)
     npm.code = 1
     raises(SystemExit, "npm could not install", node.install)
-    assert not node.STAMP.exists()  # so it is tried again
+    assert not node.STAMP.exists()  # so it is retried
 
 
-def test_a_program_that_fails_is_told(npm: Npm, tmp_path: Path) -> None:
+def test_a_program_that_fails_is_reported(npm: Npm, tmp_path: Path) -> None:
     node.run("esbuild", "a.js", "--bundle")
     node.run_python(tmp_path, tmp_path / "precompile.py", "one")
     assert npm.commands[0] == [str(node.MODULES / ".bin" / "esbuild"), "a.js", "--bundle"]

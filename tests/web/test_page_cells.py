@@ -1,4 +1,4 @@
-"""What runs below the buttons of a page, here in CPython: programs, what they print and show, errors, completion."""
+"""The Python side of a page's cells, here in CPython: programs, their output, errors, completion."""
 
 import importlib
 import json
@@ -14,7 +14,7 @@ import minigrad as mg
 from docs import web
 from minigrad.utils import showing
 
-PYTHON = Path(web.__file__).parent / "python"  # beside minigrad, in the browser
+PYTHON = Path(web.__file__).parent / "python"  # next to minigrad in the browser
 A_GRAPH = """
 import minigrad as mg
 from minigrad import viz
@@ -32,23 +32,23 @@ for i in range(6):
 
 
 class Page:
-    """The page's side: it asks, and hears what comes meanwhile, as worker.js hands it on."""
+    """The page's side: it sends requests, and receives messages as worker.js forwards them."""
 
     def __init__(self, cells: Any) -> None:
         self.cells = cells
         self.heard: list[dict[str, Any]] = []
 
     def say(self, text: str) -> None:
-        """What the module ``_page`` has."""
+        """The function of the module ``_page``."""
         self.heard.append(parsed(text))
 
     def ask(self, type: str, **message: Any) -> dict[str, Any]:
-        """The answer to a question."""
+        """The answer to a request."""
         answer: dict[str, Any] = parsed(self.cells.act(json.dumps({"type": type, "id": 0, **message})))
         return answer
 
     def run(self, code: str, name: str = "program") -> Any:
-        """Run a program; its error or None. What it says is all that is heard then."""
+        """Run a program, and return its error or None. Earlier messages are dropped."""
         self.heard.clear()
         streams = sys.stdout, sys.stderr
         error = self.ask("run", code=code, name=name)["error"]
@@ -56,7 +56,7 @@ class Page:
         return error
 
     def out(self) -> list[tuple[str, str]]:
-        """The outputs that were heard: stream and text."""
+        """The outputs received: stream and text."""
         return [(message["stream"], message["text"]) for message in self.heard if message["type"] == "out"]
 
     def printed(self, stream: str = "stdout") -> str:
@@ -64,16 +64,16 @@ class Page:
         return "".join(text for name, text in self.out() if name == stream)
 
     def losses(self) -> list[tuple[int, Any]]:
-        """The points of the curve."""
+        """The points of the loss curve."""
         return [(message["step"], message["loss"]) for message in self.heard if message["type"] == "loss"]
 
     def change(self, graph: int, node: Any = 0, at: Any = 0, text: str = "1", undo: bool = False) -> dict[str, Any]:
-        """Ask for a graph with another number."""
+        """Request a graph with another number."""
         return self.ask("change", graph=graph, node=node, at=at, text=text, undo=undo)
 
     def complete(self, text: str) -> dict[str, bool]:
-        """Names that a text could become, and whether each is a keyword."""
-        return {found["name"]: found["keyword"] for found in self.ask("complete", text=text)["names"]}
+        """The completions of a text, and whether each is a keyword."""
+        return {entry["name"]: entry["keyword"] for entry in self.ask("complete", text=text)["names"]}
 
 
 def parsed(text: str) -> Any:
@@ -90,12 +90,12 @@ def page(monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
     """A page with a fresh interpreter."""
     monkeypatch.setattr(sys, "path", [*sys.path, str(PYTHON)])
     monkeypatch.setattr(showing, "_showers", [])
-    made = Page(importlib.import_module("minigrad_page.cells"))
+    stub = Page(importlib.import_module("minigrad_page.cells"))
     module = ModuleType("_page")
-    vars(module)["say"] = made.say
+    vars(module)["say"] = stub.say
     monkeypatch.setitem(sys.modules, "_page", module)
-    yield made
-    made.ask("reset")
+    yield stub
+    stub.ask("reset")
 
 
 def test_output_goes_out_in_order_and_the_last_expression_is_shown(page: Page) -> None:
@@ -110,11 +110,11 @@ def test_programs_share_their_names(page: Page) -> None:
     assert page.out() == [("result", "'__main__'\n")]
     page.run("x + 1")
     page.run("x = None\nx")
-    page.run("_ * 2")  # the last value that was shown
+    page.run("_ * 2")  # the last result shown
     assert page.out() == [("result", "42\n")]
 
 
-def test_what_is_no_text_is_not_written_and_text_stays_text(page: Page) -> None:
+def test_only_text_is_written_and_it_is_unchanged(page: Page) -> None:
     for wrong in ("3", "b'x'", "['\\n']"):
         error = page.run(f"import sys\nprint('a')\nsys.stdout.write({wrong})")
         assert (error["kind"], error["line"], page.printed()) == ("TypeError", 3, "a\n"), wrong
@@ -137,7 +137,7 @@ def test_a_value_is_shown_by_its_richest_form(page: Page) -> None:
     assert [message.get("title") for message in page.heard] == ["A", "B", None, None]
 
 
-def test_what_is_shown_can_change(page: Page) -> None:
+def test_displayed_values_can_be_updated(page: Page) -> None:
     page.run("a = display(1, display_id=True)\nb = display(2, 3, display_id='mine')\nc = display(4, display_id=True)")
     first, second, third, fourth = (message["id"] for message in page.heard)
     assert second == third == "mine" and len({first, second, fourth}) == 3
@@ -158,7 +158,7 @@ def test_a_view_is_shown_as_its_page(page: Page) -> None:
         assert message["graph"] in page.cells.graphs
 
 
-def test_an_error_is_told_from_the_programs_own_line_on(page: Page) -> None:
+def test_an_error_starts_at_the_programs_own_line(page: Page) -> None:
     error = page.run("def f():\n    1 / 0\n\nf()\nprint('not reached')", "block 2")
     assert (error["kind"], error["line"]) == ("ZeroDivisionError", 2)
     lines = error["text"].splitlines()
@@ -174,7 +174,7 @@ def test_an_error_is_told_from_the_programs_own_line_on(page: Page) -> None:
 
 def test_a_program_that_imports_torch_runs_as_minigrad(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "torch", raising=False)
-    page.run("from minigrad import nn\nnn.Linear(2, 1)")  # what is imported meanwhile would keep torch's name
+    page.run("from minigrad import nn\nnn.Linear(2, 1)")  # modules imported later would keep torch's name
     assert page.run("import torch\nfrom torch import nn\nnn.Linear(2, 1)(torch.ones(1, 2)).shape") is None
     assert page.printed("result") == "torch.Size([1, 1])\n"
     assert page.printed("stderr") == "note: torch is minigrad here, as after minigrad.compat.as_torch()\n"
@@ -204,7 +204,7 @@ def test_every_error_is_an_answer(page: Page) -> None:
 
 
 def test_stop_interrupts_a_program_and_nothing_else(page: Page) -> None:
-    page.cells._interrupt(2, None)  # nothing runs: nothing happens
+    page.cells._interrupt(2, None)  # no effect if no program runs
     page.run("kept = 7")
     page.cells.namespace["stop"] = lambda: page.cells._interrupt(2, None)
     assert page.run("x = 1\nstop()") == {"kind": "KeyboardInterrupt", "text": "stopped\n", "line": 2}
@@ -214,7 +214,7 @@ def test_stop_interrupts_a_program_and_nothing_else(page: Page) -> None:
 
 @pytest.fixture
 def clock(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Time that passes where a program calls ``wait(seconds)``, and nowhere else."""
+    """A clock that advances only if a program calls ``wait(seconds)``."""
     now = [100.0]
 
     def wait(seconds: float) -> None:
@@ -226,11 +226,11 @@ def clock(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("clock")
-def test_losses_are_told_as_often_as_a_screen_shows_them_and_the_last_always(page: Page) -> None:
+def test_losses_are_sent_at_the_screens_rate_and_the_last_one_always(page: Page) -> None:
     assert page.run(LOSSES) is None
     assert page.losses() == [(0, 0.0), (2, 2.0), (4, 4.0), (5, 5.0)]
     page.run(LOSSES.replace("range(6)", "range(5)"))
-    assert page.losses() == [(0, 0.0), (2, 2.0), (4, 4.0)]  # none twice
+    assert page.losses() == [(0, 0.0), (2, 2.0), (4, 4.0)]  # no duplicates
     page.run(LOSSES.replace("range(6)", "range(2)") + "1 / 0")  # from 0 again, and the last before an error
     assert page.losses() == [(0, 0.0), (1, 1.0)]
 
@@ -261,23 +261,23 @@ def test_names_are_completed(page: Page) -> None:
 
 
 def number(changed: dict[str, Any], name: str, of: str = "value") -> Any:
-    """The number of a node in an answer, or its gradient."""
+    """The number of a node, or of its gradient, in an answer."""
     graph = changed["changed"]
     (node,) = (node for node in graph["nodes"] if node["name"] == name)
     return graph["values"][node[of]]["table"][0][0]
 
 
 def shown_graph(page: Page, code: str = A_GRAPH + "viz.graph(f)") -> int:
-    """Run a program that shows a graph; its number on the page."""
+    """Run a program that shows a graph, and return the graph's number on the page."""
     assert page.run(code) is None
     return int(page.heard[-1]["graph"])
 
 
-def test_a_changed_number_is_followed_by_the_rest(page: Page) -> None:
+def test_a_changed_number_updates_the_rest(page: Page) -> None:
     graph = shown_graph(page)
     changed = page.change(graph, 0, text="5")
     assert (number(changed, "f"), number(changed, "b", "gradient")) == (-15.0, 5.0)
-    changed = page.change(graph, 1, text="4")  # the other change stays
+    changed = page.change(graph, 1, text="4")  # the other change is kept
     assert (number(changed, "f"), number(changed, "a", "gradient")) == (20.0, 4.0)
     assert number(page.change(graph, undo=True), "f") == -6.0
     assert number(page.change(graph, 1, text="4"), "f") == 8.0
@@ -285,14 +285,14 @@ def test_a_changed_number_is_followed_by_the_rest(page: Page) -> None:
     assert page.printed("result") == "(2.0, -3.0, -6.0)\n"
 
 
-def test_what_cannot_be_changed_is_told(page: Page) -> None:
+def test_invalid_changes_are_reported(page: Page) -> None:
     graph = shown_graph(page)
     rows: list[tuple[dict[str, Any], str]] = [
         ({"text": "many"}, "could not convert"),
         ({"at": 1}, "no place 1"),
         ({"at": 0.5}, "indices"),
         ({"node": 99}, "out of range"),
-        ({"node": None}, "no nodes"),  # as of NaN, which JSON writes so
+        ({"node": None}, "no nodes"),  # JSON's null, for NaN
         ({"node": 0.5}, "no nodes"),
         ({"graph": 10**6}, "run the program again"),
     ]
@@ -308,7 +308,7 @@ def test_reset_forgets_names_graphs_and_settings(page: Page) -> None:
     assert page.run("a")["kind"] == "NameError"
     assert "run the program again" in page.change(graph)["failed"]
     assert mg.is_grad_enabled() and mg.get_default_dtype() == mg.float32
-    drawn = mg.rand(1).item()
+    sample = mg.rand(1).item()
     mg.manual_seed(0)
-    assert mg.rand(1).item() == drawn
+    assert mg.rand(1).item() == sample
     assert page.run("display(1)") is None

@@ -1,6 +1,6 @@
-"""The site's pages: links lead on, every public name is there, and no page asks another host for a file.
+"""The site's pages: links work, every public name is there, and no page requests a file from another host.
 
-Those of the whole site need npm and MkDocs (docs/web/requirements.txt), and are skipped without them.
+Tests of the whole site need npm and MkDocs (docs/web/requirements.txt), and are skipped without them.
 """
 
 import importlib.util
@@ -48,7 +48,7 @@ def test_links_lead_to_pages_of_the_site(link: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "expected"),
+    ("source", "expected"),
     [
         ("text\n- a\n  b\n- c", "text\n\n- a\n    b\n- c"),
         (
@@ -62,22 +62,22 @@ def test_links_lead_to_pages_of_the_site(link: str, expected: str) -> None:
         ("```text\n- a\n  b\n```", "```text\n- a\n  b\n```"),
     ],
 )
-def test_lists_and_tables_are_laid_out_for_python_markdown(written: str, expected: str) -> None:
-    assert relaid(written) == expected
+def test_lists_and_tables_are_laid_out_for_python_markdown(source: str, expected: str) -> None:
+    assert relaid(source) == expected
 
 
 def test_every_document_is_in_the_menu() -> None:
     menu = (ROOT / "docs" / "web" / "mkdocs.yml").read_text(encoding="utf-8")
-    shown = [documents.page_of(path) for path in documents.documents()]
-    assert [page for page in shown if f": {page}\n" not in menu] == []
+    pages = [documents.page_of(path) for path in documents.documents()]
+    assert [page for page in pages if f": {page}\n" not in menu] == []
 
 
 def test_a_notebook_has_its_cells_and_pictures(tmp_path: Path) -> None:
     text = notebooks.page(ROOT / "examples" / "notebooks" / "1_first_steps.ipynb", tmp_path / "first.md")
     assert text.startswith("# ")
     assert "```python\nimport minigrad as mg" in text
-    named = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text)
-    assert named and all((tmp_path / name).stat().st_size for name in named)
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text)
+    assert pictures and all((tmp_path / name).stat().st_size for name in pictures)
 
 
 def test_the_engine_is_shown_in_full() -> None:
@@ -90,12 +90,12 @@ def test_the_engine_is_shown_in_full() -> None:
     lines = (ROOT / "minigrad" / "ops" / "op.py").read_text(encoding="utf-8").splitlines()
     assert html.count('<span class="line"') == len(lines)
     assert f"op-L{len(lines)}" in page.present_anchor_ids
-    shown = re.sub(r"<[^>]+>", "", html).replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", '"')
-    assert shown.replace("&#39;", "'").replace("&amp;", "&").splitlines() == lines
+    text = re.sub(r"<[^>]+>", "", html).replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", '"')
+    assert text.replace("&#39;", "'").replace("&amp;", "&").splitlines() == lines
 
 
 def headings(text: str) -> list[str]:
-    """The anchors of a page of the reference."""
+    """The anchors on a reference page."""
     return re.findall(r"^#{3,4} `[^`]+` \{ #(\S+) \}$", text, re.MULTILINE)
 
 
@@ -104,25 +104,25 @@ def test_every_public_name_is_on_its_page(module: str) -> None:
     loaded = importlib.import_module(module)
     listed = getattr(loaded, "__all__", None) or [n for n in vars(loaded) if not n.startswith("_")]
     expected = {f"{module}.{name}" for name in listed if not isinstance(getattr(loaded, name), ModuleType)}
-    found = headings(reference.write(module))
-    assert expected <= set(found)
-    assert len(found) == len(set(found))
+    anchors = headings(reference.write(module))
+    assert expected <= set(anchors)
+    assert len(anchors) == len(set(anchors))
 
 
 def test_every_method_of_tensor_is_on_its_page() -> None:
     members = inspect.getmembers(minigrad.Tensor, callable)
-    named = {f"{reference.TENSOR}.{name}" for name, _ in members if not name.startswith("_")}
-    assert named <= set(headings(reference.write(reference.TENSOR)))
+    methods = {f"{reference.TENSOR}.{name}" for name, _ in members if not name.startswith("_")}
+    assert methods <= set(headings(reference.write(reference.TENSOR)))
 
 
 def test_every_module_with_a_list_of_names_has_a_place() -> None:
-    """A room of the package that is new must get a page: each name of an ``__all__`` is somewhere."""
-    rooms = [f"minigrad.{path.parent.name}" for path in (ROOT / "minigrad").glob("*/__init__.py")]
-    rooms += [f"minigrad.{path.stem}" for path in (ROOT / "minigrad").glob("*.py") if not path.stem.startswith("_")]
-    known = {entry.anchor for module in reference.modules() for entry in reference.entries(module)}
-    listed = {f"{m}.{n}" for m in rooms if getattr(importlib.import_module(m), "__all__", ()) for n in public.names(m)}
+    """New modules must get a page: each name in an ``__all__`` is on one."""
+    paths = [f"minigrad.{path.parent.name}" for path in (ROOT / "minigrad").glob("*/__init__.py")]
+    paths += [f"minigrad.{path.stem}" for path in (ROOT / "minigrad").glob("*.py") if not path.stem.startswith("_")]
+    anchors = {entry.anchor for module in reference.modules() for entry in reference.entries(module)}
+    listed = {f"{m}.{n}" for m in paths if getattr(importlib.import_module(m), "__all__", ()) for n in public.names(m)}
     assert [
-        name for name in listed - known if not name.startswith(("minigrad.functions.names.", "minigrad.version."))
+        name for name in listed - anchors if not name.startswith(("minigrad.functions.names.", "minigrad.version."))
     ] == []
 
 
@@ -158,13 +158,13 @@ def test_docstrings_become_markdown(doc: str, expected: str) -> None:
 def test_templates_have_the_policy_and_name_no_host() -> None:
     folder = ROOT / "docs" / "web" / "overrides"
     assert f'http-equiv="Content-Security-Policy" content="{POLICY}"' in (folder / "main.html").read_text("utf-8")
-    assert build.POLICY == POLICY  # of the translator's page
+    assert build.POLICY == POLICY  # the translator's page has the same
     texts = [path.read_text(encoding="utf-8") for path in folder.rglob("*") if path.is_file()]
     assert not [text for text in texts if re.search(r"(?:https?:)?//\w", re.sub(r"/\*.*?\*/", "", text))]
 
 
 class Page(HTMLParser):
-    """What a page loads and links to, the places in it, and its cells."""
+    """The files that a page loads, its links, anchors and cells."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -174,7 +174,7 @@ class Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a tag's addresses."""
+        """Record a tag's addresses."""
         of = dict(attrs)
         self.places.update(filter(None, (of.get("id"), of.get("name"))))
         if tag in ("script", "img", "iframe", "source", "audio", "video") and of.get("src"):
@@ -187,7 +187,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def read(site: Path) -> dict[str, Page]:
-    """Its pages."""
+    """The parsed pages of the site."""
     files = sorted(site.rglob("*.html"))
     return {path.relative_to(site).as_posix(): Page(path.read_text(encoding="utf-8")) for path in files}
 
@@ -197,12 +197,12 @@ def test_no_page_loads_from_another_host(read: dict[str, Page]) -> None:
     assert wrong == []
 
 
-def test_every_link_leads_somewhere(site: Path, read: dict[str, Page]) -> None:
+def test_every_link_works(site: Path, read: dict[str, Page]) -> None:
     broken = []
     for name, page in read.items():
         for url in page.links + page.loads:
             path, _, place = unquote(url).partition("#")
-            if re.match(r"\w+:|//|/", url) or name == "404.html":  # 404.html stands in every place
+            if re.match(r"\w+:|//|/", url) or name == "404.html":  # 404.html is shown for any path
                 continue
             target = os.path.normpath(Path(name).parent / path) if path else name
             target = f"{target}/index.html".removeprefix("./") if (site / target).is_dir() else target
@@ -214,15 +214,15 @@ def test_every_link_leads_somewhere(site: Path, read: dict[str, Page]) -> None:
 def test_every_python_block_can_get_a_button(site: Path) -> None:
     for path in documents.documents():
         if path.endswith(".md"):
-            written = sum(block.language == "python" for block in blocks((ROOT / path).read_text(encoding="utf-8")))
+            count = sum(block.language == "python" for block in blocks((ROOT / path).read_text(encoding="utf-8")))
             html = (site / documents.page_of(path)).with_suffix(".html").read_text(encoding="utf-8")
-            assert html.count('<div class="language-python highlight">') == written, path
+            assert html.count('<div class="language-python highlight">') == count, path
 
 
 def test_every_page_has_the_policy_and_the_script_of_cells(site: Path) -> None:
     for path in site.rglob("*.html"):
         name = path.relative_to(site)
-        if name.parts[0] not in ("lectures", "translator_page"):  # pages by themselves, with policies of their own
+        if name.parts[0] not in ("lectures", "translator_page"):  # separate pages with their own policies
             text = path.read_text(encoding="utf-8")
             assert f'content="{POLICY}"' in text, name
             assert re.search(r'<script type="module" src="[./]*/?scripts/cells.js">', text), name
@@ -230,6 +230,6 @@ def test_every_page_has_the_policy_and_the_script_of_cells(site: Path) -> None:
 
 def test_names_and_documents_can_be_searched_for(site: Path) -> None:
     index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
-    found = {entry["location"] for entry in index["docs"]}
-    assert {"reference/minigrad.html#minigrad.relu", "docs/viz.html#graph"} <= found
-    assert not [place for place in found if place.startswith("source/")]
+    locations = {entry["location"] for entry in index["docs"]}
+    assert {"reference/minigrad.html#minigrad.relu", "docs/viz.html#graph"} <= locations
+    assert not [place for place in locations if place.startswith("source/")]

@@ -1,4 +1,4 @@
-"""The playground: examples, panels, links, what is taken along, and numbers of a graph that are changed by hand."""
+"""The playground: examples, panels, links, downloads, and editing the numbers of a graph."""
 
 import json
 import math
@@ -26,7 +26,7 @@ def opened(visit: Visit, hash: str = "", **options: Any) -> Any:
 
 
 def run(page: Any) -> str:
-    """Run the program; what it printed."""
+    """Run the program, and return its output."""
     before = page.evaluate("window.playground.ran || 0")
     page.locator(".play button.main").click()
     until(page, f"{IDLE} && window.playground.ran > {before}")
@@ -45,20 +45,20 @@ def test_an_example_and_its_panels(number: int, visit: Visit) -> None:
     for panel in panels:
         page.click(f"#tab-{panel}")
         until(page, IDLE)
-        shown = page.locator(f"#panel-{panel} .run-output")
-        assert not shown.locator(".run-error, .run-note").count(), shown.inner_text()
-        assert shown.locator("iframe").count() == 1 or len(shown.inner_text()) > 100
+        output = page.locator(f"#panel-{panel} .run-output")
+        assert not output.locator(".run-error, .run-note").count(), output.inner_text()
+        assert output.locator("iframe").count() == 1 or len(output.inner_text()) > 100
 
 
 def test_the_boundary_moves_and_the_curve_is_drawn(visit: Visit) -> None:
     page = opened(visit)
     page.select_option("#example", "2")
-    seen = set()
+    pictures = set()
     page.locator(".play button.main").click()
     while page.evaluate("!(window.playground.ran >= 1)"):
-        seen.add(page.evaluate("document.querySelector('#panel-output img')?.src.slice(200, 60000)"))
+        pictures.add(page.evaluate("document.querySelector('#panel-output img')?.src.slice(200, 60000)"))
         page.wait_for_timeout(50)
-    assert len(seen) > 3
+    assert len(pictures) > 3
     assert "on the right side" in page.locator("#panel-output").inner_text()
     assert page.locator(".play-curve .line").get_attribute("points").count(",") > 20
 
@@ -94,14 +94,14 @@ def test_a_changed_program_is_there_after_a_reload(visit: Visit) -> None:
 def test_torch_is_minigrad_and_a_missing_package_is_answered(visit: Visit) -> None:
     page = opened(visit)
     page.evaluate("window.playground.editor.text = 'import torch\\nprint(torch.ones(2).sum().dtype)'")
-    shown = run(page)
-    assert "torch.float32" in shown and "torch is minigrad here" in shown
+    text = run(page)
+    assert "torch.float32" in text and "torch is minigrad here" in text
     page.evaluate("window.playground.editor.text = 'import pandas.core'")
-    shown = run(page)
-    assert "No module named 'pandas'" in shown and "There is no pandas here" in shown and "NumPy and minigrad" in shown
+    text = run(page)
+    assert "No module named 'pandas'" in text and "There is no pandas here" in text and "NumPy and minigrad" in text
 
 
-def test_gradients_by_layer_are_drawn_and_are_no_losses(visit: Visit) -> None:
+def test_gradients_by_layer_are_drawn_and_are_not_losses(visit: Visit) -> None:
     page = opened(visit)
     page.select_option("#example", "5")
     assert "Sigmoid" in run(page)
@@ -116,7 +116,7 @@ def test_on_a_phone_the_output_comes_into_view(visit: Visit) -> None:
     assert not page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
 
 
-def test_programs_are_taken_along(visit: Visit, tmp_path: Path) -> None:
+def test_programs_can_be_downloaded(visit: Visit, tmp_path: Path) -> None:
     page = opened(visit)
     page.select_option("#example", "2")
     with page.expect_download() as download:
@@ -135,7 +135,7 @@ STATE = "graphView.change.told.textContent"
 
 
 def drawn(page: Any) -> Any:
-    """The frame with the graph of the program, which has run."""
+    """The frame with the graph of the program after its run."""
     run(page)
     page.click("#tab-graph")
     until(page, IDLE)
@@ -145,7 +145,7 @@ def drawn(page: Any) -> Any:
 
 
 def choose(frame: Any, name: str) -> Any:
-    """Select the node of a name; its first number's field."""
+    """Select a node by name, and return the field of its first number."""
     frame.evaluate(f"graphView.reveal('n' + graphView.graph.nodes.find(({{ name }}) => name === '{name}').id)")
     return frame.locator("#panel td input").first
 
@@ -160,11 +160,11 @@ def type_in(frame: Any, name: str, text: str) -> None:
 
 def number(frame: Any, name: str, of: str = "value") -> float:
     """The first number of a node, or of its gradient."""
-    found = f"graphView.graph.values[graphView.graph.nodes.find(({{ name }}) => name === '{name}').{of}].table[0][0]"
-    return float(frame.evaluate(found))
+    value = f"graphView.graph.values[graphView.graph.nodes.find(({{ name }}) => name === '{name}').{of}].table[0][0]"
+    return float(frame.evaluate(value))
 
 
-def test_the_rest_follows_and_goes_back(visit: Visit) -> None:
+def test_changes_update_the_graph_and_can_be_undone(visit: Visit) -> None:
     page = opened(visit)  # f = (a b + sin a)², a = 2, b = -3
     frame = drawn(page)
     first = number(frame, "f")
@@ -175,8 +175,8 @@ def test_the_rest_follows_and_goes_back(visit: Visit) -> None:
     assert number(frame, "a", "gradient") == pytest.approx(2 * inner * (-3 + math.cos(0.5)), rel=1e-5)
     assert frame.evaluate(STATE) == "computed again with your numbers"
     assert frame.locator(".box.moved").count() >= 3
-    assert frame.evaluate("document.activeElement.dataset.at") == "0"  # where one types on
-    type_in(frame, "b", "−2")  # a minus as the page prints it; the other change stays
+    assert frame.evaluate("document.activeElement.dataset.at") == "0"  # typing continues here
+    type_in(frame, "b", "−2")  # a minus as the page prints it; the other change is kept
     assert number(frame, "f") == pytest.approx((-1 + math.sin(0.5)) ** 2, rel=1e-5)
     frame.click("#undo")
     until(frame, f"{STATE} === ''")
@@ -185,7 +185,7 @@ def test_the_rest_follows_and_goes_back(visit: Visit) -> None:
     assert frame.locator("#undo").is_hidden()
 
 
-def test_a_frame_of_a_program_reaches_no_more_than_its_numbers(visit: Visit) -> None:
+def test_a_frame_of_a_program_can_access_only_its_numbers(visit: Visit) -> None:
     page = opened(visit)
     forged = "parent.postMessage({ viz: { change: { node: '__class__', at: {}, text: [1] } } }, '*')"
     program = f"""

@@ -1,4 +1,4 @@
-"""Whatever a program does, it reaches neither the page, nor what the browser keeps for the site, nor another host."""
+"""No program can access the page, the site's data in the browser, or another host."""
 
 from collections.abc import Callable
 from typing import Any
@@ -34,38 +34,38 @@ def page(visit: Visit) -> Any:
         "js.eval('1')",
     ],
 )
-def test_javascript_reaches_nothing_of_the_page(reach: str, page: Any, visit: Visit) -> None:
+def test_javascript_cannot_access_the_page(reach: str, page: Any, visit: Visit) -> None:
     code = f"import js\nfound = {reach}\n" + ("found.send()" if "XMLHttp" in reach else "")
     error = page.evaluate(RUN, code)
-    if "caches" in reach and error is None:  # the object is there, what it holds is not
+    if "caches" in reach and error is None:  # the object exists, but is not accessible
         error = page.evaluate(RUN, "from pyodide.ffi import run_sync\nrun_sync(js.caches.keys())")
     assert error is not None, f"{reach} is reached"
     visit.wrong.clear()  # type: ignore[attr-defined]  # refusals stand in the console
 
 
 @pytest.mark.parametrize("where", ["https://example.org/", "/index.html", "http://127.0.0.1:9/"])
-def test_no_request_leaves(where: str, page: Any, visit: Visit, address: str) -> None:
-    asked: list[str] = []
-    page.on("request", lambda made: asked.append(made.url))
-    page.on("websocket", lambda made: asked.append(made.url.replace("ws", "http", 1)))
+def test_no_request_is_sent(where: str, page: Any, visit: Visit, address: str) -> None:
+    urls: list[str] = []
+    page.on("request", lambda request: urls.append(request.url))
+    page.on("websocket", lambda request: urls.append(request.url.replace("ws", "http", 1)))
     socket = where.replace("http", "ws", 1)
     for reach in (f"js.fetch({where!r})", f"js.WebSocket.new({socket!r})", f"js.Worker.new({where!r})"):
         page.evaluate(RUN, f"import js\ntry:\n    {reach}\nexcept BaseException as error:\n    print(error)")
     page.wait_for_timeout(500)
-    assert not [url for url in asked if url.startswith(("https://example.org", "http://127.0.0.1:9/"))]
-    assert f"{address}index.html" not in asked
+    assert not [url for url in urls if url.startswith(("https://example.org", "http://127.0.0.1:9/"))]
+    assert f"{address}index.html" not in urls
     visit.wrong.clear()  # type: ignore[attr-defined]
 
 
 def run_first(page: Any, code: str) -> None:
-    """Run a program in place of the first block's."""
+    """Run a program instead of the first block's."""
     page.evaluate("async () => { await window.minigradCells.cells[0].edit() }")
     page.evaluate("(code) => { window.minigradCells.cells[0].editor.text = code }", code)
     page.locator(".run-bar").nth(0).get_by_text("Run").click()
 
 
-def test_messages_of_its_own_change_nothing_but_its_output(page: Any, visit: Visit) -> None:
-    """A program can speak to the page as worker.js does; all that it can say is text."""
+def test_a_programs_own_messages_change_only_its_output(page: Any, visit: Visit) -> None:
+    """A program can send the page messages as worker.js does, but only as text."""
     evil = {"type": "out", "stream": "stdout", "text": "<img src=x onerror=alert(1)>"}
     code = f"import _page, json\n_page.say(json.dumps({evil!r}))\nprint('<script>alert(2)</script><b>bold</b>')"
     run_first(page, code)
@@ -74,7 +74,7 @@ def test_messages_of_its_own_change_nothing_but_its_output(page: Any, visit: Vis
     assert "<b>bold</b>" in page.locator(".run-output").nth(0).inner_text()
 
 
-def test_html_of_a_program_stands_in_an_origin_of_its_own(page: Any, visit: Visit) -> None:
+def test_html_of_a_program_has_its_own_origin(page: Any, visit: Visit) -> None:
     html = (
         "<script>try { parent.document.title = 'reached' } catch { document.title = 'kept out' }</script><h1>mine</h1>"
     )
@@ -87,7 +87,7 @@ def test_html_of_a_program_stands_in_an_origin_of_its_own(page: Any, visit: Visi
     visit.wrong.clear()  # type: ignore[attr-defined]
 
 
-def test_a_program_that_asks_too_much_is_told_so(page: Any) -> None:
+def test_a_program_that_asks_for_too_much_gets_an_error(page: Any) -> None:
     rows = [
         ("import numpy\nnumpy.ones(2**29)", ("MemoryError", "_ArrayMemoryError", "ValueError")),
         ("def f(): return f()\nf()", ("RecursionError",)),
@@ -103,13 +103,13 @@ def test_a_program_that_asks_too_much_is_told_so(page: Any) -> None:
 STUBBORN = "while True:\n    try:\n        while True: pass\n    except BaseException: pass"
 
 
-@pytest.mark.parametrize(("code", "kept"), [(STUBBORN, True), ("sum(range(10**12))", False)])
-def test_a_program_that_does_not_want_to_end_is_ended(code: str, kept: bool, page: Any) -> None:
-    """Of one that catches the interrupt the next one ends it; a call that looks at none loses the interpreter."""
+@pytest.mark.parametrize(("code", "survives"), [(STUBBORN, True), ("sum(range(10**12))", False)])
+def test_a_program_that_does_not_stop_is_ended(code: str, survives: bool, page: Any) -> None:
+    """A second interrupt ends a program that catches the first; a call that ignores both costs the interpreter."""
     page.evaluate(RUN, "here = 1")
     page.evaluate("(code) => { window.going = window.minigradCells.runner.run(code).catch(String) }", code)
     page.wait_for_timeout(500)
     page.evaluate("window.minigradCells.runner.stop()")
     assert "stopped" in str(page.evaluate("window.going"))
     error = page.evaluate(RUN, "assert here == 1")
-    assert (error is None) == kept
+    assert (error is None) == survives

@@ -1,4 +1,4 @@
-"""The playground's programs, which run here as well; and what esbuild is given."""
+"""The playground's programs also run here."""
 
 import re
 from pathlib import Path
@@ -9,28 +9,28 @@ import pytest
 from docs.web import scripts
 from minigrad import viz
 
-PANELS = ("graph", "playback", "explain", "attention")  # of playground.js, but for Output
+PANELS = ("graph", "playback", "explain", "attention")  # the panels of playground.js, except Output
 FILES = sorted(scripts.EXAMPLES.glob("*.py"))
 
 
 def panels(program: str) -> list[tuple[str, str]]:
-    """What a program's head says of its panels: name and expression."""
+    """The panels in a program's header: name and expression."""
     return re.findall(r"^#\| (\w+): (.+)$", program, re.MULTILINE)
 
 
 class Shown:
-    """What ``display`` returns."""
+    """The handle that ``display`` returns."""
 
     def update(self, value: Any) -> None:
-        """Draw it, as the page does."""
+        """Draw the value as the page does."""
         assert value._repr_svg_().startswith("<svg")
 
 
 def display(value: Any, display_id: bool = False) -> Shown:
-    """In place of the page's."""
-    shown = Shown()
-    shown.update(value)
-    return shown
+    """A stub for the page's ``display``."""
+    handle = Shown()
+    handle.update(value)
+    return handle
 
 
 @pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
@@ -43,5 +43,5 @@ def test_an_example_runs_and_its_panels_show_something(path: Path, capsys: pytes
     for panel, expression in panels(program):
         assert panel in PANELS
         value = eval(expression, names)
-        shown = capsys.readouterr().out if panel == "explain" else value.html()
-        assert len(shown) > 100, panel
+        text = capsys.readouterr().out if panel == "explain" else value.html()
+        assert len(text) > 100, panel

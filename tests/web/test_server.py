@@ -1,4 +1,4 @@
-"""The server that shows the site: its headers, its types, and that it gives no file of another folder."""
+"""The site's server: its headers, content types, and no access to files in other folders."""
 
 import http.client
 import sys
@@ -24,23 +24,23 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreadingHTTPServer]:
-    """A server of a small folder, beside which another file lies."""
+    """A server of a small folder, with another file next to the folder."""
     folder = tmp_path_factory.mktemp("served") / "site"
     folder.mkdir()
     for name in FILES:
         (folder / name).write_text(name)
     (folder.parent / "secret.txt").write_text("secret")
-    made = server.server(folder)
-    thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    instance = server.server(folder)
+    thread = threading.Thread(target=instance.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
-    yield made
-    made.shutdown()
-    made.server_close()
+    yield instance
+    instance.shutdown()
+    instance.server_close()
     thread.join()
 
 
 def asked(running: ThreadingHTTPServer, path: str, method: str = "GET") -> tuple[int, http.client.HTTPMessage, bytes]:
-    """The answer to a request, whose path is sent as it is."""
+    """The answer to a request, whose path is sent unchanged."""
     connection = http.client.HTTPConnection("127.0.0.1", running.server_address[1], timeout=60)
     try:
         connection.request(method, path)
@@ -55,28 +55,28 @@ def test_a_file_has_its_type_and_the_headers(running: ThreadingHTTPServer) -> No
     for name, kind in FILES.items():
         status, headers, content = asked(running, f"/{name}")
         assert (status, content, headers.get_content_type()) == (200, name.encode(), kind)
-        assert "Content-Encoding" not in headers  # the page unpacks what is packed
+        assert "Content-Encoding" not in headers  # the page decompresses files itself
         for header, value in server.HEADERS.items():
             assert headers.get_all(header) == [value]
     for path in ("/", "/nowhere"):
         headers = asked(running, path)[1]
-        assert headers["Cross-Origin-Opener-Policy"] == "same-origin"  # else no program could be stopped
+        assert headers["Cross-Origin-Opener-Policy"] == "same-origin"  # otherwise no program could be stopped
         assert headers["Cross-Origin-Embedder-Policy"] == "require-corp"
         assert headers["X-Content-Type-Options"] == "nosniff"
     assert asked(running, "/index.html", "PUT")[0] == asked(running, "/index.html", "POST")[0] == 501
 
 
-def test_nothing_outside_the_folder_is_given(running: ThreadingHTTPServer) -> None:
+def test_nothing_outside_the_folder_is_served(running: ThreadingHTTPServer) -> None:
     dots = ("/../", "/%2e%2e/", "/..%2f", "/%2e%2e%2f", "/x/../../", "/..\\", "//../", "../", "/")
     for path in (*(f"{start}secret.txt" for start in dots), "//etc/passwd"):
         status, _, content = asked(running, path)
         assert status == 404 and content != b"secret", path
 
 
-def test_the_command_says_so(running: ThreadingHTTPServer, tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+def test_a_port_in_use(running: ThreadingHTTPServer, tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     port = str(running.server_address[1])
     monkeypatch.setattr(sys, "argv", ["docs.web", "--serve", "--port", port, "--out", str(tmp_path)])
     monkeypatch.setattr(command, "build", lambda site: (site / "index.html").touch())
     assert command.main() == 1
-    told = capsys.readouterr().err
-    assert f"Port {port} cannot be used" in told and "--port" in told
+    error = capsys.readouterr().err
+    assert f"Port {port} cannot be used" in error and "--port" in error

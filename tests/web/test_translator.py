@@ -1,4 +1,4 @@
-"""The translator in the page: its answers are those of the package, up to the rounding of its weights."""
+"""The translator in the page gives the package's answers up to the rounding of its weights."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -36,10 +36,10 @@ def test_the_page_translates_as_the_command_line(site: Path, visit: Visit) -> No
     page = visit(HERE)
     until(page, "document.querySelector('#samples').children.length > 0")
     answers = page.evaluate(ASK, sentences)
-    given = [answer["sentences"][0]["text"] for answer in answers]
-    # Sums are rounded elsewhere in WebAssembly's products: of two words as likely the other one may win.
-    assert sum(a != b.text for a, b in zip(given, half, strict=True)) <= 1
-    rounded = [pair for pair in zip(given, exact, strict=True) if pair[0] != pair[1]]
+    results = [answer["sentences"][0]["text"] for answer in answers]
+    # WebAssembly rounds sums differently, so the other one of two equally likely words may win.
+    assert sum(a != b.text for a, b in zip(results, half, strict=True)) <= 1
+    rounded = [pair for pair in zip(results, exact, strict=True) if pair[0] != pair[1]]
     assert len(rounded) <= 4, rounded
 
 
@@ -53,6 +53,6 @@ def test_attention_graph_and_training(visit: Visit) -> None:
     assert page.locator("#map").inner_text()
     page.click("#linked")
     page.locator("#graph-place iframe").wait_for()
-    page.locator("#training button").press("Enter")  # not a click: what is drawn above moves it
+    page.locator("#training button").press("Enter")  # not a click, as drawing above moves the button
     until(page, "document.querySelector('#training p').textContent.includes('steps in')")
     assert page.locator("#training .line").count() == 1

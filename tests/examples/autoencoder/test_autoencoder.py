@@ -1,4 +1,4 @@
-"""Autoencoders: digits through a code, noise that is removed, sentences through one vector, and the command line."""
+"""Autoencoders: digits through a code, denoising, sentences through one vector, and the command line."""
 
 import sys
 from collections.abc import Callable
@@ -24,7 +24,7 @@ READY = ".plane canvas[data-code]"
 
 @pytest.fixture(scope="session")
 def coded() -> codes.Codes:
-    """The bottleneck of two after a fifth of its updates."""
+    """The two-unit bottleneck after a fifth of its updates."""
     return codes.trained(500, seed=0)
 
 
@@ -36,7 +36,7 @@ def denoised() -> denoising.Denoised:
 
 @pytest.fixture(scope="session")
 def copied() -> sentences.Copied:
-    """Both models of sentences after a few updates on a few sentences."""
+    """Both sentence models after a few updates on a few sentences."""
     return sentences.trained(6, seed=0, sentences=300, held_out=80)
 
 
@@ -49,16 +49,16 @@ def test_two_numbers_keep_more_than_two_components(coded: codes.Codes) -> None:
     assert squared_error(coded.back(coded.unseen), x) < 0.8 * squared_error(coded.principal.back(x), x)
     assert coded.encode(coded.unseen).shape == (599, 2) and len(coded.known.labels) == 1198
     assert [*claims(codes.sections(coded)).values()] == [True, True]
-    wrong = coded._replace(principal=principal(codes.flat(coded.known), 64))  # loses nothing, and knows its neighbours
+    wrong = coded._replace(principal=principal(codes.flat(coded.known), 64))  # loses nothing, and keeps all distances
     assert [*claims(codes.sections(wrong)).values()] == [False, False]
 
 
-def test_the_network_cleans_better_than_what_is_linear(denoised: denoising.Denoised) -> None:
+def test_the_network_denoises_better_than_a_linear_map(denoised: denoising.Denoised) -> None:
     errors = {name: np.array(denoised.errors(name)) for name in denoised.cleaned}
     middle = slice(3, 7)
     others = np.array([errors[name][middle] for name in errors if name != denoising.NETWORK])
     assert (errors[denoising.NETWORK][middle] < others).all()
-    assert errors[denoising.EQUAL][0] < errors[denoising.NETWORK][0]  # as the text says: without noise it is better
+    assert errors[denoising.EQUAL][0] < errors[denoising.NETWORK][0]  # as the text says: better without noise
     assert errors[denoising.NOTHING][0] == 0 and (np.diff(errors[denoising.NOTHING]) > 0).all()
 
 
@@ -78,7 +78,7 @@ def test_the_section_on_noise(denoised: denoising.Denoised) -> None:
     assert list(claims(denoising.sections(denoised._replace(cleaned=worse))).values()) == [False]
 
 
-def test_batches_are_functions_of_their_place() -> None:
+def test_batches_depend_only_on_their_position() -> None:
     batches = PictureBatches(mg.rand(150, 9) + 0.1, seed=1, most=0.8)
     epoch = list(batches.epoch(2))
     assert [len(batch.clean) for batch in epoch] == [64, 64, 22]
@@ -97,11 +97,11 @@ def test_principal_components() -> None:
     for count in (0, 2, 6):
         fitted = principal(x, count)
         assert fitted.encode(x).shape == (50, count)
-        lost = (sizes[count:] ** 2).sum() / 50
-        assert squared_error(fitted.back(x), x) == pytest.approx(lost, abs=1e-12)
+        residual = (sizes[count:] ** 2).sum() / 50
+        assert squared_error(fitted.back(x), x) == pytest.approx(residual, abs=1e-12)
 
 
-def test_least_squares_recover_a_linear_map() -> None:
+def test_least_squares_recovers_a_linear_map() -> None:
     generator = np.random.default_rng(0)
     x, weight, bias = (generator.normal(size=size) for size in ((40, 5), (5, 5), (5,)))
     fitted = least_squares(x, x @ weight.T + bias)
@@ -109,24 +109,24 @@ def test_least_squares_recover_a_linear_map() -> None:
 
 
 def test_agreement_counts_votes() -> None:
-    known, labels = np.array([[0.0], [1.0], [2.0], [10.0]]), np.array([1, 1, 2, 2])
-    assert agreement(np.array([[0.2], [9.0]]), np.array([1, 1]), known, labels, count=3) == 0.5
-    assert agreement(np.array([[0.2], [9.0]]), np.array([1, 2]), known, labels, count=1) == 1
+    vectors, labels = np.array([[0.0], [1.0], [2.0], [10.0]]), np.array([1, 1, 2, 2])
+    assert agreement(np.array([[0.2], [9.0]]), np.array([1, 1]), vectors, labels, count=3) == 0.5
+    assert agreement(np.array([[0.2], [9.0]]), np.array([1, 2]), vectors, labels, count=1) == 1
 
 
-def test_a_pair_is_a_sentence_and_the_same(copied: Copied) -> None:
+def test_a_pair_is_a_sentence_and_its_copy(copied: Copied) -> None:
     batches = SentenceBatches(copied.sentences, seed=3)
     rows = list(batches.epoch(0))
     read = [row for source, _ in rows for row in source.tolist()]
-    written = [row for _, target in rows for row in target.tolist()]
-    assert len(read) == 80 and all([BOS, *a] == b for a, b in zip(read, written, strict=True))
+    targets = [row for _, target in rows for row in target.tolist()]
+    assert len(read) == 80 and all([BOS, *a] == b for a, b in zip(read, targets, strict=True))
     assert all(EOS in row for row in read)
     later = list(batches.epoch(0, start=1))
     assert len(later) == len(rows) - 1 and all(mg.equal(a[0], b[0]) for a, b in zip(later, rows[1:], strict=True))
 
 
-def test_what_is_counted(copied: Copied) -> None:
-    """One vector loses all sentences of nine words and more, attention every tenth sentence."""
+def test_copied_sentences_are_counted(copied: Copied) -> None:
+    """One vector loses all sentences of nine or more words; attention loses every tenth sentence."""
     wrong = [0]
     one = [s if len(s) < 9 else wrong for s in copied.sentences]
     attention = [wrong if i % 10 == 0 else s for i, s in enumerate(copied.sentences)]
@@ -144,13 +144,13 @@ def test_what_is_counted(copied: Copied) -> None:
     assert [*claims(lesson).values()] == [True, True, True]
 
 
-def test_claims_can_fail_and_nothing_may_go_wrong(copied: Copied) -> None:
+def test_claims_can_fail_and_a_list_of_errors_can_be_empty(copied: Copied) -> None:
     lesson = sentences.sections(copied._replace(written={ONE: copied.sentences, ATTENTION: copied.sentences}))
     assert [*claims(lesson).values()][:2] == [False, False]
     assert Text("None: every sentence was repeated exactly.") in lesson[1].blocks
 
 
-def test_what_cannot_be(refused: Callable[..., None]) -> None:
+def test_invalid_options(refused: Callable[..., None]) -> None:
     for arguments, message in (
         (["digits"], "unknown part 'digits'; choose from codes, denoising, sentences"),
         (["--updates", "0"], "a whole number from 1 to 1,000,000 is needed, not '0'"),
@@ -167,9 +167,9 @@ def test_what_cannot_be(refused: Callable[..., None]) -> None:
 @pytest.mark.nightly
 def test_a_small_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], opened: Callable[..., Any]) -> None:
     assert cli.main(["codes", "--updates", "300", "--save", str(tmp_path / "pages")]) == 0
-    written = capsys.readouterr()
-    assert "[ok] held-out digits come back with less error than from two principal components" in written.out
-    assert "training digits through two numbers: 37,506 parameters, 300 updates" in written.err
+    output = capsys.readouterr()
+    assert "[ok] held-out digits come back with less error than from two principal components" in output.out
+    assert "training digits through two numbers: 37,506 parameters, 300 updates" in output.err
     page = opened(tmp_path / "pages" / "autoencoder.html", color_scheme="dark")
     assert page.locator(".checked").count() == 2 and page.locator(".pictures canvas").count() == 15
     page.set_viewport_size({"width": 360, "height": 640})

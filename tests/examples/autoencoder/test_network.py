@@ -1,4 +1,4 @@
-"""Autoencoders: gradients, noise, PyTorch's numbers, one batch learned by heart, and what a code of two keeps."""
+"""Autoencoders: gradients, noise, PyTorch's numbers, and overfitting one batch."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def test_the_decoder_mirrors_the_encoder() -> None:
     assert [type(after) for after in model.decoder[1::2]] == [nn.Tanh, nn.Tanh, nn.Sigmoid]
 
 
-def test_noise_leaves_or_removes() -> None:
+def test_noise_keeps_or_erases_pixels() -> None:
     x = mg.rand(200, 50) + 0.5
     generator = mg.Generator().manual_seed(0)
     noisy = mask(x, 0.3, generator)

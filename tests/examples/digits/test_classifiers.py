@@ -1,4 +1,4 @@
-"""The four readers of small images: sizes, gradients, PyTorch's numbers, learning by heart, resuming."""
+"""The four image classifiers: sizes, gradients, PyTorch's numbers, overfitting, resuming."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,7 @@ from examples.digits.classifiers import Convolutional, FullyConnected, PatchTran
 from minigrad import nn
 from tests.support.parity import ours
 
-SMALL: dict[type[nn.Module], dict[str, Any]] = {  # for images of 4 × 4 pixels, and 3 classes
+SMALL: dict[type[nn.Module], dict[str, Any]] = {  # for images of 4 × 4 pixels and 3 classes
     FullyConnected: {"hidden": 5},
     Convolutional: {"first": 2, "second": 3},
     Recurrent: {"hidden": 4},
@@ -55,7 +55,7 @@ def test_states_and_patches() -> None:
     assert states.shape == (2, 4, 4) and mg.equal(network.output(states[:, -1]), network(x))
 
 
-def test_sides_that_do_not_fit() -> None:
+def test_image_sides_that_do_not_fit() -> None:
     with pytest.raises(ValueError, match="images of 7 × 7 pixels cannot be halved"):
         Convolutional(side=7)
     for patch, stride in ((3, 2), (9, 1)):

@@ -40,11 +40,11 @@ def blocks(results: Results, kind: type) -> list[Any]:
 
 
 @pytest.mark.nightly
-def test_every_network_reads_as_well_as_is_claimed() -> None:
+def test_every_network_reaches_the_claimed_accuracy() -> None:
     assert [claim.claim for claim in lesson(Results(0)).checks() if not claim.holds] == []
 
 
-def test_what_an_architecture_cannot_see(results: Results) -> None:
+def test_changes_that_an_architecture_cannot_see(results: Results) -> None:
     claims = lesson(results).checks()
     of_shifts, of_architecture = claims[4:6], claims[6:]
     assert len(of_architecture) == 5 and all(claim.holds for claim in of_architecture)
@@ -58,11 +58,11 @@ def test_what_an_architecture_cannot_see(results: Results) -> None:
 def test_claims_about_an_architecture_can_fail(images: np.ndarray) -> None:
     class Rows(FullyConnected):
         def forward(self, x: mg.Tensor) -> mg.Tensor:
-            return super().forward(x) + x[:, :4].sum((1, 2))[:, None]  # the upper half counts as it stands
+            return super().forward(x) + x[:, :4].sum((1, 2))[:, None]  # the upper half has its own effect
 
     class Ordered(PatchTransformer):
         def forward(self, x: mg.Tensor) -> mg.Tensor:
-            return super().forward(x) + self.patches(x)[:, 0].sum(1)[:, None]  # the first patch counts by itself
+            return super().forward(x) + self.patches(x)[:, 0].sum(1)[:, None]  # the first patch has its own effect
 
     with mg.no_grad():
         for holds, network, other in (
@@ -72,17 +72,17 @@ def test_claims_about_an_architecture_can_fail(images: np.ndarray) -> None:
             assert holds(network().eval(), images) and not holds(other().eval(), images)
 
 
-def test_weights_are_those_of_the_hidden_units() -> None:
+def test_weights_of_the_hidden_units_are_shown() -> None:
     model = FullyConnected(hidden=3)
     with mg.no_grad():
         model.output.weight.zero_()
         model.output.weight[4, 1], model.output.weight[2, 1], model.output.weight[5, 2] = 3.0, -1.0, 1.0
-    shown = insight.weights(model)
-    assert [one.caption for one in shown.pictures[:2]] == ["+4 −2", "+5 −0"]
-    assert np.array_equal(shown.pictures[0].array.ravel(), model.hidden.weight[1].detach().numpy())
+    panel = insight.weights(model)
+    assert [one.caption for one in panel.pictures[:2]] == ["+4 −2", "+5 −0"]
+    assert np.array_equal(panel.pictures[0].array.ravel(), model.hidden.weight[1].detach().numpy())
 
 
-def test_maps_are_what_the_filters_answer(images: np.ndarray) -> None:
+def test_feature_maps_are_the_outputs_of_the_filters(images: np.ndarray) -> None:
     model = Convolutional().eval()
     first, maps = insight.filters(model, images[3])
     kernel, bias = first.pictures[5].array, float(model.first.bias[5])  # type: ignore[index]
@@ -91,7 +91,7 @@ def test_maps_are_what_the_filters_answer(images: np.ndarray) -> None:
 
 
 def test_the_tables_and_charts(results: Results) -> None:
-    shown = lesson(results)
+    page = lesson(results)
     (_, table) = blocks(results, Steps)
     assert [row[0] for row in table.rows] == list(ARCHITECTURES) and table.head[3] == "mean of 2 seeds, %"
     for name, row in zip(ARCHITECTURES, table.rows, strict=True):
@@ -103,7 +103,7 @@ def test_the_tables_and_charts(results: Results) -> None:
     assert in_place.series[0].y[0] == 100 * results.repeated["fully-connected"][0] != with_shifts.series[0].y[0]
     (choice,) = blocks(results, Choice)
     assert list(choice.names) == list(ARCHITECTURES) and all(isinstance(one, Pictures | Text) for one in choice.options)
-    text = plain(shown)
+    text = plain(page)
     assert "[ok] the sizes of the four networks" in text and "1 epoch " in text
 
 

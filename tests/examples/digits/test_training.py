@@ -1,4 +1,4 @@
-"""The digits that ship with the example; shifts, batches, and a training."""
+"""The digits that ship with the example; shifts, batches, and a training run."""
 
 import math
 
@@ -17,16 +17,16 @@ def test_all_digits() -> None:
     assert images.shape == (1797, 8, 8) and images.dtype == np.float32
     assert images.min() == 0 and images.max() == 1 and np.array_equal(images * 16, np.round(images * 16))
     assert labels.shape == (1797,) and labels.dtype == np.int64
-    of_uci = [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]  # its list for its test set
+    of_uci = [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]  # UCI's list for its test set
     assert np.bincount(labels).tolist() == of_uci
     inside, rim = images[labels == 0][:, 3:5, 3:5].mean(), images[labels == 0][:, 3:5, 2].mean()
     assert inside < 0.2 < 0.6 < rim  # a zero has a hole
 
 
 def test_a_third_is_held_out() -> None:
-    kept, held_out = data.split(3)
-    assert (len(kept.labels), len(held_out.labels)) == (1198, 599)
-    together = np.concatenate([kept.images, held_out.images]).reshape(1797, -1)
+    train, held_out = data.split(3)
+    assert (len(train.labels), len(held_out.labels)) == (1198, 599)
+    together = np.concatenate([train.images, held_out.images]).reshape(1797, -1)
     assert np.array_equal(sorted(map(tuple, together)), sorted(map(tuple, data.load().images.reshape(1797, -1))))
     assert np.array_equal(data.split(3)[1].images, held_out.images)
     assert not np.array_equal(data.split(4)[1].labels, held_out.labels)
@@ -37,7 +37,7 @@ DOT[0, 3, 6] = 1
 
 
 def places(images: np.ndarray) -> list[list[int]]:
-    """The row and column of what is left of a dot, in each image."""
+    """The row and column of the dot in each image, or [] if it moved out."""
     return [np.argwhere(image).ravel().tolist() for image in images]
 
 
@@ -49,7 +49,7 @@ def test_each_image_has_its_own_shift() -> None:
     assert len(all_ways(DOT, 0)) == 1 and np.array_equal(all_ways(DOT, 0)[0], DOT)
 
 
-def test_batches_depend_on_seed_and_epoch_alone() -> None:
+def test_batches_depend_only_on_seed_and_epoch() -> None:
     digits, _ = split(0)
     numbered = Digits(digits.images, np.arange(len(digits.labels)))
     first = [(x.numpy(), y.numpy()) for x, y in Batches(numbered, 2, 7).epoch(3)]
@@ -85,7 +85,7 @@ def test_a_training() -> None:
 
 
 def test_accuracy_after_a_shift() -> None:
-    """A network that answers with the row of the dot: right where it is not shifted, or to the side."""
+    """A network that predicts the row of the dot is right if the shift is zero or horizontal."""
 
     class Row(mg.nn.Module):
         def forward(self, images: mg.Tensor) -> mg.Tensor:
@@ -94,6 +94,6 @@ def test_accuracy_after_a_shift() -> None:
     assert [accuracy(Row(), Digits(DOT, np.array([3])), distance) for distance in (0, 1)] == [1, 0.5]
 
 
-def test_all_architectures_are_of_one_size() -> None:
+def test_all_architectures_have_the_same_size() -> None:
     sizes = [sum(p.numel() for p in one.build().parameters()) for one in ARCHITECTURES.values()]
     assert max(sizes) < 1.02 * min(sizes)

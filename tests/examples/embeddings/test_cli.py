@@ -1,4 +1,4 @@
-"""The program: a small run with all it writes, other texts, and options that are wrong."""
+"""The program: a small run with all its output, other texts, and wrong options."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +20,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_text_of_ones_own(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_users_own_text(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved = [f"--vectors={file.parent / 'v.pt'}", "--save", str(file.parent / "pages"), "--rate", "0.05"]
     status = cli.main([*FEW, "--text", str(file), *saved, "--epochs", "8", "--nearest", "king"])
     printed = capsys.readouterr()
@@ -65,9 +65,9 @@ def test_wrong_options(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["--language", "german"], 2, "invalid choice"),
         (["--seed", "x"], 2, "a whole number from 0 to"),
     ):
-        chosen = [] if {"--text", "--load", "--language"} & set(arguments) else ["--text", str(file)]
+        source = [] if {"--text", "--load", "--language"} & set(arguments) else ["--text", str(file)]
         try:
-            assert cli.main([*FEW, *chosen, *arguments]) == status
+            assert cli.main([*FEW, *source, *arguments]) == status
         except SystemExit as stopped:
             assert stopped.code == status
         error = capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Skip-gram against its equations: the loss, the noise, the words that are left out, the windows."""
+"""Skip-gram against its equations: the loss, the noise, the subsampled words, the windows."""
 
 import math
 from typing import Any
@@ -18,7 +18,7 @@ DRAWN = 200_000
 
 @pytest.fixture
 def model() -> SkipGram:
-    """With scores that are not 0, as those of a new model are."""
+    """A model whose scores are not 0, unlike a new model's."""
     mg.manual_seed(0)
     model = SkipGram(V, D, K).double()
     with mg.no_grad():
@@ -61,12 +61,12 @@ def test_noise_is_drawn_as_often_as_words_occur_to_the_power_of_three_quarters()
     counts = np.array([1000, 100, 10, 1])
     expected = counts**0.75 / (counts**0.75).sum()
     np.testing.assert_allclose(noise_distribution(counts), expected)
-    drawn = Noise(noise_distribution(counts)).draw((DRAWN // 2, 2), np.random.default_rng(0))
-    parts = np.bincount(drawn.ravel(), minlength=4) / DRAWN
+    samples = Noise(noise_distribution(counts)).draw((DRAWN // 2, 2), np.random.default_rng(0))
+    parts = np.bincount(samples.ravel(), minlength=4) / DRAWN
     assert (abs(parts - expected) < 5 * np.sqrt(expected * (1 - expected) / DRAWN)).all()
 
 
-def test_frequent_words_are_left_out_by_equation_5() -> None:
+def test_frequent_words_are_subsampled_by_equation_5() -> None:
     counts = np.array([9000, 900, 90, 10])  # of 10,000
     t = 1e-2
     left_out = [1 - math.sqrt(t / f) for f in (0.9, 0.09)]
@@ -74,7 +74,7 @@ def test_frequent_words_are_left_out_by_equation_5() -> None:
     assert (keep_probability(counts, math.inf) == 1).all()
 
 
-def test_pairs_are_those_within_reach_in_the_same_text() -> None:
+def test_pairs_are_within_the_window_and_the_same_text() -> None:
     words, texts = np.array([10, 11, 12, 13, 14]), np.array([0, 0, 0, 1, 1])
     word, context = pairs(words, texts, np.array([1, 2, 2, 5, 1]))
     assert list(zip(word.tolist(), context.tolist(), strict=True)) == [

@@ -1,4 +1,4 @@
-"""Texts in numbers, batches and trainings: runs that go on to the bit, and classes of words that come out."""
+"""Numbered texts, batches and training: bitwise resumed runs, and the classes of words that the vectors show."""
 
 from dataclasses import replace
 from functools import partial
@@ -15,7 +15,7 @@ from tests.support.cases import raises
 
 
 def texts_of(corpus: Corpus) -> list[list[str]]:
-    """The words of each text, as training sees them."""
+    """The words of each text, as the training loop sees them."""
     ids = corpus.ids.tolist()
     ends = [i for i, number in enumerate(ids) if number == BREAK]
     return [[corpus.words[i] for i in ids[a + 1 : b]] for a, b in zip([-1, *ends], ends, strict=False)]
@@ -33,7 +33,7 @@ def test_words_and_paragraphs(file: Path) -> None:
     assert corpus.words[0] == "the" and corpus.counts[0] == 3 and corpus.size == 10
 
 
-def test_rare_words_are_left_out_and_their_neighbours_meet(file: Path) -> None:
+def test_words_around_a_dropped_rare_word_become_adjacent(file: Path) -> None:
     file.write_text("a x b a y b c c z", encoding="utf-8")
     corpus = from_file(file, least=2)
     assert texts_of(corpus) == [["a", "b", "a", "b", "c", "c"]] and corpus.counts.tolist() == [2, 2, 2]
@@ -42,7 +42,7 @@ def test_rare_words_are_left_out_and_their_neighbours_meet(file: Path) -> None:
     assert texts_of(from_file(file, 1)) == [["a", "b", "c", "d"]]
 
 
-def test_what_is_refused(file: Path) -> None:
+def test_invalid_files(file: Path) -> None:
     for content, message in (
         (b"", "has no different words"),
         (b"one one one", "has 1 different words that occur 1 times or more"),
@@ -73,14 +73,14 @@ SMALL = Settings(width=16, epochs=6, subsample=float("inf"), piece=1024)
 
 @pytest.fixture(scope="module")
 def corpus() -> Corpus:
-    """Texts of words a0 b3 c1 d2: after a word of one class stands one of the next, whichever."""
+    """Texts such as a0 b3 c1 d2: any word of one class is followed by any word of the next."""
     members = np.random.default_rng(0).integers(0, MEMBERS, (TEXTS, CLASSES))
     texts = [[f"{'abcd'[i]}{one}" for i, one in enumerate(row)] for row in members.tolist()]
     return numbered("classes", texts, 1, None)
 
 
 @pytest.mark.nightly
-def test_words_of_a_class_come_to_be_near(corpus: Corpus) -> None:
+def test_words_of_a_class_become_nearest(corpus: Corpus) -> None:
     trained = train(corpus, replace(SMALL, window=2, rate=0.05), progress=False)
     for word in trained.vectors.words:
         near = [other[0] for other, _ in trained.vectors.nearest(word, MEMBERS - 1)]
@@ -88,7 +88,7 @@ def test_words_of_a_class_come_to_be_near(corpus: Corpus) -> None:
     assert trained.losses[-1][1] < trained.losses[0][1] and trained.speed > 0
 
 
-def test_the_batch_of_a_place_is_always_the_same(corpus: Corpus) -> None:
+def test_the_batch_at_a_position_is_always_the_same(corpus: Corpus) -> None:
     pieces = Pieces(corpus, SMALL)
     whole, rest = list(pieces.epoch(1)), list(pieces.epoch(1, 3))
     assert len(whole) == len(pieces) == len(rest) + 3
@@ -99,19 +99,19 @@ def test_the_batch_of_a_place_is_always_the_same(corpus: Corpus) -> None:
     assert len(first.word) != len(again.word) or (first.word != again.word).any()
 
 
-def test_pairs_are_of_the_text_and_shared_noise_divides_them(corpus: Corpus) -> None:
+def test_pairs_occur_in_the_text_and_groups_share_noise(corpus: Corpus) -> None:
     batch = next(Pieces(corpus, replace(SMALL, window=1, shared=7, negatives=3)).epoch(0))
     letters = np.array([ord(word[0]) for word in corpus.words])
     steps = abs(letters[batch.word] - letters[batch.context])
-    assert set(steps.tolist()) == {1}  # with a window of 1 a stands beside b alone
+    assert set(steps.tolist()) == {1}  # with a window of 1, a is only next to b
     assert len(batch.word) == 7 * len(batch.noise) and batch.noise.shape[1] == 7
 
 
-def test_frequent_words_are_left_out(corpus: Corpus) -> None:
-    t = 0.25 / len(corpus.words)  # all words are about as frequent: half of them stay
+def test_frequent_words_are_subsampled(corpus: Corpus) -> None:
+    t = 0.25 / len(corpus.words)  # all words are about as frequent: half of them are kept
     alone = replace(SMALL, window=1)
     pairs = [sum(len(b.word) for b in Pieces(corpus, replace(alone, subsample=x)).epoch(0)) for x in (float("inf"), t)]
-    # Of the 6 pairs of a text, those of 4, 3 and 2 words that stay: 6/16 + 4 · 4/16 + 6 · 2/16 = 2.125.
+    # Pairs left of a text's 6, if 4, 3 or 2 words are kept: 6/16 + 4 · 4/16 + 6 · 2/16 = 2.125.
     assert pairs[1] / pairs[0] == pytest.approx(2.125 / 6, rel=0.05)
 
 

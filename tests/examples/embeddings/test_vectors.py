@@ -1,4 +1,4 @@
-"""Nearest words, analogies and files; the questions of the grammar, and how answers are counted."""
+"""Nearest words, analogies and files; the grammar's questions, and the scores of answers."""
 
 from functools import partial
 from pathlib import Path
@@ -43,7 +43,7 @@ def test_a_missing_word_names_similar_ones(vectors: Vectors) -> None:
     raises(ValueError, "unknown word 'wmoan'; there is 'woman'", lambda: vectors.nearest("wmoan"))
 
 
-def test_a_file_gives_the_same_numbers_back(vectors: Vectors, tmp_path: Path) -> None:
+def test_a_file_round_trip_keeps_the_numbers(vectors: Vectors, tmp_path: Path) -> None:
     vectors.save(tmp_path / "v.safetensors")
     loaded = Vectors.load(tmp_path / "v.safetensors")
     assert loaded.words == WORDS and loaded.array.dtype == np.float32 and np.array_equal(loaded.array, ARRAY)
@@ -55,7 +55,7 @@ def test_other_files(tmp_path: Path, vectors: Vectors) -> None:
     raises(ValueError, "has no vectors of this program", lambda: Vectors.load(tmp_path / "other.safetensors"))
 
 
-def test_what_is_no_set_of_vectors() -> None:
+def test_invalid_vectors() -> None:
     for words, array in ((("a",), np.zeros((2, 2))), (("a", "a"), np.zeros((2, 2))), (("a",), np.full((1, 1), np.nan))):
         raises(ValueError, None, partial(Vectors, words, array))
 
@@ -65,7 +65,7 @@ def pairs_of(language: Language, name: str) -> set[tuple[str, str]]:
     return {(pair.one, pair.other) for pair in relation.pairs}
 
 
-def test_the_pairs_are_the_grammars() -> None:
+def test_the_pairs_match_the_grammar() -> None:
     nouns = pairs_of("english", "number of nouns")
     assert {("cat", "cats"), ("child", "children")} <= nouns and len(nouns) == 85
     assert ("eat", "ate") in pairs_of("english", "tense") and ("read", "read") not in pairs_of("english", "tense")
@@ -83,13 +83,13 @@ def kin(*pairs: tuple[str, str, str]) -> Relation:
 
 
 def test_how_answers_are_counted() -> None:
-    """Vectors (word, plural): a, b, c, each word of its own direction, and c's plural is where nobody expects it."""
+    """Vectors of words a, b, c and their plurals: each word has its own direction, and c's plural is an outlier."""
     words = ("a", "as", "b", "bs", "c", "cs", "x")
     rows = "9 0 0 0, 9 0 0 9, 0 9 0 0, 0 9 0 9, 0 1 9 0, 0 0 -9 0, -1 -1 0 -9"
     vectors = Vectors(words, np.array([row.split() for row in rows.split(",")], np.float32))
     counted = score(vectors, kin(("a", "as", "p"), ("b", "bs", "p"), ("c", "cs", "q")))
     assert counted is not None and counted.pairs == 3 and counted.questions == 6
-    # Right: as from b, bs from a. Asked for cs with a, the answer is bs or as: a plural of another kind.
+    # Correct: as from b, bs from a. For cs from a, the answer is bs or as, a plural of another kind.
     answered = {(a, c): vectors.analogy(a, f"{a}s", c)[0][0] for a in "abc" for c in "abc" if a != c}
     exact = sum(answer == f"{c}s" for (_, c), answer in answered.items())
     kinds = {"a": ("as", "bs"), "b": ("as", "bs"), "c": ("cs",)}

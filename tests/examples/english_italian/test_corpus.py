@@ -1,4 +1,4 @@
-"""The grammar as the source of a data set: splits, what is held out, bad input."""
+"""The grammar as the source of a data set: splits, held-out pairs, bad input."""
 
 import gzip
 import os
@@ -36,22 +36,22 @@ def big_test_split() -> list[Pair]:
     return draw("test", 5_000, 1)
 
 
-def test_each_english_sentence_has_one_translation_whatever_the_split_and_seed() -> None:
-    known: dict[str, str] = {}
+def test_an_english_sentence_has_one_translation_in_all_splits_and_seeds() -> None:
+    translations: dict[str, str] = {}
     other_seeds = (draw(split, size, 9) for split, size in (("train", 8_000), ("validation", 500)))
     for pairs in (*corpus().values(), *other_seeds, big_test_split()):
         for pair in pairs:
-            assert known.setdefault(pair.source, pair.target) == pair.target
+            assert translations.setdefault(pair.source, pair.target) == pair.target
 
 
 def test_splits_share_no_sentence_on_either_side() -> None:
-    """The training's shares none with a test split of another seed."""
+    """The training split also shares none with a test split of another seed."""
     for one, other in (*combinations(corpus().values(), 2), (corpus()["train"], big_test_split())):
         for side in ("source", "target"):
             assert {getattr(p, side) for p in one}.isdisjoint(getattr(p, side) for p in other)
 
 
-def test_the_seed_alone_decides_what_the_corpus_has() -> None:
+def test_the_corpus_depends_only_on_the_seed() -> None:
     for split in SPLITS:
         first = draw(split, 50, 3)
         assert first == draw(split, 80, 3)[:50] != draw(split, 50, 4)
@@ -63,24 +63,24 @@ def test_the_seed_alone_decides_what_the_corpus_has() -> None:
 
 
 def test_no_training_sentence_joins_a_held_out_noun_and_adjective() -> None:
-    """By the English text: "red shoes", "the shoes are too red", "shoes because they are red"."""
+    """Found in the English text: "red shoes", "the shoes are too red", "shoes because they are red"."""
     both = ((noun, adjective.english) for noun in NOUNS.values() for adjective in adjectives(noun))
-    known = [(noun, adjective) for noun, adjective in both if split_of_link(noun.name, adjective) == "test"]
-    qualities = [(adjective, noun.english, noun.english_plural) for noun, adjective in known]
+    links = [(noun, adjective) for noun, adjective in both if split_of_link(noun.name, adjective) == "test"]
+    qualities = [(adjective, noun.english, noun.english_plural) for noun, adjective in links]
     assert len(qualities) >= 15
     joined = {split: noun_adjective_pairs(pairs) for split, pairs in corpus().items()}
     joined["test"] |= noun_adjective_pairs(big_test_split())
-    met = 0
+    count = 0
     for adjective, *nouns in qualities:
         for noun in filter(None, nouns):
             assert (noun, adjective) not in joined["train"]
             assert (noun, adjective) not in joined["validation"]
-            met += (noun, adjective) in joined["test"]
-    assert met >= len(qualities)
+            count += (noun, adjective) in joined["test"]
+    assert count >= len(qualities)
 
 
 def noun_adjective_pairs(pairs: list[Pair]) -> set[tuple[str, str]]:
-    """Neighbours (noun, adjective) in phrases, and subjects with their predicates."""
+    """Pairs (noun, adjective) that are adjacent in phrases, or subject and predicate."""
     joined: set[tuple[str, str]] = set()
     is_ = re.compile(r"(\w+)(?: because (?:it|they))? (?:is|are|was|were) (?:not )?(?:very |too |more )?(\w+)")
     for pair in pairs:
@@ -90,8 +90,8 @@ def noun_adjective_pairs(pairs: list[Pair]) -> set[tuple[str, str]]:
     return joined
 
 
-def test_the_sentences_we_show_are_translated_rightly_and_held_out() -> None:
-    """Those that people will try first."""
+def test_the_sentences_we_show_are_correct_and_held_out() -> None:
+    """The sentences that people will try first."""
     cats, tomatoes = (noun_phrase("", NOUNS[name], True) for name in ("cat", "tomato"))
     friends = noun_phrase("my", NOUNS["friend"], True)
     tasty = because(piacere(friends, tomatoes), tomatoes, ADJECTIVES["tasty"], NOTHING, "present")
@@ -109,7 +109,7 @@ def test_the_sentences_we_show_are_translated_rightly_and_held_out() -> None:
 
 
 def test_the_vocabulary_is_large_and_each_word_is_often_in_training() -> None:
-    """Those of the lexicon and of the test split as well."""
+    """So is each word of the lexicon and of the test split."""
     sides = ([getattr(pair, side) for pair in corpus()["train"]] for side in ("source", "target"))
     source, target = (Counter(token for text in texts for token in tokenize(text)) for texts in sides)
     words = {n for noun in NOUNS.values() for n in (noun.english, noun.english_plural)}
@@ -120,14 +120,14 @@ def test_the_vocabulary_is_large_and_each_word_is_often_in_training() -> None:
         assert {*tokenize(pair.source)} <= source.keys() and {*tokenize(pair.target)} <= target.keys(), pair
 
 
-def test_sizes_and_splits_that_there_are_not() -> None:
+def test_sizes_and_splits_that_do_not_exist() -> None:
     for split in SPLITS:
         for size in (LARGEST[split] + 1, -1):
             raises(ValueError, "is not between 0 and", partial(draw, split, size))
     raises(ValueError, "unknown split 'dev'; choose from train, validation, test", lambda: draw("dev", 1))
 
 
-def test_the_command_writes_the_file_that_minigrad_ships(
+def test_the_command_writes_the_shipped_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shipped = english_italian.CORPUS.read_bytes()

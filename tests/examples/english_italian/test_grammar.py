@@ -1,7 +1,7 @@
-"""Is it good Italian? Rules of grammar checked by regular expressions and tables of their own.
+"""Is it good Italian? Regular expressions and separate tables check the rules of grammar.
 
-Nothing here uses the lexicon or the morphology of the grammar under test: the genders below were
-written down a second time, and each checker is first shown mistakes that it must find.
+Nothing here uses the lexicon or the morphology of the grammar under test: the genders below are
+written independently, and each checker first has to find known mistakes.
 """
 
 import re
@@ -53,7 +53,7 @@ for entry in (TWO_FORMS + " interessante").split():
     ADJECTIVES[entry] = {("m", "s"), ("f", "s")}
     ADJECTIVES[entry[:-1] + "i"] = {("m", "p"), ("f", "p")}
 
-# Words before a noun: gender, number, and what the next word may begin with (C consonant,
+# Words before a noun: gender, number, and the sounds that the next word may begin with (C consonant,
 # Z "impure" consonant as in studente or zio, V vowel).
 DETERMINERS: dict[str, tuple[str, str, str]] = {}
 for stem in ("", "de", "a", "da", "ne", "su", "que", "be"):
@@ -87,14 +87,14 @@ def onset(word: str) -> str:
 
 
 def italian_errors(text: str) -> list[str]:
-    """Every mistake of agreement, article, elision or preposition found in an Italian sentence."""
+    """All mistakes in agreement, articles, elision or prepositions in an Italian sentence."""
     words = words_of(text)
     of_words = [*before_nouns(words), *after_nouns(words), *possessives(words)]
     return [*of_words, *predicates(text), *participles(text), *loose_pieces(text)]
 
 
 def before_nouns(words: list[str]) -> list[str]:
-    """Articles, articled prepositions, quel, bel, questo: form against the noun and next sound."""
+    """Articles, articled prepositions, quel, bel, questo: do they fit the noun and the next sound?"""
     errors = []
     for one, two in pairwise(words):
         if one not in DETERMINERS:
@@ -116,7 +116,7 @@ def after_nouns(words: list[str]) -> list[str]:
 
 
 def possessives(words: list[str]) -> list[str]:
-    """mia sorella without article, all other possessives with; loro always with."""
+    """mia sorella takes no article, all other possessives do; loro always does."""
     errors = []
     for place, (one, two) in enumerate(pairwise(words)):
         before = words[place - 1] if place else ""
@@ -146,8 +146,8 @@ def predicates(text: str) -> list[str]:
         while words[-1] in ADJECTIVES and words[-1] not in FEATURES:
             words.pop()
         noun, adjective = words[-1], match.group(1)
-        known = noun in FEATURES and adjective in ADJECTIVES
-        if known and not FEATURES[noun] & ADJECTIVES[adjective]:
+        applies = noun in FEATURES and adjective in ADJECTIVES
+        if applies and not FEATURES[noun] & ADJECTIVES[adjective]:
             errors.append(f"{noun}{match.group(0)}")
     return errors
 
@@ -199,7 +199,7 @@ THIRDS = """eats|drinks|buys|sees|reads|writes|opens|closes|washes|cooks|finds|l
 
 
 def english_errors(text: str) -> list[str]:
-    """Mistakes of article, third person, do-support and plural in an English sentence."""
+    """Mistakes in articles, third person, do-support and plurals in an English sentence."""
     plural = r"(?:two|three|four|five|six|seven|eight|nine|ten|many|these|those)"
     patterns = (
         r"\ba (?=[aeio])(?!one)\w+",
@@ -256,8 +256,8 @@ def test_the_corpus_is_correct() -> None:
     wrong += [(pair, errors) for pair in sample() if (errors := english_errors(pair.source))]
     assert not wrong[:10]
     neighbours = (pairwise(words_of(pair.target)) for pair in sample())
-    known = {two for words in neighbours for one, two in words if one in DETERMINERS and two in FEATURES}
-    assert len(known) >= 100  # or the check would be empty
+    nouns = {two for words in neighbours for one, two in words if one in DETERMINERS and two in FEATURES}
+    assert len(nouns) >= 100  # or the check would be empty
 
 
 def test_clitics_have_the_gender_and_number_of_their_noun() -> None:
@@ -289,7 +289,7 @@ def test_constructions() -> None:
         (r"and ate it", r"\be l'"),
         (r"but he does not find", r"\bma non l[oaie] "),
     ]
-    drawn = sample() + draw("test", 3_000, 8)
+    corpus = sample() + draw("test", 3_000, 8)
     for english, italian in rows:
-        pairs = [pair for pair in drawn if re.search(english, pair.source)]
+        pairs = [pair for pair in corpus if re.search(english, pair.source)]
         assert pairs and [pair for pair in pairs if not re.search(italian, pair.target)] == [], english

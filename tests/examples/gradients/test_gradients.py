@@ -1,4 +1,4 @@
-"""Gradients at a distance: what is measured is right, what the lesson claims holds, and networks learn."""
+"""Gradients at a distance: measurements are correct, the lesson's claims hold, and networks learn."""
 
 import math
 import os
@@ -33,7 +33,7 @@ def norms(network: networks.Network, size: float = networks.REST) -> np.ndarray:
     return jacobian_norms(network.model, x)
 
 
-def test_norms_are_those_of_the_product_of_matrices() -> None:
+def test_norms_are_the_norms_of_the_matrix_product() -> None:
     mg.manual_seed(1)
     layer = nn.RNN(3, 4, batch_first=True, dtype=mg.float64)
     x = mg.randn(6, 3, dtype=mg.float64)
@@ -48,7 +48,7 @@ def test_norms_are_those_of_the_product_of_matrices() -> None:
 
 
 @pytest.mark.parametrize("radius", [0.9, 1.0, 1.1])
-def test_an_rnn_s_slope_is_that_of_its_spectral_radius(radius: float) -> None:
+def test_an_rnns_slope_is_the_log_of_its_spectral_radius(radius: float) -> None:
     mg.manual_seed(0)
     network = networks.rnn(radius)
     assert network.rate == pytest.approx(radius)
@@ -66,19 +66,19 @@ def test_clipping_keeps_a_descent_from_leaping() -> None:
 
 
 @pytest.fixture(scope="module")
-def shown(measured: Measurements) -> Lesson:
+def small_lesson(measured: Measurements) -> Lesson:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("examples.gradients.lesson.measure", lambda seed: measured)
         return lesson(lengths=(2, 3), updates=2)
 
 
-def test_all_claims_hold(shown: Lesson) -> None:
-    assert len(shown.checks()) == 10 and all(check.holds for check in shown.checks())
+def test_all_claims_hold(small_lesson: Lesson) -> None:
+    assert len(small_lesson.checks()) == 10 and all(check.holds for check in small_lesson.checks())
 
 
 @pytest.mark.nightly
-def test_the_page(shown: Lesson, opened: Callable[..., Any]) -> None:
-    page = opened(shown.page(), color_scheme="dark")
+def test_the_page(small_lesson: Lesson, opened: Callable[..., Any]) -> None:
+    page = opened(small_lesson.page(), color_scheme="dark")
     assert page.locator("svg .title").count() == 8
     places = page.eval_on_selector_all("polyline", "nodes => nodes.map(node => node.getAttribute('points'))")
     numbers = [float(v) for points in places for v in points.replace(",", " ").split()]
@@ -91,8 +91,8 @@ def test_the_page(shown: Lesson, opened: Callable[..., Any]) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_every_training_is_in_the_table(shown: Lesson) -> None:
-    (table,) = (b for s in shown.sections for b in s.blocks if isinstance(b, Steps) and b.head[0] == "task")
+def test_every_training_is_in_the_table(small_lesson: Lesson) -> None:
+    (table,) = (b for s in small_lesson.sections for b in s.blocks if isinstance(b, Steps) and b.head[0] == "task")
     assert table.head == ("task", "network", "length 2", "length 3", "fails from") and len(table.rows) == 8
     assert all(cell.endswith(" updates") or cell.startswith("not solved: ") for row in table.rows for cell in row[2:4])
 
@@ -114,7 +114,7 @@ def test_bad_options(refused: Callable[..., None]) -> None:
 
 
 class Constant(nn.Module):
-    """Says the same at every step."""
+    """A network with the same output at every step."""
 
     def __init__(self, outputs: list[float]) -> None:
         super().__init__()
@@ -144,7 +144,7 @@ def test_copying() -> None:
     np.testing.assert_array_equal(ids[:, SYMBOLS:], [[0, 0, 0, ALPHABET + 1, *[0] * SYMBOLS]] * 300)
 
 
-def test_a_guess_has_the_score_of_a_guess() -> None:
+def test_a_constant_guess_has_the_expected_score() -> None:
     for task, guess in ((Adding(20), [1.0]), (Copying(20), [0.0] * 3 + [1.0] + [0.0] * 4)):
         score = task.score(Constant(guess), task.draw(np.random.default_rng(0), 4000))
         assert score == pytest.approx(task.guess, rel=0.1) and not task.solved(task.guess)
@@ -152,7 +152,7 @@ def test_a_guess_has_the_score_of_a_guess() -> None:
 
 @pytest.mark.parametrize("task", [task(6) for task in TASKS])
 @pytest.mark.parametrize("name", NETWORKS)
-def test_networks_are_of_equal_size_and_look_back_alone(name: str, task: Task) -> None:
+def test_networks_have_equal_sizes_and_are_causal(name: str, task: Task) -> None:
     mg.manual_seed(0)
     model = network(name, task)
     assert 17_000 <= sum(p.numel() for p in model.parameters()) <= 20_000

@@ -97,8 +97,8 @@ def test_a_chart_as_a_vector_picture() -> None:
     pytest.importorskip("vl_convert", reason="the extra viz brings it")
     one, theory = Series("one", (1, 2, 3), (1, 10, 100)), Series("theory", (1, 3), (1, 100), dashed=True, like="one")
     svg = Chart("T", "d", "y", (one, theory), log_y=True).svg()
-    shown = [node.text for node in ElementTree.fromstring(svg).iter() if node.tag.endswith("}text")]
-    assert {"T", "d", "y", "one", "10"} <= {*shown} and "theory" not in shown
+    labels = [node.text for node in ElementTree.fromstring(svg).iter() if node.tag.endswith("}text")]
+    assert {"T", "d", "y", "one", "10"} <= {*labels} and "theory" not in labels
     assert svg.count(f'stroke="{LIGHT.nth(0)}"') == 3 and svg.count('stroke-dasharray="4,3"') == 1  # one in the legend
     with pytest.raises(ValueError, match="the chart T has no series 'two': it has one"):
         Chart("T", "d", "y", (one, Series("theory", (1,), (1,), like="two"))).svg()
@@ -112,7 +112,7 @@ def test_pictures_have_their_title_in_text_and_one_full_colour_on_the_page() -> 
     raises(ValueError, r"the picture x has the shape \(3,\)", flat.data)
 
 
-def test_a_terminal_is_not_commanded() -> None:
+def test_control_characters_do_not_reach_the_terminal() -> None:
     evil = "a\x1b[2Jb\x07"
     matrix = Matrix("A", np.zeros((1, 1)), (evil,), (evil,))
     text = plain(of(Line((evil, "b"), (0.5, 0.5)), matrix, Text(evil)))
@@ -126,7 +126,7 @@ def test_wide_letters_take_two_columns() -> None:
     raises(ValueError, r"matrix A has the shape \(3,\)", lambda: Matrix("A", np.zeros(3)).data())
 
 
-def test_a_page_holds_names_as_text() -> None:
+def test_a_page_escapes_names() -> None:
     matrix = Matrix(HTML, np.zeros((1, 1)), (HTML,), (HTML,))
     html = of(matrix, Line((HTML,), (1.0,)), Text(HTML)).page().html()
     assert HTML not in html and "\\u003cimg" in html
@@ -152,7 +152,7 @@ def test_pages_are_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert (tmp_path / "test.svg").read_text() == chart.svg() and (tmp_path / "test.html").exists()
 
 
-def test_where_no_page_can_be_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page_that_cannot_be_saved_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "file"
     file.write_text("")
     for place in (file, file / "below"):
@@ -164,12 +164,12 @@ def test_where_no_page_can_be_saved(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert re.search(r"error: .*layer-norm\.html", capsys.readouterr().err)
 
 
-def test_a_claim_that_fails_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_claim_that_fails_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(layer_norm, "_checks", lambda *_: {"module": False, "moments": True, "scale_free": True})
     assert cli.main(["layer-norm"]) == 1 and "[WRONG] nn.LayerNorm(4)" in capsys.readouterr().out
 
 
-def test_fields_and_text_that_do_not_belong_together(tmp_path: Path) -> None:
+def test_fields_that_do_not_match_the_text(tmp_path: Path) -> None:
     (tmp_path / "a_b.md").write_text("# {A:g}\n\nAbout.\n\n## One\n\n{x:.1f}\n\n{none}\n\n## Two\n\n{left_out}")
     program, fields = {"__file__": f"{tmp_path}/a_b.py", "A": 1.5}, {"x": -0.25, "none": [], "left_out": None}
     lesson = told(program, **fields)
@@ -184,8 +184,8 @@ def test_they_needs_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], mo
     assert cli.main([]) == 0
     assert "skipped they: there is no model in" in capsys.readouterr().err
     (tmp_path / "notes.txt").write_text("no model")
-    for asked in (["they"], ["--run", str(tmp_path)], ["they", "--run", "notes.txt"]):
-        assert cli.main(asked) == 1, asked
+    for arguments in (["they"], ["--run", str(tmp_path)], ["they", "--run", "notes.txt"]):
+        assert cli.main(arguments) == 1, arguments
         assert "error: " in (how := capsys.readouterr().err) and "skipped" not in how
     assert cli.main(["they", "--run", "nowhere"]) == 1
     assert re.search("train first: .*minigrad train", capsys.readouterr().err)
@@ -233,12 +233,12 @@ def block(labels: tuple[str, ...] = ("a", "b", "c", "b"), title: str = "Codes") 
 
 
 def decoded(code: list[float]) -> np.ndarray:
-    """By minigrad (6,)."""
+    """The decoder's output by minigrad, of shape (6,)."""
     return network()(mg.tensor([code])).detach().numpy()[0]
 
 
 @pytest.mark.nightly
-def test_the_place_under_the_pointer_is_decoded(opened: Callable[..., Any]) -> None:
+def test_the_code_under_the_pointer_is_decoded(opened: Callable[..., Any]) -> None:
     lesson = Lesson("plane", "A plane", "About it.", (Section("One", (block(),)),))
     page = opened(lesson.page(), color_scheme="dark", viewport={"width": 900, "height": 900})
     page.wait_for_selector(".plane canvas[data-code]")
@@ -248,10 +248,10 @@ def test_the_place_under_the_pointer_is_decoded(opened: Callable[..., Any]) -> N
     for across, up in ((0.1, 0.2), (0.5, 0.5), (0.9, 0.7)):
         page.mouse.move(box["x"] + across * box["width"], box["y"] + up * box["height"])
         codes.append(area.evaluate(CODE))
-        shown = np.array(page.locator(".beside canvas").first.evaluate(ALPHA))
-        np.testing.assert_allclose(shown, 255 * decoded(codes[-1]), atol=0.51)
-        written = [float(part) for part in texts(page, ".place")[0].replace("−", "-")[12:-1].split(",")]
-        np.testing.assert_allclose(written, codes[-1], atol=0.0051)
+        pixels = np.array(page.locator(".beside canvas").first.evaluate(ALPHA))
+        np.testing.assert_allclose(pixels, 255 * decoded(codes[-1]), atol=0.51)
+        code = [float(part) for part in texts(page, ".place")[0].replace("−", "-")[12:-1].split(",")]
+        np.testing.assert_allclose(code, codes[-1], atol=0.0051)
     np.testing.assert_allclose(codes[1], [0, 0], atol=0.02)  # the middle of all points
     assert codes[0][0] < 0 < codes[0][1] and codes[2][0] > 0 > codes[2][1]
     distances = np.hypot(*(POINTS - codes[2]).T)
@@ -267,7 +267,7 @@ WORDS = "My friends like tomatoes because they are tasty sleep tired"
 
 @pytest.fixture
 def small_run(tmp_path: Path) -> Path:
-    """A run's folder; the model knows all words of the lesson but apples."""
+    """A run's folder; the model knows all words of the lesson except apples."""
     mg.manual_seed(0)
     words = WordTokenizer.train([WORDS])
     model = Transformer(Config(len(words), d_model=16, heads=2, layers=2, d_ff=16, positions=32))
@@ -283,7 +283,7 @@ EVIL = ['<img src=x onerror="alert(1)">', "</script><script>alert(2)</script>", 
 
 
 def marked(page: Any, key: str) -> list[str]:
-    """The cells of a matrix that are marked, as row and column."""
+    """The highlighted cells of a matrix, as row and column."""
     read = """(nodes, key) => nodes.filter(node => node.dataset.key === key)
         .flatMap(node => [...node.querySelectorAll("td.marked")].map(cell => cell.dataset.cell))"""
     return page.eval_on_selector_all(".matrix", read, key)
@@ -318,7 +318,7 @@ def test_pointing_at_a_score(opened: Callable[..., Any]) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", NEW)
 def test_a_lesson_by_keyboard(opened: Callable[..., Any], name: str) -> None:
-    """On a page as wide as a telephone: each number that can be reached shows how it came about, and all fits."""
+    """On a page as wide as a phone: each focusable number shows how it was computed, and everything fits."""
     page = opened(cli.make(name).page(), viewport={"width": 390, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.locator(".checked").count() >= 3 and page.locator(".checked.wrong").count() == 0
@@ -362,7 +362,7 @@ def test_a_chart_is_saved(opened: Callable[..., Any]) -> None:
 
 
 @pytest.mark.nightly
-def test_text_is_text(opened: Callable[..., Any]) -> None:
+def test_text_is_escaped(opened: Callable[..., Any]) -> None:
     square = np.eye(4)
     message = Matrix("B", square, EVIL, EVIL, how=lambda i, j: EVIL[j], marks=(Mark(EVIL[0], "row"),))
     blocks = (

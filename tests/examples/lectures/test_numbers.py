@@ -1,4 +1,4 @@
-"""The numbers of the worked examples: the lectures' figures, and definitions written another way."""
+"""The numbers of the worked examples match the lectures' figures and independent definitions."""
 
 import itertools
 import math
@@ -49,7 +49,7 @@ def test_shapes_and_results_of_four_heads() -> None:
 
 
 def matrices(lesson: Lesson) -> Iterator[Matrix]:
-    """All of a lesson's that tell of their numbers."""
+    """All matrices of a lesson that explain their numbers."""
     todo = [block for section in lesson.sections for block in section.blocks]
     while todo:
         block = todo.pop()
@@ -62,36 +62,36 @@ def matrices(lesson: Lesson) -> Iterator[Matrix]:
 
 
 def evaluated(text: str) -> float:
-    """What the left side of a sum comes to."""
+    """The value of the left side of an equation."""
     meanings = {"−": "-", "×": "*", "²": "**2", r"√(\d+)": r"math.sqrt(\1)", "√": "math.sqrt"}
     meanings |= {r"\be\^(-?[\d.]+)": r"math.exp(\1)", r"\^": "**", r"\b(sin|cos)\b": r"math.\1"}
     meanings[r"\bln ([\d.]+)"] = r"math.log(\1)"
-    for written, meant in meanings.items():
-        text = re.sub(written, meant, text)
+    for pattern, replacement in meanings.items():
+        text = re.sub(pattern, replacement, text)
     return float(eval(text, {"math": math}))
 
 
 @pytest.mark.parametrize("name", [name for name in LESSONS if name != "they"])
-def test_what_is_claimed_holds_and_what_is_told_comes_to_what_is_shown(name: str) -> None:
+def test_claims_hold_and_explanations_give_the_numbers_shown(name: str) -> None:
     lesson, sums = make(name), 0
     assert lesson.name == name and len(lesson.checks()) >= 3
     assert [check.claim for check in lesson.checks() if not check.holds] == []
     for matrix in matrices(lesson):
         assert matrix.how is not None
         cells = matrix.cells()
-        for i, (shown, j) in itertools.product(range(len(cells)), enumerate(matrix.shown)):
-            how, cell = matrix.how(i, j), cells[i][shown]
+        for i, (column, j) in itertools.product(range(len(cells)), enumerate(matrix.shown)):
+            how, cell = matrix.how(i, j), cells[i][column]
             if " = " not in how or ": " in how:
-                continue  # of the mask: words
+                continue  # the mask is explained in words
             left, *_, right = how.split(" = ")
             assert right == cell, (matrix.name, i, j)
-            # What stands in it is rounded: to 0.005 at most.
+            # Its terms are rounded to within 0.005.
             assert evaluated(left) == pytest.approx(float(cell.replace("−", "-")), rel=0.03, abs=0.02), how
             sums += 1
     assert sums or name in ("scaling", "masking")
 
 
-def test_products_and_shares_are_told_as_they_are_computed() -> None:
+def test_products_and_shares_are_explained_step_by_step() -> None:
     left, right = np.array([[1.3, -0.8]]), np.array([[0.6], [2.4]])
     assert product(left, right)(0, 0) == "1.3 × 0.6 + (−0.8) × 2.4 = −1.14"
     assert product(np.ones((1, 9)), np.ones((9, 1)))(0, 0) == "the sum of 9 products = 9.00"
@@ -111,12 +111,12 @@ def test_steps_that_bend() -> None:
 
 
 def looked_up(angle: float, scale: float) -> float:
-    """The soft look-up, written for this case: K q is the cosine of the angle to each key."""
+    """The soft lookup written for this case: K q is the cosine of the angle to each key."""
     scores = np.cos(np.radians(angle - np.array([0, 90, 180, 270])))
     return float(soft(scale * scores) @ np.array([2, 12, 28, 16]))
 
 
-def test_soft_and_hard_look_ups() -> None:
+def test_soft_and_hard_lookups() -> None:
     for scale in dictionary.SCALES:
         expected = [looked_up(angle, scale) for angle in dictionary.ANGLES]
         np.testing.assert_allclose(dictionary.curve(scale), expected, atol=1e-9)
@@ -127,7 +127,7 @@ def test_soft_and_hard_look_ups() -> None:
     assert dictionary.by_equality(dictionary.direction(30.0)).tolist() == [[0, 0, 0, 0]]
 
 
-def test_gradients_come_where_losses_are() -> None:
+def test_gradients_flow_only_where_there_is_a_loss() -> None:
     network, exercise = masking.Network(), masking.draws()[0]
     losses = masking.losses(network, exercise, causal=False)
     logits = network.logits(exercise.read, False)[0].detach().numpy()
@@ -146,7 +146,7 @@ def trained() -> translation.Trained:
     return translation.train()
 
 
-def test_inference_reads_what_it_wrote(trained: translation.Trained) -> None:
+def test_inference_reads_its_own_output(trained: translation.Trained) -> None:
     steps = translation.write(trained)
     read = [translation.names(trained.italian, step.tokens) for step in steps]
     assert read == [["SOS", "Ti", "amo", "molto"][: i + 1] for i in range(4)]

@@ -1,4 +1,4 @@
-"""The notebooks: what is stored is what pages that run nothing can show, and every cell runs."""
+"""The notebooks: static pages can show the stored outputs, and every cell runs."""
 
 import json
 import re
@@ -15,22 +15,22 @@ MOST_BYTES = 250_000
 
 
 def cells(path: Path, kind: str) -> list[dict[str, Any]]:
-    """The cells of a kind."""
+    """The cells of one kind."""
     return [cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == kind]
 
 
 def outputs(path: Path) -> list[dict[str, Any]]:
-    """What the cells show."""
+    """The outputs of all cells."""
     return [output for cell in cells(path, "code") for output in cell["outputs"]]
 
 
 def texts(path: Path) -> list[Any]:
-    """What is shown as text; drawings and pictures are left out."""
+    """The text outputs, without drawings and pictures."""
     return [output["data"].get("text/plain") for output in outputs(path) if "data" in output]
 
 
-def test_what_is_stored_was_run_from_the_top_and_its_links_lead_somewhere() -> None:
-    """Pictures are drawings: GitHub shows no page in a frame, and no widget. Nothing tells where it ran."""
+def test_stored_outputs_are_from_a_full_run_and_links_work() -> None:
+    """Pictures are drawings, since GitHub shows no frames or widgets. No output contains a local path."""
     assert [path.stem[0] for path in NOTEBOOKS] == ["1", "2", "3", "4", "5", "6"]
     folders = {FOLDER.parents[1], Path.home(), Path(tempfile.gettempdir())} - {Path("/")}
     for path in NOTEBOOKS:
@@ -44,8 +44,8 @@ def test_what_is_stored_was_run_from_the_top_and_its_links_lead_somewhere() -> N
         text = path.read_text(encoding="utf-8")
         assert "<iframe" not in text and "widget" not in text and "ipykernel_" not in text, path
         assert len(text.encode()) < MOST_BYTES, path
-        shown = json.dumps([output for output in outputs(path) if "data" not in output] + texts(path))
-        assert not [folder for folder in folders if f"{folder.as_posix()}/" in shown], path
+        output_text = json.dumps([output for output in outputs(path) if "data" not in output] + texts(path))
+        assert not [folder for folder in folders if f"{folder.as_posix()}/" in output_text], path
         prose = "\n".join("".join(cell["source"]) for cell in cells(path, "markdown"))
         links = [link for link in re.findall(r"\]\(([^)#\s]+)", prose) if "://" not in link]
         assert links and all((path.parent / link).exists() for link in links), path
@@ -64,11 +64,11 @@ def test_every_cell_runs(path: Path) -> None:
         notebook = executed(path)
     except client.exceptions.CellExecutionError as error:
         pytest.fail(str(error))
-    shown = [output for cell in stored(notebook).cells if cell.cell_type == "code" for output in cell.outputs]
+    rerun = [output for cell in stored(notebook).cells if cell.cell_type == "code" for output in cell.outputs]
     before = [set(output["data"]) for output in outputs(path) if "data" in output]
-    assert [set(output.data) for output in shown if "data" in output] == before, "run examples.notebooks.execute again"
+    assert [set(output.data) for output in rerun if "data" in output] == before, "run examples.notebooks.execute again"
 
 
-def test_a_name_that_is_not_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_that_does_not_exist_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["7_seventh"]) == 1
     assert "unknown notebook 7_seventh; choose from 1_first_steps," in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Folders that cannot be a model: one clear message each, and nothing has changed."""
+"""Folders that do not hold a valid model: one clear message each, and nothing is changed."""
 
 import json
 import shutil
@@ -24,14 +24,14 @@ def small() -> GPT2:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sound one."""
+    """A valid model folder."""
     path = tmp_path_factory.mktemp("good") / "model"
     small().save_pretrained(path)
     return path
 
 
 def entries(**values: Any) -> Change:
-    """Entries of config.json, replaced."""
+    """Replace entries of config.json."""
 
     def change(path: Path) -> None:
         config = json.loads((path / CONFIG).read_text(encoding="utf-8"))
@@ -45,7 +45,7 @@ def content(name: str, data: bytes) -> Change:
 
 
 def weights(change: Callable[[dict[str, Any]], Any]) -> Change:
-    """The weights, changed in place."""
+    """Change the weights in place."""
 
     def apply(path: Path) -> None:
         file = mg.load(path / WEIGHTS)
@@ -61,7 +61,7 @@ def half(path: Path) -> None:
 
 
 def index(files: dict[str, str]) -> Change:
-    """An index in place of the file of weights."""
+    """Write an index instead of the weights file."""
 
     def change(path: Path) -> None:
         (path / WEIGHTS).unlink()
@@ -117,7 +117,7 @@ BAD: dict[str, tuple[Change, type[Exception], str]] = {
 
 
 def broken(folder: Path, place: Path, change: Change) -> Path:
-    """A copy of a folder, changed."""
+    """A changed copy of a folder."""
     shutil.copytree(folder, place / "model")
     change(place / "model")
     return place / "model"
@@ -132,7 +132,7 @@ def test_one_clear_message(folder: Path, tmp_path: Path) -> None:
             GPT2.from_pretrained(path)
         text = str(raised.value)
         assert message in text and "\n" not in text and len(text) < 500, name
-        assert text.count(str(path)) == 1, name  # which folder it is, said once
+        assert text.count(str(path)) == 1, name  # the message names the folder once
 
 
 def test_a_tokenizer_of_another_size(folder: Path, tmp_path: Path) -> None:
@@ -156,17 +156,17 @@ def test_entries_are_replaced_by_name(folder: Path) -> None:
         GPT2.from_pretrained(folder, resid_pdrop=2.0)
 
 
-def test_weights_that_the_model_does_not_have_are_named(folder: Path, tmp_path: Path) -> None:
+def test_unknown_weights_are_named(folder: Path, tmp_path: Path) -> None:
     path = broken(folder, tmp_path, weights(lambda w: w.update({"score.weight": mg.zeros(2, 8)})))
-    with pytest.warns(UserWarning, match=r"has weights that GPT2 does not: score\.weight") as caught:
+    with pytest.warns(UserWarning, match=r"has weights that GPT2 does not: score\.weight") as warnings:
         model = GPT2.from_pretrained(path)
-    assert caught[0].filename == __file__
+    assert warnings[0].filename == __file__
     expected = GPT2.from_pretrained(folder)
     assert all(mg.equal(p, q) for p, q in zip(model.parameters(), expected.parameters(), strict=True))
 
 
-def test_a_model_that_is_refused_weights_keeps_its_own(folder: Path) -> None:
-    mg.manual_seed(184)  # the file's weights are drawn from another
+def test_a_model_keeps_its_weights_if_loading_fails(folder: Path) -> None:
+    mg.manual_seed(184)  # another seed than the file's weights
     model, file = small(), folder / WEIGHTS
     before = {name: weight.clone() for name, weight in model.state_dict().items()}
     good = mg.load(file)
@@ -182,7 +182,7 @@ def test_a_model_that_is_refused_weights_keeps_its_own(folder: Path) -> None:
     assert not mg.equal(model.embedding.weight, before["embedding.weight"])
 
 
-def test_no_random_numbers_are_drawn_for_weights_that_a_file_has(folder: Path) -> None:
+def test_loading_draws_no_random_numbers(folder: Path) -> None:
     mg.manual_seed(3)
     expected = mg.rand(2).tolist()
     mg.manual_seed(3)
@@ -190,7 +190,7 @@ def test_no_random_numbers_are_drawn_for_weights_that_a_file_has(folder: Path) -
     assert mg.rand(2).tolist() == expected
 
 
-def test_what_is_saved_is_read(folder: Path, tmp_path: Path) -> None:
+def test_saved_models_load_again(folder: Path, tmp_path: Path) -> None:
     model = GPT2.from_pretrained(folder)
     assert not model.training and model.tokenizer is None
     model.save_pretrained(tmp_path / "new" / "place")

@@ -1,4 +1,4 @@
-"""BERT and its heads beside the transformers library's, from its files and back: the same numbers and gradients."""
+"""BERT and its heads against the transformers library, in both directions: the same numbers and gradients."""
 
 import importlib
 import json
@@ -28,7 +28,7 @@ from tests.support.parity import assert_close
 
 RTOL = {mg.float32: 1e-4, mg.float64: 1e-10}
 V, T = 31, 9
-# A configuration, whether a mask and types are given, and the dtype.
+# A configuration, whether it has a mask and types, and the dtype.
 VARIANTS: dict[str, tuple[dict[str, Any], bool, mg.dtype]] = {
     "as published": ({}, True, mg.float32),
     "approximate gelu, one head": ({"hidden_act": "gelu_new", "num_attention_heads": 1}, False, mg.float64),
@@ -40,7 +40,7 @@ TYPES = [[0, 0, 0, 1, 1, 1, 1, 1, 1], [0, 0, 1, 1, 0, 0, 0, 0, 0], [0, 1, 1, 1, 
 LENGTHS = (9, 4, 7)
 WORDS = [[-100, 1, -100, -100, 7, -100, -100, 6, -100], [-100, 0] + 7 * [-100], [-100, 30] + 7 * [-100]]
 TAGS = [[0, 1, 2, 0, 1, 2, 0, 1, 2], [-100, 2, 2, -100] + 5 * [-100], [1, 1, 1, 1, 1, 1, -100, -100, -100]]
-# A model, and the targets of its loss by transformers' names, in the order of our arguments.
+# A model, and the targets of its loss under transformers' names, in our order of arguments.
 HEADS: dict[Any, dict[str, Any]] = {
     BertForPreTraining: {"labels": WORDS, "next_sentence_label": [0, 1, 1]},
     BertForMaskedLM: {"labels": WORDS},
@@ -82,8 +82,8 @@ def batch(kind: Any, padded: bool = True, device: str = "cpu") -> tuple[Tensor, 
 
 def as_theirs(tokens: Tensor, types: Tensor | None, mask: Tensor | None) -> dict[str, Any]:
     """The arguments of transformers' models."""
-    named = {"input_ids": tokens, "token_type_ids": types, "attention_mask": None if mask is None else mask.long()}
-    return {name: in_torch(x) for name, x in named.items() if x is not None}
+    arguments = {"input_ids": tokens, "token_type_ids": types, "attention_mask": None if mask is None else mask.long()}
+    return {name: in_torch(x) for name, x in arguments.items() if x is not None}
 
 
 def loss_of(model: Any, tokens: Tensor, types: Tensor | None, mask: Tensor | None, *targets: Any) -> Tensor:
@@ -96,19 +96,19 @@ def loss_of(model: Any, tokens: Tensor, types: Tensor | None, mask: Tensor | Non
 
 
 def assert_gradients(ours: Any, theirs: Any, rtol: float) -> None:
-    """Those of all parameters, by transformers' names."""
+    """Compare the gradients of all parameters, under transformers' names."""
     slopes = ours.to_theirs({name: p.grad for name, p in ours.named_parameters() if p.grad is not None})
     expected = {name: p.grad for name, p in theirs.named_parameters() if p.grad is not None}
     assert slopes.keys() == expected.keys()
     largest = max(float(slope.abs().max()) for slope in slopes.values())
     for name, slope in slopes.items():
-        # A bias of keys, or of choices, shifts all that a softmax compares alike: its gradient is 0, but for rounding.
+        # A bias of keys or choices shifts all inputs of a softmax equally: its gradient is 0 up to rounding.
         atol = rtol * max(float(expected[name].abs().max()), 1e-2 * largest)
         np.testing.assert_allclose(slope.numpy(), expected[name].numpy(), rtol, atol, err_msg=name)
 
 
 def both(kind: Any, folder: Path, dtype: mg.dtype = mg.float64, **options: Any) -> tuple[Any, Any, float]:
-    """A model of transformers, ours from its files, and the tolerance."""
+    """A model of transformers, our model loaded from its files, and the tolerance."""
     theirs = bert("BertModel" if kind is Bert else kind.__name__, **options)
     ours = kind.from_pretrained(saved(theirs, folder)).to(dtype)
     return theirs.double() if dtype == mg.float64 else theirs, ours, RTOL[dtype]
@@ -150,7 +150,7 @@ def test_logits_loss_and_all_gradients(kind: Any, tmp_path: Path) -> None:
 
 @needs_transformers
 @pytest.mark.parametrize(("labels", "targets"), [(1, [0.5, -1.0, 2.0]), (3, [[1.0, 0.0, 1.0]] * 3)])
-def test_losses_of_numbers_and_of_labels_that_may_be_several(labels: int, targets: Any, tmp_path: Path) -> None:
+def test_regression_and_multi_label_losses(labels: int, targets: Any, tmp_path: Path) -> None:
     theirs, ours, _ = both(BertForSequenceClassification, tmp_path, mg.float32, num_labels=labels)
     inputs = batch(BertForSequenceClassification)
     expected = theirs(**as_theirs(*inputs), labels=in_torch(mg.tensor(targets))).loss
@@ -165,7 +165,7 @@ def test_losses_of_numbers_and_of_labels_that_may_be_several(labels: int, target
 
 @needs_transformers
 @pytest.mark.parametrize("kind", [Bert, BertForPreTraining, BertForQuestionAnswering])
-def test_files_that_we_write_are_read_by_transformers(kind: Any, tmp_path: Path) -> None:
+def test_transformers_reads_our_files(kind: Any, tmp_path: Path) -> None:
     transformers = importlib.import_module("transformers")
     names = {} if kind is BertForQuestionAnswering else {"label_names": ["O", "B-PER", "I-PER"]}
     dropouts = {"dropout": 0.25, "head_dropout": 0.5, "embedding_dropout": 0.125}
@@ -221,13 +221,13 @@ TEXTS = [
     "",
     "The girl is carrying a baby, and it is raining cats & dogs: 37 of them!",
     "Zwölf Boxkämpfer jagen Viktor quer über den großen Sylter Deich. 漢字",
-    "word " * 700,  # longer than the positions
+    "word " * 700,  # longer than the number of positions
 ]
 
 
 @pytest.mark.nightly
 @needs_transformers
-def test_minilms_sentence_embeddings_are_pytorchs() -> None:
+def test_minilms_sentence_embeddings_match_pytorch() -> None:
     folder = minilm()
     torch, transformers = importlib.import_module("torch"), importlib.import_module("transformers")
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
@@ -240,7 +240,7 @@ def test_minilms_sentence_embeddings_are_pytorchs() -> None:
     np.testing.assert_allclose(vectors.numpy(), expected.numpy(), rtol=0, atol=1e-5)
 
 
-def test_gradients_are_those_of_finite_differences() -> None:
+def test_gradients_match_finite_differences() -> None:
     tokens, mask = mg.tensor([[1, 2, 3], [3, 4, 4]]), mg.tensor([[True, True, True], [True, False, False]])
     targets: dict[Any, list[Any]] = {
         BertForPreTraining: [[[IGNORED, 2, 1], [0, IGNORED, IGNORED]], [1, 0]],
@@ -249,7 +249,7 @@ def test_gradients_are_those_of_finite_differences() -> None:
     }
     for kind, y in targets.items():
         model = small(kind, vocabulary=5, positions=3, d_model=4, layers=1, d_ff=4, padding=4).double()
-        # The embedding of the padding is no free parameter: where words are scored by embeddings it has a slope.
+        # Padding's embedding is not a free parameter, but has a gradient where embeddings score the words.
         free = [p for name, p in model.named_parameters() if name != "bert.embedding.weight"]
         check = lambda *_, model=model, y=y: loss_of(model, tokens, None, mask, *y)
         assert mg.autograd.gradcheck(check, free, atol=1e-6), kind
@@ -267,7 +267,7 @@ def test_padding_changes_nothing(device: str) -> None:
     assert_close(vectors.square().sum(1), mg.ones(3), 1e-5)
 
 
-def test_texts_are_sorted_by_length_and_given_back_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_are_sorted_by_length_and_returned_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     model = small(Bert).train()
     model.tokenizer = tokenizer()
     texts = ["a", "a b c d e", "b c", "", "c b a", "a b", "e d c b"]
@@ -297,7 +297,7 @@ def test_texts_are_sorted_by_length_and_given_back_in_order(monkeypatch: pytest.
 
 
 def tokenizer() -> Any:
-    """Words of one letter, [CLS] before a text and [SEP] after it."""
+    """A tokenizer of one-letter words, with [CLS] before a text and [SEP] after it."""
     library = pytest.importorskip("tokenizers")
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcde"]
     pieces = library.Tokenizer(library.models.WordPiece({w: i for i, w in enumerate(words)}, unk_token="[UNK]"))
@@ -307,7 +307,7 @@ def tokenizer() -> Any:
     return pieces
 
 
-def test_what_cannot_be_embedded() -> None:
+def test_invalid_input_of_encode() -> None:
     model = small(Bert)
     with pytest.raises(ValueError, match="has no tokenizer"):
         model.encode(["a"])
@@ -319,17 +319,17 @@ def test_what_cannot_be_embedded() -> None:
         model(mg.zeros(1, 17, dtype=mg.int64))
 
 
-def test_weights_begin_small_and_padding_at_zero() -> None:
+def test_initial_weights_are_small_and_padding_is_zero() -> None:
     model = BertForSequenceClassification(Config(400, 200, 64, 4, 2))
     for part in (model.bert.embedding, model.bert.layers[0].feed_forward.inner, model.bert.pooler):
         assert math.isclose(float(part.weight.std()), 0.02, rel_tol=0.05)
     assert not model.bert.embedding.weight[0].any() and not model.classifier.bias.any()
     base = sum(p.numel() for p in Bert(Config(layers=1)).parameters())
-    assert base + 11 * 7_087_872 == 109_482_240  # BERT-base, as everyone counts it
+    assert base + 11 * 7_087_872 == 109_482_240  # the usual count of BERT-base
 
 
 def changed(folder: Path, **entries: Any) -> Path:
-    """The folder, with other entries in config.json; None removes one."""
+    """The folder with other entries in config.json; None removes an entry."""
     file = folder / "config.json"
     content = {**json.loads(file.read_text()), **entries}
     file.write_text(json.dumps({name: value for name, value in content.items() if value is not None}))
@@ -349,7 +349,7 @@ WRONG: dict[str, dict[str, Any]] = {
 }
 
 
-def test_configurations_that_cannot_be(tmp_path: Path) -> None:
+def test_invalid_configurations(tmp_path: Path) -> None:
     for number, (message, entries) in enumerate(WRONG.items()):
         small(Bert).save_pretrained(folder := tmp_path / str(number))
         with pytest.raises(ValueError) as raised:
@@ -357,7 +357,7 @@ def test_configurations_that_cannot_be(tmp_path: Path) -> None:
         assert message in str(raised.value) and str(folder) in str(raised.value)
 
 
-def test_labels_by_their_names_or_their_number(tmp_path: Path) -> None:
+def test_labels_by_name_or_number(tmp_path: Path) -> None:
     small(Bert).save_pretrained(tmp_path)
     names = [f"name {i}" for i in range(12)]
     shuffled = {str(i): names[i] for i in (11, 3, 0, 1, 2, 10, 9, 8, 4, 5, 6, 7)}
@@ -374,18 +374,18 @@ def test_labels_by_their_names_or_their_number(tmp_path: Path) -> None:
     assert Config(label_names=[*names.values()]).published()["id2label"] == names
 
 
-def test_files_that_lack_a_part_or_have_another(tmp_path: Path) -> None:
-    """A head that is missing begins at random, one too many is told of, and a layer that is missing is an error."""
+def test_files_with_missing_or_extra_parts(tmp_path: Path) -> None:
+    """A missing head is initialized at random, an extra head is a warning, and a missing layer is an error."""
     encoder = small(Bert)
     encoder.save_pretrained(tmp_path)
-    with pytest.warns(UserWarning, match="classifier.weight, classifier.bias begin at random") as caught:
+    with pytest.warns(UserWarning, match="classifier.weight, classifier.bias begin at random") as record:
         model = BertForTokenClassification.from_pretrained(tmp_path)
-    assert len(caught) == 1 and caught[0].filename == __file__
+    assert len(record) == 1 and record[0].filename == __file__
     assert mg.equal(model.bert.layers[1].feed_forward.outer.weight, encoder.layers[1].feed_forward.outer.weight)
     small(BertForMaskedLM, layers=1).save_pretrained(tmp_path)
-    with pytest.warns(UserWarning) as caught:
+    with pytest.warns(UserWarning) as record:
         BertForSequenceClassification.from_pretrained(tmp_path)
-    missing, unknown = (str(warning.message) for warning in caught)
+    missing, unknown = (str(warning.message) for warning in record)
     assert "bert.pooler.weight, bert.pooler.bias, classifier.weight, classifier.bias begin at random" in missing
     assert "has weights that BertForSequenceClassification does not: cls.predictions" in unknown
     with pytest.raises(ValueError, match=r"lacks bert.encoder.layer.1.attention.self.query.weight, .* and 11 more"):

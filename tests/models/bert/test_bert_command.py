@@ -1,4 +1,4 @@
-"""The program: each command by its line, a search by meaning, and one clear line for what is wrong."""
+"""The program: each command, a search by meaning, and one clear line for each error."""
 
 import importlib.util
 import re
@@ -22,11 +22,11 @@ def test_from_one_command_to_the_next(data: Path, tmp_path: Path, capsys: pytest
     printed = capsys.readouterr()
     assert "best, after" in printed.out and "the most frequent answer: accuracy 0.6" in printed.out
     assert "200 examples to learn from, 40 to measure by; 28 updates" in printed.err
-    assert cli.main(train) == 0  # again: the result of the finished run
+    assert cli.main(train) == 0  # again: prints the result of the finished run
     again = capsys.readouterr()
     assert again.out == printed.out and "holds a finished training of 28 steps" in again.err
     train[train.index("--epochs") + 1] = "5"
-    assert cli.main(train) == 0  # longer: it goes on from the last weights
+    assert cli.main(train) == 0  # longer: continues from the last weights
     longer = capsys.readouterr().err
     assert f"{run} goes on from step 28 of 35, no longer of 28; its learning rate, 0 until now, is 0.00226" in longer
     train[train.index("--epochs") + 1] = "2"
@@ -51,7 +51,7 @@ def test_pretrain_search(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert len(out) == 6 and out[0] == "a boat" and out[3] == "far"
 
 
-def test_without_data_small_examples_are_learned(
+def test_without_data_it_learns_small_examples(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(small, "MOST", {"train": 64, "dev": 16})
@@ -115,7 +115,7 @@ def model(trained: Callable[[str], Path]) -> Path:
 
 def test_a_line_is_nearest_to_itself(file: Path, model: Path) -> None:
     index = Index(file, model)
-    assert index.longest == 32  # the model has no more positions
+    assert index.longest == 32  # the model's number of positions
     for number, line in enumerate(LINES, 1):
         if line:
             first, *rest = index.nearest(line, 4)
@@ -125,7 +125,7 @@ def test_a_line_is_nearest_to_itself(file: Path, model: Path) -> None:
     assert len(index.nearest("film", 2)) == 2
 
 
-def test_what_is_wrong(file: Path, model: Path) -> None:
+def test_invalid_searches(file: Path, model: Path) -> None:
     for text, query, longest, message in (
         ("", "q", 32, "has no text to search"),
         ("a\n", " ", 32, "the query is empty"),

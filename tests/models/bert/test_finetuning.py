@@ -1,4 +1,4 @@
-"""The loop of all four fine-tunings: a rule is learned, runs go on to the bit, folders are read again."""
+"""The fine-tuning loop of all four tasks: it learns a rule, resumes bitwise, and its folders load again."""
 
 import json
 import shutil
@@ -14,7 +14,7 @@ from minigrad_models.bert.train_bert import Options, Size, finetune, load
 from minigrad_models.training import Trainer
 from tests.support.cases import raises
 
-BARS = {"sst2": 1.0, "mrpc": 0.95, "squad": 0.9, "conll": 1.0}  # of each task's metric, after its rule is learned
+BARS = {"sst2": 1.0, "mrpc": 0.95, "squad": 0.9, "conll": 1.0}  # each task's metric after learning its rule
 
 
 @pytest.mark.parametrize("name", [pytest.param(task, marks=[pytest.mark.nightly] * (task != "sst2")) for task in BARS])
@@ -22,32 +22,32 @@ def test_a_rule_is_learned(name: str, trained: Callable[[str], Path], data: Path
     if name == "conll":
         pytest.importorskip("seqeval", reason="seqeval counts entities")
     model = load(trained(name))
-    known, asked = model.task.read(data / name)
-    metrics = model.task.metrics(asked, model.answers(asked))
-    majority = model.task.metrics(asked, model.task.majority(known, asked))
+    train, questions = model.task.read(data / name)
+    metrics = model.task.metrics(questions, model.answers(questions))
+    majority = model.task.metrics(questions, model.task.majority(train, questions))
     assert metrics[model.task.metric] >= BARS[name]
     assert majority[model.task.metric] < metrics[model.task.metric] or name == "conll"  # its words have one tag each
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ["sst2", "squad"])
-def test_a_run_goes_on_to_the_bit(
+def test_a_run_resumes_bitwise(
     name: str, options: Callable[..., Options], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also one whose model had to learn its word pieces again."""
+    """This holds also if the model has to learn its word pieces again."""
     size = Size(1, 32, 2, 300, dropout=0.1)
     whole, parts = (options(name, tmp_path / run, recipe=Recipe(1, 32, 1e-3), size=size) for run in ("whole", "parts"))
     finetune(TASKS[name], whole)
-    update, taken = Trainer._update, []
+    update, updates = Trainer._update, []
 
     def interrupted(self: Trainer) -> None:
         update(self)
-        taken.append(1)
-        self._stop.asked = len(taken) == 3
+        updates.append(1)
+        self._stop.asked = len(updates) == 3
 
     monkeypatch.setattr(Trainer, "_update", interrupted)
     raises(KeyboardInterrupt, None, lambda: finetune(TASKS[name], parts))
-    assert len(taken) == 3 and not (parts.run / "model").exists()
+    assert len(updates) == 3 and not (parts.run / "model").exists()
     finetune(TASKS[name], parts)
     for file in ("model/model.safetensors", "model/config.json", "model/tokenizer.json"):
         assert (whole.run / file).read_bytes() == (parts.run / file).read_bytes()
@@ -72,7 +72,7 @@ def test_a_folder_has_the_names_of_labels(trained: Callable[[str], Path]) -> Non
     assert model.tokenizer.encode("a lovely film").tokens == ["[CLS]", "a", "lovely", "film", "[SEP]"]
 
 
-def test_models_to_refuse(options: Callable[..., Options], trained: Callable[[str], Path], tmp_path: Path) -> None:
+def test_models_to_reject(options: Callable[..., Options], trained: Callable[[str], Path], tmp_path: Path) -> None:
     folder = shutil.copytree(trained("sst2") / "model", tmp_path / "model")
     with pytest.raises(ValueError, match="a length of 33 pieces is more than the 32 positions of the model"):
         finetune(TASKS["sst2"], options("sst2", tmp_path / "run", source=str(folder), longest=33))

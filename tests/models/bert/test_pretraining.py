@@ -1,4 +1,4 @@
-"""Pre-training: what is masked, which sentences follow, and a run that learns and goes on."""
+"""Pre-training: masks, sentence pairs, and a run that learns and resumes."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ SMALL = Size(layers=1, width=32, heads=2, vocabulary=120, dropout=0.0)
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Words in a fixed order: which is missing can be learned, and so can which sentence follows."""
+    """Words in a fixed order, so that a model can learn the missing word and the next sentence."""
     path = tmp_path_factory.mktemp("text") / "text.txt"
     lines = "One two three four five. Six seven eight nine ten!\n\nalpha beta gamma delta? Epsilon zeta eta theta.\n"
     path.write_text(lines * 60, encoding="utf-8")
@@ -46,7 +46,7 @@ def test_rows_of_sentences() -> None:
         assert (place.b[0] == place.a[1]) or not place.follows
     assert all(place.b[0] >= place.a[1] or place.b[0] < place.a[0] for place in places)
     assert sum(place.b[0] == place.a[1] for place in places if not place.follows) < 5
-    assert {place.b[1] for place in places} <= set(sentences.starts.tolist())  # none is cut off, follow or not
+    assert {place.b[1] for place in places} <= set(sentences.starts.tolist())  # all second sentences are whole
     read = np.zeros(len(sentences.ids), bool)
     for place in places:
         read[place.a[0] : place.a[1]] = True
@@ -60,19 +60,19 @@ def test_masks() -> None:
     places = [Place((i, i + 10), (i + 10, i + 20), i % 20 == 0) for i in range(0, 3900, 10)]
     batch = examples.masked(places, np.random.default_rng(0))
     tokens, words = batch.tokens.numpy(), batch.words.numpy()
-    asked = words != IGNORED
-    assert (asked.sum(1) == 3).all()  # 15 % of 20
+    picks = words != IGNORED
+    assert (picks.sum(1) == 3).all()  # 15 % of 20
     ids = sentences.ids
     original = np.array([[CLS, *ids[a : a + 10], SEP, *ids[a + 10 : a + 20], SEP] for (a, _), *_ in places])
-    assert (words[asked] == original[asked]).all() and (tokens[~asked] == original[~asked]).all()
-    masked, same = (tokens[asked] == MASK).mean(), (tokens[asked] == original[asked]).mean()
+    assert (words[picks] == original[picks]).all() and (tokens[~picks] == original[~picks]).all()
+    masked, same = (tokens[picks] == MASK).mean(), (tokens[picks] == original[picks]).mean()
     assert masked == pytest.approx(0.8, abs=0.04) and same == pytest.approx(0.1, abs=0.04)
-    assert (tokens[asked] >= MASK).all() and batch.types.tolist()[0] == [0] * 12 + [1] * 11
+    assert (tokens[picks] >= MASK).all() and batch.types.tolist()[0] == [0] * 12 + [1] * 11
     assert batch.follows.tolist() == [0, 1] * 195 and bool(batch.mask.all())
 
 
 @pytest.mark.nightly
-def test_a_text_is_learned_and_what_is_learned_is_used(text: Path, tmp_path: Path, data: Path) -> None:
+def test_a_pretrained_model_can_be_finetuned(text: Path, tmp_path: Path, data: Path) -> None:
     metrics = pretrain(options(text, tmp_path / "run"))
     first, *_, last = [line["loss"] for line in read_log(tmp_path / "run") if "loss" in line] + [metrics["loss"]]
     assert last < first and metrics["masked_words_loss"] < 3  # log 40 is 3.7
@@ -84,7 +84,7 @@ def test_a_text_is_learned_and_what_is_learned_is_used(text: Path, tmp_path: Pat
     usual = FineTuning(data / "sst2", str(model), tmp_path / "fine", Recipe(1, 50, 1e-3), progress=False)
     finetune(TASKS["sst2"], usual)
     fine = load(tmp_path / "fine")
-    assert fine.model.config.d_model == 32 and fine.encoder.longest == 16  # its positions
+    assert fine.model.config.d_model == 32 and fine.encoder.longest == 16  # its number of positions
 
 
 def test_texts_that_are_too_short(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The small data sets: their labels, by rules other than those that write them, and what keeps the parts apart."""
+"""The small data sets: independent rules check their labels, and the splits do not overlap."""
 
 from collections import Counter
 
@@ -10,7 +10,7 @@ from minigrad_models.translation.english_italian import tokenize
 SPLITS: tuple[Split, ...] = ("train", "dev")
 
 
-def test_they_are_the_same_in_every_run_and_large_enough() -> None:
+def test_they_are_reproducible_and_large_enough() -> None:
     for task, sizes in (("sst2", (2000, 300)), ("mrpc", (1500, 100)), ("conll", (2000, 300))):
         for split, least in zip(SPLITS, sizes, strict=True):
             examples = small.load(task, split)
@@ -25,7 +25,7 @@ def test_moods() -> None:
 
 
 def test_paraphrases() -> None:
-    """The same words, in another order, or else a word more, less or another."""
+    """Equivalent sentences have the same words in another order; others differ in one word."""
     for split in SPLITS:
         examples = small.load("mrpc", split)
         for example in examples:
@@ -37,7 +37,7 @@ def test_paraphrases() -> None:
         assert 0.4 < sum(example.label == "equivalent" for example in examples) / len(examples) < 0.6
 
 
-def test_entities_are_whole_and_those_of_dev_are_new() -> None:
+def test_entities_are_whole_and_new_in_dev() -> None:
     there: dict[Split, set[str]] = {}
     for split in SPLITS:
         there[split] = set()
@@ -53,7 +53,7 @@ def test_entities_are_whole_and_those_of_dev_are_new() -> None:
     assert not there["train"] & there["dev"]
 
 
-def test_the_parts_share_no_sentence() -> None:
+def test_the_splits_share_no_sentence() -> None:
     pairs = {split: {pair.source for pair in english_italian.load(split)} for split in ("train", "validation", "test")}
     for split, parts in (("train", ("train",)), ("dev", ("validation", "test"))):
         assert all(any(e.texts[0] in pairs[part] for part in parts) for e in small.load("sst2", split))

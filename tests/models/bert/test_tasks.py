@@ -1,4 +1,4 @@
-"""The files of the data sets; the three kinds of tasks: what they make of examples, and how they count."""
+"""The files of the data sets, and the three kinds of tasks: their features and metrics."""
 
 import gzip
 import json
@@ -56,7 +56,7 @@ def test_questions_of_squad(tmp_path: Path) -> None:
     assert data.questions(path) == expected
 
 
-def test_what_is_wrong(tmp_path: Path) -> None:
+def test_invalid_files(tmp_path: Path) -> None:
     sentences, pairs = (lambda path, read=read: read(path, {}) for read in (data.sentences, data.pairs))
     entry = {"id": 1, "question": "?", "answers": [{"text": "is", "answer_start": 1}]}
     misplaced = {"data": [{"paragraphs": [{"context": "It is", "qas": [entry]}]}]}
@@ -81,7 +81,7 @@ def test_what_is_wrong(tmp_path: Path) -> None:
             read(written(tmp_path, text))
 
 
-def test_files_that_are_no_text(tmp_path: Path) -> None:
+def test_files_that_are_not_text(tmp_path: Path) -> None:
     (tmp_path / "latin").write_bytes(b"caf\xe9\t1\n")
     raises(ValueError, r"latin, line 1: not UTF-8 \(byte 0xe9 at 3\)", lambda: data.sentences(tmp_path / "latin", {}))
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b"a\t1\n" * 1000)[:-10])
@@ -93,13 +93,13 @@ def test_files_that_are_no_text(tmp_path: Path) -> None:
 
 
 def test_a_tenth_is_held_out() -> None:
-    known, asked = data.held_out(list(range(105)))
-    assert len(asked) == 11 and sorted(known + asked) == list(range(105))
-    assert data.held_out(list(range(105))) == (known, asked) and asked != sorted(asked)
+    train, dev = data.held_out(list(range(105)))
+    assert len(dev) == 11 and sorted(train + dev) == list(range(105))
+    assert data.held_out(list(range(105))) == (train, dev) and dev != sorted(dev)
 
 
 def test_generated_questions() -> None:
-    """Each answer is where it says, and is the only one: each value is of one person of a text."""
+    """Each answer is at its position, and unique: only one person of a text has each value."""
     train, dev = questions.load("train"), questions.load("dev")
     assert train == questions.load("train") and len(train) > 2000 and len(dev) > 300
     assert len({q.number for q in train}) == len(train)
@@ -125,10 +125,10 @@ def test_pairs_are_cut_to_one_length() -> None:
 
 def test_accuracy_and_f1() -> None:
     examples = [Labelled(("a", "b"), label) for label in ("equivalent", "equivalent", "different", "different")]
-    said = [("equivalent", 0.9), ("different", 0.6), ("equivalent", 0.8), ("different", 0.7)]
-    assert MRPC.metrics(examples, said) == {"accuracy": 0.5, "f1": 0.5}  # precision and recall are a half
+    answers = [("equivalent", 0.9), ("different", 0.6), ("equivalent", 0.8), ("different", 0.7)]
+    assert MRPC.metrics(examples, answers) == {"accuracy": 0.5, "f1": 0.5}  # precision and recall are a half
     assert MRPC.metrics(examples, [("different", 1.0)] * 4)["f1"] == 0
-    assert SST2.metrics(examples, said) == {"accuracy": 0.5}
+    assert SST2.metrics(examples, answers) == {"accuracy": 0.5}
     assert MRPC.majority(examples[:3], examples) == [("equivalent", 1.0)] * 4
 
 
@@ -145,7 +145,7 @@ def test_lines_of_another_form() -> None:
         raises(ValueError, message, partial(task.parse, line))
 
 
-def test_labels_stand_on_first_pieces() -> None:
+def test_labels_are_on_first_pieces() -> None:
     encoder = data.Encoder(TOKENIZER, 20)
     (encoding,) = encoder([["Ada", "bergs", "sea"]], are_words=True)
     assert encoding.word_ids.count(1) > 1  # several pieces
@@ -155,18 +155,18 @@ def test_labels_stand_on_first_pieces() -> None:
     assert sum(place is None for place in feature.places) == feature.target.count(-100)
 
 
-def test_entities_are_counted_as_wholes() -> None:
+def test_entities_count_as_a_whole() -> None:
     pytest.importorskip("seqeval", reason="seqeval counts entities")
     example = Tagged(("a", "b", "c", "d"), ("B-PER", "I-PER", "O", "B-LOC"))
     half = CONLL.metrics([example], [("B-PER", "O", "O", "B-LOC")])
     assert half == {"f1": 0.5, "precision": 0.5, "recall": 0.5, "accuracy": 0.75}
-    # conlleval takes an I after another type for a beginning
+    # conlleval treats an I after another type as a beginning
     assert CONLL.metrics([example], [("I-PER", "I-PER", "O", "I-LOC")])["f1"] == 1
     assert CONLL.metrics([example], [("O",) * 4])["f1"] == 0
 
 
 def test_windows_over_a_long_text() -> None:
-    """Every piece of the text is in a window, and the answer is where it says in each that has all of it."""
+    """Every piece of the text is in a window, and each window with the whole answer has its position."""
     context = " ".join([TEXT] * 8)
     start = context.rindex("Oslo")
     encoder = data.Encoder(TOKENIZER, 40, SQUAD.windows)
@@ -182,7 +182,7 @@ def test_windows_over_a_long_text() -> None:
 
 
 def test_the_pieces_of_an_answer() -> None:
-    """Pieces at characters 0-2 and 2-5 of a window that ends there."""
+    """Pieces at characters 0-2 and 2-5, where the window ends."""
     answers = {("cd", 2): (2, 2), ("ab cd", 0): (1, 2), ("b c", 1): (1, 2), ("xy", 40): (0, 0), ("cd ef", 3): (0, 0)}
     for (answer, start), expected in answers.items():
         assert tasks.span_of([None, (0, 2), (2, 5), None], answer, start) == expected, answer
@@ -190,7 +190,7 @@ def test_the_pieces_of_an_answer() -> None:
 
 def test_the_best_span() -> None:
     logits = np.zeros((6, 2))
-    logits[3, 0], logits[2, 1], logits[4, 1], logits[5] = 5, 6, 4, 100  # 3 to 2 is no span, 5 is not of the text
+    logits[3, 0], logits[2, 1], logits[4, 1], logits[5] = 5, 6, 4, 100  # 3 to 2 is not a span, 5 is outside the text
     allowed = np.array([False, True, True, True, True])
     assert tasks.best_span(logits, allowed) == ((3, 4), 9.0)
     assert tasks.best_span(logits, np.zeros(5, bool))[0] is None

@@ -1,4 +1,4 @@
-"""Published data sets, from a server on the loopback that is slow, breaks off, lies, and sends other files."""
+"""Published data sets from a local server that is slow, disconnects, announces wrong sizes, and sends other files."""
 
 import io
 import itertools
@@ -21,7 +21,7 @@ CONTENT = bytes(range(256)) * 2000
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers as the attributes of the server say."""
+    """Responds as the server's attributes say."""
 
     server: Any
 
@@ -40,10 +40,10 @@ class Handler(BaseHTTPRequestHandler):
         if server.announced is not None:
             self.send_header("Content-Length", str(server.announced or len(rest)))
         self.end_headers()
-        sent = rest[: server.breaks.pop(0)] if server.breaks else rest
-        with suppress(ConnectionError):  # the other side has seen enough
-            for start in range(0, len(sent), 1 << 15):
-                self.wfile.write(sent[start : start + (1 << 15)])
+        body = rest[: server.breaks.pop(0)] if server.breaks else rest
+        with suppress(ConnectionError):  # the client has disconnected
+            for start in range(0, len(body), 1 << 15):
+                self.wfile.write(body[start : start + (1 << 15)])
 
     def log_message(self, *words: Any) -> None:
         pass
@@ -53,7 +53,7 @@ class Handler(BaseHTTPRequestHandler):
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     running: Any = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     running.content, running.asked, running.statuses, running.breaks = CONTENT, [], [], []
-    running.ranges, running.announced = True, 0  # 0: its size; None: nothing is announced
+    running.ranges, running.announced = True, 0  # 0: the true size; None: no Content-Length
     thread = Thread(target=running.serve_forever, args=(0.01,))
     thread.start()
     monkeypatch.setattr(data, "WAITS", (0, 0, 0))
@@ -67,7 +67,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 @pytest.fixture
 def fetch(server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> Any:
-    """Fetch a set of one file; returns the status, what is printed, and the files below the folder by name."""
+    """Fetch a set of one file; returns the status, the output, and the files below the folder by name."""
     address = f"http://127.0.0.1:{server.server_port}/deep/file"
 
     def call(
@@ -87,70 +87,70 @@ def fetch(server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
 GOOD, PART = {"all/set/file.txt": CONTENT}, "all/set/file.txt.part"
 
 
-def test_a_set_is_fetched_once(fetch: Any, server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    status, said, there = fetch()
-    assert status == 0 and there == GOOD and "a set (MIT)" in said and "0.5 MB" in said
-    assert f"export MINIGRAD_DATA={tmp_path / 'all'}" in said
+def test_a_set_is_downloaded_once(fetch: Any, server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    status, output, there = fetch()
+    assert status == 0 and there == GOOD and "a set (MIT)" in output and "0.5 MB" in output
+    assert f"export MINIGRAD_DATA={tmp_path / 'all'}" in output
     monkeypatch.setenv("MINIGRAD_DATA", str(tmp_path / "all"))
-    status, said, there = fetch()
-    assert status == 0 and there == GOOD and server.asked == [0] and "there" in said and "export" not in said
+    status, output, there = fetch()
+    assert status == 0 and there == GOOD and server.asked == [0] and "there" in output and "export" not in output
 
 
 def test_a_set_that_an_option_names_needs_no_setting(fetch: Any, tmp_path: Path) -> None:
-    status, said, _ = fetch(about="a set, for bert sst2 --data {folder}/set")
-    assert status == 0 and f"--data {tmp_path / 'all' / 'set'} (MIT)" in said and "export" not in said
+    status, output, _ = fetch(about="a set, for bert sst2 --data {folder}/set")
+    assert status == 0 and f"--data {tmp_path / 'all' / 'set'} (MIT)" in output and "export" not in output
 
 
-def test_a_broken_download_goes_on_where_it_ended(fetch: Any, server: Any) -> None:
+def test_a_broken_download_resumes_where_it_ended(fetch: Any, server: Any) -> None:
     server.breaks = [1000, 0, 5000]
     assert fetch()[::2] == (0, GOOD)
     assert server.asked == [0, 1000, 1000, 6000]
 
 
-def test_the_next_call_goes_on_and_a_server_that_ignores_ranges_begins_anew(fetch: Any, server: Any) -> None:
+def test_the_next_call_resumes_or_restarts_if_ranges_are_ignored(fetch: Any, server: Any) -> None:
     server.breaks = [1000, 10, 10, 10]
-    status, said, there = fetch()
-    assert status == 1 and there == {PART: CONTENT[:1030]} and "ended after 1,030 of 512,000 bytes" in said
+    status, output, there = fetch()
+    assert status == 1 and there == {PART: CONTENT[:1030]} and "ended after 1,030 of 512,000 bytes" in output
     server.ranges = False
     assert fetch()[::2] == (0, GOOD) and server.asked[-1] == 1030
 
 
-def test_errors_of_a_server_for_a_while_and_for_good(fetch: Any, server: Any) -> None:
+def test_temporary_and_permanent_server_errors(fetch: Any, server: Any) -> None:
     server.statuses = [503, 500, 200]
     assert fetch()[0] == 0 and len(server.asked) == 3
     server.statuses = [404]
-    status, said, there = fetch(CONTENT[:-1], "set/other.txt")
-    assert status == 1 and "404" in said and len(server.asked) == 4 and there == GOOD
+    status, output, there = fetch(CONTENT[:-1], "set/other.txt")
+    assert status == 1 and "404" in output and len(server.asked) == 4 and there == GOOD
 
 
-def test_a_silent_server_is_given_up(fetch: Any, server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_server_times_out(fetch: Any, server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data, "PATIENCE", 0.05)
     monkeypatch.setattr(server, "process_request", lambda request, address: server.silent.append(request))
     server.silent = []
-    status, said, _ = fetch()
-    assert status == 1 and "timed out" in said
+    status, output, _ = fetch()
+    assert status == 1 and "timed out" in output
     for request in server.silent:
         request.close()
 
 
 def test_a_server_that_announces_or_sends_more_than_the_table_says(fetch: Any, server: Any) -> None:
     for server.content, server.announced in ((CONTENT + b"x", 0), (CONTENT, len(CONTENT) + 1)):
-        status, said, there = fetch()
-        assert status == 1 and "of 512,001 bytes, not 512,000" in said and not there
-    assert len(server.asked) == 2  # such an answer is no broken connection
+        status, output, there = fetch()
+        assert status == 1 and "of 512,001 bytes, not 512,000" in output and not there
+    assert len(server.asked) == 2  # such a response is not retried
     server.content, server.announced = CONTENT * 3, None
-    status, said, there = fetch()
-    assert status == 1 and "sends more than the 512,000 bytes" in said
+    status, output, there = fetch()
+    assert status == 1 and "sends more than the 512,000 bytes" in output
     assert list(there) == [PART] and len(there[PART]) <= len(CONTENT)
 
 
-def test_another_file_is_not_kept(fetch: Any, server: Any, tmp_path: Path) -> None:
+def test_a_wrong_file_is_not_kept(fetch: Any, server: Any, tmp_path: Path) -> None:
     server.content = CONTENT[:-1] + b"x"
-    status, said, there = fetch()
-    assert status == 1 and "another SHA-256" in said and not there
+    status, output, there = fetch()
+    assert status == 1 and "another SHA-256" in output and not there
     (tmp_path / "all" / "set" / "file.txt").write_bytes(b"of a person")
-    status, said, there = fetch()
-    assert status == 1 and "rename it" in said and list(there.values()) == [b"of a person"]
+    status, output, there = fetch()
+    assert status == 1 and "rename it" in output and list(there.values()) == [b"of a person"]
 
 
 def archive(**members: bytes) -> bytes:
@@ -161,19 +161,19 @@ def archive(**members: bytes) -> bytes:
     return buffer.getvalue()
 
 
-def test_an_archive_stays_in_its_folder(fetch: Any, server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_archive_cannot_leave_its_folder(fetch: Any, server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     wicked = {"../../../out.mid": b"1", "/tmp/of-root.mid": b"2", "a/in.mid": b"3", "not-asked.mid": b"4"}
     server.content = archive(**wicked)
     there = {"all/set/out.mid": b"1", "all/set/of-root.mid": b"2", "all/set/in.mid": b"3"}
     for _ in range(2):
         assert fetch(server.content, "set/a.zip", members=list(wicked)[:3])[::2] == (0, there)
     assert server.asked == [0] and not os.path.exists("/tmp/of-root.mid")
-    status, said, _ = fetch(server.content, "set/a.zip", members=["missing.mid"])
-    assert status == 1 and "missing.mid" in said
+    status, output, _ = fetch(server.content, "set/a.zip", members=["missing.mid"])
+    assert status == 1 and "missing.mid" in output
     monkeypatch.setattr(data, "LARGEST", 1000)
     server.content = archive(bomb=bytes(1 << 20))
-    status, said, _ = fetch(server.content, "other/a.zip", members=["bomb"])
-    assert status == 1 and "its member bomb is larger than" in said
+    status, output, _ = fetch(server.content, "other/a.zip", members=["bomb"])
+    assert status == 1 and "its member bomb is larger than" in output
     server.content = b"no archive"
     assert fetch(server.content, "third/a.zip", members=["in"])[0] == 1
 

@@ -1,4 +1,4 @@
-"""The command ``minigrad`` as a whole: its commands, its help, its versions."""
+"""The ``minigrad`` command: its subcommands, help and versions."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ from minigrad_models.translation.translator import PROGRAM as TRANSLATION
 from tests.support.cases import cases
 
 
-def test_help_tells_of_every_command_and_a_wrong_line_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_lists_every_command_and_errors_exit_with_2(capsys: pytest.CaptureFixture[str]) -> None:
     for wrong in (["--help"], [], ["trian"], ["viz"], ["profile"], ["--verzion"]):
         with pytest.raises(SystemExit) as stop:
             cli.main(wrong)
@@ -47,7 +47,7 @@ def test_without_a_command_the_help_is_printed(system: str, capsys: pytest.Captu
         ("gpt generate --promt=x", "--promt=x; do you mean --prompt?"),
         ("bert prdict", "do you mean 'predict'?"),
         ("music roll x.mid --outptu y", "--outptu y; do you mean --output?"),
-        ("train --qqqq", "unrecognized arguments: --qqqq"),  # no name is near
+        ("train --qqqq", "unrecognized arguments: --qqqq"),  # no similar name
         ("xyz", "'compat')"),
     ],
 )
@@ -63,7 +63,7 @@ def test_a_misspelled_word_is_answered_with_the_nearest(
 
 
 def test_versions(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "CUPY", ("numpy", "nonesuch"))  # by the version of what is there
+    monkeypatch.setattr(cli, "CUPY", ("numpy", "nonesuch"))  # the version of the installed package
     with pytest.raises(SystemExit) as stop:
         cli.main(["--version"])
     first, second = capsys.readouterr().out.splitlines()
@@ -73,7 +73,7 @@ def test_versions(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monkey
     assert cli.versions().endswith(", CuPy none")
 
 
-def test_help_loads_neither_models_nor_pictures() -> None:
+def test_help_does_not_load_models_or_pictures() -> None:
     program = "import sys; from minigrad_models.commands.minigrad_command import parser; parser().format_help()"
     program += "; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split()
@@ -90,7 +90,7 @@ def test_a_system_has_its_own_commands(name: str, capsys: pytest.CaptureFixture[
     assert stop.value.code == 0 and f"usage: minigrad {name} " in capsys.readouterr().out
 
 
-def test_messages_say_what_a_person_types(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_quote_the_command_as_typed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(folder.TYPED, raising=False)
     monkeypatch.setattr(folder, "is_on_path", lambda name: True)
     assert TRANSLATION.typed("train", "--run", "a b") == "minigrad train --run 'a b'"

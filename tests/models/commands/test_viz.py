@@ -1,4 +1,4 @@
-"""``minigrad viz``: which picture the words on the command line ask for."""
+"""``minigrad viz``: the arguments select the picture."""
 
 import json
 from pathlib import Path
@@ -32,33 +32,33 @@ def test_a_run_is_drawn_to_a_file(run: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_runs_are_compared_and_shown_without_a_file(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    second, shown = run.with_name("second"), list[View]()
+    second, views = run.with_name("second"), list[View]()
     second.mkdir()
     (second / "log.jsonl").write_bytes((run / "log.jsonl").read_bytes())
-    monkeypatch.setattr(View, "show", lambda view: shown.append(view))  # a function, which binds
+    monkeypatch.setattr(View, "show", lambda view: views.append(view))  # a function, which binds as a method
     assert cli.main(["viz", str(run), str(second / "log.jsonl")]) == 0
-    (view,) = shown
+    (view,) = views
     assert isinstance(view, TrainingView) and [one.name for one in view.runs] == ["first", "second"]
 
 
 def test_a_sentence_is_translated_and_its_attention_drawn(run: Path, monkeypatch: Any, capsys: Any) -> None:
-    seen: list[Any] = []
+    drawings: list[Any] = []
 
     class Stub:
         def translate(self, sentences: list[str]) -> list[Any]:
             return [SimpleNamespace(source=sentence, text=sentence.upper(), notes=["a word"]) for sentence in sentences]
 
         def look(self, translation: Any) -> Any:
-            seen.append(translation)
+            drawings.append(translation)
             return view_of([str(run)])
 
     monkeypatch.setattr(Translator, "load", lambda path, device: Stub())
     assert cli.main(["viz", str(run), "two words", "--output", str(run / "a.html")]) == 0
-    told = capsys.readouterr()
-    assert told.out == "TWO WORDS\n" and told.err.startswith("note: a word\n") and seen[0].source == "two words"
+    output = capsys.readouterr()
+    assert output.out == "TWO WORDS\n" and output.err.startswith("note: a word\n") and drawings[0].source == "two words"
 
 
-def test_what_cannot_be_drawn_is_told(run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_arguments_that_cannot_be_drawn_are_errors(run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.chdir(run.parent)
     for name in ("model.safetensors", "a.mid"):
         Path(name).write_bytes(b"")

@@ -1,4 +1,4 @@
-"""Greedy, sampling and beam search over a decoder whose sentences can all be enumerated."""
+"""Greedy search, sampling and beam search with a decoder whose sentences can all be enumerated."""
 
 import itertools
 import math
@@ -25,9 +25,9 @@ BOS, EOS, V, S = 1, 2, 5, 3
 
 
 class Random:
-    """Logits and attention drawn at random for each sentence and beginning, always the same ones.
+    """Random but reproducible logits and attention for each sentence and prefix.
 
-    Sentence i has i % 2 places of padding.
+    Sentence i has i % 2 padding positions.
     """
 
     def __init__(self, seeds: list[int], device: str = "cpu", end: float = 0.0) -> None:
@@ -36,13 +36,13 @@ class Random:
         self.start = mg.full((len(seeds), 1), BOS, device=device)
 
     def logits(self, seed: int, beginning: list[int]) -> np.ndarray:
-        drawn = np.random.default_rng([seed, *beginning]).normal(0, 1.5, V)
-        drawn[EOS] += self.end
-        return drawn.astype(np.float32)
+        values = np.random.default_rng([seed, *beginning]).normal(0, 1.5, V)
+        values[EOS] += self.end
+        return values.astype(np.float32)
 
     def weights(self, seed: int, beginning: list[int]) -> np.ndarray:
-        drawn = np.exp(np.random.default_rng([seed, 99, *beginning]).normal(0, 2, S)) * self.mask(seed)
-        return (drawn / drawn.sum()).astype(np.float32)
+        values = np.exp(np.random.default_rng([seed, 99, *beginning]).normal(0, 2, S)) * self.mask(seed)
+        return (values / values.sum()).astype(np.float32)
 
     def mask(self, seed: int) -> np.ndarray:
         return np.arange(S) < S - seed % 2
@@ -50,20 +50,20 @@ class Random:
     def next_logits(self, tokens: mg.Tensor) -> mg.Tensor:
         assert len(tokens) == len(self.rows) and tokens.shape[1] == 1 + self.steps
         self.steps, self.tokens = self.steps + 1, tokens.tolist()
-        drawn = [self.logits(s, t) for s, t in zip(self.rows, self.tokens, strict=True)]
-        return mg.tensor(np.stack(drawn), device=self.device)
+        rows = [self.logits(s, t) for s, t in zip(self.rows, self.tokens, strict=True)]
+        return mg.tensor(np.stack(rows), device=self.device)
 
     def reorder(self, rows: mg.Tensor, beam_size: int) -> None:
         self.rows = [self.rows[i] for i in rows.tolist()]
         groups = [self.rows[i : i + beam_size] for i in range(0, len(self.rows), beam_size)]
-        # a sentence's rows stand together:
+        # a sentence's rows are contiguous:
         assert all(len(set(g)) == 1 and len(g) == beam_size for g in groups)
 
 
 def probabilities(
     logits: mg.Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
 ) -> mg.Tensor:
-    """The distribution that ``sample`` draws from: logits (N, V) -> (N, V)."""
+    """The distribution from which ``sample`` draws: logits (N, V) -> (N, V)."""
     p, ids = _likeliest(logits, temperature, top_k, top_p)
     return p if ids is None else mg.zeros_like(logits).scatter(-1, ids, p)
 
@@ -83,7 +83,7 @@ def score(decoder: Random, seed: int, sentence: list[int], lp: Callable[[int], f
 
 
 def sentences(limit: int) -> list[list[int]]:
-    """All that can be written, ended."""
+    """All sentences that the decoder can write, with their end."""
     words = [t for t in range(V) if t != EOS]
     return [[*w, EOS] for n in range(limit) for w in itertools.product(words, repeat=n)]
 
@@ -101,7 +101,7 @@ def test_a_wide_beam_is_an_exhaustive_search(device: str, lp: Callable[[int], fl
 
 
 def by_hand(decoder: Random, seed: int, width: int, limit: int, alpha: float) -> tuple[list[Hypothesis], int]:
-    """Beam search of one sentence in plain Python, to the limit; and when W had been finished."""
+    """Plain Python beam search of one sentence up to the limit; and the step at which ``width`` were finished."""
     beams: list[tuple[list[int], float]] = [([], 0.0)]
     result: list[Hypothesis] = []
     enough = limit
@@ -117,8 +117,8 @@ def by_hand(decoder: Random, seed: int, width: int, limit: int, alpha: float) ->
 
 
 @pytest.mark.parametrize("alpha", [0.6, 2.0, -0.5])
-def test_without_early_stopping_nothing_better_is_missed(alpha: float) -> None:
-    """The search is that of a beam followed to the limit, but it takes fewer steps."""
+def test_without_early_stopping_no_better_sentence_is_missed(alpha: float) -> None:
+    """The result is the same as when searching up to the limit, but takes fewer steps."""
     steps = []
     for seed in range(12):
         decoder = Random([seed], end=0.5)
@@ -136,22 +136,22 @@ def test_early_stopping_ends_when_a_whole_beam_is_finished() -> None:
         (result,) = beam_search(decoder, 2, 9, 2.0)
         expected, enough = by_hand(decoder, seed, 2, 9, 2.0)
         assert decoder.steps == enough
-        if not expected:  # what never ended was cut off
+        if not expected:  # sentences that never ended were cut off
             continue
         assert result == [h for h in result if any(h.tokens == e.tokens for e in expected)]
         assert max(len(h.tokens) for h in result) <= enough
         missed += result[0].tokens != expected[0].tokens
-    assert missed  # it is a heuristic: with so large a penalty longer ones would have been better
+    assert missed  # a heuristic: with such a large penalty, longer sentences would have been better
 
 
 @pytest.mark.parametrize("early", [True, False])
-def test_a_batch_finds_what_each_sentence_finds_alone(device: str, early: bool) -> None:
+def test_a_batch_gives_the_same_result_as_single_sentences(device: str, early: bool) -> None:
     seeds, limits = list(range(8)), [3, 9, 1, 7, 9, 9, 2, 9]
     together = beam_search(Random(seeds, device, 0.5), 3, limits, 0.6, early)
     both = list(zip(seeds, limits, strict=True))
     assert together == [beam_search(Random([s], device, 0.5), 3, n, 0.6, early)[0] for s, n in both]
     assert all(len(h.tokens) <= n for hs, n in zip(together, limits, strict=True) for h in hs)
-    assert len({len(hs[0].tokens) for hs in together}) > 2  # they do end at different times
+    assert len({len(hs[0].tokens) for hs in together}) > 2  # they end at different times
     assert greedy(Random(seeds, device), limits) == [greedy(Random([s], device), n)[0] for s, n in both]
 
 
@@ -168,14 +168,14 @@ def test_greedy_takes_the_largest_each_time(device: str) -> None:
     plain = [h.tokens for h in greedy(Random(list(range(6)), device), 8)]
     assert [h.tokens for h in best] == plain
     later = beam_search(Random(list(range(6)), device), 1, 8, 2.0, early_stopping=False)
-    assert [result[0].tokens for result in later] != plain  # something longer may be ranked higher
+    assert [result[0].tokens for result in later] != plain  # a longer sentence may rank higher
 
 
-def test_sentences_are_drawn_as_often_as_they_are_likely() -> None:
+def test_sampling_follows_the_probabilities() -> None:
     decoder, draws = Random([7]), 4000
-    drawn = sample(Random([7] * draws), 2)
+    samples = sample(Random([7] * draws), 2)
     counts: dict[tuple[int, ...], int] = {}
-    for h in drawn:
+    for h in samples:
         counts[tuple(h.tokens)] = counts.get(tuple(h.tokens), 0) + 1
         assert math.isclose(h.score, log_p(decoder, 7, h.tokens), abs_tol=1e-5)
     words = [t for t in range(V) if t != EOS]
@@ -187,7 +187,7 @@ def test_sentences_are_drawn_as_often_as_they_are_likely() -> None:
     assert math.isclose(total, 1.0, abs_tol=1e-6)
 
 
-def test_what_is_drawn_from(device: str) -> None:
+def test_temperature_top_k_and_top_p(device: str) -> None:
     p = np.array([[0.4, 0.1, 0.2, 0.25, 0.05]])
     logits = mg.tensor(np.log(p) + 3.0, device=device)
 
@@ -202,14 +202,14 @@ def test_what_is_drawn_from(device: str) -> None:
         ((1.0, None, 0.7), [0.4 / 0.85, 0, 0.2 / 0.85, 0.25 / 0.85, 0]),
         ((1.0, None, 1e-9), [1, 0, 0, 0, 0]),
         ((1.0, None, 1.0), p[0]),
-        ((1.0, 3, 0.7), [0.4 / 0.65, 0, 0, 0.25 / 0.65, 0]),  # 0.65 of the 0.85 that are left
+        ((1.0, 3, 0.7), [0.4 / 0.65, 0, 0, 0.25 / 0.65, 0]),  # 0.65 of the remaining 0.85
         ((0.5, None, 0.6), [cold[0] / both, 0, 0, cold[3] / both, 0]),
     ):
-        drawn: Any = probabilities(logits, *options)[0].cpu()  # type: ignore[arg-type]
-        np.testing.assert_allclose(drawn.numpy(), expected, rtol=0, atol=1e-9, err_msg=str(options))
+        distribution: Any = probabilities(logits, *options)[0].cpu()  # type: ignore[arg-type]
+        np.testing.assert_allclose(distribution.numpy(), expected, rtol=0, atol=1e-9, err_msg=str(options))
 
 
-def test_of_equals_no_more_than_k_are_drawn(device: str) -> None:
+def test_at_most_k_tokens_are_drawn_from_equal_ones(device: str) -> None:
     logits = mg.tensor([[1.0, 2.0, 1.0, 1.0, 1.0], [0.0] * 5], device=device)
     for top_k in (1, 3, 9):
         p = probabilities(logits, top_k=top_k).cpu()
@@ -224,9 +224,9 @@ class Broken(Random):
         return super().logits(seed, beginning) * (np.nan if len(beginning) > 1 else 1)
 
 
-def test_input_that_is_empty_or_bad() -> None:
+def test_empty_and_bad_input() -> None:
     assert greedy(Random([]), 5) == sample(Random([]), 5) == [] and beam_search(Random([]), 3, 5) == []
-    assert beam_search(Random([3]), 4, 6, 0.8) == beam_search(Random([3]), 4, 6, wu(0.8))  # a number is the paper's
+    assert beam_search(Random([3]), 4, 6, 0.8) == beam_search(Random([3]), 4, 6, wu(0.8))  # the paper's
     assert wu(0.6)(1) == 1.0 and math.isclose(wu(0.6)(13), 3**0.6) and power(0.5)(9) == 3.0
     one, two = Random([1]), Random([1, 2])
     wrong: list[tuple[str, Any, Callable[..., object]]] = [
@@ -261,7 +261,7 @@ def test_the_penalty_divides_positive_logits_of_tokens_so_far_and_multiplies_neg
         for row, seed in enumerate((1, 2)):
             text = tokens[row].tolist()
             expected = inner.logits(seed, text)
-            for token in set(text):  # once, however often it stands there
+            for token in set(text):  # once, however often it occurs
                 expected[token] = expected[token] / penalty if expected[token] > 0 else expected[token] * penalty
             np.testing.assert_allclose(logits[row].numpy(), expected, rtol=1e-6)
         tokens = mg.cat((tokens, mg.tensor([[step], [3]], device=device)), 1)
@@ -279,11 +279,11 @@ def test_without_an_end_every_text_reaches_its_limit(device: str) -> None:
         assert beams[0].score == max(h.score for h in beams)
 
 
-def test_each_token_is_reported_as_it_comes() -> None:
+def test_each_token_is_reported_when_it_is_generated() -> None:
     for write in (greedy, sample):
-        heard: list[tuple[int, int]] = []
-        texts = write(Random([4, 5, 6]), 9, on_token=lambda *token, heard=heard: heard.append(token))
+        reports: list[tuple[int, int]] = []
+        texts = write(Random([4, 5, 6]), 9, on_token=lambda *token, reports=reports: reports.append(token))
         for i, h in enumerate(texts):
-            assert [token for j, token in heard if i == j] == h.tokens
+            assert [token for j, token in reports if i == j] == h.tokens
         longest = max(len(h.tokens) for h in texts)
-        assert [i for i, _ in heard] == [i for t in range(longest) for i in range(3) if t < len(texts[i].tokens)]
+        assert [i for i, _ in reports] == [i for t in range(longest) for i in range(3) if t < len(texts[i].tokens)]

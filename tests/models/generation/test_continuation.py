@@ -1,4 +1,4 @@
-"""Continuing prompts with a cache gives what the model gives without one, alone and in a batch."""
+"""Continuing prompts gives the same results with and without a cache, one by one and in a batch."""
 
 import pytest
 
@@ -14,13 +14,13 @@ ENDLESS = None
 
 
 @pytest.fixture(autouse=True)
-def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short texts, too, outgrow what the cache begins with."""
+def small_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even short texts exceed the initial capacity of the cache."""
     monkeypatch.setattr(continuation, "INITIAL_CAPACITY", 3)
 
 
 def small(device: str = "cpu") -> GPT2:
-    """A model that says something else after each beginning."""
+    """A model that continues each prefix differently."""
     mg.manual_seed(2)
     model = GPT2(Config(V, CONTEXT, 12, 2, 2))
     with mg.no_grad():
@@ -30,7 +30,7 @@ def small(device: str = "cpu") -> GPT2:
 
 
 @pytest.mark.parametrize(("prompts", "stride"), [(PROMPTS[:1], 1), (PROMPTS, 5), (LONG, 1), (LONG, CONTEXT)])
-def test_each_step_gives_the_logits_of_the_plain_way(device: str, prompts: list[list[int]], stride: int) -> None:
+def test_each_step_gives_the_logits_without_a_cache(device: str, prompts: list[list[int]], stride: int) -> None:
     model = small(device)
     ways = [model.begin(prompts, cached, stride) for cached in (True, False)]
     assert isinstance(ways[0], Cached) and type(ways[1]) is Plain
@@ -45,7 +45,7 @@ def test_each_step_gives_the_logits_of_the_plain_way(device: str, prompts: list[
 
 
 def test_a_prompt_is_seen_as_the_model_sees_it(device: str) -> None:
-    """By the definition of the window, without this module: the last tokens of each text, at positions from 0."""
+    """By the definition of the window, without this module: the last tokens of each text at positions from 0."""
     model = small(device)
     for prompt in (*PROMPTS, *LONG):
         with mg.no_grad():
@@ -65,7 +65,7 @@ def test_the_stride_is_how_often_the_cache_is_filled(monkeypatch: pytest.MonkeyP
         assert visible == expected
 
 
-def test_nothing_is_cached_in_training_and_strides_that_cannot_be() -> None:
+def test_nothing_is_cached_in_training_and_invalid_strides() -> None:
     assert type(small().train().begin(PROMPTS)) is Plain
     for stride in (0, 13):
         with pytest.raises(ValueError, match=rf"stride must be between 1 and the model's context \(12\), not {stride}"):

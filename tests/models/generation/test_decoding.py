@@ -1,4 +1,4 @@
-"""Decoding with what can be kept: the beams of the plain way, which is the definition, and no graph."""
+"""Decoding with a cache: it gives the same beams as decoding without one, and keeps no graph."""
 
 import math
 import random
@@ -12,29 +12,29 @@ from minigrad_models.translation.encoder_decoder import Plain
 from minigrad_models.translation.transformer import Config, Transformer, pad
 
 V = 13
-ROOM = 6  # tokens, at first
+CAPACITY = 6  # tokens, at first
 
 
 @pytest.fixture(autouse=True)
-def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short sentences, too, outgrow what the cache begins with."""
-    monkeypatch.setattr(continuation, "INITIAL_CAPACITY", ROOM)
+def small_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even short sentences exceed the initial capacity of the cache."""
+    monkeypatch.setattr(continuation, "INITIAL_CAPACITY", CAPACITY)
 
 
 def transformer(device: str, norm_first: bool = False, positions: int = 64, order: str = "sinusoidal") -> Transformer:
     mg.manual_seed(1)
     config = Config(V, 8, 2, 2, 16, 0.1, positions, norm_first, position_encoding=order)
     model = Transformer(config).to(device).eval()
-    with mg.no_grad():  # no norm or bias that could be forgotten
+    with mg.no_grad():  # no norm is 1 and no bias 0
         for parameter in model.parameters():
             parameter.add_(0.3 * mg.randn(parameter.shape).to(device))
     return model
 
 
-def test_the_whole_beam_is_equal_alone_and_together_with_and_without_cache(device: str) -> None:
+def test_beams_are_equal_in_batches_and_with_a_cache(device: str) -> None:
     model = transformer(device)
     draw = random.Random(0)
-    count, longest = (3, 3) if device == "strict" else (4, 6)  # which takes long
+    count, longest = (3, 3) if device == "strict" else (4, 6)  # the strict device is slow
     sources = [[draw.randrange(4, V) for _ in range(draw.randrange(longest))] + [EOS] for _ in range(count)]
     limits = [2 * len(s) + 3 for s in sources]
     search = lambda sources, limits, cached: generate.beam_search(
@@ -51,16 +51,16 @@ def test_the_whole_beam_is_equal_alone_and_together_with_and_without_cache(devic
 
 def test_nothing_is_cached_in_training(device: str) -> None:
     model, source = transformer(device).train(), pad([[4, 5, 6], [7, 8, 9, 10, 4], [5]], device)
-    drawn = []
+    results = []
     for cached in (True, False):
         assert isinstance(model.begin(source, cached), Plain)
         mg.manual_seed(5)
-        drawn.append(model.greedy(source, 8, cached=cached))
-    assert mg.equal(*drawn)
+        results.append(model.greedy(source, 8, cached=cached))
+    assert mg.equal(*results)
 
 
 def test_a_decoder_keeps_no_graph_of_the_encoder(device: str) -> None:
-    """With gradients on, as they are for who calls ``begin`` and then ``generate.greedy``."""
+    """With gradients enabled, as for callers of ``begin`` and then ``generate.greedy``."""
     model, source = transformer(device), pad([[4, 5, 6]], device)
     recorded = []
     handle = model.encoder[-1].register_forward_hook(lambda _, inputs, out: recorded.append(out.requires_grad))

@@ -1,4 +1,4 @@
-"""What a user calls first: a model that continues texts and tokens, by each of the searches."""
+"""``generate``, which users call first: it continues texts and tokens with each search."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def small(vocabulary: int = 300) -> GPT2:
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Any:
-    """One token for each byte, "<|endoftext|>", and more that the texts have."""
+    """A token for each byte, "<|endoftext|>", and merges learned from the texts."""
     tokenizers = pytest.importorskip("tokenizers")
     tokenizer = tokenizers.ByteLevelBPETokenizer()
     tokenizer.train_from_iterator(TEXTS * 3, 262, special_tokens=["<|endoftext|>"], show_progress=False)
@@ -44,7 +44,7 @@ def tokens(hypotheses: list[generate.Hypothesis]) -> list[list[int]]:
 PROMPTS = [[3, 1, 4], [9], [2, 6, 5, 3]]
 
 
-def test_each_option_is_that_search() -> None:
+def test_each_option_selects_its_search() -> None:
     model = small()
     assert model.generate(PROMPTS, 7) == tokens(generate.greedy(model.begin(PROMPTS), 7, None))
     assert model.generate(PROMPTS, [7, 2, 4], temperature=0) == tokens(
@@ -52,9 +52,9 @@ def test_each_option_is_that_search() -> None:
     )
     for options in ({"temperature": 0.7}, {"top_k": 5}, {"top_p": 0.8}, {"temperature": 2.0, "top_k": 9, "top_p": 0.9}):
         mg.manual_seed(3)
-        drawn = model.generate(PROMPTS, 7, **options)
+        outputs = model.generate(PROMPTS, 7, **options)
         mg.manual_seed(3)
-        assert drawn == tokens(generate.sample(model.begin(PROMPTS), 7, eos=None, **options))
+        assert outputs == tokens(generate.sample(model.begin(PROMPTS), 7, eos=None, **options))
     beams = generate.beam_search(model.begin(PROMPTS), 3, 7, eos=None)
     assert model.generate(PROMPTS, 7, beams=3) == [texts[0].tokens for texts in beams]
     penalised = generate.greedy(generate.RepetitionPenalty(model.begin(PROMPTS), 2.0), 7, None)
@@ -83,22 +83,22 @@ def test_texts(tokenizer: Any) -> None:
     assert model.generate(TEXTS, 20) == expected
     assert model.generate(TEXTS[0], 20) == model.generate(TEXTS[:1], 20)[0] and isinstance(expected[0], str)
     with mg.no_grad():
-        model.embedding.weight[end] *= 50  # now it is said soon
+        model.embedding.weight[end] *= 50  # now it is generated soon
     assert max(map(len, (model.generate(ids, 200)))) < 200
     assert not any("<|endoftext|>" in text for text in model.generate(TEXTS, 200))
 
 
 def test_pieces_of_a_text_are_whole_characters(tokenizer: Any) -> None:
     model = speaker(tokenizer)
-    said = iter([*tokenizer.encode("é😀, ").ids, *tokenizer.encode("漢").ids[:-1]])
+    ids = iter([*tokenizer.encode("é😀, ").ids, *tokenizer.encode("漢").ids[:-1]])
 
     class Says:
-        """A decoder that says certain tokens, the last of them half a character."""
+        """A decoder that generates the given tokens; the last one is half a character."""
 
         start = mg.tensor([[1]])
 
         def next_logits(self, text: mg.Tensor) -> mg.Tensor:
-            return mg.nn.functional.one_hot(mg.tensor([next(said)]), tokenizer.get_vocab_size()).float()
+            return mg.nn.functional.one_hot(mg.tensor([next(ids)]), tokenizer.get_vocab_size()).float()
 
         def reorder(self, rows: mg.Tensor, beam_size: int) -> None:
             pass
@@ -106,12 +106,12 @@ def test_pieces_of_a_text_are_whole_characters(tokenizer: Any) -> None:
     count = len(tokenizer.encode("é😀, ").ids) + len(tokenizer.encode("漢").ids) - 1
     assert count > 6
     model.begin = lambda *_, **__: Says()  # type: ignore[method-assign, assignment, return-value]
-    heard: list[tuple[int, str]] = []
-    text = model.generate("x", count, on_token=lambda *piece: heard.append(piece))
-    assert text == "é😀, \ufffd" and [piece for _, piece in heard] == ["é", "😀", ",", " ", "\ufffd"]
+    reports: list[tuple[int, str]] = []
+    text = model.generate("x", count, on_token=lambda *piece: reports.append(piece))
+    assert text == "é😀, \ufffd" and [piece for _, piece in reports] == ["é", "😀", ",", " ", "\ufffd"]
 
 
-def test_all_pieces_make_the_texts(tokenizer: Any) -> None:
+def test_the_pieces_add_up_to_the_texts(tokenizer: Any) -> None:
     model = speaker(tokenizer)
     pieces = [""] * len(TEXTS)
 
@@ -120,12 +120,12 @@ def test_all_pieces_make_the_texts(tokenizer: Any) -> None:
 
     mg.manual_seed(1)
     assert model.generate(TEXTS, [40, 11, 25], temperature=1.0, on_token=hear) == pieces
-    heard: list[tuple[int, int]] = []
-    (row,) = model.generate(PROMPTS[:1], 5, on_token=lambda *token: heard.append(token))
-    assert heard == [(0, token) for token in row]
+    reports: list[tuple[int, int]] = []
+    (row,) = model.generate(PROMPTS[:1], 5, on_token=lambda *token: reports.append(token))
+    assert reports == [(0, token) for token in row]
 
 
-def test_dropout_is_off_meanwhile() -> None:
+def test_dropout_is_off_during_generation() -> None:
     model = small()
     expected = model.generate(PROMPTS, 9)
     assert model.train().generate(PROMPTS, 9) == expected and model.training and model.layers[0].training
@@ -164,7 +164,7 @@ def test_bad_input(tokenizer: Any) -> None:
         speaker(tokenizer).generate("")
 
 
-def test_a_model_without_a_window_writes_likewise() -> None:
+def test_a_model_without_a_window_generates_too() -> None:
     model = TransformerXL(XLConfig(20, 8, 2, 1, 8, 4, 4)).eval()
     expected = tokens(generate.greedy(model.begin(PROMPTS), 7, None))
     assert model.generate(PROMPTS, 7) == expected

@@ -1,4 +1,4 @@
-"""Choosing by minimum Bayes risk: against the definition, and where it must not change anything."""
+"""Choosing by minimum Bayes risk, against the definition, and cases in which it must not change the order."""
 
 import math
 import random
@@ -15,7 +15,7 @@ def hypothesis(tokens: list[int], score: float) -> Hypothesis:
 
 
 def drawn(seed: int) -> list[Hypothesis]:
-    """A beam of seven sentences that share groups of tokens, the best score first."""
+    """A beam of seven sentences that share n-grams, the best score first."""
     draw = random.Random(seed)
     scores = sorted((-draw.random() for _ in range(7)), reverse=True)
     return [hypothesis([draw.randrange(10, 14) for _ in range(draw.randrange(1, 9))], s) for s in scores]
@@ -25,8 +25,8 @@ def sentence_bleu(translation: Sequence[Hashable], reference: Sequence[Hashable]
     return _bleu(_counts(translation), _counts(reference))
 
 
-def test_sentence_bleu_is_sacrebleus() -> None:
-    """With one added from groups of two on; sacrebleu adds it to the precisions' counts just so."""
+def test_sentence_bleu_matches_sacrebleu() -> None:
+    """With one added to the counts of bigrams and longer n-grams, as sacrebleu adds it."""
     metrics = pytest.importorskip("sacrebleu.metrics")
     metric = metrics.BLEU(tokenize="none", force=True, smooth_method="add-k", smooth_value=1)
     for seed in range(20):
@@ -36,7 +36,7 @@ def test_sentence_bleu_is_sacrebleus() -> None:
 
 
 def test_sentence_bleu_by_hand() -> None:
-    # 3 of 4 tokens, 2 + 1 of 3 + 1 pairs, 1 + 1 of 2 + 1 groups of three, 0 + 1 of 1 + 1 groups of four
+    # 3 of 4 tokens, 2 + 1 of 3 + 1 bigrams, 1 + 1 of 2 + 1 trigrams, 0 + 1 of 1 + 1 4-grams
     expected = (3 / 4 * 3 / 4 * 2 / 3 * 1 / 2) ** 0.25
     assert sentence_bleu("abcd", "abcx") == pytest.approx(expected)
     assert sentence_bleu("abc", "abcd") == pytest.approx(math.exp(1 - 4 / 3))
@@ -60,14 +60,14 @@ def test_the_expected_bleu_falls(seed: int, sharpness: float) -> None:
     assert expected(ordered[0]) == pytest.approx(max(map(expected, beam)))
 
 
-def test_two_that_are_alike_win_over_the_likeliest() -> None:
+def test_two_similar_sentences_beat_the_likeliest() -> None:
     alone, this = hypothesis([9, 8, 7, 6], -0.50), hypothesis([1, 2, 3, 4], -0.55)
     that = hypothesis([1, 2, 3, 5], -0.56)
     assert minimum_bayes_risk([alone, this, that])[0] is this
     assert minimum_bayes_risk([alone, this, that], sharpness=1000)[0] is alone
 
 
-def test_equals_keep_their_order_and_scores_far_below_zero_do_not_vanish() -> None:
+def test_ties_keep_their_order_and_low_scores_do_not_underflow() -> None:
     same = [hypothesis([1, 2], -0.5), hypothesis([1, 2], -0.5), hypothesis([1, 2], -0.5)]
     assert [id(h) for h in minimum_bayes_risk(same)] == [id(h) for h in same]
     assert minimum_bayes_risk(same[:1]) == same[:1] and minimum_bayes_risk([]) == []

@@ -1,4 +1,4 @@
-"""GPT-2 beside the transformers library's, from its files and back: the same numbers, gradients and texts."""
+"""GPT-2 against the transformers library, in both directions: the same numbers, gradients and texts."""
 
 import importlib
 import itertools
@@ -18,7 +18,7 @@ from tests.support.parity import assert_close
 
 RTOL = {mg.float32: 1e-4, mg.float64: 1e-10}
 V = 31
-# A configuration, lengths of the rows (the last ones where negative), and the dtype.
+# A configuration, the lengths of the rows (negative: left padding), and the dtype.
 Lengths = tuple[int, ...] | None
 VARIANTS: dict[str, tuple[dict[str, Any], Lengths, mg.dtype]] = {
     "as published": ({}, None, mg.float32),
@@ -40,26 +40,26 @@ def small(device: str = "cpu", **changes: Any) -> GPT2:
 
 
 def padding(lengths: Lengths) -> Tensor | None:
-    """A mask of rows with so many tokens, the last ones where the number is negative."""
+    """A mask of rows with so many tokens; a negative number means left padding."""
     if lengths is None:
         return None
     return mg.tensor([[i < n if n > 0 else i >= 9 + n for i in range(9)] for n in lengths])
 
 
 def labels(tokens: Tensor, mask: Tensor | None) -> Tensor:
-    """What each token's predecessor has to predict; -100 at padding and at the first token after it."""
+    """The token that each position's predecessor has to predict; -100 at padding and at the first token after it."""
     if mask is None:
         return tokens
     return mg.cat((tokens[:, :1], tokens[:, 1:].masked_fill(~(mask[:, 1:] & mask[:, :-1]), -100)), 1)
 
 
 def theirs_of(model: Any, tokens: Tensor, mask: Tensor | None) -> Any:
-    """What transformers computes: loss, logits, hidden states; positions begin after the padding."""
+    """The output of transformers: loss, logits, hidden states; positions begin after the padding."""
     options = {"labels": labels(tokens, mask)}
     if mask is not None:
         options |= {"attention_mask": mask.long(), "position_ids": (mask.long().cumsum(1) - 1).clamp(min=0)}
-    named = {name: in_torch(x) for name, x in options.items()}
-    return model(in_torch(tokens), **named, output_hidden_states=True)
+    tensors = {name: in_torch(x) for name, x in options.items()}
+    return model(in_torch(tokens), **tensors, output_hidden_states=True)
 
 
 @needs_transformers
@@ -71,16 +71,16 @@ def test_states_logits_loss_and_all_gradients(name: str, tmp_path: Path) -> None
     theirs = theirs.double() if dtype == mg.float64 else theirs
     tokens, mask, rtol = mg.tensor(TOKENS), padding(lengths), RTOL[dtype]
     expected = theirs_of(theirs, tokens, mask)
-    kept = mg.ones(tokens.shape, dtype=mg.bool) if mask is None else mask  # the states of padding mean nothing
+    text = mg.ones(tokens.shape, dtype=mg.bool) if mask is None else mask  # not the states of padding
     states = ours.hidden_states(tokens, mask)
     assert len(states) == len(expected.hidden_states) == ours.config.layers + 1
     for i, (state, other) in enumerate(zip(states, expected.hidden_states, strict=True)):
-        assert_close(state[kept], other[in_torch(kept)], rtol, f"state {i}")
-    assert_close(ours(tokens, mask)[kept], expected.logits[in_torch(kept)], rtol, "logits")
+        assert_close(state[text], other[in_torch(text)], rtol, f"state {i}")
+    assert_close(ours(tokens, mask)[text], expected.logits[in_torch(text)], rtol, "logits")
     targets = labels(tokens, mask)
     loss = ours.loss(tokens[:, :-1], targets[:, 1:], mask=None if mask is None else mask[:, :-1])
     assert_close(loss, expected.loss, 1e-4, "loss")
-    cross_entropy = importlib.import_module("torch").nn.functional.cross_entropy  # theirs is always of float32
+    cross_entropy = importlib.import_module("torch").nn.functional.cross_entropy  # transformers' loss is always float32
     theirs_loss = cross_entropy(expected.logits[:, :-1].flatten(0, 1), in_torch(targets[:, 1:]).flatten())
     assert_close(loss, theirs_loss, rtol, "loss")
     loss.backward()
@@ -93,13 +93,13 @@ def test_states_logits_loss_and_all_gradients(name: str, tmp_path: Path) -> None
 
 
 def continued(theirs: Any, prompts: list[list[int]], new: int, **options: Any) -> list[list[int]]:
-    """The tokens that transformers' ``generate`` appends to prompts, padded in front with token 0."""
+    """The tokens that transformers' ``generate`` appends to prompts, left-padded with token 0."""
     torch = importlib.import_module("torch")
     longest = max(map(len, prompts))
     rows = torch.tensor([[0] * (longest - len(p)) + p for p in prompts])
     mask = torch.tensor([[0] * (longest - len(p)) + [1] * len(p) for p in prompts])
-    written = theirs.generate(rows, attention_mask=mask, max_new_tokens=new, **options)
-    return [row[longest:] for row in written.tolist()]
+    output = theirs.generate(rows, attention_mask=mask, max_new_tokens=new, **options)
+    return [row[longest:] for row in output.tolist()]
 
 
 @needs_transformers
@@ -113,7 +113,7 @@ def test_greedy_beam_and_penalised_texts(tmp_path: Path) -> None:
         expected = continued(theirs, prompts, new, do_sample=False, num_beams=width)
         beams = generate.beam_search(ours.begin(prompts), width, new, 0.0, eos=None)
         assert [hypotheses[0].tokens for hypotheses in beams] == expected
-    for penalty, prompt in itertools.product((1.3, 0.8), prompts):  # alone: theirs also penalises padding
+    for penalty, prompt in itertools.product((1.3, 0.8), prompts):  # one by one: transformers also penalises padding
         expected = continued(theirs, [prompt], new, do_sample=False, repetition_penalty=penalty)
         decoder = generate.RepetitionPenalty(ours.begin([prompt]), penalty)
         assert [h.tokens for h in generate.greedy(decoder, new, None)] == expected
@@ -127,7 +127,7 @@ def test_greedy_beam_and_penalised_texts(tmp_path: Path) -> None:
 
 @needs_transformers
 @pytest.mark.parametrize("tied", [True, False])
-def test_files_that_we_write_are_read_by_transformers(tied: bool, tmp_path: Path) -> None:
+def test_transformers_reads_our_files(tied: bool, tmp_path: Path) -> None:
     transformers = importlib.import_module("transformers")
     ours = small(tied=tied, d_ff=20, activation="gelu", epsilon=1e-3, dropout=0.25)
     ours.save_pretrained(tmp_path)
@@ -184,24 +184,24 @@ def test_targets_that_are_ignored() -> None:
     model, tokens = small(), mg.tensor(TOKENS)
     targets = tokens.roll(-1, 1)
     targets[:, 0] = targets[:, -1] = 0
-    kept = F.cross_entropy(model(tokens).flatten(0, 1), targets.flatten(), ignore_index=0)
-    assert math.isclose(float(kept), float(model.loss(tokens, targets, ignore=0)), rel_tol=1e-5)
+    loss = F.cross_entropy(model(tokens).flatten(0, 1), targets.flatten(), ignore_index=0)
+    assert math.isclose(float(loss), float(model.loss(tokens, targets, ignore=0)), rel_tol=1e-5)
 
 
-def test_weights_begin_as_the_paper_says() -> None:
+def test_weights_are_initialized_as_in_the_paper() -> None:
     mg.manual_seed(0)
     model = GPT2(Config(400, 200, 64, 4, 8))
     layer = model.layers[0]
     assert isinstance(layer, mg.nn.Module)
     plain = (model.embedding, model.position_embedding, layer.attention.query, layer.feed_forward.inner)
-    residual = (layer.attention.output, layer.feed_forward.outer)  # of 2 · 8 layers, which add up
+    residual = (layer.attention.output, layer.feed_forward.outer)  # of 2 · 8 residual branches, which add up
     for parts, std in ((plain, 0.02), (residual, 0.02 / 4)):
         assert all(math.isclose(float(part.weight.std()), std, rel_tol=0.05) for part in parts)
     assert not any(p.any() for name, p in model.named_parameters() if name.endswith("bias"))
     assert sum(p.numel() for p in GPT2(Config(layers=1)).parameters()) == 50257 * 768 + 1024 * 768 + 7_087_872 + 1536
 
 
-def test_configurations_that_cannot_be() -> None:
+def test_invalid_configurations() -> None:
     wrong: dict[str, dict[str, Any]] = {
         r"d_model \(8\) must be a multiple of heads \(3\)": {"heads": 3},
         "layers must be at least 1, not 0": {"layers": 0},

@@ -1,4 +1,4 @@
-"""Language models as a person has them: trained, resumed, begun with another, writing; and wrong input."""
+"""The language model commands: training, resuming, starting from another model, generating; and wrong input."""
 
 import copy
 import json
@@ -59,14 +59,14 @@ def arguments(text: Path, *more: str, steps: int = 20) -> list[str]:
 @pytest.mark.parametrize(
     "kind", ["characters", *(pytest.param(k, marks=pytest.mark.nightly) for k in ("bytes", "subwords"))]
 )
-def test_it_trains_and_shows_what_it_writes(text: Path, kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_trains_and_shows_samples(text: Path, kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(arguments(text, "--tokenizer", kind, "--vocabulary", "270")) == 0
-    said = capsys.readouterr()
-    assert f"{kind} to learn from" in said.out and "bits per character" in said.out
+    output = capsys.readouterr()
+    assert f"{kind} to learn from" in output.out and "bits per character" in output.out
     losses = evaluated(text.parent / "run")
     assert len(losses) == 2 and losses[-1] < losses[0]
-    assert said.err.count("bits_per_character") == 2
-    assert said.out.count("\n\n") >= 2, "a text at each evaluation"
+    assert output.err.count("bits_per_character") == 2
+    assert output.out.count("\n\n") >= 2, "a text at each evaluation"
     assert cli.main(["generate", "--run", str(text.parent / "run"), "--prompt", "the cat", "--tokens", "9"]) == 0
     assert capsys.readouterr().out.startswith("the cat")
     assert cli.main(["evaluate", "--run", str(text.parent / "run")]) == 0
@@ -80,27 +80,27 @@ SUBWORDS = ("--tokenizer", "subwords", "--vocabulary", "280", "--average", "2", 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("options", [NOISE, SUBWORDS])
-def test_the_same_command_goes_on(
+def test_the_same_command_resumes(
     text: Path, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Ctrl-C in the middle of an update, and the command again: the same to the bit."""
+    """After Ctrl-C in the middle of an update, the same command gives bitwise the same result."""
     folder = text.parent / "run"
     assert cli.main(arguments(text, *options)) == 0
     whole, model = weights(folder), weights(folder, "model.safetensors")
     loss, calls = GPT2.loss, [0]
 
-    def interrupted(self: GPT2, *args: Any, **named: Any) -> mg.Tensor:
+    def interrupted(self: GPT2, *args: Any, **kwargs: Any) -> mg.Tensor:
         calls[0] += self.training
         if calls[0] == 13 and self.training:
             signal.raise_signal(signal.SIGINT)
-        return loss(self, *args, **named)
+        return loss(self, *args, **kwargs)
 
     with monkeypatch.context() as patch:
         patch.setattr(GPT2, "loss", interrupted)
         assert cli.main(arguments(text, *options, "--fresh")) == 130
     assert "To go on, give the same command:\n  minigrad" in capsys.readouterr().out
     assert 0 < read_checkpoint(folder / "last.safetensors")["step"] < 20
-    assert cli.main(arguments(text, *options, "--sample", "0")) == 0  # what is shown changes nothing
+    assert cli.main(arguments(text, *options, "--sample", "0")) == 0  # samples change nothing
     assert same(whole, weights(folder)) and same(model, weights(folder, "model.safetensors"))
 
 
@@ -116,31 +116,31 @@ def test_a_run_of_other_settings_or_another_text(text: Path, refused: Refused) -
 def test_a_finished_run_trains_longer_and_answers_at_once(
     text: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is left out is as in the run: with a preset, which has other updates, their number."""
+    """Missing options are as in the run; with a preset, so is the number of updates."""
     folder = text.parent / "run"
     preset = ["train", "--preset", "sentences", "--input", str(text), "--run", str(folder), *SMALL]
     assert cli.main([*preset, "--steps", "12"]) == 0
     assert cli.main(["train", "--run", str(folder), "--steps", "15"]) == 0
-    told = capsys.readouterr()
-    assert f"{folder} goes on from step 12 of 15, no longer of 12; its learning rate, " in told.err
-    report = told.out[told.out.rindex("validation, all of it:") :]
+    output = capsys.readouterr()
+    assert f"{folder} goes on from step 12 of 15, no longer of 12; its learning rate, " in output.err
+    report = output.out[output.out.rindex("validation, all of it:") :]
     monkeypatch.setattr(run, "model_of", None)
     for command in (preset, ["train", "--run", str(folder)]):
         assert cli.main(command) == 0
-        told = capsys.readouterr()
-        assert told.out == f"saved to {folder / 'model.safetensors'}, after 15 updates\n{report}"
-        assert "holds a finished training" in told.err
+        output = capsys.readouterr()
+        assert output.out == f"saved to {folder / 'model.safetensors'}, after 15 updates\n{report}"
+        assert "holds a finished training" in output.err
 
 
-def test_it_begins_with_a_run(trained: Path, text: Path, refused: Refused) -> None:
-    """The sizes and characters are the other's; one update at a rate of nothing leaves its weights."""
+def test_it_starts_from_a_run(trained: Path, text: Path, refused: Refused) -> None:
+    """The sizes and characters are the first run's; updates at a rate of 0 keep its weights."""
     text.write_bytes(LINES[:900].encode())
     command = ["train", "--input", str(text), "--from", str(trained), "--run", str(text.parent / "run")]
     options = ["--learning-rate", "0", "--final-rate", "0", "--dropout", "0.2", "--warm-up", "1", "--steps", "2"]
     assert cli.main([*command, *options]) == 0
     assert same(weights(text.parent / "run"), weights(trained, "model.safetensors"))
-    written = tomllib.loads((text.parent / "run" / "settings.toml").read_text(encoding="utf-8"))
-    assert written["model"]["d_model"] == 16 and written["model"]["context"] == 12
+    config = tomllib.loads((text.parent / "run" / "settings.toml").read_text(encoding="utf-8"))
+    assert config["model"]["d_model"] == 16 and config["model"]["context"] == 12
     model = run.load(text.parent / "run").model
     assert (model.config.dropout, model.config.attention_dropout) == (0.2, 0.2)
     fresh = [*command, "--fresh"]
@@ -151,7 +151,7 @@ def test_it_begins_with_a_run(trained: Path, text: Path, refused: Refused) -> No
     refused([*command, "--fresh"], "never seen 'Ω'")
 
 
-def test_it_begins_with_a_folder_of_transformers(trained: Path, text: Path, refused: Refused) -> None:
+def test_it_starts_from_a_folder_of_transformers(trained: Path, text: Path, refused: Refused) -> None:
     folder = text.parent / "exported"
     assert cli.main(["export", str(folder), "--run", str(trained)]) == 0
     assert {path.name for path in folder.iterdir()} >= {"config.json", "model.safetensors", "tokenizer.json"}
@@ -167,7 +167,7 @@ def test_it_begins_with_a_folder_of_transformers(trained: Path, text: Path, refu
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["characters", "subwords"])
-def test_transformers_reads_what_is_exported(text: Path, kind: str) -> None:
+def test_transformers_reads_exported_models(text: Path, kind: str) -> None:
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     assert cli.main(arguments(text, "--tokenizer", kind, "--vocabulary", "280", steps=5)) == 0
@@ -202,8 +202,8 @@ def test_a_seed_repeats_a_text(trained: Path, capsys: pytest.CaptureFixture[str]
     assert "note: a prompt has 22 tokens, and the model sees the last 12" in message.err
 
 
-def test_it_writes_at_once(trained: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before the model says a token, all earlier ones are on the terminal."""
+def test_it_prints_at_once(trained: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the model generates a token, all earlier tokens are on the terminal."""
     lengths: list[int] = []
     multinomial = generate.multinomial
 
@@ -216,7 +216,7 @@ def test_it_writes_at_once(trained: Path, capsys: pytest.CaptureFixture[str], mo
     assert lengths == [3, *[1] * 29]
 
 
-def test_what_cannot_be_written(trained: Path, refused: Refused) -> None:
+def test_invalid_options_of_generate(trained: Path, refused: Refused) -> None:
     for options, message in (
         (("--prompt", ""), "the prompt is empty"),
         (("--prompt", "the Ω"), "never seen 'Ω': its vocabulary is the .* characters"),
@@ -249,7 +249,7 @@ def test_a_text_that_is_too_short_leaves_no_run(text: Path, refused: Refused) ->
     assert not (text.parent / "run").exists()
 
 
-def test_sizes_that_cannot_be(text: Path, refused: Refused) -> None:
+def test_invalid_sizes(text: Path, refused: Refused) -> None:
     refused(arguments(text, "--heads", "3"), "must be a multiple of heads")
     refused(arguments(text, "--window", "13"), "window .13. is more than the model sees")
     refused(arguments(text, "--d-model", "10000000"), "GiB to train")
@@ -293,7 +293,7 @@ HOSTILE: dict[str, Change] = {
 }
 
 
-def test_checkpoints_that_make_no_sense(trained: Path, tmp_path: Path, refused: Refused) -> None:
+def test_inconsistent_checkpoints(trained: Path, tmp_path: Path, refused: Refused) -> None:
     sound = read_checkpoint(trained / "model.safetensors")
     for name, change in HOSTILE.items():
         content = copy.deepcopy(sound)
@@ -305,9 +305,9 @@ def test_checkpoints_that_make_no_sense(trained: Path, tmp_path: Path, refused: 
 
 def test_presets_have_every_setting_written_out() -> None:
     for name in Settings.preset_names():
-        written = tomllib.loads((Settings.PRESETS / f"{name}.toml").read_text(encoding="utf-8"))
-        assert Settings.preset(name).as_dict() == written, name
-        assert {key for values in written.values() for key in values} == set(Settings.fields()), name
+        preset = tomllib.loads((Settings.PRESETS / f"{name}.toml").read_text(encoding="utf-8"))
+        assert Settings.preset(name).as_dict() == preset, name
+        assert {key for values in preset.values() for key in values} == set(Settings.fields()), name
 
 
 def settings_for(*options: str) -> Settings:
@@ -342,8 +342,8 @@ def test_every_setting_of_a_model_reaches_it() -> None:
 
 def test_runs_have_names() -> None:
     def folder(*options: str) -> str:
-        chosen = cli.parser().parse_args(["train", *options])
-        return cli.run_folder(chosen, cli.settings_of(chosen)).as_posix()
+        namespace = cli.parser().parse_args(["train", *options])
+        return cli.run_folder(namespace, cli.settings_of(namespace)).as_posix()
 
     assert folder() == f"runs/{cli.PRESET}" == cli.DEFAULT_RUN.as_posix()
     assert folder("--preset", "sentences") == "runs/sentences"
@@ -360,12 +360,12 @@ def test_a_configuration_is_a_file_for_train(tmp_path: Path, capsys: pytest.Capt
 
 @pytest.mark.nightly
 @pytest.mark.skipif(not SHAKESPEARE.is_file(), reason="no tinyshakespeare: set MINIGRAD_DATA to its parent")
-def test_the_loss_of_shakespeare_is_that_of_nanogpts_readme(tmp_path: Path) -> None:
+def test_the_loss_on_shakespeare_matches_nanogpts_readme(tmp_path: Path) -> None:
     assert cli.main(["train", "--input", str(SHAKESPEARE), "--run", str(tmp_path / "run"), "--sample", "0"]) == 0
     numbers = evaluate(tmp_path / "run")
     assert numbers["loss"] <= 1.88
     assert numbers["bits_per_character"] == pytest.approx(numbers["loss"] / 0.6931472)
-    assert evaluate(tmp_path / "run", stride=16)["loss"] < numbers["loss"] - 0.02  # each follows at least 48
+    assert evaluate(tmp_path / "run", stride=16)["loss"] < numbers["loss"] - 0.02  # each follows at least 48 tokens
 
 
 SIZES = ("--layers", "1", "--d-model", "16", "--heads", "2", "--context", "8", "--batch", "4", "--warm-up", "3")
@@ -389,8 +389,8 @@ def test_transformer_xl_trains_and_writes(text: Path, refused: Refused, capsys: 
     scores = [line.split()[-1] for line in capsys.readouterr().out.splitlines() if line.startswith("loss")]
     assert len(set(scores)) == 3
     assert cli.main(["generate", "--run", folder, "--prompt", "the cat sees the moon.", "--tokens", "9"]) == 0
-    said = capsys.readouterr()
-    assert said.out.startswith("the cat sees the moon.") and "note" not in said.err
+    output = capsys.readouterr()
+    assert output.out.startswith("the cat sees the moon.") and "note" not in output.err
     refused(["generate", "--run", folder, "--stride", "4"], "this model has none")
     refused(["export", folder, "--run", folder], "transformers has no model of the kind transformer-xl")
 
@@ -404,12 +404,12 @@ def test_settings_that_do_not_fit(text: Path, refused: Refused) -> None:
 
 
 @pytest.mark.parametrize(("window", "stride", "most"), [(8, 0, 0), (20, 5, 100)])
-def test_each_token_counts_once_after_what_the_memory_holds(window: int, stride: int, most: int) -> None:
-    """One row at a time, by the logits."""
+def test_each_token_counts_once_after_the_memory(window: int, stride: int, most: int) -> None:
+    """Computed from the logits, one row at a time."""
     mg.manual_seed(0)
     model = build(ModelSettings("transformer-xl", 2, 2, 16, context=8, memory=11), 9).double().eval()
     ids = np.random.default_rng(0).integers(0, 9, 203).astype(np.uint16)
-    length, kept = (stride, window - stride) if stride else (window, 11)
+    length, reach = (stride, window - stride) if stride else (window, 11)
     count = most or 202
     rows = min(ROWS, -(-count // length))
     losses: list[mg.Tensor] = []
@@ -419,7 +419,7 @@ def test_each_token_counts_once_after_what_the_memory_holds(window: int, stride:
             for begin in range(0, row.shape[1] - 1, length):
                 tokens = row[:, begin : min(begin + length, row.shape[1] - 1)]
                 targets = row[0, begin + 1 : begin + 1 + tokens.shape[1]]
-                logits, memory = model.read(tokens, memory, kept)
+                logits, memory = model.read(tokens, memory, reach)
                 losses.append(F.cross_entropy(logits[0], targets, reduction="none"))
     expected = mg.cat(losses)
     read: list[int] = []

@@ -1,4 +1,4 @@
-"""Text and tokens of a language model: there and back, the windows of batches, the loss of a text."""
+"""Text and tokens of a language model: round trips, the windows of batches, the loss on a text."""
 
 import json
 from functools import partial
@@ -23,11 +23,11 @@ def windows(*, tokens: int = 50, window: int = 6, batch: int = 2, seed: int = 0)
     return Windows(np.arange(tokens, dtype=np.uint16), window, batch, seed)
 
 
-def test_the_end_of_the_text_validates(tmp_path: Path) -> None:
+def test_the_end_of_the_text_is_for_validation(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes("".join(chr(ord("a") + i % 26) for i in range(1000)).encode())
     read = text.read(DataSettings(str(path)))
-    assert (len(read.train), len(read.validation)) == (900, 100)  # as nanoGPT's
+    assert (len(read.train), len(read.validation)) == (900, 100)  # as in nanoGPT
     assert (read.train + read.validation).encode() == path.read_bytes()
     other = text.read(DataSettings(str(path), held_out=0.5))
     assert len(other.train) == 500 and other.digest == read.digest
@@ -35,9 +35,7 @@ def test_the_end_of_the_text_validates(tmp_path: Path) -> None:
     assert text.read(DataSettings(str(path))).digest != read.digest
 
 
-def test_without_shakespeare_the_text_is_the_sentences_that_ship(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_shakespeare_it_uses_the_shipped_sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MINIGRAD_DATA", raising=False)
     read = text.read(DataSettings())
     assert " data tinyshakespeare)" in read.name and (read.train + read.validation).count("\n") == 14_500
@@ -49,7 +47,7 @@ def test_without_shakespeare_the_text_is_the_sentences_that_ship(
     assert text.read(Settings.preset("sentences").data) == read
 
 
-def test_line_ends_and_bytes_stay_as_they_are(tmp_path: Path) -> None:
+def test_line_ends_and_bytes_are_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\n")
     assert text.read_file(path, "characters") == "one\r\ntwo\r\n"
@@ -57,7 +55,7 @@ def test_line_ends_and_bytes_stay_as_they_are(tmp_path: Path) -> None:
     assert text.read_file(path, "bytes").encode("utf-8", "surrogateescape") == b"one\xff\x00"
 
 
-def test_files_that_are_no_text(tmp_path: Path) -> None:
+def test_files_that_are_not_text(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     for content, message in (
         (b"", "is empty"),
@@ -73,7 +71,7 @@ def test_files_that_are_no_text(tmp_path: Path) -> None:
 def test_targets_are_the_next_tokens() -> None:
     for batch in windows().epoch(0):
         assert batch.tokens.shape == batch.targets.shape == (2, 6) and batch.tokens.dtype == mg.int64
-        assert mg.equal(batch.tokens + 1, batch.targets)  # the text counts
+        assert mg.equal(batch.tokens + 1, batch.targets)  # the text counts up
 
 
 def test_an_epoch_reads_the_text_once() -> None:
@@ -143,7 +141,7 @@ def test_text_and_back(kind: str) -> None:
     ids = vocabulary.encode(TEXT)
     assert decode(vocabulary, ids) == TEXT
     assert len(ids) <= len(TEXT.encode()) and int(ids.max()) < len(vocabulary)
-    assert vocabulary.piece(len(vocabulary)) == b"" != vocabulary.piece(len(vocabulary) - 1)  # one beyond all
+    assert vocabulary.piece(len(vocabulary)) == b"" != vocabulary.piece(len(vocabulary) - 1)  # one past the last id
     there = vocabulary.library()
     assert there.encode(TEXT).ids == ids.tolist() and there.decode(ids.tolist()) == TEXT
     for again in (tokens.from_dict(vocabulary.as_dict()), tokens.from_library(there)):
@@ -156,7 +154,7 @@ def test_bytes_need_not_be_text() -> None:
     assert Bytes().encode(raw.decode("utf-8", "surrogateescape")).tobytes() == raw
 
 
-def test_characters_out_of_the_vocabulary() -> None:
+def test_characters_outside_the_vocabulary() -> None:
     for unknown, message in (
         ("aé", "never seen 'é': its vocabulary is the 3 characters"),
         ("\udc80", r"never seen '\\udc80'"),
@@ -180,7 +178,7 @@ WRONG: list[dict[str, Any]] = [
 ]
 
 
-def test_descriptions_of_nothing() -> None:
+def test_invalid_descriptions() -> None:
     pytest.importorskip("tokenizers")
     for state in WRONG:
         raises(ValueError, "tokenizer", partial(tokens.from_dict, state))
@@ -192,5 +190,5 @@ def test_descriptions_of_nothing() -> None:
 
 
 def test_a_vocabulary_beyond_memory() -> None:
-    """The library makes room for all of it, or ends the program."""
+    """The library would allocate all of it, or end the program."""
     raises(ValueError, r"^a vocabulary of 1,000,000,000 tokens is too large", lambda: Subwords.train("a text", 10**9))

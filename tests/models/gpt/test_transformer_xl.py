@@ -1,5 +1,5 @@
-"""Transformer-XL: against the paper's sums written as loops and the former model of transformers; segments against the
-whole text, the cache against none, learning, resuming."""
+"""Transformer-XL against the paper's sums written as loops and the former model of transformers; segments against the
+whole text, with and without a cache, learning, resuming."""
 
 import itertools
 import math
@@ -26,7 +26,7 @@ each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def small(kind: str = "the paper's", device: str = "cpu", **changes: Any) -> TransformerXL:
-    """A model whose every weight counts, in float64 and evaluation mode."""
+    """A model in float64 and evaluation mode in which every weight has an effect."""
     mg.manual_seed(1)
     model = TransformerXL(Config(V, **{**SIZES, **OFF, **KINDS[kind], **changes}))
     for parameter in model.parameters():
@@ -108,8 +108,8 @@ def test_the_sums_of_the_paper_one_by_one(kind: str, reach: int | None, device: 
 
 
 @each_kind
-def test_segments_give_what_the_whole_text_gives(kind: str, device: str) -> None:
-    """Within the reach of attention, whatever the segments; and without one, if the memory holds everything."""
+def test_segments_give_the_same_as_the_whole_text(kind: str, device: str) -> None:
+    """Within the reach of attention for any segments, and without a reach if the memory holds everything."""
     model, tokens = small(kind, device), text(2, 17, device=device)
     for reach, length in ((5, 5), (5, 9), (None, 17)):
         whole = model(tokens, reach=reach)
@@ -122,7 +122,7 @@ def test_segments_give_what_the_whole_text_gives(kind: str, device: str) -> None
 
 
 def test_no_gradient_flows_into_the_memory(device: str) -> None:
-    """The loss is that of a memory of plain numbers, and the memory carries no history."""
+    """The loss and gradients are the same with a detached copy of the memory, and the memory has no history."""
     model, tokens = small("norm first", device), text(2, 9, device=device)
     _, memory = model.segment_loss(tokens[:, :4], tokens[:, 1:5])
     assert not memory.requires_grad and memory.grad_fn is None and memory.shape == (2, 2, 4, 8)
@@ -138,18 +138,18 @@ def test_no_gradient_flows_into_the_memory(device: str) -> None:
 
 
 @each_kind
-def test_gradients_are_those_of_finite_differences(kind: str) -> None:
+def test_gradients_match_finite_differences(kind: str) -> None:
     model, tokens = small(kind, d_model=4, d_ff=5, layers=2), text(2, 7)
     memory = model.remember(model.hidden_states(tokens[:, :3])).requires_grad_()
     loss = lambda *_: model.segment_loss(tokens[:, 3:6], tokens[:, 4:], memory)[0]
     assert mg.autograd.gradcheck(loss, [*model.parameters(), memory], atol=1e-6)
 
 
-def test_the_cache_keeps_no_more_than_the_reach() -> None:
+def test_the_cache_holds_no_more_than_the_reach() -> None:
     model = small()
     decoder: Any = model.begin([[1, 2]], reach=4)
     generate.greedy(decoder, 20, eos=None)
-    assert [keys.shape for keys, _ in decoder.kept] == [(0, 2, 4, 4)] * 2  # the one row has ended
+    assert [keys.shape for keys, _ in decoder.kept] == [(0, 2, 4, 4)] * 2  # the only row has ended
 
 
 def trainer(folder: Path, steps: int, device: str = "cpu", **changes: Any) -> Trainer:
@@ -158,12 +158,12 @@ def trainer(folder: Path, steps: int, device: str = "cpu", **changes: Any) -> Tr
     optimizer = mg.optim.AdamW(model.parameters(), lr=0.01)
     recurrence = Recurrence()
     settings = Settings(steps, save_every=1, save_seconds=None, progress=False, seed=2, **changes)
-    batches = Segments(text(60).numpy(), 3, 4, seed=1)  # 4 in an epoch
+    batches = Segments(text(60).numpy(), 3, 4, seed=1)  # 4 per epoch
     return Trainer(model, optimizer, batches, recurrence, folder=folder, settings=settings, carried=recurrence)
 
 
-def test_a_training_goes_on_with_the_memory_that_it_had(tmp_path: Path, device: str) -> None:
-    """To the bit, from the middle of an epoch; and it would not without that memory."""
+def test_a_training_resumes_with_its_memory(tmp_path: Path, device: str) -> None:
+    """It resumes bitwise from the middle of an epoch, and would not without that memory."""
     steps = 6
     whole, parts, forgotten = (tmp_path / name for name in ("whole", "parts", "forgotten"))
     trainer(whole, steps, device).fit()

@@ -1,4 +1,4 @@
-"""Small music that the tests write: chorales of a few bars that walk through chords, and a pianist's scales."""
+"""Small generated music: chorales of a few bars of chord progressions, and piano scales."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ from tests.support.music import SMALL, chorale, notes_of, scale
 
 @pytest.fixture(scope="session")
 def chorales(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A .json of chorales."""
+    """A .json file of chorales."""
     path = tmp_path_factory.mktemp("chorales") / "chorales.json"
     parts = {"train": range(8), "valid": range(8, 11), "test": range(11, 13)}
     path.write_text(json.dumps({part: [chorale(i, 24 + i).tolist() for i in parts[part]] for part in parts}))

@@ -1,4 +1,4 @@
-"""The grid of chorales: Bach's own make the round trip; a person's melody is put on it; other files are refused."""
+"""The grid of chorales: Bach's make the round trip, a played melody is quantised, other files are refused."""
 
 import json
 from functools import partial
@@ -30,10 +30,10 @@ def test_every_chorale_makes_the_round_trip() -> None:
 
 
 @pytest.mark.parametrize("speed", [60.0, 97.3])
-def test_a_file_has_the_grids_sixteenths(speed: float, tmp_path: Path) -> None:
+def test_a_file_keeps_the_sixteenths_of_the_grid(speed: float, tmp_path: Path) -> None:
     mido = pytest.importorskip("mido")
     silent = SMALL.copy()
-    silent[:, 1] = SILENCE  # keeps its place
+    silent[:, 1] = SILENCE  # keeps its row
     for grid in (silent, SMALL):
         path = write_midi(tmp_path / "x.mid", notes_of(grid, speed), speed)
         np.testing.assert_array_equal(grid_of(read_midi(path)), grid)
@@ -41,7 +41,7 @@ def test_a_file_has_the_grids_sixteenths(speed: float, tmp_path: Path) -> None:
         assert {message.time % (file.ticks_per_beat // 4) for part in file.tracks for message in part} == {0}
 
 
-def test_equal_pitches_that_follow_one_another_are_one_note() -> None:
+def test_repeated_pitches_are_one_note() -> None:
     assert spans(SMALL) == [
         *(Span(0, 0, 3, 72), Span(0, 3, 4, 74), Span(1, 0, 1, 60), Span(1, 1, 4, 62)),
         *(Span(2, 2, 4, 55), Span(3, 0, 2, 48), Span(3, 3, 4, 48)),
@@ -52,7 +52,7 @@ def test_equal_pitches_that_follow_one_another_are_one_note() -> None:
 
 
 def test_a_melody_played_by_a_person() -> None:
-    """Onsets and ends go to the nearest sixteenth; a short note has one."""
+    """Onsets and ends move to the nearest sixteenth; a short note lasts one."""
     times = {67: (0.01, 0.26), 69: (0.24, 0.52), 71: (0.49, 0.50), 72: (0.9, 1.1)}
     played = [Note(pitch, 80, *when, 7) for pitch, when in times.items()]
     grid = grid_of(played, tempo=60)
@@ -71,7 +71,7 @@ def test_voices_are_tracks() -> None:
     assert grid_of(many, tempo=60, melody=True).tolist() == [[64, -1, -1, -1]]
 
 
-def test_a_songs_own_tempos_count(tmp_path: Path) -> None:
+def test_a_songs_tempos_are_used(tmp_path: Path) -> None:
     pytest.importorskip("mido")
     tune = track((0, on(60)), (480, off(60)), (0, on(62)), (240, off(62)), (0, on(64)), (240, off(64)))
     path = tmp_path / "x.mid"
@@ -79,7 +79,7 @@ def test_a_songs_own_tempos_count(tmp_path: Path) -> None:
     assert grid_of(read_midi(path))[:, 0].tolist() == [60] * 4 + [62] * 2 + [64] * 2
 
 
-def test_what_has_no_grid() -> None:
+def test_music_that_does_not_fit_the_grid() -> None:
     raises(ValueError, "no notes", lambda: grid_of(Song(())))
     raises(ValueError, "sixteenths", lambda: grid_of(Song((Note(60, 80, 0.0, 9e3),), ((0.0, 6e7),))))
     raises(ValueError, "tempo is 4 to 1000", lambda: grid_of([Note(60, 80, 0.0, 1.0)], tempo=0))
@@ -113,7 +113,7 @@ def test_another_shape_is_refused(tmp_path: Path) -> None:
         raises(ValueError, r"x\.json is no JSON", lambda: read_chorales(path))
 
 
-def test_what_is_no_file(tmp_path: Path) -> None:
+def test_invalid_files(tmp_path: Path) -> None:
     with (tmp_path / "huge.json").open("wb") as file:
         file.truncate(1 << 30)
     raises(FileNotFoundError, "No such file", lambda: read_chorales(tmp_path / "none.json"))

@@ -1,4 +1,4 @@
-"""MIDI files: every kind that there is, hostile ones, and what another library reads in them."""
+"""MIDI files: all types, hostile files, and a comparison with another library."""
 
 import os
 import random
@@ -21,7 +21,7 @@ PROGRAM = b"\xc0\x05"
 
 @pytest.fixture
 def read(tmp_path: Path) -> Any:
-    """Reads the bytes of a file, which is called file.mid."""
+    """Reads bytes as the file file.mid."""
 
     def song(data: bytes, **options: bool) -> Song:
         path = tmp_path / "file.mid"
@@ -36,7 +36,7 @@ def brief(song: Song) -> list[tuple[int, float, float]]:
 
 
 def test_types_0_and_1(read: Any) -> None:
-    """480 ticks are half a second. A track is a file's track, or, where there is but one, a channel."""
+    """480 ticks are half a second. A track is a track of the file, or a channel if the file has only one track."""
     hands = [track((0, on(60, 70)), (480, off(60))), track((240, on(50, 60, 1)), (480, on(50, 0, 1)))]
     expected = (Note(60, 70, 0.0, 0.5, 0), Note(50, 60, 0.25, 0.75, 1))
     first = track((0, b"\xff\x03\x02Hi"), (0, tempo(500_000)))
@@ -55,7 +55,7 @@ def test_running_status(read: Any) -> None:
 
 def test_tempos_change_in_any_track(read: Any) -> None:
     notes = track((0, on(60)), (960, off(60)), (0, on(62)), (960, off(62)))
-    changes = track((480, tempo(1_000_000)), (720, tempo(250_000)), (0, tempo(750_000)))  # of two the later counts
+    changes = track((480, tempo(1_000_000)), (720, tempo(250_000)), (0, tempo(750_000)))  # the later of two counts
     song = read(midi(notes, changes))
     assert brief(song) == [(60, 0.0, 1.5), (62, 1.5, 3.125)]
     assert song.tempos == ((0.0, 120.0), (0.5, 60.0), (2.0, 80.0))
@@ -63,19 +63,19 @@ def test_tempos_change_in_any_track(read: Any) -> None:
     assert song.seconds == 3.125 and Song(()).seconds == 0.0 and Song(()).quarters(1.0) == 2.0
 
 
-def test_what_is_never_released_ends_with_its_track(read: Any) -> None:
+def test_a_note_without_an_end_ends_with_its_track(read: Any) -> None:
     song = read(midi(track((0, on(60)), (480, on(62)), (480, b"\xff\x01\0")), track((1920, on(64)))))
     assert brief(song) == [(60, 0.0, 1.0), (62, 0.5, 1.0), (64, 2.0, 2.0)]
 
 
-def test_of_a_pitch_the_first_to_begin_ends_first(read: Any) -> None:
+def test_the_first_note_of_a_pitch_ends_first(read: Any) -> None:
     twice = track((0, on(60, 10)), (480, on(60, 20)), (480, off(60)), (480, off(60)), (0, off(60)))
     assert read(midi(twice)).notes == (Note(60, 10, 0.0, 1.0), Note(60, 20, 0.5, 1.5))
     channels = track((0, on(60, 10)), (480, on(60, 20, 1)), (480, off(60, 1)), (480, off(60)))
     assert read(midi(channels)).notes == (Note(60, 10, 0.0, 1.5), Note(60, 20, 0.5, 1.0))
 
 
-def test_drums_are_left_out(read: Any) -> None:
+def test_drums_are_skipped(read: Any) -> None:
     drums = track((0, on(38, 64, 9)), (480, off(38, 9)), (0, on(38, 64, 9)), (480, on(38, 0, 9)))
     song = read(midi(drums, track((0, on(60)), (480, off(60)))))
     assert brief(song) == [(60, 0.0, 0.5)] and song.drums == 2
@@ -88,14 +88,14 @@ def test_a_file_may_be_silent(read: Any) -> None:
 
 
 def test_a_pedal_holds_notes(read: Any) -> None:
-    """Until it goes up; a key that is still down then goes on. 64 is down, 63 is up."""
+    """Notes last until the pedal goes up; keys that are still down then keep sounding. 64 is down, 63 is up."""
     events = [(0, on(60)), (480, pedal(64)), (480, off(60)), (0, on(62)), (480, pedal(100)), (480, pedal(63))]
     data = midi(track(*events, (480, off(62)), (480, pedal(127)), (0, on(64)), (240, off(64)), (240, pedal(127))))
-    assert brief(read(data)) == [(60, 0.0, 2.0), (62, 1.0, 2.5), (64, 3.0, 3.5)]  # the last one to the end
+    assert brief(read(data)) == [(60, 0.0, 2.0), (62, 1.0, 2.5), (64, 3.0, 3.5)]  # the last one lasts to the end
     assert brief(read(data, sustain=False)) == [(60, 0.0, 1.0), (62, 1.0, 2.5), (64, 3.0, 3.25)]
 
 
-def test_a_note_that_is_struck_again_ends(read: Any) -> None:
+def test_a_note_ends_when_it_is_struck_again(read: Any) -> None:
     again = [(0, pedal(127)), (0, on(60)), (480, off(60)), (480, on(60)), (480, off(60)), (480, pedal(0))]
     assert brief(read(midi(track(*again)))) == [(60, 0.0, 1.0), (60, 1.0, 2.0)]
     overlap = [(0, pedal(127)), (0, on(60)), (480, on(60)), (480, off(60)), (480, off(60)), (480, pedal(0))]
@@ -104,15 +104,15 @@ def test_a_note_that_is_struck_again_ends(read: Any) -> None:
     assert read(midi(track(*double))).notes == (Note(60, 80, 0.0, 1.0),)
 
 
-def test_in_one_tick_the_pedal_comes_first(read: Any) -> None:
+def test_the_pedal_is_first_within_a_tick(read: Any) -> None:
     late = [(0, on(60)), (480, off(60)), (0, pedal(127)), (480, pedal(0)), (0, pedal(127)), (480, pedal(0))]
-    assert brief(read(midi(track(*late)))) == [(60, 0.0, 1.0)]  # it goes up and down, which ends the note
+    assert brief(read(midi(track(*late)))) == [(60, 0.0, 1.0)]  # the pedal goes up and down, which ends the note
     up = [(0, pedal(127)), (0, on(60)), (480, off(60)), (0, pedal(0)), (480, off(1))]
     assert brief(read(midi(track(*up)))) == [(60, 0.0, 0.5)]
 
 
-def test_a_pedal_is_its_channels(read: Any) -> None:
-    """In all tracks, whatever the program; and no other's."""
+def test_a_pedal_belongs_to_its_channel(read: Any) -> None:
+    """It holds the channel's notes in all tracks and programs, and no others."""
     first = track((0, pedal(127)), (0, on(60)), (240, PROGRAM), (240, off(60)), (480, pedal(0)))
     other = track((0, on(70)), (0, on(71, 64, 1)), (480, off(70)), (0, off(71, 1)))
     assert brief(read(midi(first, other))) == [(60, 0.0, 1.0), (70, 0.0, 1.0), (71, 0.0, 0.5)]
@@ -133,7 +133,7 @@ def test_symusic_reads_the_same_notes() -> None:
 
 
 def ticks_of(song: Song, score: Any) -> Any:
-    """From a note to (pitch, velocity, start, end), in ticks, which are whole numbers."""
+    """A function from a note to (pitch, velocity, start, end) in whole ticks."""
 
     def ticks(note: Note) -> tuple[int, int, int, int]:
         start, end = (song.quarters(seconds) * score.tpq for seconds in (note.start, note.end))
@@ -144,7 +144,7 @@ def ticks_of(song: Song, score: Any) -> Any:
 
 
 @pytest.mark.parametrize("tempo", [97.3, 4, 1000])
-def test_what_is_written_is_read(tempo: float, tmp_path: Path) -> None:
+def test_written_files_read_back(tempo: float, tmp_path: Path) -> None:
     notes = [Note(60, 80, 0.0, 0.5, 0), Note(64, 1, 0.37, 3.21, 1), Note(127, 127, 1.0, 1.0, 1)]
     notes.append(Note(0, 5, 2.0, 99.99, 3))
     song = read_midi(write_midi(tmp_path / "x.mid", notes, tempo))
@@ -157,7 +157,7 @@ def test_what_is_written_is_read(tempo: float, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("tempo", [60, 97.3, 132, 240])
 def test_sixteenths_are_whole_ticks(tempo: float, tmp_path: Path) -> None:
-    """And 10 ms are, where a quarter note is a whole number of them."""
+    """So are 10 ms if a quarter note is a multiple of 10 ms."""
     notes = [Note(60, 80, i * 15 / tempo, (i + 1) * 15 / tempo) for i in range(1000)]
     file = mido.MidiFile(write_midi(tmp_path / "x.mid", notes, tempo))
     assert file.type == 1 and file.ticks_per_beat % 4 == 0 and file.ticks_per_beat >= 480
@@ -175,12 +175,12 @@ def test_names_and_channels(tmp_path: Path) -> None:
     file = mido.MidiFile(tmp_path / "x.mid", charset="utf-8")
     assert [track.name for track in file.tracks] == ["", "Baß", "♪"]
     channels = [{m.channel for m in track if m.type == "note_on"} for track in file.tracks]
-    assert channels == [set(), {0}, {1, 2}]  # two notes of a pitch at once, on two channels
+    assert channels == [set(), {0}, {1, 2}]  # two simultaneous notes of a pitch are on two channels
 
 
 @pytest.mark.parametrize("count", [1, 40])
-def test_no_note_is_stuck_or_mistaken(count: int, tmp_path: Path) -> None:
-    """Of any notes: every reader, even one that forgets tracks, pairs them alike, and none is a drum."""
+def test_no_note_hangs_or_is_confused(count: int, tmp_path: Path) -> None:
+    """Every reader, even one that ignores tracks, pairs any notes in the same way, and no note is a drum."""
     draw = random.Random(count)
     notes = []
     for _ in range(500):
@@ -189,7 +189,7 @@ def test_no_note_is_stuck_or_mistaken(count: int, tmp_path: Path) -> None:
         notes.append(Note(draw.randrange(50, 80), draw.randrange(1, 128), *times, draw.randrange(count)))
     path = write_midi(tmp_path / "x.mid", notes)
     down: dict[tuple[int, int], int] = {}
-    heard = []
+    notes_read = []
     now = 0
     for message in mido.merge_tracks(mido.MidiFile(path).tracks):
         now += message.time
@@ -199,22 +199,22 @@ def test_no_note_is_stuck_or_mistaken(count: int, tmp_path: Path) -> None:
                 assert (message.channel, message.note) not in down, "two at once on one channel"
                 down[message.channel, message.note] = now
             else:
-                heard.append((message.note, down.pop((message.channel, message.note)), now))
+                notes_read.append((message.note, down.pop((message.channel, message.note)), now))
     assert not down
     milliseconds = [(round(n.start * 1000), round(n.end * 1000)) for n in notes]
     expected = [(n.pitch, start, max(start + 1, end)) for n, (start, end) in zip(notes, milliseconds, strict=True)]
-    assert Counter(heard) == Counter(expected)
+    assert Counter(notes_read) == Counter(expected)
     assert Counter(n[:2] + n[4:] for n in read_midi(path).notes) == Counter(n[:2] + n[4:] for n in notes)
 
 
-def test_of_a_pitch_at_most_fifteen_notes_sound_and_there_may_be_none(tmp_path: Path) -> None:
+def test_at_most_fifteen_notes_of_a_pitch_and_empty_files(tmp_path: Path) -> None:
     notes = [Note(60, i + 1, 0.0, 1.0, i % 3) for i in range(20)] + [Note(60, 100, 1.0, 2.0)]
     song = read_midi(write_midi(tmp_path / "x.mid", notes))
     assert len(song.notes) == 16 and song.notes[-1] == notes[-1]
     assert read_midi(write_midi(tmp_path / "x.mid", [], 60)) == Song((), ((0.0, 60.0),))
 
 
-def test_what_cannot_be_written(tmp_path: Path) -> None:
+def test_invalid_notes_and_tempos(tmp_path: Path) -> None:
     path = tmp_path / "x.mid"
     path.write_text("old")
     fine = Note(60, 80, 0.0, 1.0)
@@ -266,7 +266,7 @@ def test_a_damaged_file_is_one_message(read: Any) -> None:
         assert "\n" not in str(error.value) and len(str(error.value)) < 300
 
 
-def test_what_is_no_file(tmp_path: Path) -> None:
+def test_invalid_files(tmp_path: Path) -> None:
     raises(FileNotFoundError, r"no such file.*none\.mid", lambda: read_midi(tmp_path / "none.mid"))
     places = [tmp_path, Path("/dev/zero")]
     if hasattr(os, "mkfifo"):
@@ -281,7 +281,7 @@ def test_a_gigabyte_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "huge.mid"
     with path.open("wb") as file:
         file.write(TUNE)
-        file.truncate(1 << 30)  # zeros that take no room
+        file.truncate(1 << 30)  # a sparse file of zeros
     tracemalloc.start()
     raises(ValueError, r"huge\.mid is larger than 2 MiB", lambda: read_midi(path))
     assert tracemalloc.get_traced_memory()[1] < 20 << 20

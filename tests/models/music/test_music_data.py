@@ -1,4 +1,4 @@
-"""Music from files and as tokens: its parts, windows, and what cannot be learned from."""
+"""Music from files and as tokens: splits, windows, and files that cannot be used."""
 
 import os
 from pathlib import Path
@@ -37,7 +37,7 @@ def chorales_of(*paths: Path, held_out: float = 0.1) -> data.Corpus:
     return data.read(DataSettings("chorales", tuple(map(str, paths)), held_out))
 
 
-def test_a_file_of_chorales_says_which_validate(chorales: Path) -> None:
+def test_a_file_of_chorales_has_its_own_splits(chorales: Path) -> None:
     corpus = chorales_of(chorales)
     assert [len(corpus.part(part)) for part in ("train", "valid", "test")] == [8, 3, 2]
     assert len(corpus.train[0].versions[0]) == 1 + 4 * 24 and corpus.is_held_out
@@ -45,7 +45,7 @@ def test_a_file_of_chorales_says_which_validate(chorales: Path) -> None:
     assert (corpus.train[0].low, corpus.train[0].high) <= (48, 74)
 
 
-def test_of_files_the_last_tenth_is_held_out(tmp_path: Path) -> None:
+def test_the_last_tenth_of_the_files_is_held_out(tmp_path: Path) -> None:
     for i in range(12):
         write_midi(tmp_path / f"{i:02d}.mid", notes_of(np.full((8, 4), [72, 67, 60, 48 + i])), 100.0)
     corpus = chorales_of(tmp_path)
@@ -57,7 +57,7 @@ def test_of_files_the_last_tenth_is_held_out(tmp_path: Path) -> None:
         corpus.part("test")
 
 
-def test_of_performances_the_end_is_held_out(performances: Path) -> None:
+def test_the_end_of_each_performance_is_held_out(performances: Path) -> None:
     corpus = performance_of(performances)
     language = Performances()
     assert len(corpus.train) == len(corpus.valid) == 3
@@ -68,7 +68,7 @@ def test_of_performances_the_end_is_held_out(performances: Path) -> None:
     assert not whole.is_held_out and len(language.decode(whole.train[0].versions[0]).notes) == 40
 
 
-def test_other_files_are_left_out(performances: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_files_are_skipped(performances: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_midi(tmp_path / "good.mid", [Note(60, 80, 0.1 * i, 0.1 * i + 0.05) for i in range(20)])
     (tmp_path / "bad.mid").write_text("no music")
     (tmp_path / "text.txt").write_text("no music")
@@ -78,7 +78,7 @@ def test_other_files_are_left_out(performances: Path, tmp_path: Path, capsys: py
     assert len(lines) == 2 and all(line.startswith("note: left out: ") for line in lines)
 
 
-def test_files_that_are_no_music(tmp_path: Path) -> None:
+def test_files_that_are_not_music(tmp_path: Path) -> None:
     for file in (tmp_path / "text.mid", tmp_path / "text.json"):
         file.write_text("no music")
     (tmp_path / "folder").mkdir()
@@ -105,43 +105,43 @@ GRID = np.array([[72, 67, -1, 48], [72, 65, -1, 48], [74, 65, 60, -1]])
 NOTES = [Note(60, 80, 0.0, 0.5), Note(64, 80, 0.5, 1.0), Note(60, 40, 0.5, 1.25)]
 
 
-def test_a_chorale_is_a_row_of_voices_after_a_beginning() -> None:
+def test_a_chorale_is_a_row_of_voices_after_a_start_token() -> None:
     ids = Chorales().encode(GRID)
     assert ids.tolist() == [128, 72, 67, 0, 48, 72, 65, 0, 48, 74, 65, 60, 0]
     np.testing.assert_array_equal(Chorales().grid(ids), GRID)
-    np.testing.assert_array_equal(Chorales().grid(ids[:-1]), GRID[:2])  # whole steps alone
+    np.testing.assert_array_equal(Chorales().grid(ids[:-1]), GRID[:2])  # only whole steps
     assert Chorales().line(ids, 12) == "C5 G4 - C3, C5 F4 - C3, D5 F4 C4 -"
     assert Chorales().line(Chorales().encode(GRID[[0, 0, 2]]), 12) == "C5 G4 - C3 ×2, D5 F4 C4 -"
 
 
-def test_cells_belong_to_the_note_that_is_held() -> None:
-    written = Chorales().decode(Chorales().encode(GRID), tempo=120.0)
-    assert sorted(written.notes) == sorted(notes_of(GRID, 120.0))
-    assert written.first.tolist() == sorted(written.first)
-    assert written.owner.tolist() == [-1, 0, 1, -1, 2, 0, 3, -1, 2, 4, 3, 5, -1]
+def test_cells_belong_to_the_sounding_note() -> None:
+    music = Chorales().decode(Chorales().encode(GRID), tempo=120.0)
+    assert sorted(music.notes) == sorted(notes_of(GRID, 120.0))
+    assert music.first.tolist() == sorted(music.first)
+    assert music.owner.tolist() == [-1, 0, 1, -1, 2, 0, 3, -1, 2, 4, 3, 5, -1]
 
 
 def test_events_belong_to_their_notes() -> None:
     language = Performances()
     ids = language.encode(NOTES)
-    written = language.decode(ids)
-    assert [(n.pitch, n.start, n.end) for n in written.notes] == [(60, 0.0, 0.5), (60, 0.5, 1.25), (64, 0.5, 1.0)]
-    for number, note in enumerate(written.notes):
-        assert ids[written.owner == number].tolist() == [note.pitch, NOTE_OFF + note.pitch]
-        assert written.first[number] == np.flatnonzero(written.owner == number)[0]
+    music = language.decode(ids)
+    assert [(n.pitch, n.start, n.end) for n in music.notes] == [(60, 0.0, 0.5), (60, 0.5, 1.25), (64, 0.5, 1.0)]
+    for number, note in enumerate(music.notes):
+        assert ids[music.owner == number].tolist() == [note.pitch, NOTE_OFF + note.pitch]
+        assert music.first[number] == np.flatnonzero(music.owner == number)[0]
     times = (ids >= TIME_SHIFT) | (ids == language.begin)
-    assert (written.owner[times] == -1).all()
+    assert (music.owner[times] == -1).all()
 
 
-def test_a_pitch_that_sounds_twice_ends_as_it_began() -> None:
+def test_a_pitch_that_sounds_twice_ends_in_order() -> None:
     ids = np.array([EVENTS, *parse("NOTE_ON<60> TIME_SHIFT<10> NOTE_ON<60> TIME_SHIFT<10> NOTE_OFF<60> NOTE_OFF<60>")])
-    written = Performances().decode(ids)
-    assert written.owner.tolist() == [-1, 0, -1, 1, -1, 0, 1]
-    assert [round(note.start, 2) for note in written.notes] == [0.0, 0.01]
+    music = Performances().decode(ids)
+    assert music.owner.tolist() == [-1, 0, -1, 1, -1, 0, 1]
+    assert [round(note.start, 2) for note in music.notes] == [0.0, 0.01]
 
 
 @pytest.mark.parametrize("kind", LANGUAGES)
-def test_transposition_moves_pitches_alone(kind: str) -> None:
+def test_transposition_moves_only_pitches(kind: str) -> None:
     language = LANGUAGES[kind]
     piece = GRID if kind == "chorales" else NOTES
     ids = language.encode(piece)
@@ -154,7 +154,7 @@ def test_transposition_moves_pitches_alone(kind: str) -> None:
 
 
 def playing(events: str, steps: int = 100) -> np.ndarray:
-    """What is allowed after some events."""
+    """The events that are allowed after some events."""
     rules = Playing(1, steps)
     for event in parse(events).tolist():
         assert rules.allowed()[0, event], event
@@ -173,8 +173,8 @@ def test_keys_go_down_and_up() -> None:
     assert np.flatnonzero(playing("NOTE_ON<60> TIME_SHIFT<1000>")).tolist() == [EVENTS], "the end of the time"
 
 
-def test_an_instant_has_room_for_few_events() -> None:
-    """Whatever is chosen, as long as it is not a time shift, nothing is left but that."""
+def test_the_number_of_events_at_an_instant_is_limited() -> None:
+    """After any sequence of other events, only a time shift is allowed."""
     rules, language = Playing(1, 1), Performances()
     random, count = np.random.default_rng(0), 0
     while (choice := np.flatnonzero(rules.allowed()[0, :TIME_SHIFT])).size or not rules.loudness[0]:
@@ -200,7 +200,7 @@ def lists(batches: Windows, number: int, start: int = 0) -> list[Any]:
     return [(batch.tokens.tolist(), batch.targets.tolist()) for batch in batches.epoch(number, start)]
 
 
-def test_batches_are_functions_of_their_place() -> None:
+def test_batches_depend_only_on_their_position() -> None:
     whole = lists(windows(transpose=3), 3)
     assert lists(windows(transpose=3), 3, 2) == whole[2:]
     assert lists(windows(transpose=3), 4) != whole
@@ -216,7 +216,7 @@ def test_targets_are_the_next_tokens() -> None:
 
 
 def test_an_epoch_has_every_token_of_every_piece() -> None:
-    """A piece that counts: each of its tokens is another."""
+    """The piece counts up, so all its tokens are different."""
     batches = windows(batch=1)
     flat, lengths = batches.music(np.random.default_rng(0))
     for seed in range(20):
@@ -265,15 +265,15 @@ def model_of(kind: str, positions: int) -> MusicTransformer:
 
 
 @pytest.mark.parametrize("kind", LANGUAGES)
-def test_a_note_has_the_sums_of_the_position_that_chose_it(kind: str) -> None:
+def test_a_note_has_the_sums_of_the_position_that_predicted_it(kind: str) -> None:
     ids = LANGUAGES[kind].encode(PIECES[kind])
-    written, model = LANGUAGES[kind].decode(ids), model_of(kind, 256)
+    music, model = LANGUAGES[kind].decode(ids), model_of(kind, 256)
     weights = np.stack(viz.attention(model, mg.from_numpy(ids)[None]).weights())  # (L, H, T, T)
-    notes = attention_of_notes(model, ids, written)
-    assert notes is not None and notes.shape == (2, 2, len(written.notes), len(written.notes))
-    for n, first in enumerate(written.first.tolist()):
-        for m in range(len(written.notes)):
-            expected = weights[:, :, first - 1, written.owner == m].sum(-1)
+    notes = attention_of_notes(model, ids, music)
+    assert notes is not None and notes.shape == (2, 2, len(music.notes), len(music.notes))
+    for n, first in enumerate(music.first.tolist()):
+        for m in range(len(music.notes)):
+            expected = weights[:, :, first - 1, music.owner == m].sum(-1)
             np.testing.assert_allclose(notes[:, :, n, m], expected, atol=2e-3)
     assert (np.triu(notes) == 0).all(), "nothing is seen of itself, and of what comes later"
     assert notes.sum(-1).max() <= 1.001

@@ -1,4 +1,4 @@
-"""Music that a model writes, repeatable and valid for another reader; melodies that are harmonised."""
+"""Generated music is reproducible and valid for another reader; melodies are harmonised."""
 
 import itertools
 from collections.abc import Callable
@@ -22,7 +22,7 @@ def music_of(folder: Path, output: Path, *options: str) -> list[str]:
 
 
 def check_file(path: Path) -> int:
-    """The number of a file's notes, by mido's messages alone: each note that begins ends later, once."""
+    """The number of notes in a file, from mido's messages only: each note that begins ends later, once."""
     mido = pytest.importorskip("mido")
     file, count = mido.MidiFile(path), 0
     for track in file.tracks:
@@ -50,7 +50,7 @@ def test_a_seed_repeats_a_file(run: Path, tmp_path: Path, capsys: pytest.Capture
     assert "80 tokens" in capsys.readouterr().err  # 20 sixteenths of 0.15 s, four voices
 
 
-def test_a_chorale_is_as_long_as_was_asked(run: Path, tmp_path: Path) -> None:
+def test_a_chorale_has_the_requested_length(run: Path, tmp_path: Path) -> None:
     output, tempo = tmp_path / "a.mid", 60
     assert cli.main(music_of(run, output, "--seconds", "4", "--tempo", str(tempo))) == 0
     assert check_file(output) > 4
@@ -81,9 +81,9 @@ def test_a_pianists_motif_is_the_beginning(piano: Path, tmp_path: Path, capsys: 
     motif, output = write_midi(tmp_path / "motif.mid", scale(60)), tmp_path / "a.mid"
     assert cli.main(music_of(piano, output, "--seed-file", str(motif), "--seconds", "2")) == 0
     assert "note: the motif has" in capsys.readouterr().err  # it is longer than the context
-    inputs, written = read_midi(motif).notes, read_midi(output).notes
-    assert [(n.pitch, n.velocity) for n in written[:40]] == [(n.pitch, n.velocity) for n in inputs]
-    np.testing.assert_allclose([n[2:4] for n in written[:40]], [n[2:4] for n in inputs], atol=0.006)
+    inputs, outputs = read_midi(motif).notes, read_midi(output).notes
+    assert [(n.pitch, n.velocity) for n in outputs[:40]] == [(n.pitch, n.velocity) for n in inputs]
+    np.testing.assert_allclose([n[2:4] for n in outputs[:40]], [n[2:4] for n in inputs], atol=0.006)
     cut = ("--seed-file", str(motif), "--seed-seconds", "1", "--seconds", "1")
     assert cli.main(music_of(piano, output, *cut)) == 0
     assert [n.pitch for n in read_midi(output).notes[:4]] == [60, 61, 62, 63]
@@ -99,7 +99,7 @@ def test_several_files_pages_and_beams(run: Path, tmp_path: Path, capsys: pytest
     assert cli.main(music_of(run, tmp_path / "b.mid", "--seconds", "1", "--beams", "3")) == 0
 
 
-def test_what_cannot_be_written(run: Path, tmp_path: Path, refused: Refused) -> None:
+def test_invalid_options_of_generate(run: Path, tmp_path: Path, refused: Refused) -> None:
     for options, message in (
         (("--tempo", "5000"), "--tempo is 4 to 1000 quarter notes a minute, not 5000"),
         (("--seed-seconds", "3"), "give one, --seed-file"),
@@ -124,13 +124,13 @@ def test_motifs_without_music(run: Path, piano: Path, tmp_path: Path, refused: R
     refused(music_of(piano, tmp_path / "a.mid", "--tempo", "90"), "--tempo is for chorales")
 
 
-TOKENS, VOICES = 3, 2  # of a small language: a melody and one voice below it
+TOKENS, VOICES = 3, 2  # a small language: a melody and one voice below it
 
 
 class Table:
-    """A decoder whose next token depends on the last two, by a table; rows are continued as a filter says.
+    """A decoder whose table gives the next token from the last two; a filter selects the rows that continue.
 
-    ``reorder`` keeps what a cache would keep: the rows that it has read so far.
+    ``reorder`` keeps the rows that it has read so far, as a cache does.
     """
 
     def __init__(self, rows: int) -> None:
@@ -151,7 +151,7 @@ class Table:
         self.read = self.read[rows.numpy()]
 
     def probability(self, tokens: list[int]) -> float:
-        """p of a sequence after its first token."""
+        """The probability of a sequence given its first token."""
         padded = [0, *tokens]
         return float(np.exp(sum(self.log_p[triple] for triple in zip(padded, padded[1:], padded[2:], strict=False))))
 
@@ -167,8 +167,8 @@ def exact(melody: list[int]) -> dict[tuple[int, ...], float]:
     return {voice: p / total for voice, p in joint.items()}
 
 
-def test_the_filter_finds_what_an_enumeration_finds() -> None:
-    """Weighted particles have the distribution of the voice given the melody; resampling has happened on the way."""
+def test_the_filter_agrees_with_an_enumeration() -> None:
+    """Weighted particles have the distribution of the voice given the melody, also after resampling."""
     melody = [1, 2, 0, 1]
     posterior = exact(melody)
     mg.manual_seed(0)
@@ -207,8 +207,8 @@ def soprano(steps: int = 24, semitones: int = 0) -> list[Note]:
 
 
 @pytest.mark.parametrize("semitones", [0, -20])
-def test_the_melody_stays(run: Path, tmp_path: Path, semitones: int, capsys: pytest.CaptureFixture[str]) -> None:
-    """In any key, and off the grid: pitch, velocity and time of every note."""
+def test_the_melody_is_unchanged(run: Path, tmp_path: Path, semitones: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """Pitch, velocity and time of every note are kept, in any key and off the grid."""
     notes = [note._replace(start=note.start + 0.01) for note in soprano(semitones=semitones)]
     melody = write_midi(tmp_path / "melody.mid", notes, 100.0)
     output = tmp_path / "out.mid"
@@ -216,12 +216,12 @@ def test_the_melody_stays(run: Path, tmp_path: Path, semitones: int, capsys: pyt
     assert cli.main(harmonised(run, melody, *options)) == 0
     assert "tenor" in (tmp_path / "page.html").read_text(encoding="utf-8")
     assert ("note: the model reads the melody" in capsys.readouterr().err) == bool(semitones)
-    written = read_midi(output)
-    assert [note for note in written.notes if note.track == 0] == list(read_midi(melody).notes)
-    assert {note.track for note in written.notes} == {0, 1, 2, 3}
+    song = read_midi(output)
+    assert [note for note in song.notes if note.track == 0] == list(read_midi(melody).notes)
+    assert {note.track for note in song.notes} == {0, 1, 2, 3}
     end = max(note.end for note in notes)
-    assert max(note.end for note in written.notes) <= end + 0.08
-    assert written.tempos[0][1] == pytest.approx(100)
+    assert max(note.end for note in song.notes) <= end + 0.08
+    assert song.tempos[0][1] == pytest.approx(100)
 
 
 def test_the_fewest_semitones_into_a_range() -> None:

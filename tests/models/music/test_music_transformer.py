@@ -1,5 +1,5 @@
-"""The Music Transformer: against the paper's sums written as loops, local attention against a mask, the cache against
-none, learning, resuming."""
+"""The Music Transformer against the paper's sums written as loops, local attention against a mask, with and without a
+cache, learning, resuming."""
 
 import itertools
 import math
@@ -24,7 +24,7 @@ each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def small(kind: str = "relative", device: str = "cpu", **changes: Any) -> MusicTransformer:
-    """A model whose every weight counts, in float64 and evaluation mode."""
+    """A model in float64 and evaluation mode in which every weight has an effect."""
     mg.manual_seed(1)
     model = MusicTransformer(Config(V, **{**SIZES, "dropout": 0.0, **KINDS[kind], **changes}))
     for parameter in model.parameters():
@@ -37,7 +37,7 @@ def text(*shape: int, device: str = "cpu") -> mg.Tensor:
 
 
 def by_loops(model: MusicTransformer, tokens: Any) -> Any:
-    """Equation 3 and the layers around it in NumPy, one score at a time: logits (T, V) of one row of tokens."""
+    """Equation 3 and its layers in NumPy, one score at a time: logits (T, V) of one row of tokens."""
     w = {name: p.detach().numpy() for name, p in model.named_parameters()}
     c, t = model.config, len(tokens)
     head = c.d_model // c.heads
@@ -87,7 +87,7 @@ def test_the_sums_of_the_paper_one_by_one(kind: str, length: int, device: str) -
     host, model, tokens = small(kind), small(kind, device), text(2, length)
     logits = model(tokens.to(device))
     for row, expected in zip(tokens.numpy(), logits, strict=True):
-        # sines are float32 in the table
+        # the table of sines is float32
         assert_close(expected, by_loops(host, row), 1e-6 if "absolute" in kind else 1e-10)
 
 

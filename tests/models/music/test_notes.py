@@ -1,4 +1,4 @@
-"""What a note may be, and at other speeds."""
+"""Valid notes, and notes at other speeds."""
 
 from functools import partial
 from typing import Any
@@ -14,11 +14,11 @@ from tests.support.cases import raises
 def test_notes_are_ordered_by_onset_pitch_and_track() -> None:
     notes = [Note(60, 1, 1.0, 2.0), Note(61, 1, 0.0, 9.0), Note(60, 1, 0.0, 1.0, 2), Note(60, 9, 0.0, 3.0, 1)]
     assert ordered(notes) == [notes[3], notes[2], notes[1], notes[0]]
-    note = Note(*np.array([60, 80]), *np.array([0.5, 1.0]))  # NumPy's numbers are numbers
+    note = Note(*np.array([60, 80]), *np.array([0.5, 1.0]))  # NumPy's numbers are accepted
     assert checked([note]) == [note]
 
 
-def test_what_is_no_note() -> None:
+def test_invalid_notes() -> None:
     fine = Note(60, 80, 0.0, 1.0)
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"pitch": 128}, "pitches .* not 128"),

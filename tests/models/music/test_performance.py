@@ -1,4 +1,4 @@
-"""Events: the lectures' own sequence, round trips up to the grid, and whatever a model may write."""
+"""Events: the lectures' sequence, round trips up to the grid, and any output of a model."""
 
 from collections import Counter
 from functools import partial
@@ -29,7 +29,7 @@ def step(seconds: float) -> int:
     return round(seconds * 100)
 
 
-def test_the_lectures_sequence_becomes_a_file_and_is_the_same_again(tmp_path: Path) -> None:
+def test_the_lectures_sequence_makes_the_round_trip_through_a_file(tmp_path: Path) -> None:
     pytest.importorskip("mido")
     ids = parse(LECTURES)
     notes = decode(ids)
@@ -42,7 +42,7 @@ def test_the_lectures_sequence_becomes_a_file_and_is_the_same_again(tmp_path: Pa
 @pytest.mark.nightly
 @pytest.mark.skipif(not PERFORMANCES, reason="no midi: set MINIGRAD_DATA to its parent")
 def test_every_performance_makes_the_round_trip(tmp_path: Path) -> None:
-    """Through events, a file, and events: onsets and lengths within 10 ms, pitches and bins of velocity exact."""
+    """Through events, a file, and events: onsets and lengths within 10 ms, exact pitches and velocity bins."""
     pytest.importorskip("mido")
     for path in PERFORMANCES:
         song = read_midi(path)
@@ -56,16 +56,16 @@ def test_every_performance_makes_the_round_trip(tmp_path: Path) -> None:
             assert abs((a.end - a.start) - (b.end - b.start)) <= 0.01 + 1e-9
 
 
-def test_every_event_has_a_name_that_is_read() -> None:
+def test_every_event_has_a_name_that_can_be_parsed() -> None:
     ids = np.arange(EVENTS)
     names = [name(i) for i in range(EVENTS)]
     np.testing.assert_array_equal(parse(" ".join(names)), ids)
-    shown = " ".join(names[i] for i in (0, 127, 128, 255, 256, 355, 356, 357, 387))
-    assert shown.startswith("NOTE_ON<0> NOTE_ON<127> NOTE_OFF<0> NOTE_OFF<127> TIME_SHIFT<10> TIME_SHIFT<1000>")
-    assert shown.endswith("SET_VELOCITY<1> SET_VELOCITY<4> SET_VELOCITY<124>")
+    text = " ".join(names[i] for i in (0, 127, 128, 255, 256, 355, 356, 357, 387))
+    assert text.startswith("NOTE_ON<0> NOTE_ON<127> NOTE_OFF<0> NOTE_OFF<127> TIME_SHIFT<10> TIME_SHIFT<1000>")
+    assert text.endswith("SET_VELOCITY<1> SET_VELOCITY<4> SET_VELOCITY<124>")
 
 
-def test_what_is_no_event_is_refused() -> None:
+def test_invalid_events_are_refused() -> None:
     wrong: list[Any] = [[388], [-1], [1.5], [[1]], ["x"]]
     for ids in wrong:
         raises(ValueError, "event", partial(decode, ids))
@@ -91,8 +91,8 @@ def test_long_times_are_several_shifts() -> None:
     assert decode(encode(notes)) == notes
 
 
-def test_rounding_does_not_add_up() -> None:
-    """Notes of 3.3 ms: each onset is within half a step, also after a thousand."""
+def test_rounding_errors_do_not_accumulate() -> None:
+    """Notes of 3.3 ms: each onset is within half a step, even after a thousand notes."""
     notes = [Note(60 + i % 2, 80, i / 300, (i + 1) / 300) for i in range(1, 3000, 3)]
     again = decode(encode(notes))
     assert max(abs(a.start - b.start) for a, b in zip(notes, again, strict=True)) <= 0.005 + 1e-9
@@ -107,16 +107,16 @@ def test_a_note_ends_before_the_next_begins() -> None:
     )
 
 
-def test_of_a_pitch_the_first_note_ends_first() -> None:
+def test_the_first_note_of_a_pitch_ends_first() -> None:
     one, other = Note(60, 80, 0.0, 1.0), Note(60, 100, 0.5, 1.5)
     assert decode(encode([other, one])) == [one, other]
     together = [Note(60, 80, 0.0, 1.0), Note(60, 100, 0.0, 0.5)]
     assert decode(encode(together)) == together[::-1]
-    inside = [Note(60, 80, 0.0, 2.0), Note(60, 100, 0.5, 1.0)]  # there is no word for it: they exchange their ends
+    inside = [Note(60, 80, 0.0, 2.0), Note(60, 100, 0.5, 1.0)]  # not representable: they exchange their ends
     assert decode(encode(inside)) == [Note(60, 80, 0.0, 1.0), Note(60, 100, 0.5, 2.0)]
 
 
-def test_a_model_may_write_anything() -> None:
+def test_any_output_of_a_model_can_be_decoded() -> None:
     events = "NOTE_OFF<1>, NOTE_ON<60>, NOTE_OFF<60>, NOTE_OFF<60>, TIME_SHIFT<500>, SET_VELOCITY<1>, "
     events += (
         "SET_VELOCITY<40>, NOTE_ON<61>, NOTE_ON<61>, TIME_SHIFT<10>, NOTE_OFF<61>, TIME_SHIFT<90>, SET_VELOCITY<8>"
@@ -128,15 +128,15 @@ def test_a_model_may_write_anything() -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_what_a_model_writes_is_written_and_read(seed: int, tmp_path: Path) -> None:
+def test_random_events_can_be_written_and_read(seed: int, tmp_path: Path) -> None:
     pytest.importorskip("mido")
     draw = np.random.default_rng(seed)
-    few = draw.integers(0, 12, 3000) + draw.choice([60, 188, 256, 376], 3000)  # of a few pitches
+    few = draw.integers(0, 12, 3000) + draw.choice([60, 188, 256, 376], 3000)  # of few pitches
     for ids in (draw.integers(0, EVENTS, 3000), few):
         notes = decode(ids)
         again = decode(encode(notes))
         assert Counter(n[:3] for n in again) == Counter(n[:3] for n in notes)
         song = read_midi(write_midi(tmp_path / "any.mid", again))
-        if len(song.notes) == len(again):  # else more than 15 notes of a pitch sound at once
+        if len(song.notes) == len(again):  # otherwise more than 15 notes of a pitch sound at once
             np.testing.assert_array_equal(encode(song.notes), encode(again))
     assert 0 < len(song.notes) < len(again)

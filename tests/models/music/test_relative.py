@@ -1,4 +1,4 @@
-"""Scores by distance: the skew against the definition, gradients, and the memory that each takes."""
+"""Relative scores: the skewing trick against the definition, gradients, and memory."""
 
 import itertools
 import tracemalloc
@@ -19,7 +19,7 @@ def positions(distances: int, device: str = "cpu", dtype: mg.dtype = mg.float64,
     return module.to(dtype).to(device)
 
 
-def test_the_shift_is_a_view_and_puts_distances_beside_keys() -> None:
+def test_the_shift_is_a_view_and_aligns_distances_with_keys() -> None:
     t, m = 3, 2
     s = t + m
     scores = mg.arange(s, -1, -1).expand(1, 1, t, s + 1).contiguous()  # each number is its distance
@@ -31,13 +31,13 @@ def test_the_shift_is_a_view_and_puts_distances_beside_keys() -> None:
 
 
 def past(scores: mg.Tensor) -> mg.Tensor:
-    """Without the numbers of other rows, which stand where the future is."""
+    """The scores with the future, which holds numbers of other rows, set to 0."""
     t, s = scores.shape[-2:]
     return scores.tril(s - t)
 
 
 def definition(module: RelativePositions, q: mg.Tensor, keys: int) -> mg.Tensor:
-    """The same up to the present, and 0 for keys in the future, from an embedding for each pair of query and key."""
+    """The scores from an embedding for each pair of query and key; 0 for keys in the future."""
     distance = mg.arange(keys - q.shape[2], keys, device=q.device)[:, None] - mg.arange(keys, device=q.device)
     pairs = module.weight[:, distance.clamp(0, module.weight.shape[1] - 1)]  # (H, T, S, W)
     return mg.einsum("bhtw,htsw->bhts", q, pairs).masked_fill(distance < 0, 0.0)
@@ -72,7 +72,7 @@ def test_gradients_of_first_and_second_order() -> None:
 
 
 def peak(length: int, width: int) -> int:
-    """Bytes that scores of so many tokens take at most while they and their gradients are computed."""
+    """Peak bytes while the scores of so many tokens and their gradients are computed."""
     module = positions(length, dtype=mg.float32, width=width)
     q = mg.randn(1, H, length, width).requires_grad_()
     tracemalloc.start()
@@ -84,7 +84,7 @@ def peak(length: int, width: int) -> int:
 
 
 def test_memory_grows_with_length_times_width_and_not_with_its_square() -> None:
-    """Beside the L² scores that all attention has: what a wider head adds doubles with L."""
+    """All attention has L² scores; the extra memory of a wider head is linear in L."""
     short, long = (peak(length, 72) - peak(length, 8) for length in (128, 256))
-    assert long < 8 * 256 * H * 64 * 4  # bytes of 64 more columns in each head, float32
+    assert long < 8 * 256 * H * 64 * 4  # 64 more float32 columns in each head
     assert long < 3 * short

@@ -1,4 +1,4 @@
-"""Music models as a person has them: trained, resumed, begun anew, evaluated, shown; and what can be wrong."""
+"""The music commands: training, resuming, starting over, evaluating, drawing; and wrong input."""
 
 import copy
 import json
@@ -30,16 +30,16 @@ def arguments(data: Path, folder: Path, *more: str, steps: int = 20) -> list[str
     return ["train", "--data", str(data), "--run", str(folder), *SMALL, "--steps", str(steps), "--ranks", "1", *more]
 
 
-def test_it_trains_and_shows_what_it_writes(chorales: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_trains_and_shows_samples(chorales: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(arguments(chorales, tmp_path / "run", steps=30)) == 0
-    said = capsys.readouterr()
-    assert "8 chorales" in said.out and "3 (" in said.out and "nats per cell" in said.out
+    output = capsys.readouterr()
+    assert "8 chorales" in output.out and "3 (" in output.out and "nats per cell" in output.out
     losses = evaluated(tmp_path / "run")
     assert len(losses) == 3 and losses[-1] < losses[0]
     samples = sorted((tmp_path / "run" / "samples").iterdir())
     assert [path.name for path in samples] == [f"step-{step:06d}.mid" for step in (10, 20, 30)]
     assert read_midi(samples[-1]).seconds <= 2.1
-    assert said.out.count("\n\n") >= 3, "a line of music at each evaluation"
+    assert output.out.count("\n\n") >= 3, "a line of music at each evaluation"
     model = run.load(tmp_path / "run")
     assert model.ranges[0] == [71, 74] and model.model.config.cycle == 16 and not model.model.training
 
@@ -64,11 +64,11 @@ def test_a_finished_run_trains_longer_and_answers_at_once(
     assert f"{folder} goes on from step 12 of 14, no longer of 12; its learning rate, " in capsys.readouterr().err
     monkeypatch.setattr(run, "build", None)
     assert cli.main(["train", "--run", str(folder)]) == 0
-    told = capsys.readouterr()
-    assert "after 14 updates\nvalidation, all of it: loss" in told.out and "holds a finished training" in told.err
+    output = capsys.readouterr()
+    assert "after 14 updates\nvalidation, all of it: loss" in output.out and "holds a finished training" in output.err
 
 
-def test_sizes_that_cannot_be(chorales: Path, tmp_path: Path, refused: Refused) -> None:
+def test_invalid_sizes(chorales: Path, tmp_path: Path, refused: Refused) -> None:
     for options, message in (
         (("--heads", "3"), "must be a multiple of heads"),
         (("--window", "64"), "window .64. is more than the model sees"),
@@ -81,7 +81,7 @@ def test_sizes_that_cannot_be(chorales: Path, tmp_path: Path, refused: Refused) 
     assert not (tmp_path / "run").exists()
 
 
-def test_without_performances_it_says_where_it_looks(
+def test_without_performances_the_error_says_where_it_looked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: Refused
 ) -> None:
     monkeypatch.setenv("MINIGRAD_DATA", str(tmp_path))
@@ -91,17 +91,17 @@ def test_without_performances_it_says_where_it_looks(
     refused(piano, "there is no midi here, as MINIGRAD_DATA names no folder")
 
 
-def test_without_data_it_learns_the_chorales_that_ship(
+def test_without_data_it_learns_the_shipped_chorales(
     chorales: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It says so, goes on by the same command, and is evaluated on the part that tests. Bach's come first."""
+    """It says so, resumes with the same command, and is evaluated on the test split. Bach's take precedence."""
     monkeypatch.delenv("MINIGRAD_DATA", raising=False)
     folder = tmp_path / "run"
     sizes = ["--cycle", "16", "--validated", "2", "--sample", "0"]
     train = ["train", "--preset", "composed", "--run", str(folder), *SMALL, *sizes, "--steps", "10"]
     assert cli.main(train) == 0
-    said = capsys.readouterr().out
-    assert "pieces that a program composed" in said and " data jsb): 200 chorales" in said
+    output = capsys.readouterr().out
+    assert "pieces that a program composed" in output and " data jsb): 200 chorales" in output
     assert cli.main(train) == 0
     assert evaluate(folder, part="test", window=32, stride=32)["pieces"] == 25
     for names in ((), ("composed",)):
@@ -146,7 +146,7 @@ HOSTILE: dict[str, Change] = {
 }
 
 
-def test_checkpoints_that_make_no_sense(run: Path, tmp_path: Path, refused: Refused) -> None:
+def test_inconsistent_checkpoints(run: Path, tmp_path: Path, refused: Refused) -> None:
     sound = read_checkpoint(run / "model.safetensors")
     for name, change in HOSTILE.items():
         content, path = copy.deepcopy(sound), tmp_path / f"{name}.safetensors"
@@ -180,7 +180,7 @@ def test_a_roll_shows_what_a_model_looks_at(run: Path, four_voices: Path, tmp_pa
 
 
 def test_the_measure_is_the_mean_over_all_cells(run: Path, chorales: Path, tmp_path: Path) -> None:
-    """Of each cell, what the model says when it has read the half of a window before it, at least, on the grid."""
+    """The model predicts each cell after at least half a window, which begins on the grid."""
     trained = load(run)
     nats, count = 0.0, 0
     for ids in read(DataSettings("chorales", (str(chorales),))).valid:

@@ -12,7 +12,7 @@ def test_one_copy_moves_all_tensors_of_one_dtype(device: str) -> None:
     source, target = mg.arange(6).view(2, 3), mg.arange(8).view(2, 4)
     with launches.count() as counts:
         parts = moved(device, source, target, target[:, :-1])
-    assert counts.launches == counts.by_name["upload"] == (1 if device == "strict" else 0)  # a GPU's are not counted
+    assert counts.launches == counts.by_name["upload"] == (1 if device == "strict" else 0)  # not counted on a GPU
     for part, tensor in zip(parts, (source, target, target[:, :-1]), strict=True):
         assert part.device.type == device
         np.testing.assert_array_equal(part.numpy(force=True), tensor.numpy())

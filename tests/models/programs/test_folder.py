@@ -1,4 +1,4 @@
-"""Which models a program proposes where a person names none that exists, and what a stopped one says."""
+"""The models that a program suggests if the given one does not exist, and its message when stopped."""
 
 import sys
 from pathlib import Path
@@ -15,7 +15,7 @@ from minigrad_models.programs.folder import MODEL, Program, write_model
 
 @pytest.fixture(autouse=True)
 def _(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty folder to work in."""
+    """An empty working directory."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(folder, "is_on_path", lambda name: True)
     for name in (folder.TYPED, folder.AGAIN):
@@ -33,7 +33,7 @@ def refusal(program: Program) -> str:
     return str(error.value)
 
 
-def test_models_of_this_program_are_proposed_and_no_others() -> None:
+def test_only_models_of_the_same_program_are_suggested() -> None:
     run_of(MUSIC, "bach", ranges=[])
     for name, content in (("empty", b""), ("noise", b"\x10" * 99)):
         (Path("runs") / name).mkdir()
@@ -47,7 +47,7 @@ def test_models_of_this_program_are_proposed_and_no_others() -> None:
     assert "There are: runs/bach. Choose" in refusal(MUSIC)
 
 
-def test_the_command_that_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_that_resumes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["minigrad", "gpt", "train", "--fresh", "--input", "a b.txt"])
     assert GPT.stopped(Path("runs/a")).endswith("same command:\n  minigrad gpt train --input 'a b.txt'")
     monkeypatch.setenv(folder.AGAIN, "python -m examples.compare")

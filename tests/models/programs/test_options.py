@@ -1,4 +1,4 @@
-"""Options that are numbers, or devices."""
+"""Numeric options, and devices."""
 
 from argparse import ArgumentTypeError
 from pathlib import Path
@@ -28,7 +28,7 @@ def test_positive_numbers() -> None:
     raises(ArgumentTypeError, "a number from 2 on is needed, not '1'", lambda: positive(2)("1"))
 
 
-def test_a_device_is_looked_for_before_anything_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_device_is_checked_before_anything_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert device("cpu") == "cpu"
     raises(ArgumentTypeError, "'tpu' is not a device", lambda: device("tpu"))
     command = ["train", "--data", str(tmp_path / "nothing.tsv"), "--run", str(tmp_path / "run")]

@@ -1,4 +1,4 @@
-"""What programs make of the settings of their updates: groups of parameters, and rates."""
+"""Settings of updates become parameter groups and learning rates."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from minigrad_models.programs.settings import Updates
 
 
 def groups(s: Updates, decay_vectors: bool) -> list[tuple[set[str], float]]:
-    """The kinds of parameters in each group of an optimiser, and the weight decay."""
+    """The kinds of parameters in each group of an optimiser, and the group's weight decay."""
     model = GPT2(Config(9, 8, 8, 2, 2))
     names = {id(p): name for name, p in model.named_parameters()}
     optimizer = s.make_optimizer(model, (0.9, 0.99), 1e-8, decay_vectors)
@@ -20,7 +20,7 @@ def groups(s: Updates, decay_vectors: bool) -> list[tuple[set[str], float]]:
     return [({kind(p) for p in group["params"]}, float(group["weight_decay"])) for group in optimizer.param_groups]
 
 
-def test_what_decays() -> None:
+def test_parameters_with_weight_decay() -> None:
     adam, muon = (Updates(optimizer=name, weight_decay=0.5) for name in ("adamw", "muon"))
     assert groups(adam, True) == [({"table", "matrix", "vector"}, 0.5)]
     assert groups(adam, False) == [({"table", "matrix"}, 0.5), ({"vector"}, 0.0)]
@@ -28,7 +28,7 @@ def test_what_decays() -> None:
     assert groups(muon, False) == [({"matrix"}, 0.5), ({"table"}, 0.5), ({"vector"}, 0.0)]
 
 
-def test_a_cosine_ends_at_the_final_rate_and_a_warm_up_must_end() -> None:
+def test_cosine_ends_at_the_final_rate_and_warm_up_must_end() -> None:
     s = Updates(steps=24, warm_up=4, schedule="cosine")
     assert [s.rate(0.1)(e) for e in (3, 14, 24)] == pytest.approx([1.0, 0.55, 0.1])
     assert s.rate()(24) == pytest.approx(0.0)
@@ -38,11 +38,11 @@ def test_a_cosine_ends_at_the_final_rate_and_a_warm_up_must_end() -> None:
     Updates(schedule="inverse_sqrt", warm_up=50, steps=50).rate()
 
 
-def test_zeros_are_no_limits() -> None:
+def test_zeros_mean_no_limit() -> None:
     loop = Updates(clip=0.0, save_seconds=0.0, patience=0).loop_settings(True, unit="bytes")
     limits = (loop.clip, loop.save_seconds, loop.patience, loop.minutes, loop.ema_decay)
     assert limits == (None,) * 5 and loop.unit == "bytes"
-    assert Updates(patience=3).loop_settings(False).patience is None  # it counts evaluations
+    assert Updates(patience=3).loop_settings(False).patience is None  # without evaluations there is no patience
 
 
 def test_an_update_changes_every_weight() -> None:

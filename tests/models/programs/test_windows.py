@@ -1,4 +1,4 @@
-"""Windows of several sequences, which programs that train causal models share."""
+"""Windows of several sequences, which all programs for causal models use."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def test_windows_begin_on_a_grid() -> None:
             assert first - begin >= min(first, 4), "each token sees half a window"
 
 
-def test_sequences_see_nothing_of_each_other() -> None:
+def test_sequences_do_not_see_each_other() -> None:
     mg.manual_seed(0)
     model = GPT2(Config(9, 8, 8, 2, 1, dropout=0.0, embedding_dropout=0.0, attention_dropout=0.0)).eval()
     sequences = [np.random.default_rng(i).integers(0, 9, length) for i, length in enumerate((5, 21, 2, 9))]

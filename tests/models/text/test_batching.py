@@ -1,4 +1,4 @@
-"""Batches by tokens: every pair once, none too large, little padding, an order that stays."""
+"""Batches by tokens: every pair once, none too large, little padding, a stable order."""
 
 from itertools import pairwise
 from typing import Any
@@ -13,14 +13,14 @@ Batches = list[list[int]]
 
 @pytest.fixture
 def lengths() -> Any:
-    """500 pairs whose sides are of about equal length, as of translations."""
+    """500 pairs whose sides have about equal lengths, like translations."""
     draw = np.random.default_rng(0)
     source = draw.integers(1, 30, 500)
     return np.stack([source, np.maximum(1, source + draw.integers(-4, 5, 500))], axis=1).astype(np.int32)
 
 
 def padding(batches: Batches, lengths: Any) -> float:
-    """Tokens of padding for each token of text."""
+    """Padding tokens per token of text."""
     padded = sum(len(batch) * int(lengths[batch].max(axis=0).sum()) for batch in batches)
     return padded / int(lengths.sum()) - 1
 
@@ -36,7 +36,7 @@ def test_every_pair_once_and_no_batch_too_large(lengths: Any, shuffle: bool) -> 
 
 
 def test_sorted_batches_are_full(lengths: Any) -> None:
-    """No batch has room for the pair that comes next."""
+    """No batch can hold the next pair."""
     batches = TokenBatches(lengths, 200, shuffle=False)
     rows = list(batches.epoch(0))
     for batch, following in pairwise(rows):
@@ -55,8 +55,8 @@ def test_lengths_of_a_batch_are_about_equal(lengths: Any) -> None:
     assert padding(at_random, many) > 0.5
 
 
-def test_the_order_of_a_seed_stays() -> None:
-    """What a run has saved must mean the same under another version of NumPy: these are written down."""
+def test_the_order_of_a_seed_is_stable() -> None:
+    """Saved runs must mean the same under other versions of NumPy, so the expected orders are fixed here."""
     lengths = np.stack([np.arange(12) % 5 + 1, np.arange(12) % 4 + 1], axis=1)
     expected = [[6, 10, 11], [4, 8], [0, 5, 1], [7, 3], [9, 2]]
     assert list(TokenBatches(lengths, 12, seed=7).epoch(2)) == expected
@@ -64,7 +64,7 @@ def test_the_order_of_a_seed_stays() -> None:
 
 
 def test_few_pairs_and_long_ones() -> None:
-    for shuffle in (True, False):  # a pair that is too long goes alone
+    for shuffle in (True, False):  # a pair that is too long gets its own batch
         rows = TokenBatches([(3, 3), (50, 2), (3, 3), (1, 11)], 10, shuffle=shuffle).epoch(0)
         assert sorted(map(sorted, rows)) == [[0, 2], [1], [3]]
     assert list(TokenBatches(np.zeros((0, 2), int), 10).epoch(0)) == []

@@ -1,4 +1,4 @@
-"""Reading corpora: every layout that is offered, and every way in which a file can be wrong."""
+"""Reading corpora: every supported layout, and every kind of invalid file."""
 
 import gzip
 from pathlib import Path
@@ -26,8 +26,8 @@ def test_folder(tmp_path: Path) -> None:
     assert all(pairs == (["a cat", "a dog"], ["eine Katze", "ein Hund"], 0) for pairs in splits.values())
 
 
-def test_folder_takes_the_ending_as_a_whole(tmp_path: Path) -> None:
-    """With train.en and train.tok.en there, "en" is the first and "tok.en" the second."""
+def test_a_folder_uses_the_whole_extension(tmp_path: Path) -> None:
+    """With train.en and train.tok.en, "en" selects the first and "tok.en" the second."""
     for ending, text in (("en", "A cat.\n"), ("tok.en", "a cat .\n"), ("de", "Katze.\n"), ("tok.de", "katze .\n")):
         write(tmp_path / f"train.{ending}", text)
         write(tmp_path / f"test_flickr.{ending}.gz", text)
@@ -43,7 +43,7 @@ def test_table_and_two_files(tmp_path: Path) -> None:
     assert read_pairs([table], "", "") == read_pairs([left, right], "", "")
 
 
-def test_pairs_without_a_side_are_left_out(tmp_path: Path) -> None:
+def test_pairs_with_an_empty_side_are_skipped(tmp_path: Path) -> None:
     left = write(tmp_path / "a", "one\n\n two\nthree \nfour\n")
     right = write(tmp_path / "b", "uno\nx\ndue\n \nquattro\n")
     table = write(tmp_path / "t.tsv", "one\tuno\n\tx\n two\tdue\tnote\nthree \t \n\nfour\tquattro\n")
@@ -97,7 +97,7 @@ def test_quotes_of_a_spreadsheet(tmp_path: Path) -> None:
         assert (list(pairs.source), list(pairs.target)) == (source, target), name
 
 
-def test_lines_of_a_table_end_as_any_system_ends_them(tmp_path: Path) -> None:
+def test_line_endings_of_all_systems(tmp_path: Path) -> None:
     for end in ("\r\n", "\n"):
         rows = [f"one {i}\tuno {i}" for i in range(60)]
         pairs = read_pairs([write(tmp_path / "t.tsv", end.join(rows) + end)], "", "")["train"]

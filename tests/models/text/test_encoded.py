@@ -1,4 +1,4 @@
-"""Encoded pairs: what the tokenizers give, and what is too long."""
+"""Encoded pairs: the tokenizers' ids, and pairs that are too long."""
 
 import pickle
 import re
@@ -78,12 +78,12 @@ def test_in_a_data_loader() -> None:
     assert pickle.loads(pickle.dumps(pairs))[7] == pairs[7]
 
 
-def test_a_bar_if_it_takes_long(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_progress_bar_if_it_takes_long(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("tqdm")
     monkeypatch.setattr(pair, "QUIET_SECONDS", 0)
     monkeypatch.setattr(pair, "CHUNK_PAIRS", 1)
     EncodedPairs(PAIRS, tokenizers(), longest=20)
-    shown = capsys.readouterr()
-    assert re.search(r"encoding: .*/50\.0 .* pairs/s", shown.err) and shown.out == ""
+    output = capsys.readouterr()
+    assert re.search(r"encoding: .*/50\.0 .* pairs/s", output.err) and output.out == ""
     EncodedPairs(PAIRS, tokenizers(), longest=20, progress=False)
     assert capsys.readouterr().err == ""

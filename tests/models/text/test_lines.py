@@ -1,4 +1,4 @@
-"""Lines of files: the same as those of a file read whole, whatever is in them."""
+"""Lines of files: the same as from reading the file at once, for any content."""
 
 import gzip
 import random
@@ -29,7 +29,7 @@ def write(path: Path, data: bytes) -> Path:
 
 
 def whole(data: bytes) -> list[str]:
-    """The lines, by the plainest code there is."""
+    """The lines, by the simplest code."""
     text = data.removeprefix(MARK).decode()
     lines = text.split("\n")
     return [line.rstrip("\r") for line in (lines if lines[-1] else lines[:-1])]
@@ -90,5 +90,5 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     bomb = write(tmp_path / "bomb.gz", b"\0" * (20 << 20))
     with pytest.raises(ValueError, match=r"bomb\.gz unpacks to more than 1 MiB: if it is no bomb, gunzip it"):
         next(read_lines(bomb))
-    text = write(tmp_path / "text.gz", b"yes\n" * (1 << 18))  # a small file may repeat itself
+    text = write(tmp_path / "text.gz", b"yes\n" * (1 << 18))  # small files may be highly compressed
     assert sum(1 for _ in read_lines(text)) == 1 << 18

@@ -1,4 +1,4 @@
-"""Tokenizers of published folders give the ids that the transformers library gives, on texts of every kind."""
+"""Tokenizers of published folders give the same ids as the transformers library for all kinds of texts."""
 
 import importlib
 import json
@@ -36,7 +36,7 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def bytes_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """vocab.json and merges.txt, learnt from the texts, as GPT-2's."""
+    """vocab.json and merges.txt learned from the texts, as in GPT-2."""
     folder = tmp_path_factory.mktemp("bytes")
     tokenizer = tokenizers.ByteLevelBPETokenizer()
     tokenizer.train_from_iterator(TEXTS[:9] * 3, 420, min_frequency=2, special_tokens=["<|endoftext|>"])
@@ -46,7 +46,7 @@ def bytes_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def words_folder(folder: Path, settings: dict[str, Any] | None) -> Path:
-    """vocab.txt, learnt from the texts, as BERT's; and tokenizer_config.json, if there are settings."""
+    """vocab.txt learned from the texts, as in BERT; and tokenizer_config.json, if there are settings."""
     lowercase = (settings or {}).get("do_lower_case", True)
     tokenizer = tokenizers.BertWordPieceTokenizer(lowercase=lowercase)
     tokenizer.train_from_iterator(TEXTS * 3, 400, min_frequency=2, show_progress=False)
@@ -58,7 +58,7 @@ def words_folder(folder: Path, settings: dict[str, Any] | None) -> Path:
 
 
 def same_ids(folder: Path, kind: str) -> None:
-    """Ours and theirs on every text."""
+    """Compare our ids with transformers' on every text."""
     ours = read_tokenizer(folder)
     theirs = getattr(importlib.import_module("transformers"), kind).from_pretrained(folder)
     assert ours.get_vocab_size() == len(theirs)
@@ -103,7 +103,7 @@ def test_word_pieces(settings: dict[str, Any] | None, tmp_path: Path) -> None:
 
 
 @needs_transformers
-def test_what_we_write_is_read_by_transformers(bytes_folder: Path, tmp_path: Path) -> None:
+def test_transformers_reads_our_files(bytes_folder: Path, tmp_path: Path) -> None:
     write_tokenizer(read_tokenizer(bytes_folder), tmp_path)
     (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
     same_ids(tmp_path, "GPT2Tokenizer")
@@ -111,8 +111,8 @@ def test_what_we_write_is_read_by_transformers(bytes_folder: Path, tmp_path: Pat
     assert theirs(TEXTS[0])["input_ids"] == read_tokenizer(bytes_folder).encode(TEXTS[0]).ids
 
 
-def test_a_whole_text_is_encoded(tmp_path: Path) -> None:
-    """Published files may cut texts to 128 tokens, or fill them up: a model sees to that itself."""
+def test_texts_are_not_truncated(tmp_path: Path) -> None:
+    """Published files may truncate texts to 128 tokens, or pad them; here that is the model's task."""
     words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0, "b": 1}, "a"))
     words.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
     words.enable_truncation(4)
@@ -124,7 +124,7 @@ def test_a_whole_text_is_encoded(tmp_path: Path) -> None:
 
 def test_a_folder_without_tokenizer(tmp_path: Path) -> None:
     assert read_tokenizer(tmp_path) is None
-    (tmp_path / "merges.txt").write_text("#version: 0.2\n")  # alone it is none
+    (tmp_path / "merges.txt").write_text("#version: 0.2\n")  # not enough for a tokenizer
     assert read_tokenizer(tmp_path) is None
 
 

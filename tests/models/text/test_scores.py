@@ -1,4 +1,4 @@
-"""Scores of translations: BLEU by its formula, chrF by hand, and Multi30k's own tokens."""
+"""Scores of translations: BLEU by its formula, chrF by hand, and Multi30k's tokens."""
 
 import gzip
 import importlib
@@ -30,7 +30,7 @@ pytest.importorskip("sacrebleu")
 
 
 def text(sentences: int, seed: int) -> tuple[list[str], list[str]]:
-    """References of random words, and translations with some of the words changed or left out."""
+    """References of random words, and translations with some words changed or dropped."""
     draw = random.Random(seed)
     words = [chr(97 + i) * (1 + i % 3) for i in range(26)]
     references = [[draw.choice(words) for _ in range(draw.randint(4, 15))] for _ in range(sentences)]
@@ -38,8 +38,8 @@ def text(sentences: int, seed: int) -> tuple[list[str], list[str]]:
     return [" ".join(f) for f in result], [" ".join(r) for r in references]
 
 
-def test_bleu_is_its_formula() -> None:
-    """Right are 7 of 8 words, 5 of 6 pairs, 3 of 4 triples, 2 of 2 fours; the reference has a word more."""
+def test_bleu_matches_its_formula() -> None:
+    """Correct are 7 of 8 words, 5 of 6 bigrams, 3 of 4 trigrams, 2 of 2 4-grams; the reference is a word longer."""
     score = bleu(["a b c d e", "f g x"], ["a b c d e", "f g h i"], tokenize="none")
     parts = [7 / 8, 5 / 6, 3 / 4, 2 / 2]
     assert score.length_ratio == pytest.approx(8 / 9)
@@ -58,7 +58,7 @@ def test_the_signature_says_how_it_was_measured() -> None:
 
 
 def test_chrf_by_hand_and_empty_sentences() -> None:
-    """Of "abc" and "abd", 2 of 3 characters, 1 of 2 pairs and no triple agree: (2/3 + 1/2 + 0) / 3."""
+    """In "abc" and "abd", 2 of 3 characters, 1 of 2 bigrams and no trigram agree: (2/3 + 1/2 + 0) / 3."""
     assert chrf(["abc"], ["abd"]).value == pytest.approx(100 * (2 / 3 + 1 / 2) / 3)
     assert sentence_chrf(["abc", "x", ""], ["abd", "x", "x"]) == pytest.approx([100 * 7 / 18, 100, 0])
     assert bleu(["", ""], ["a b c", "d"]).value == chrf(["", ""], ["", "d"]).value == 0
@@ -88,7 +88,7 @@ def test_a_single_sentence_is_one_sentence() -> None:
     assert moses_bleu(one, other, "en") == moses_bleu([one], [other], "en")
 
 
-def test_what_cannot_be_scored() -> None:
+def test_invalid_input_of_scores() -> None:
     with pytest.raises(ValueError, match="3 translations and 2 references"):
         bleu(["a", "b", "c"], ["a", "b"])
     for score in (bleu, chrf, sentence_chrf):
@@ -117,7 +117,7 @@ def lines(name: str) -> list[str]:
 @pytest.mark.nightly
 @needs_data
 @pytest.mark.parametrize(("split", "language"), [("val", "en"), ("val", "de"), ("test_2016_flickr", "fr")])
-def test_moses_tokens_are_those_of_the_data_set(split: str, language: str) -> None:
+def test_moses_tokens_match_the_data_set(split: str, language: str) -> None:
     pytest.importorskip("sacremoses")
     assert moses_tokens(lines(f"{split}.{language}"), language) == lines(f"{split}.lc.norm.tok.{language}")
 
@@ -140,7 +140,7 @@ def test_japanese_needs_a_dictionary(monkeypatch: pytest.MonkeyPatch) -> None:
         scores.bleu_metric("ja-mecab")
 
 
-def test_moses_bleu_looks_past_case_and_quotation_marks() -> None:
+def test_moses_bleu_ignores_case_and_quotation_marks() -> None:
     pytest.importorskip("sacremoses")
     score = moses_bleu(['ein mann sagt : "hallo" .'], ["Ein Mann sagt: „Hallo“."], "de")
     assert score.value == pytest.approx(100)

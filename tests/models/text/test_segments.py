@@ -1,4 +1,4 @@
-"""Segments: each row goes on where it ended, a place that can be gone back to; the memory that goes with them."""
+"""Segments: each row continues where it ended, epochs can be resumed, and memory is carried along."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ from minigrad import nn
 from minigrad_models.text import Recurrence, Segments
 from minigrad_models.text.batching import Segment
 
-TEXT = np.arange(100, 205, dtype=np.uint16)  # each token tells its place
+TEXT = np.arange(100, 205, dtype=np.uint16)  # each token encodes its position
 
 
-def test_each_row_goes_on_where_it_ended() -> None:
+def test_each_row_continues_where_it_ended() -> None:
     batches = Segments(TEXT, 3, 4)
     firsts = set()
     for epoch in range(8):
@@ -29,7 +29,7 @@ def test_each_row_goes_on_where_it_ended() -> None:
     assert len(firsts) > 1 and max(firsts) < 104
 
 
-def test_an_epoch_can_be_entered_anywhere() -> None:
+def test_an_epoch_can_be_resumed_anywhere() -> None:
     batches = Segments(TEXT, 2, 5, 3)
     whole = list(batches.epoch(4))
     for start in range(len(whole) + 1):
@@ -49,7 +49,7 @@ def test_a_text_of_one_segment_and_the_token_after_it() -> None:
 
 
 class Echo(nn.Module):
-    """Its memory is the last segment, and its loss the memory's sum."""
+    """A model whose memory is the last segment, and whose loss is the memory's sum."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class Echo(nn.Module):
         return self.weight.sum() * (0.0 if memory is None else memory.sum()), tokens.float()
 
 
-def test_the_memory_goes_from_segment_to_segment_and_ends_with_the_text(device: str) -> None:
+def test_memory_is_carried_between_segments_until_the_text_ends(device: str) -> None:
     model, recurrence = Echo().to(device), Recurrence()
     row = mg.tensor([[1, 2, 3]])
     losses = [recurrence(model, Segment(n * row, n * row, begins)) for n, begins in ((1, True), (2, False), (3, True))]

@@ -1,4 +1,4 @@
-"""Subwords: the text comes back, the same texts give the same vocabulary, and bad input gets a clear word."""
+"""Subwords: texts make the round trip, the same texts give the same vocabulary, and errors are clear."""
 
 import os
 import pickle
@@ -69,7 +69,7 @@ def test_subwords() -> None:
 
 
 @pytest.mark.parametrize("vocabulary", [270, 1000])
-def test_hard_texts_come_back(vocabulary: int) -> None:
+def test_hard_texts_make_the_round_trip(vocabulary: int) -> None:
     t = train(HARD, vocabulary, min_frequency=1)
     for text in HARD:
         expected = plain(unicodedata.normalize("NFC", text))
@@ -78,7 +78,7 @@ def test_hard_texts_come_back(vocabulary: int) -> None:
     assert t.encode_batch(HARD) == [t.encode(text) for text in HARD]
 
 
-def test_punctuation_stands_by_itself_as_with_moses() -> None:
+def test_punctuation_is_separate_as_with_moses() -> None:
     model = train(HARD).model
 
     def words(text: str) -> list[str]:
@@ -94,7 +94,7 @@ def test_punctuation_stands_by_itself_as_with_moses() -> None:
 def test_normal_forms() -> None:
     t = train(HARD, min_frequency=1)
     assert t.decode(t.encode("E\u0301COLE ﬁn")) == t.prepare("E\u0301COLE ﬁn") == "\xc9COLE ﬁn"
-    assert train(HARD).prepare("a \udcff b") == "a ? b"  # what Python makes of a byte that is not UTF-8
+    assert train(HARD).prepare("a \udcff b") == "a ? b"  # how Python decodes a byte that is not UTF-8
 
 
 def test_the_same_texts_give_the_same_vocabulary() -> None:
@@ -111,7 +111,7 @@ print(tokenizer.as_dict())
 
 
 @pytest.mark.nightly
-def test_another_process_learns_the_same() -> None:
+def test_another_process_learns_the_same_vocabulary() -> None:
     printed = []
     for seed, threads in ("01", "12"):
         settings = {**os.environ, "PYTHONHASHSEED": seed, "RAYON_NUM_THREADS": threads}
@@ -134,7 +134,7 @@ print(os.waitpid(child, 0)[1])
 
 @pytest.mark.nightly
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-def test_forks_are_silent_and_can_encode() -> None:
+def test_forks_print_nothing_and_can_encode() -> None:
     settings = {key: value for key, value in os.environ.items() if key != "TOKENIZERS_PARALLELISM"}
     command: Any = {"args": [sys.executable, "-W", "ignore", "-c", FORK], "cwd": ROOT, "env": settings}
     assert subprocess.check_output(**command, stderr=subprocess.STDOUT, timeout=300) == b"0\n"
@@ -151,7 +151,7 @@ def test_small_and_bad_corpora() -> None:
         SubwordTokenizer.train(["abcdefgh"], 6)
     with pytest.raises(ValueError, match="a vocabulary of 4: 4 are special"):
         SubwordTokenizer.train(["abcdefgh"], 4)
-    for most in (1_000_001, 10**9, 2**62, 2**70):  # the library makes room for all of it, or ends the program
+    for most in (1_000_001, 10**9, 2**62, 2**70):  # the library would allocate all of it, or end the program
         with pytest.raises(ValueError, match=rf"^a vocabulary of {most:,} tokens is too large: at most 1,000,000$"):
             SubwordTokenizer.train(["abcdefgh"], most)
     for texts in (["x" * 10_000], [" ".join(["so"] * 10_000)], ["漢字仮名" * 2000]):
@@ -174,8 +174,8 @@ def test_descriptions_of_earlier_versions_still_load() -> None:
     assert EOS not in t.encode("</s>")
 
 
-def test_digits_stand_alone_if_wanted() -> None:
-    """A number that no text has is then made of tokens that some have; words stay as they are."""
+def test_digits_are_split_on_request() -> None:
+    """An unseen number then consists of known tokens; words are unchanged."""
     texts = ["1984 people", "in 1984, people", "84 people", "19.5 people"] * 5
     plain, split = SubwordTokenizer.train(texts, 33), SubwordTokenizer.train(texts, 26, split_digits=True)
     assert [split.token(i) for i in split.encode("in 1984 people")] == [" in", " ", "1", "9", "8", "4", " people"]

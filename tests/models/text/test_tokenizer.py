@@ -1,4 +1,4 @@
-"""Tokenizers: what goes in comes out, what is unknown is told, what is saved comes back; two as one."""
+"""Tokenizers: round trips, unknown words, saving and loading, and pairs of tokenizers."""
 
 import copy
 import json
@@ -33,7 +33,7 @@ def test_words() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:the texts give")
-def test_a_single_text_is_one_text_and_no_list_of_letters() -> None:
+def test_a_string_is_one_text_and_not_a_list_of_letters() -> None:
     assert WordTokenizer("cat").words[4:] == ["cat"]
     t = WordTokenizer.train("a cat sat")
     assert t.words[4:] == ["a", "cat", "sat"] and t.encode_batch("a cat") == [[4, 5]]
@@ -50,16 +50,16 @@ def test_a_single_text_is_one_text_and_no_list_of_letters() -> None:
     assert english_italian.detokenize("gatto") == "Gatto"
 
 
-def test_a_vocabulary_of_at_most_so_many_entries() -> None:
-    """It counts the four special tokens, which are always there, and the rarest words go first."""
+def test_a_vocabulary_has_a_maximum_size() -> None:
+    """The four special tokens count and are never dropped; the rarest words are dropped first."""
     for vocabulary in (None, *range(9)):
         t = WordTokenizer.train(["b a c", "c a", "c"], *([] if vocabulary is None else [vocabulary]))
-        kept = ["c", "a", "b"][: None if vocabulary is None else max(0, vocabulary - 4)]
-        assert [t.token(i) for i in range(4, len(t))] == kept
-        assert t.unknown("a b c") == [word for word in "abc" if word not in kept]
+        words_left = ["c", "a", "b"][: None if vocabulary is None else max(0, vocabulary - 4)]
+        assert [t.token(i) for i in range(4, len(t))] == words_left
+        assert t.unknown("a b c") == [word for word in "abc" if word not in words_left]
 
 
-def test_tokenizers_come_back_from_their_description() -> None:
+def test_tokenizers_are_restored_from_their_description() -> None:
     pytest.importorskip("tokenizers")
     words = WordTokenizer(["a", "cat"])
     pairs = english_italian.load("test", size=50)
@@ -76,8 +76,8 @@ def test_tokenizers_come_back_from_their_description() -> None:
 @pytest.mark.parametrize(
     "own", [{"split": list}, {"join": "".join}, {"normalize": str.lower}], ids=["split", "join", "normalize"]
 )
-def test_functions_of_ones_own_cannot_be_described(own: dict[str, Any]) -> None:
-    """The tokenizer that came back would give other ids."""
+def test_custom_functions_cannot_be_described(own: dict[str, Any]) -> None:
+    """The restored tokenizer would give other ids."""
     for scheme in ("spaces", "english_italian"):
         words = ["a", "cat"]
         t = WordTokenizer(words, SCHEMES[scheme])
@@ -103,7 +103,7 @@ def test_subwords_of_a_pair_are_joint_or_separate() -> None:
     assert pair.target.decode(pair.target.encode(GERMAN[1])) == GERMAN[1]
 
 
-def test_pairs_come_back_from_their_description() -> None:
+def test_pairs_are_restored_from_their_description() -> None:
     pytest.importorskip("tokenizers")
     words = WordTokenizer(["a", "cat"])
     for pair in (

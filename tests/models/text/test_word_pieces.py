@@ -1,4 +1,4 @@
-"""WordPiece: what is learned is the same every time, and reads as BERT's."""
+"""WordPiece: learning is deterministic, and its files are read as BERT's."""
 
 from pathlib import Path
 
@@ -29,16 +29,16 @@ def test_the_same_texts_give_the_same_ids() -> None:
     assert "##er" in pieces and "low" in pieces and "##low" not in pieces[:20]
 
 
-def test_what_is_written_is_read_again(tmp_path: Path) -> None:
-    """As vocab.txt, which BERT's own files have."""
+def test_saved_files_load_again(tmp_path: Path) -> None:
+    """The file is vocab.txt, as for BERT."""
     tokenizer = train_word_pieces(TEXTS, 60)
     pieces = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
     (tmp_path / "vocab.txt").write_text("".join(f"{piece}\n" for piece, _ in pieces), encoding="utf-8")
     assert read_tokenizer(tmp_path).encode("Slower rivers").ids == tokenizer.encode("Slower rivers").ids
 
 
-def test_marks_in_texts_are_text() -> None:
-    """ "##s" in a text is three characters, and no piece of it may be lost among the special ones."""
+def test_special_marks_in_texts_are_text() -> None:
+    """ "##s" in a text is three characters, none of which may be treated as special."""
     tokenizer = train_word_pieces([*TEXTS, "a ##s b ##s"], 60)
     assert tokenizer.encode("##s", add_special_tokens=False).tokens == ["#", "#", "s"]
 
@@ -52,6 +52,6 @@ def test_refusals() -> None:
         train_word_pieces(TEXTS, 5000)
     with pytest.raises(ValueError, match=r"lacks \[CLS\] or \[SEP\]"):
         word_pieces({"[UNK]": 0, "a": 1})
-    for most in (1_000_001, 2**70):  # the library makes room for all of it, or ends the program
+    for most in (1_000_001, 2**70):  # the library would allocate all of it, or end the program
         with pytest.raises(ValueError, match=rf"^a vocabulary of {most:,} tokens is too large: at most 1,000,000$"):
             train_word_pieces(TEXTS, most)

@@ -1,4 +1,4 @@
-"""A disk that fails: every operation on files that a training does can be counted, and can fail."""
+"""A failing disk: it counts each file operation of a training run, and can make it fail."""
 
 import os
 from collections.abc import Callable, Collection
@@ -8,7 +8,7 @@ import pytest
 
 from minigrad.serialization import safetensors_file
 
-OPERATIONS = {  # what touches the disk, and in which module it is called by that name
+OPERATIONS = {  # operations, and the module that calls each by that name
     "replace": os,
     "fsync": os,
     "unlink": os,
@@ -17,17 +17,17 @@ OPERATIONS = {  # what touches the disk, and in which module it is called by tha
     "write": os,
     "mkdir": os,
     "chmod": os,
-    "parts": safetensors_file,  # of a checkpoint, before they are written
+    "parts": safetensors_file,  # of a checkpoint, before writing
 }
 
 
 class Disk:
-    """Counts what touches the disk, and fails from the n-th time on (from 0) for ``length`` times.
+    """Counts disk operations, and makes ``length`` of them fail, starting with number ``first`` (from 0).
 
     Args:
-        patch: of the test. fail: what happens then, instead of the operation. first, length: when.
-        halfway: the first time, do a part of the operation before, or if it has no parts, all of it.
-        names: of the operations that count.
+        patch: the test's. fail: called instead of the operation. first, length: the operations that fail.
+        halfway: the first time, do a part of the operation before failing, or all if it has no parts.
+        names: the operations to count.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Disk:
         for name, module in OPERATIONS.items():
             if name not in names:
                 continue
-            real = getattr(module, name) if name != "fsync" else lambda handle: None  # the power stays on
+            real = getattr(module, name) if name != "fsync" else lambda handle: None  # no power failure here
             patch.setattr(module, name, self.around(name, real))
 
     def around(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:

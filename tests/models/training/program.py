@@ -1,4 +1,4 @@
-"""A small training with all that makes resuming hard, as a function."""
+"""A small training run, as a function, with everything that makes resuming hard."""
 
 import random
 from functools import cache
@@ -15,11 +15,11 @@ from minigrad_models.training import LoaderBatches, Settings, Trainer, cosine, r
 from minigrad_models.training.checkpoints import RunFolder
 
 WORDS = 23
-TIMES = {"seconds"}  # what two runs need not have in common
+TIMES = {"seconds"}  # entries that may differ between runs
 
 
 class Model(nn.Module):
-    """Guesses a word from the three before it; with dropout, running means, and a matrix used twice."""
+    """Predicts a word from the previous three; with dropout, running means, and a matrix used twice."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Model(nn.Module):
 
 @cache
 def drawn(i: int) -> tuple[int, ...]:
-    """A sentence that depends on its number alone."""
+    """A sentence that depends only on its number."""
     return tuple(np.random.RandomState(i).randint(0, WORDS, 5 + i % 5).tolist())
 
 
@@ -52,13 +52,13 @@ class Data:
 
 
 def collate(rows: list[list[int]]) -> tuple[Tensor, Tensor]:
-    """Every four words in a row: the first three, and the last."""
-    found = np.array([row[i : i + 4] for row in rows for i in range(len(row) - 3)])
-    return minigrad.tensor(found[:, :3]), minigrad.tensor(found[:, 3])
+    """All windows of four words: the first three, and the last."""
+    windows = np.array([row[i : i + 4] for row in rows for i in range(len(row) - 3)])
+    return minigrad.tensor(windows[:, :3]), minigrad.tensor(windows[:, 3])
 
 
 def loss(model: Model, batch: tuple[Tensor, Tensor]) -> tuple[Tensor, float]:
-    """Cross-entropy; some words are exchanged at random, by Python's and NumPy's own generators."""
+    """Cross-entropy with some words replaced at random by Python's and NumPy's generators."""
     device = model.head.bias.device
     words, target = batch
     words = words.clone()
@@ -67,7 +67,7 @@ def loss(model: Model, batch: tuple[Tensor, Tensor]) -> tuple[Tensor, float]:
 
 
 def evaluate(model: Model) -> dict[str, float]:
-    """The loss on some of the data; it draws random numbers, which must count for nothing."""
+    """The loss on some of the data; its random numbers must not affect the training."""
     minigrad.randn(5), random.random(), np.random.rand()
     words, target = collate([Data()[i] for i in range(9)])
     device = model.head.bias.device
@@ -76,7 +76,7 @@ def evaluate(model: Model) -> dict[str, float]:
 
 
 def settings(**changed: Any) -> Settings:
-    """Short intervals of many lengths."""
+    """Settings with short intervals of different lengths."""
     usual: dict[str, Any] = {
         "steps": 30,
         "accumulate": 3,
@@ -102,7 +102,7 @@ def trainer(
     config: Any = None,
     **changed: Any,
 ) -> Trainer:
-    """The training, from the beginning of a program."""
+    """The trainer as at the start of a program."""
     minigrad.manual_seed(1)
     model = Model().to(device)
     optimizer = minigrad.optim.AdamW(model.parameters(), lr=0.02)
@@ -120,7 +120,7 @@ def trainer(
 
 
 def plain(value: Any) -> Any:
-    """Something that can be compared by ==, to the bit; times are left out."""
+    """A value that == compares bitwise, without times."""
     if isinstance(value, dict):
         return {key: plain(inner) for key, inner in value.items() if key not in TIMES}
     if isinstance(value, (list, tuple)):
@@ -130,7 +130,7 @@ def plain(value: Any) -> Any:
 
 
 def contents(folder: str | Path) -> dict[str, Any]:
-    """All that a run has written, but times."""
+    """Everything that a run has written, except times."""
     run = RunFolder(folder)
     files = sorted(path.relative_to(run.path).as_posix() for path in run.path.rglob("*") if path.is_file())
     read = {name: plain(read_checkpoint(run.path / name)) for name in files if name.endswith("s")}
@@ -138,16 +138,16 @@ def contents(folder: str | Path) -> dict[str, Any]:
 
 
 def everything(folder: Path) -> dict[str, tuple[bytes, int]]:
-    """All files: bytes, and when they were last written."""
+    """All files: their bytes and modification times."""
     return {str(p): (p.read_bytes(), p.stat().st_mtime_ns) for p in folder.rglob("*") if p.is_file()}
 
 
-def differences(found: dict[str, Any], expected: dict[str, Any], name: str = "") -> list[str]:
-    """Where two runs differ, in a few words."""
-    if not isinstance(found, dict) or not isinstance(expected, dict):
-        return [] if found == expected else [name]
+def differences(values: dict[str, Any], expected: dict[str, Any], name: str = "") -> list[str]:
+    """The names of the entries in which two runs differ."""
+    if not isinstance(values, dict) or not isinstance(expected, dict):
+        return [] if values == expected else [name]
     return [
-        told
-        for key in {**found, **expected}
-        for told in differences(found.get(key), expected.get(key), f"{name}/{key}")
+        difference
+        for key in {**values, **expected}
+        for difference in differences(values.get(key), expected.get(key), f"{name}/{key}")
     ]

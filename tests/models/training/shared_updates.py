@@ -1,4 +1,4 @@
-"""A training of a small model, of which all ranks compute a part. As a program, it tells the weights that it ends with.
+"""Training of a small model, shared by all ranks. Run as a program, it prints the final weights.
 
 python -m tests.models.training.shared_updates FOLDER [NAME=VALUE ...]
 """
@@ -23,7 +23,7 @@ rows = np.random.default_rng(0).normal(size=(40, 6))
 
 
 class Model(nn.Module):
-    """With dropout, a parameter that is used twice and one that is used for some batches only."""
+    """A model with dropout, a parameter used twice, and one used only for some batches."""
 
     def __init__(self, dropout: float, dtype: Any) -> None:
         super().__init__()
@@ -38,37 +38,37 @@ class Model(nn.Module):
 
 
 def loss(model: Model, batch: Tensor) -> tuple[Tensor, float]:
-    """The mean squared error for the sum of a row."""
+    """The mean squared error in predicting the sum of a row."""
     batch = batch.to(model.seldom.dtype)
     return ((model(batch) - batch.sum(1, keepdim=True)) ** 2).mean(), len(batch)
 
 
 class Batches:
-    """Of four rows and of three in turns."""
+    """Batches of three and four rows in turn."""
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Any]:
-        """Twelve of them."""
+        """Twelve batches."""
         for i in range(start, 12):
             yield minigrad.tensor(np.roll(rows, number, 0)[3 * i : 3 * i + 3 + i % 2])
 
 
 class Threes(Batches):
-    """In the first epoch batches of three rows, for which ``Model`` does not use all its parameters."""
+    """Batches of three rows in the first epoch, for which ``Model`` does not use all its parameters."""
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Any]:
-        """Twelve of them."""
+        """Twelve batches."""
         for batch in super().epoch(number, start):
             yield batch if number else batch[:3]
 
 
 class Broken(Batches):
-    """The second batch of the fifth update is not what it should be on rank 1, or ends it."""
+    """The second batch of the fifth update is invalid on rank 1, or kills the rank."""
 
     def __init__(self, what: str) -> None:
         self.what = what
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Any]:
-        """As they should be, but for one."""
+        """Valid batches, except one."""
         for i, batch in enumerate(super().epoch(number, start), start):
             if number == 1 and i == 5 and distributed.get_rank() == 1:
                 if self.what == "killed":
@@ -78,7 +78,7 @@ class Broken(Batches):
 
 
 class Drawn:
-    """Rows with noise from the generators that a program draws from."""
+    """Rows with noise from the program's random generators."""
 
     def __len__(self) -> int:
         return len(rows)
@@ -108,21 +108,21 @@ def trainer(
     accumulate: int = 4,
     **more: Any,
 ) -> Trainer:
-    """The loop; other arguments are ``Settings``."""
+    """The trainer; ``more`` are ``Settings``."""
     rank = distributed.get_rank() if distributed.is_initialized() else 0
-    minigrad.manual_seed(rank)  # the weights of rank 0 are everyone's
+    minigrad.manual_seed(rank)  # all ranks get rank 0's weights
     model = Model(dropout, getattr(minigrad, dtype))
     if evaluated_part:
         model.dropout.eval()
     settings = Settings(steps=steps, accumulate=accumulate, progress=False, log_every=1, **more)
-    made: Any
+    optim: Any
     if optimizer == "Zero":
-        made = ZeroRedundancyOptimizer(model.parameters(), minigrad.optim.AdamW, lr=0.01, weight_decay=0.5)
+        optim = ZeroRedundancyOptimizer(model.parameters(), minigrad.optim.AdamW, lr=0.01, weight_decay=0.5)
     else:
-        made = getattr(minigrad.optim, optimizer)(model.parameters(), lr=0.01, weight_decay=0.5)
+        optim = getattr(minigrad.optim, optimizer)(model.parameters(), lr=0.01, weight_decay=0.5)
     return Trainer(
         model,
-        made,
+        optim,
         BATCHES[batches](),
         loss,
         folder=folder,
@@ -132,7 +132,7 @@ def trainer(
 
 
 def weights(folder: Path) -> dict[str, Any]:
-    """Of the last checkpoint."""
+    """The weights in the last checkpoint."""
     return {name: x.numpy() for name, x in read_checkpoint(folder / "last.safetensors")["model"].items()}
 
 

@@ -1,4 +1,4 @@
-"""Averages of weights, by hand."""
+"""Averages of weights, computed by hand."""
 
 from pathlib import Path
 
@@ -14,9 +14,9 @@ from tests.support.cases import raises
 def test_moving_average(device: str) -> None:
     model = nn.BatchNorm1d(4).to(device)
     averaged = moving_average(model, 0.4)
-    drawn = np.random.default_rng(0).standard_normal((6, 4)).astype(np.float32)
-    mean = drawn[0].copy()
-    for i, weights in enumerate(drawn):
+    samples = np.random.default_rng(0).standard_normal((6, 4)).astype(np.float32)
+    mean = samples[0].copy()
+    for i, weights in enumerate(samples):
         model.weight.data.copy_(minigrad.tensor(weights, device=device))
         model.num_batches_tracked += 2
         averaged.update_parameters(model)
@@ -32,9 +32,9 @@ def test_the_mean_of_a_runs_snapshots(tmp_path: Path, device: str) -> None:
     trainer(tmp_path, device).fit()
     paths = [tmp_path / "snapshots" / f"{step:09d}.safetensors" for step in (20, 24, 28)]
     states = [read_checkpoint(path)["model"] for path in paths]
-    found = averaged_state(tmp_path)
-    assert list(found) == list(states[0])
-    for name, value in found.items():
+    average = averaged_state(tmp_path)
+    assert list(average) == list(states[0])
+    for name, value in average.items():
         arrays = [state[name].numpy() for state in states]
         real = arrays[0].dtype.kind == "f"
         expected = np.mean(arrays, axis=0, dtype=np.float64) if real else arrays[-1]
@@ -43,7 +43,7 @@ def test_the_mean_of_a_runs_snapshots(tmp_path: Path, device: str) -> None:
     Model().load_state_dict(averaged_state(tmp_path))
 
 
-def test_snapshots_that_the_checkpoint_does_not_name_do_not_count(tmp_path: Path) -> None:
+def test_snapshots_that_the_checkpoint_does_not_name_are_ignored(tmp_path: Path) -> None:
     trainer(tmp_path).fit()
     before = averaged_state(tmp_path)
     stray = tmp_path / "snapshots" / "000000032.safetensors"
@@ -54,5 +54,5 @@ def test_snapshots_that_the_checkpoint_does_not_name_do_not_count(tmp_path: Path
     assert not stray.exists() and len(contents(tmp_path)["files"]) == 6
 
 
-def test_what_cannot_be_averaged(tmp_path: Path) -> None:
+def test_invalid_snapshots(tmp_path: Path) -> None:
     raises(FileNotFoundError, "holds no snapshots to average: set keep_snapshots", lambda: averaged_state(tmp_path))

@@ -1,4 +1,4 @@
-"""Batches as functions of the epoch."""
+"""Batches are functions of the epoch."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -31,7 +31,7 @@ def test_other_orders() -> None:
             ShuffledOrder(size, batch_size)
 
 
-def test_batches_of_like_length() -> None:
+def test_batches_of_similar_length() -> None:
     lengths = np.random.default_rng(1).integers(3, 100, 1003).tolist()
     order = ShuffledOrder(1003, 8, seed=3, lengths=lengths)
     batches = list(order.epoch(2))
@@ -53,26 +53,26 @@ def test_loader_batches() -> None:
     assert (minigrad.default_generator.get_state() == before).all(), "the model's random numbers are its own"
 
 
-def test_a_loader_takes_another_order() -> None:
+def test_a_loader_accepts_another_order() -> None:
     class Order:
         def epoch(self, number: int, start: int = 0) -> Iterator[list[int]]:
             yield from [[number, 1], [2, 3]][start:]
 
-    found = [batch.tolist() for batch in LoaderBatches([5, 6, 7, 8], Order()).epoch(3)]
-    assert found == [[8, 6], [7, 8]]
+    batches = [batch.tolist() for batch in LoaderBatches([5, 6, 7, 8], Order()).epoch(3)]
+    assert batches == [[8, 6], [7, 8]]
 
 
-def test_a_stream_goes_on_from_any_place_unless_an_epoch_is_empty() -> None:
+def test_a_stream_resumes_from_any_place_unless_an_epoch_is_empty() -> None:
     order = ShuffledOrder(7, 2, seed=1)
     stream = Stream(order)
-    places, taken = [], []
+    places, batches = [], []
     for _ in range(11):
         places.append((stream.epoch, stream.batch))
-        taken.append(stream.take())
-    assert taken == [*order.epoch(0), *order.epoch(1), *list(order.epoch(2))[:3]]
+        batches.append(stream.take())
+    assert batches == [*order.epoch(0), *order.epoch(1), *list(order.epoch(2))[:3]]
     for i, place in enumerate(places):
         again = Stream(order, *place)
-        assert [again.take() for _ in taken[i:]] == taken[i:]
+        assert [again.take() for _ in batches[i:]] == batches[i:]
     closed: list[bool] = []
 
     class Watched:

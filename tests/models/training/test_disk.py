@@ -1,4 +1,4 @@
-"""Disks that are full, folders that cannot be written to, and files that are not what they should be."""
+"""Full disks, read-only folders, and invalid files."""
 
 import errno
 import os
@@ -17,20 +17,20 @@ from tests.support.cases import raises
 
 
 def full(name: str, args: Any) -> None:
-    """What a full disk does to those who write; who deletes and renames can do so."""
+    """Fail as writing to a full disk does; deleting and renaming still work."""
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The power stays on, and nobody waits."""
+    """Skip fsync and sleep."""
     monkeypatch.setattr(os, "fsync", lambda handle: None)
     monkeypatch.setattr("time.sleep", lambda seconds: None)
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The contents of a run on a good disk."""
+    """The contents of a run on a working disk."""
     folder = tmp_path_factory.mktemp("whole") / "run"
     trainer(folder).fit()
     return contents(folder)
@@ -40,7 +40,7 @@ WRITING = ("parts", "write", "replace", "mkdir")
 
 
 def test_a_disk_that_stays_full(tmp_path: Path, whole: dict[str, Any]) -> None:
-    """In the end there is an error, and the run goes on from the last good checkpoint."""
+    """The run ends with an error, and resumes from the last good checkpoint."""
     message = r"cannot (save .*(last|best|\d+)\.safetensors|write .*log\.jsonl): No space left"
     for first in (0, 12, 40):
         folder = tmp_path / str(first)
@@ -48,11 +48,11 @@ def test_a_disk_that_stays_full(tmp_path: Path, whole: dict[str, Any]) -> None:
             Disk(patch, full, first, names=WRITING if first else ("parts",))
             with pytest.raises(OSError, match=message) as refused:
                 trainer(folder).fit()
-        said = str(refused.value.strerror)
-        assert "log.jsonl" in said or re.search(
-            r"unharmed\. It takes 0\.0 MB, and [\d,.]+ MB are free: free more", said
+        reason = str(refused.value.strerror)
+        assert "log.jsonl" in reason or re.search(
+            r"unharmed\. It takes 0\.0 MB, and [\d,.]+ MB are free: free more", reason
         )
-        assert "Errno" not in said and said.count("No space left") == 1
+        assert "Errno" not in reason and reason.count("No space left") == 1
         if not first:
             assert [path for path in folder.rglob("*") if path.is_file()] == []
             continue
@@ -86,15 +86,15 @@ def test_lines_are_on_the_disk_before_the_checkpoint_that_counts_them(tmp_path: 
     assert counts["lines"] == 8 and counts["saves"] > 4
 
 
-def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
+def test_a_read_only_folder(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("text")
     raises(OSError, r"cannot write checkpoints to .*file.run", lambda: trainer(tmp_path / "file" / "run").fit())
-    if os.name == "posix" and os.geteuid():  # root may write everywhere
+    if os.name == "posix" and os.geteuid():  # root can write everywhere
         tmp_path.chmod(0o500)
         raises(OSError, "cannot write checkpoints to", lambda: trainer(tmp_path).fit())
 
 
-def test_a_folder_that_is_deleted_meanwhile_is_made_again(tmp_path: Path) -> None:
+def test_a_folder_that_is_deleted_during_training_is_created_again(tmp_path: Path) -> None:
     def evaluate(model: Any) -> dict[str, float]:
         for path in sorted((tmp_path / "run").rglob("*"), reverse=True):
             path.rmdir() if path.is_dir() else path.unlink()
@@ -116,7 +116,7 @@ def test_two_trainings_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyP
     trainer(tmp_path, steps=7).fit()  # it is free again
 
 
-def test_a_checkpoint_that_is_damaged_foreign_or_missing_is_told_and_left(tmp_path: Path) -> None:
+def test_a_damaged_foreign_or_missing_checkpoint_is_reported_and_kept(tmp_path: Path) -> None:
     class Evil:
         def __reduce__(self) -> Any:
             return (Path.touch, (tmp_path / "touched",))
@@ -153,12 +153,12 @@ def test_another_configuration_is_refused(tmp_path: Path) -> None:
     trainer(tmp_path, steps=5, config=config).fit()
     before = everything(tmp_path)
     changed = {"width": 9, "data": {"seed": 1, "files": ("a", "c")}, "new": None}
-    told = (
+    message = (
         r"another configuration: accumulate \(3 there, 4 now\), "
         r"config\.data\.files \(\['a', 'b'\] there, \['a', 'c'\] now\), "
         r"config\.new \(missing there, None now\), config\.width \(8 there, 9 now\)"
     )
-    raises(ValueError, told, lambda: trainer(tmp_path, config=changed, accumulate=4).fit())
+    raises(ValueError, message, lambda: trainer(tmp_path, config=changed, accumulate=4).fit())
     assert everything(tmp_path) == before
     trainer(tmp_path, steps=6, config=config, log_every=3, save_every=9).fit()
     without = trainer(tmp_path, config=config)
@@ -180,16 +180,16 @@ def test_other_files_are_not_checkpoints(tmp_path: Path) -> None:
             read_checkpoint(path)
 
 
-def test_what_could_not_be_loaded_is_refused_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made, replace = trainer(tmp_path), os.replace
-    made.extra["own"] = random.Random
-    raises(TypeError, "not plain data", made.fit)
+def test_state_that_could_not_be_loaded_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    training, replace = trainer(tmp_path), os.replace
+    training.extra["own"] = random.Random
+    raises(TypeError, "not plain data", training.fit)
 
-    def cut(source: Any, target: Any) -> None:  # a disk that gives back something else: the data is not to blame
+    def cut(source: Any, target: Any) -> None:  # a disk that returns other data
         os.truncate(source, 100)
         replace(source, target)
 
     monkeypatch.setattr(os, "replace", cut)
-    advice = r"last\.safetensors is damaged: it is truncated: [^:]*\. What to do: [^:]*$"  # one alone
+    advice = r"last\.safetensors is damaged: it is truncated: [^:]*\. What to do: [^:]*$"  # only one piece of advice
     raises(RuntimeError, advice, lambda: trainer(tmp_path).fit())
     assert not RunFolder(tmp_path).last.exists()

@@ -1,4 +1,4 @@
-"""Signals to a training and to the processes that it has forked."""
+"""Signals to a training run and to its forked processes."""
 
 import multiprocessing
 import os
@@ -14,19 +14,19 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system can
 
 def test_a_forked_process_leaves_ctrl_c_to_its_parent(capfd: pytest.CaptureFixture[str]) -> None:
     context = multiprocessing.get_context("fork")
-    begun, end = context.Event(), context.Event()
+    started, end = context.Event(), context.Event()
 
     def work() -> None:
-        begun.set()
+        started.set()
         while not end.is_set():
             time.sleep(0.01)
 
     with Interrupt(print) as stop:
         children = [context.Process(target=work) for _ in range(2)]
         for child in children:
-            begun.clear()
+            started.clear()
             child.start()
-            assert begun.wait(20)
+            assert started.wait(20)
         for _ in range(2):
             os.kill(children[0].pid or 0, signal.SIGINT)
             time.sleep(0.05)

@@ -18,8 +18,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("windows", [False, True])
-def test_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, windows: bool) -> None:
-    """Windows locks a byte of a file in the folder; a stand-in for its module does that here, too."""
+def test_one_training_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, windows: bool) -> None:
+    """Windows locks a byte of a file in the folder; a fake of its module does the same here."""
     if windows and sys.platform != "win32":
         import fcntl
 
@@ -39,7 +39,7 @@ def test_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, windows:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_a_forked_process_does_not_hold_it(tmp_path: Path) -> None:
+def test_a_forked_process_does_not_hold_the_lock(tmp_path: Path) -> None:
     context = multiprocessing.get_context("fork")
     end = context.Event()
     child = context.Process(target=end.wait)

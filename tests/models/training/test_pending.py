@@ -1,4 +1,4 @@
-"""On a GPU the loss and the norm of an update are looked at when the next one has been launched."""
+"""On a GPU, the loss and norm of an update are checked after the next update has been launched."""
 
 import math
 import os
@@ -19,7 +19,7 @@ from tests.support import launches, strict
 
 
 class Spoiled:
-    """The loss of the program, NaN in one update, or with a signal in it."""
+    """The program's loss, but NaN or interrupted by a signal in one update."""
 
     def __init__(self, nan: int = -1, stop: int = -1) -> None:
         self.nan, self.stop, self.calls = nan, stop, 0
@@ -39,22 +39,22 @@ def test_an_update_on_a_gpu_does_not_wait() -> None:
     batches = [(x[:8], y[:8]), (x[8:], y[8:])]
     update(model, optimizer, loss, batches, 0.05, 1)
     with launches.count() as counts:
-        done = update(model, optimizer, loss, batches, 0.05, 2)
+        pending = update(model, optimizer, loss, batches, 0.05, 2)
         update(model, optimizer, loss, batches, 0.05, 3)
-        assert min(done.check()) > 0 and done.weight == 32
+        assert min(pending.check()) > 0 and pending.weight == 32
     assert counts.syncs == 0
 
 
-def test_a_number_that_was_asked_for_does_not_change(device: str) -> None:
+def test_a_pending_number_does_not_change(device: str) -> None:
     x = minigrad.ones(3, device=device)
     read = minigrad.backend.of(x.array).later(x.array)
     x.zero_()
     assert read().tolist() == [1.0, 1.0, 1.0]
 
 
-# after update 7 comes a line of the log, 8 a snapshot, 10 a checkpoint, 12 an evaluation
+# update 7 is followed by a log line, 8 by a snapshot, 10 by a checkpoint, 12 by an evaluation
 @pytest.mark.parametrize("nan", [3, 8, 10, 12])
-def test_files_hold_no_weights_of_an_unchecked_update(tmp_path: Path, device: str, nan: int) -> None:
+def test_files_never_contain_weights_of_an_unchecked_update(tmp_path: Path, device: str, nan: int) -> None:
     spoiled, evaluations = Spoiled(nan), []
 
     def evaluate(model: Any) -> dict[str, float]:
@@ -84,6 +84,6 @@ def test_a_pending_update_counts_when_the_training_stops(tmp_path: Path, device:
     assert trainer(tmp_path / "run", device, loss=Spoiled(stop=7), **changed).fit().step == 7
     assert trainer(tmp_path / "run", device, **changed).fit().finished
     assert differences(contents(tmp_path / "run"), contents(tmp_path / "whole")) == []
-    with pytest.raises(RuntimeError, match="the loss is nan in step 7"):  # nor is a damaged model saved
+    with pytest.raises(RuntimeError, match="the loss is nan in step 7"):  # a damaged model is not saved
         trainer(tmp_path / "damaged", device, loss=Spoiled(nan=7, stop=7), accumulate=1, log_every=4).fit()
     assert read_checkpoint(tmp_path / "damaged" / "last.safetensors")["step"] == 6

@@ -1,4 +1,4 @@
-"""The updates of presets on the stand-in for a GPU: how many kernels they launch, and that they never wait."""
+"""The updates of presets on the GPU emulator: their number of kernel launches, and that they never wait."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from tests.support.cuda_emulator import missing
 from tests.support.launches import Counts
 
 pytestmark = pytest.mark.nightly
-MOST = {"multi30k": 690, "toy": 380, "shakespeare": 360}  # launches of an update of one batch
+MOST = {"multi30k": 690, "toy": 380, "shakespeare": 360}  # launches per update of one batch
 
 
 @pytest.fixture(scope="module", params=MOST)

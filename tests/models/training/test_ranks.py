@@ -1,4 +1,4 @@
-"""Several ranks for one training: the updates of one process, exact resuming, and what can go wrong."""
+"""Training on several ranks: the same updates as on one process, exact resuming, and failures."""
 
 import json
 import signal
@@ -59,7 +59,7 @@ def equal(one: Weights, other: Weights) -> bool:
 @pytest.mark.parametrize(
     "case", [pytest.param(name, marks=[] if "shares" in name else [pytest.mark.nightly]) for name in CASES]
 )
-def test_the_updates_are_those_of_one_process(tmp_path: Path, case: str) -> None:
+def test_the_updates_match_one_process(tmp_path: Path, case: str) -> None:
     one = alone(tmp_path / "1", **CASES[case])
     assert near(one, train(2, tmp_path / "2", **CASES[case]))
     logs = [[json.loads(line) for line in (tmp_path / n / "log.jsonl").read_text().splitlines()] for n in "12"]
@@ -68,7 +68,7 @@ def test_the_updates_are_those_of_one_process(tmp_path: Path, case: str) -> None
 
 
 @pytest.mark.nightly
-def test_it_goes_on_to_the_bit_and_with_another_number_of_ranks(tmp_path: Path) -> None:
+def test_it_resumes_bitwise_and_with_another_number_of_ranks(tmp_path: Path) -> None:
     case = {"dropout": 0.3, "optimizer": "Zero"}
     whole = train(2, tmp_path / "whole", **case)
     for name in ("same", "fewer", "more"):
@@ -79,7 +79,7 @@ def test_it_goes_on_to_the_bit_and_with_another_number_of_ranks(tmp_path: Path) 
 
 
 @pytest.mark.nightly
-def test_a_rank_that_is_killed_ends_all_and_the_training_goes_on_to_the_bit(tmp_path: Path) -> None:
+def test_a_killed_rank_ends_all_ranks_and_the_training_resumes_bitwise(tmp_path: Path) -> None:
     case = {"dropout": 0.3, "save_every": 2}
     ran = on_ranks(2, tmp_path / "run", batches="killed", **case)
     assert ran.status == signal.SIGKILL and "EXIT CODE: 9" in ran.out
@@ -88,7 +88,7 @@ def test_a_rank_that_is_killed_ends_all_and_the_training_goes_on_to_the_bit(tmp_
 
 
 @pytest.mark.nightly
-def test_a_failure_ends_all_and_is_told_once(tmp_path: Path) -> None:
+def test_a_failure_ends_all_ranks_and_is_reported_once(tmp_path: Path) -> None:
     ran = on_ranks(2, tmp_path / "broken", batches="broken")
     assert ran.status == 1
     assert "rank 1 ends with an error" in ran.err and "'str' object has no attribute 'to'" in ran.err

@@ -1,4 +1,4 @@
-"""A run that is killed, at any moment and as often as it likes, ends as one that never was."""
+"""A run that is killed at any moment, any number of times, ends like an uninterrupted run."""
 
 import os
 from pathlib import Path
@@ -14,29 +14,29 @@ from tests.models.training.program import contents, differences, trainer
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The power stays on."""
+    """Skip fsync."""
     monkeypatch.setattr(os, "fsync", lambda handle: None)
 
 
 class Killed(BaseException):
-    """No program catches it."""
+    """Raised instead of killing the program, which does not catch it."""
 
 
 def die(name: str, args: Any) -> None:
-    """What a killed program does."""
+    """Stop as a killed program does."""
     raise Killed
 
 
-# Files of each kind are written, replaced and deleted: alone, several at one step, and at the end.
+# Files of each type are written, replaced and deleted: one or several at a step, and at the end.
 SHORT: Any = {"steps": 5, "accumulate": 2, "evaluate_every": 2, "save_every": 3, "snapshot_every": 2}
 
 
 def operations(folder: Path) -> int:
-    """How many times a whole run touches the disk."""
+    """The number of disk operations of a whole run."""
     with pytest.MonkeyPatch.context() as patch:
         disk = Disk(patch, die)
         trainer(folder, keep_snapshots=1, **SHORT).fit()
-    assert set(disk.operations) == set(OPERATIONS) - {"ftruncate"}  # which comes when the log is cut back
+    assert set(disk.operations) == set(OPERATIONS) - {"ftruncate"}  # called when the log is truncated
     return disk.count
 
 
@@ -56,7 +56,7 @@ def test_killed_at_every_operation_on_files(tmp_path: Path, halfway: bool, every
     for n in range(0, count, every):
         folder = tmp_path / f"run{n}"
         with pytest.MonkeyPatch.context() as patch:
-            Disk(patch, die, n, halfway=halfway)  # a dead program does not tidy up: all that follows fails
+            Disk(patch, die, n, halfway=halfway)  # a killed program cannot clean up: all later operations fail
             with pytest.raises(Killed):
                 trainer(folder, keep_snapshots=1, **SHORT).fit()
         check_what_last_tells(folder)
@@ -65,19 +65,19 @@ def test_killed_at_every_operation_on_files(tmp_path: Path, halfway: bool, every
 
 
 def check_what_last_tells(folder: Path) -> None:
-    """Whatever the checkpoint of a killed run names is there, and whole."""
+    """Everything that the checkpoint of a killed run names exists and is complete."""
     run = RunFolder(folder)
     if run.last.exists():
-        told = read_checkpoint(run.last)["training"]
-        assert [int(path.stem) for path in run.snapshots()] == told["snapshots"]
-        assert [read_checkpoint(path)["step"] for path in run.snapshots()] == told["snapshots"]
-        assert told["best"] is None or read_checkpoint(run.best)["step"] >= told["best_step"]
-        assert told["lines"] == 0 or len(run.log.read_bytes().splitlines()) >= told["lines"]
+        state = read_checkpoint(run.last)["training"]
+        assert [int(path.stem) for path in run.snapshots()] == state["snapshots"]
+        assert [read_checkpoint(path)["step"] for path in run.snapshots()] == state["snapshots"]
+        assert state["best"] is None or read_checkpoint(run.best)["step"] >= state["best_step"]
+        assert state["lines"] == 0 or len(run.log.read_bytes().splitlines()) >= state["lines"]
 
 
 @pytest.mark.usefixtures("quick")
-def test_another_schedule_holds_from_the_next_update_on(tmp_path: Path) -> None:
-    """It may be one for more steps; the optimiser's state has the rate of the old one."""
+def test_another_schedule_takes_effect_with_the_next_update(tmp_path: Path) -> None:
+    """It may have more steps; the optimiser's state has the rate of the old schedule."""
     trainer(tmp_path, steps=6, log_every=1).fit()
     more = trainer(tmp_path, steps=12, log_every=1)
     more.schedule = LambdaLR(more.optimizer, linear(5, 12))

@@ -1,4 +1,4 @@
-"""Learning rates at known places."""
+"""Learning rates at known steps."""
 
 import math
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def test_values() -> None:
         assert [schedule(e) for e in values] == pytest.approx([*values.values()], abs=1e-12), name
 
 
-def test_it_is_what_the_class_does() -> None:
+def test_the_function_matches_the_class() -> None:
     rates = []
     for make in (lambda o: LambdaLR(o, inverse_sqrt(5)), lambda o: InverseSquareRootLR(o, 5)):
         optimizer = minigrad.optim.SGD([minigrad.zeros(1).requires_grad_()], lr=0.3)
@@ -45,7 +45,7 @@ def test_it_is_what_the_class_does() -> None:
     assert rates[0] == pytest.approx(rates[1])
 
 
-def test_what_makes_no_sense() -> None:
+def test_invalid_arguments() -> None:
     rows: list[tuple[Callable[..., Schedule], tuple[float, ...]]] = [
         (inverse_sqrt, (0,)),
         *((cosine, wrong) for wrong in ((5, 5), (1, 5, 1.5))),

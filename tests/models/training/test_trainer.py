@@ -1,4 +1,4 @@
-"""The loop: when it does what, and what it must not disturb."""
+"""The training loop: when it acts, and the state that it must not change."""
 
 import ast
 import math
@@ -30,8 +30,8 @@ def steps_of(folder: Path, kind: str) -> list[int]:
 
 
 def test_a_run(tmp_path: Path, device: str) -> None:
-    made = trainer(tmp_path, device)
-    outcome = made.fit()
+    run = trainer(tmp_path, device)
+    outcome = run.fit()
     assert (outcome.reason, outcome.step, outcome.finished) == ("steps", 30, True)
     log = read_log(tmp_path)
     assert steps_of(tmp_path, "loss") == list(range(2, 31, 2))
@@ -45,15 +45,15 @@ def test_a_run(tmp_path: Path, device: str) -> None:
     best = read_checkpoint(tmp_path / "best.safetensors")
     assert best["step"] == outcome.best_step and best["metrics"]["loss"] == outcome.best
     last = read_checkpoint(tmp_path / "last.safetensors")
-    assert numbers(last["model"]) == numbers(made.model.state_dict())
+    assert numbers(last["model"]) == numbers(run.model.state_dict())
     assert last["extra"] == best["extra"] == {"config": {"width": 8}}
-    assert {p.device.type for p in made.model.parameters()} == {device}
+    assert {p.device.type for p in run.model.parameters()} == {device}
 
 
-def test_what_a_device_saved_goes_on_there_and_elsewhere(tmp_path: Path, device: str) -> None:
+def test_a_run_resumes_on_its_device_and_on_others(tmp_path: Path, device: str) -> None:
     whole = trainer(tmp_path / "whole", device)
     whole.fit()
-    for steps in (12, 12, 24):  # a finished run, and one that ends with an evaluation that the longer run makes, too
+    for steps in (12, 12, 24):  # a finished run, and one that ends with an evaluation of the longer run
         trainer(tmp_path / "run", device, steps=steps).fit()
     again = trainer(tmp_path / "run", device)
     again.fit()
@@ -65,29 +65,29 @@ def test_what_a_device_saved_goes_on_there_and_elsewhere(tmp_path: Path, device:
     here.model.load_state_dict(averaged_state(tmp_path / "run"))
 
 
-def test_the_log_means_what_it_says(tmp_path: Path) -> None:
-    """Each line has the mean over the tokens of its updates, the rate of the last, and all tokens so far."""
-    seen: list[tuple[float, int]] = []
+def test_the_log_is_correct(tmp_path: Path) -> None:
+    """Each line has the mean loss per token of its updates, the last update's rate, and the tokens so far."""
+    losses: list[tuple[float, int]] = []
 
     def loss(model: Any, batch: Any) -> Any:
         value, weight = program.loss(model, batch)
-        seen.append((float(value), weight))
+        losses.append((float(value), weight))
         return value, weight
 
-    made = trainer(tmp_path, loss=loss, steps=4, accumulate=2)
-    made.fit()
+    run = trainer(tmp_path, loss=loss, steps=4, accumulate=2)
+    run.fit()
     lines = [line for line in read_log(tmp_path) if "loss" in line]
-    for line, part in zip(lines, (seen[:4], seen[4:]), strict=True):
+    for line, part in zip(lines, (losses[:4], losses[4:]), strict=True):
         assert line["loss"] == pytest.approx(np.average([a for a, _ in part], weights=[w for _, w in part]))
-    assert [line["tokens"] for line in lines] == [sum(w for _, w in seen[:4]), sum(w for _, w in seen)]
+    assert [line["tokens"] for line in lines] == [sum(w for _, w in losses[:4]), sum(w for _, w in losses)]
     assert [line["lr"] for line in lines] == pytest.approx([0.02 * 2 / 5, 0.02 * 4 / 5])
 
 
 def test_patience(tmp_path: Path) -> None:
     values = iter([5.0, 4.0, 4.0, math.nan, 3.0, 3.0, 3.5, 3.0, 1.0])
     evaluate = lambda model: {"loss": next(values)}
-    made = trainer(tmp_path, evaluate=evaluate, steps=100, patience=3)
-    outcome = made.fit()
+    run = trainer(tmp_path, evaluate=evaluate, steps=100, patience=3)
+    outcome = run.fit()
     assert (outcome.reason, outcome.step, outcome.best, outcome.best_step) == ("patience", 48, 3.0, 30)
     again = trainer(tmp_path, evaluate=evaluate, steps=100, patience=3).fit()
     assert (again.reason, again.step) == ("patience", 48), "it is over, and stays so"
@@ -95,7 +95,7 @@ def test_patience(tmp_path: Path) -> None:
     assert (more.reason, more.best) == ("steps", 1.0)
 
 
-def test_a_metric_that_is_to_be_large_and_one_that_is_missing(tmp_path: Path) -> None:
+def test_a_metric_to_maximize_and_a_missing_one(tmp_path: Path) -> None:
     values = iter([1.0, 3.0, 2.0])
     evaluate = lambda model: {"bleu": next(values)}
     run = trainer(tmp_path / "run", evaluate=evaluate, metric="bleu", mode="max", steps=18)
@@ -117,7 +117,7 @@ def test_minutes_and_save_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     outcome = trainer(tmp_path, loss=loss, minutes=2, accumulate=1).fit()
     assert (outcome.reason, outcome.step, outcome.seconds) == ("minutes", 12, 120)
-    now[0] += 1000  # between two runs no time counts
+    now[0] += 1000  # the time between two runs does not count
     assert trainer(tmp_path, loss=loss, minutes=3, accumulate=1).fit().step == 18
     assert steps_of(tmp_path, "evaluation") == [6, 12, 18]
     saves: dict[str, Any] = {"save_every": None, "save_seconds": 30, "keep_snapshots": 0}
@@ -125,7 +125,7 @@ def test_minutes_and_save_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert saved == [0, 0, 0, 3, 3, 3, 6, 6, 6, 9]
 
 
-def test_a_finished_run_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_finished_run_is_unchanged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = trainer(tmp_path)
     first.fit()
     before = everything(tmp_path)
@@ -141,15 +141,15 @@ def test_a_finished_run_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_an_evaluation_leaves_modes_gradients_and_random_numbers(tmp_path: Path, fails: bool) -> None:
-    """A part of the model that the program has put into eval mode stays there."""
+def test_an_evaluation_keeps_modes_gradients_and_random_states(tmp_path: Path, fails: bool) -> None:
+    """A submodule that the program put into eval mode stays in it."""
     run = trainer(tmp_path, ema_decay=None, steps=6)
     model: Any = run.model
     before: list[Any] = []
 
     def look() -> list[Any]:
-        drawn = [minigrad.default_generator.clone_state().random64(), np.random.get_state()[2]]
-        return [[m.training for m in model.modules()], *drawn, random.getstate(), minigrad.is_grad_enabled()]
+        states = [minigrad.default_generator.clone_state().random64(), np.random.get_state()[2]]
+        return [[m.training for m in model.modules()], *states, random.getstate(), minigrad.is_grad_enabled()]
 
     def loss(model: Any, batch: Any) -> Any:
         model.normed.eval()
@@ -171,22 +171,22 @@ def test_an_evaluation_leaves_modes_gradients_and_random_numbers(tmp_path: Path,
     assert look() == before
 
 
-def test_the_moving_average_is_what_is_evaluated(tmp_path: Path) -> None:
-    seen: list[Any] = []
+def test_the_moving_average_is_evaluated(tmp_path: Path) -> None:
+    weights: list[Any] = []
 
     def evaluate(model: Any) -> dict[str, float]:
-        seen.append(numbers(model.state_dict()))
-        return {"loss": -float(len(seen))}
+        weights.append(numbers(model.state_dict()))
+        return {"loss": -float(len(weights))}
 
-    made = trainer(tmp_path, evaluate=evaluate)
-    made.fit()
-    assert made.averaged is not None
-    assert seen[-1] == numbers(made.averaged.module.state_dict()) != numbers(made.model.state_dict())
-    assert seen[-1] == numbers(read_checkpoint(tmp_path / "best.safetensors")["model"])
+    run = trainer(tmp_path, evaluate=evaluate)
+    run.fit()
+    assert run.averaged is not None
+    assert weights[-1] == numbers(run.averaged.module.state_dict()) != numbers(run.model.state_dict())
+    assert weights[-1] == numbers(read_checkpoint(tmp_path / "best.safetensors")["model"])
 
 
 def stopping(at: int, number: int) -> Callable[[Any, Any], Any]:
-    """The loss; its at-th call sends this process a signal."""
+    """The loss; call number ``at`` sends this process a signal."""
     calls = [0]
 
     def loss(model: Any, batch: Any) -> Any:
@@ -209,7 +209,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 @pytest.mark.skipif(os.name != "posix", reason="no such signals")
 @pytest.mark.parametrize(("number", "at"), [(signal.SIGINT, 1), (signal.SIGTERM, 18), (signal.SIGINT, 50)])
 def test_stopped_between_updates(tmp_path: Path, number: int, at: int, whole: dict[str, Any], capsys: Any) -> None:
-    before = signal.getsignal(number)  # at the 18th batch an evaluation is due
+    before = signal.getsignal(number)  # an evaluation is due at the 18th batch
     outcome = trainer(tmp_path, loss=stopping(at, number), steps=20).fit()
     assert signal.getsignal(number) is before
     assert (outcome.reason, outcome.finished, outcome.step) == ("interrupted", False, -(-at // 3))
@@ -221,7 +221,7 @@ def test_stopped_between_updates(tmp_path: Path, number: int, at: int, whole: di
 
 @pytest.mark.skipif(os.name != "posix", reason="no such signals")
 def test_a_run_that_was_stopped_at_its_end_is_evaluated_later(tmp_path: Path) -> None:
-    """The checkpoint on the disk is of the same step, but from before its evaluation."""
+    """The checkpoint on disk is of the same step, before its evaluation."""
     stopped = trainer(tmp_path / "run", loss=stopping(18, signal.SIGINT), steps=6).fit()
     assert (stopped.reason, stopped.step, stopped.best) == ("interrupted", 6, None)
     trainer(tmp_path / "run", steps=6).fit()
@@ -230,7 +230,7 @@ def test_a_run_that_was_stopped_at_its_end_is_evaluated_later(tmp_path: Path) ->
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no such signals")
-def test_twice_is_at_once(tmp_path: Path) -> None:
+def test_a_second_signal_stops_at_once(tmp_path: Path) -> None:
     def loss(model: Any, batch: Any) -> Any:
         os.kill(os.getpid(), signal.SIGINT)
         return program.loss(model, batch)
@@ -242,24 +242,24 @@ def test_twice_is_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["loss", "norm of the gradient"])
 def test_numbers_that_are_not_finite(tmp_path: Path, name: str) -> None:
-    made = trainer(tmp_path, steps=30, accumulate=1)
+    run = trainer(tmp_path, steps=30, accumulate=1)
     weights: list[Any] = []
 
     def loss(model: Any, batch: Any) -> Any:
         value, weight = program.loss(model, batch)
-        if made.state.step == 12:
+        if run.state.step == 12:
             weights.append(numbers(dict(model.named_parameters())))
             value = value * math.inf if name == "loss" else value + (value * 0).sqrt()
         return value, weight
 
-    made.loss = loss
-    raises(RuntimeError, rf"the {name} is (inf|nan) in step 13; .* lower learning rate", made.fit)
-    assert numbers(dict(made.model.named_parameters())) == weights[0]
+    run.loss = loss
+    raises(RuntimeError, rf"the {name} is (inf|nan) in step 13; .* lower learning rate", run.fit)
+    assert numbers(dict(run.model.named_parameters())) == weights[0]
     assert read_checkpoint(tmp_path / "last.safetensors")["step"] == 12
 
 
 class Carried:
-    """A number that each update changes, and that the losses depend on."""
+    """A number that each update changes, and on which the losses depend."""
 
     def __init__(self) -> None:
         self.last = 0.0
@@ -278,12 +278,12 @@ class Carried:
 
 
 def carrying(folder: Path, steps: int, **changed: Any) -> Trainer:
-    made = trainer(folder, steps=steps, **changed)
-    made.loss = made.carried = Carried()
-    return made
+    run = trainer(folder, steps=steps, **changed)
+    run.loss = run.carried = Carried()
+    return run
 
 
-def test_what_updates_hand_to_each_other_goes_on(tmp_path: Path) -> None:
+def test_carried_state_is_resumed(tmp_path: Path) -> None:
     carrying(tmp_path / "whole", 14).fit()
     for steps in (5, 9, 14):
         carrying(tmp_path / "parts", steps).fit()
@@ -297,19 +297,19 @@ def test_what_updates_hand_to_each_other_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("whole", [False, True])
-def test_modes_are_those_that_the_program_has_set(tmp_path: Path, whole: bool) -> None:
-    """A part in eval mode stays so, from the first update on; a model that was evaluated is trained."""
-    seen: list[tuple[bool, bool, bool]] = []
+def test_the_programs_modes_are_kept(tmp_path: Path, whole: bool) -> None:
+    """A submodule in eval mode stays in it from the first update; a model in eval mode is trained."""
+    modes: list[tuple[bool, bool, bool]] = []
 
     def loss(model: Any, batch: Any) -> Any:
-        seen.append((model.training, model.dropout.training, model.normed.training))
+        modes.append((model.training, model.dropout.training, model.normed.training))
         return program.loss(model, batch)
 
     for steps in (3, 8):
-        made = trainer(tmp_path, loss=loss, steps=steps, accumulate=1)
-        (made.model if whole else made.model.normed).eval()
-        made.fit()
-    assert seen == [(True, True, whole)] * 8
+        run = trainer(tmp_path, loss=loss, steps=steps, accumulate=1)
+        (run.model if whole else run.model.normed).eval()
+        run.fit()
+    assert modes == [(True, True, whole)] * 8
 
 
 def test_without_evaluation(tmp_path: Path) -> None:
@@ -321,7 +321,7 @@ WRONG = "steps=0 steps=1.5 accumulate=0 clip=0.0 minutes=-1 patience=0 patience=
 WRONG += "keep_snapshots=-1 keep_snapshots=True keep_snapshots=1.5 save_seconds=0 snapshot_every=0 log_every=True"
 
 
-def test_settings_that_make_no_sense(tmp_path: Path) -> None:
+def test_invalid_settings(tmp_path: Path) -> None:
     for words in WRONG.split():
         name, _, value = words.partition("=")
         with pytest.raises(ValueError, match=name):

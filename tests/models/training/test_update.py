@@ -1,4 +1,4 @@
-"""One update: what it does is PyTorch's usual lines, and several small batches are one large one."""
+"""One update: it equals PyTorch's usual lines, and several small batches equal one large batch."""
 
 from typing import Any
 
@@ -31,39 +31,39 @@ def parts(x: Tensor, y: Tensor, sizes: tuple[int, ...]) -> list[tuple[Tensor, Te
     ("sizes", "dtype", "clip"),
     [((8, 8, 8, 8), "float32", None), ((1, 20, 11), "float64", 0.05), ((31, 1), "float32", 0.05)],
 )
-def test_several_batches_are_one(device: str, sizes: tuple[int, ...], dtype: str, clip: float | None) -> None:
+def test_several_batches_equal_one(device: str, sizes: tuple[int, ...], dtype: str, clip: float | None) -> None:
     results = []
     for cut in ((32,), sizes):
         model, x, y = model_and_data(device, getattr(minigrad, dtype))
         optimizer = minigrad.optim.SGD(model.parameters(), lr=1.0)
-        done = update(model, optimizer, loss, parts(x, y, cut), clip, 1)
-        assert done.weight == 32
-        results.append([*done.check(), *(p.numpy(force=True) for p in model.parameters())])
+        pending = update(model, optimizer, loss, parts(x, y, cut), clip, 1)
+        assert pending.weight == 32
+        results.append([*pending.check(), *(p.numpy(force=True) for p in model.parameters())])
     tolerance = 1e-12 if dtype == "float64" else 2e-6
     for one, several in zip(*results, strict=True):
         np.testing.assert_allclose(several, one, rtol=tolerance, atol=tolerance)
 
 
-def test_one_batch_is_the_usual_loop_to_the_bit(device: str) -> None:
+def test_one_batch_equals_the_usual_loop_bitwise(device: str) -> None:
     model, x, y = model_and_data(device, minigrad.float32)
     optimizer = minigrad.optim.Adam(model.parameters(), lr=0.01)
-    done = update(model, optimizer, loss, [(x, y)], 0.05, 1)
+    pending = update(model, optimizer, loss, [(x, y)], 0.05, 1)
     usual, x, y = model_and_data(device, minigrad.float32)
     optimizer = minigrad.optim.Adam(usual.parameters(), lr=0.01)
     value = F.cross_entropy(usual(x), y)
     value.backward()
     norm = nn.utils.clip_grad_norm_(usual.parameters(), 0.05)
     optimizer.step()
-    assert done.check() == (float(value), float(norm))
+    assert pending.check() == (float(value), float(norm))
     for p, q in zip(model.parameters(), usual.parameters(), strict=True):
         assert p.numpy(force=True).tobytes() == q.numpy(force=True).tobytes()
 
 
-def test_the_norm_is_of_the_gradient_before_it_is_clipped_and_a_weight_is_positive() -> None:
+def test_the_norm_is_before_clipping_and_weights_must_be_positive() -> None:
     model, x, y = model_and_data("cpu", minigrad.float64)
     optimizer = minigrad.optim.SGD(model.parameters(), lr=0.0)
-    done = update(model, optimizer, loss, [(x, y)], 1e-3, 1)
+    pending = update(model, optimizer, loss, [(x, y)], 1e-3, 1)
     clipped = np.sqrt(sum(float((p.grad**2).sum()) for p in model.parameters()))
-    assert done.check()[1] > 0.01 and clipped == pytest.approx(1e-3, rel=1e-2)
+    assert pending.check()[1] > 0.01 and clipped == pytest.approx(1e-3, rel=1e-2)
     with pytest.raises(ValueError, match="in step 7 the loss has the weight 0"):
         update(model, optimizer, lambda m, b: (loss(m, b)[0], 0.0), [(x, y)], None, 7)

@@ -1,4 +1,4 @@
-"""The models that the translator may train: from settings to a file and back, and what it shows of them."""
+"""The translator's models: from settings to a file and back, and their attention."""
 
 from functools import partial
 from pathlib import Path
@@ -39,24 +39,24 @@ def test_a_file_gives_the_same_translator(name: str, tmp_path: Path) -> None:
 
 
 @each_model
-def test_attention_is_shown_where_there_is_some(name: str, tmp_path: Path) -> None:
-    shown = translator(name)
+def test_attention_is_shown_if_the_model_has_it(name: str, tmp_path: Path) -> None:
+    small = translator(name)
     beam = [Hypothesis("they like dogs", -1.0), Hypothesis("cats", -2.0)]
     translation = Translation("i like cats", beam[0].text, -1.0, beam)
     if name in ("rnn", "lstm", "gru"):
-        for show in (shown.look, shown.linked, lambda t: shown.attention(t.source, t.text)):
+        for show in (small.look, small.linked, lambda t: small.attention(t.source, t.text)):
             raises(ValueError, "this model has no attention", partial(show, translation))
         return
-    view = shown.look(translation)
+    view = small.look(translation)
     assert [len(text.attentions[-1].rows) for text in view.beam] == [4, 2]
-    weights = shown.attention("i like cats", "they like dogs").weights
+    weights = small.attention("i like cats", "they like dogs").weights
     cross = view.attentions[-1]
     assert cross.kind == "cross"
     np.testing.assert_allclose([layer.weights for layer in cross.layers], weights, rtol=1e-5, atol=1e-7)
-    assert shown.linked(translation).save(tmp_path / "linked.html").stat().st_size > 10_000
+    assert small.linked(translation).save(tmp_path / "linked.html").stat().st_size > 10_000
 
 
-def test_a_file_that_claims_something_else() -> None:
+def test_files_with_inconsistent_configurations() -> None:
     rows: list[tuple[dict[str, Any], str]] = [
         ({"size": 3}, "its model has an entry 'size', which there is not"),
         ({"d_model": "8"}, "its model.d_model is '8', and should be of type int"),
@@ -75,7 +75,7 @@ def test_a_file_that_claims_something_else() -> None:
         restored("gru", gru.config.as_dict() | {"hidden": 80_000}, gru.state_dict())
 
 
-def test_a_model_for_another_machine() -> None:
+def test_a_model_too_large_for_the_machine() -> None:
     check_memory(10**6, "cpu")
     check_memory(10**15, "cuda")
     with pytest.raises(ValueError, match="a model of 1,000,000,000,000,000 weights takes 14,901,161 GiB to train"):

@@ -1,4 +1,4 @@
-"""A checkpoint of the translator that is damaged or hostile: refused at once, in a line that names the file."""
+"""Damaged and hostile checkpoints of the translator are refused at once, with one line that names the file."""
 
 import copy
 import itertools
@@ -25,7 +25,7 @@ Change = Callable[[dict[str, Any]], Any]
 
 @pytest.fixture(scope="module")
 def command(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """A training of two steps, whose model exists when the tests begin."""
+    """A training run of two steps, whose model exists when the tests begin."""
     folder = tmp_path_factory.mktemp("checkpoints")
     (folder / "c.tsv").write_text("one cat\tun gatto\ntwo dogs\tdue cani\n" * 20, encoding="utf-8")
     sizes = [part for name, value in SMALL.items() for part in (f"--{name}", str(value))]
@@ -39,7 +39,7 @@ def run_of(command: list[str]) -> Path:
 
 
 def set_at(*path: Any) -> Callable[[Any], Change]:
-    """Puts a value at a place of a checkpoint."""
+    """Put a value at a position of a checkpoint."""
 
     def of(value: Any) -> Change:
         def change(content: dict[str, Any]) -> None:
@@ -59,7 +59,7 @@ def nested(depth: int, make: Callable[[Any], Any], node: Any) -> Any:
 
 
 def tree() -> Any:
-    """A description of a few hundred bytes, and 2⁷⁰ leaves to walk through."""
+    """A description of a few hundred bytes with 2⁷⁰ leaves."""
     return nested(70, lambda node: [node, node], [1])
 
 
@@ -80,18 +80,18 @@ SIZES = ("layers", "d_model", "d_ff", "heads", "positions", "vocabulary", "sourc
 
 
 def refused(argv: list[str], file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The command ends in one line that names the file."""
+    """The command ends with one line that names the file."""
     status, err = cli.main(argv), capsys.readouterr().err
     assert status == 1 and err.startswith("error: ") and err.count("\n") == 1 and str(file) in err, err[-500:]
     assert len(err) < 1000, err[:200]
 
 
-def test_a_model_that_is_not_what_it_says(command: list[str], tmp_path: Path, capsys: Any) -> None:
+def test_invalid_models(command: list[str], tmp_path: Path, capsys: Any) -> None:
     content, path = read_checkpoint(run_of(command) / "model.safetensors"), tmp_path / "model.safetensors"
     for i, place in enumerate(PLACES):
-        for value in HOSTILE if i < 2 else HOSTILE[i % 3 :: 3]:  # each value meets each kind of place
+        for value in HOSTILE if i < 2 else HOSTILE[i % 3 :: 3]:  # each value is put at each kind of position
             if place == ("extra", "settings") and value == {}:
-                continue  # what is missing has its default
+                continue  # missing settings have defaults
             hostile = copy.copy(content)
             hostile["extra"] = copy.deepcopy(content["extra"])
             set_at(*place)(value)(hostile)
@@ -99,7 +99,7 @@ def test_a_model_that_is_not_what_it_says(command: list[str], tmp_path: Path, ca
             refused(["translate", "one", "--run", str(path)], path, capsys)
     for name, size in itertools.product(SIZES, (10**9, 0, -2, 3)):
         if name in ("positions", "heads") and size == 3:
-            continue  # a model of three positions is one; a third of the width is refused below
+            continue  # three positions are valid; a third of the width is refused below
         hostile = copy.deepcopy(content)
         hostile["extra"]["model"][name] = size
         mg.save(hostile, path)
@@ -122,7 +122,7 @@ TOKENIZER = {
 }
 
 
-def test_a_tokenizer_that_is_none(command: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_invalid_tokenizers(command: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "model.safetensors"
     for spoil in TOKENIZER.values():
         content = read_checkpoint(run_of(command) / "model.safetensors")
@@ -155,10 +155,10 @@ WRONG: dict[str, list[Change]] = {
 
 
 @pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.nightly, id="all"), pytest.param(4, id="quarter")])
-def test_a_training_cannot_go_on_from_what_makes_no_sense(command: list[str], every: int, capsys: Any) -> None:
+def test_a_training_cannot_resume_from_an_invalid_checkpoint(command: list[str], every: int, capsys: Any) -> None:
     last = run_of(command) / "last.safetensors"
     whole = last.read_bytes()
-    (last.parent / REPORT).unlink(missing_ok=True)  # with it, the command of a finished training reads no checkpoint
+    (last.parent / REPORT).unlink(missing_ok=True)  # otherwise the command of a finished training reads no checkpoint
     try:
         for change in [change for changes in WRONG.values() for change in changes][::every]:
             content = read_checkpoint(last)

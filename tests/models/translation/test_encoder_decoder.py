@@ -1,4 +1,4 @@
-"""What every translation model must do, the transformer and those that it replaced: each property for all of them."""
+"""Properties of translation models, tested for the transformer and all earlier models."""
 
 import math
 from collections.abc import Callable
@@ -27,7 +27,7 @@ def attentive(**options: Any) -> Callable[..., TranslationModel]:
     return lambda d, h, **more: transformer.Transformer(transformer.Config(V, d, 2, d_ff=h, **options | more))
 
 
-# For embeddings of a width d and layers of a width h.
+# For embeddings of width d and layers of width h.
 MODELS: dict[str, Callable[..., TranslationModel]] = {
     "transformer": attentive(),
     "norm first": attentive(norm_first=True),
@@ -51,7 +51,7 @@ def values(x: mg.Tensor) -> mg.Tensor:
 
 
 @each_model
-def test_a_token_is_predicted_from_those_before_it_and_the_whole_source(name: str, device: str) -> None:
+def test_a_token_depends_on_earlier_tokens_and_the_whole_source(name: str, device: str) -> None:
     model = small(name, device)
     source, target = pad([[4, 5, 6, EOS]], device), pad([[BOS, 7, 8, 9]], device)
     before = values(model(source, target))
@@ -85,23 +85,23 @@ def test_loss_is_the_cross_entropy_of_the_logits(name: str, device: str) -> None
 
 
 @each_model
-def test_gradients_are_those_of_finite_differences(name: str) -> None:
+def test_gradients_match_finite_differences(name: str) -> None:
     model = small(name, "cpu", d=4, h=3, layers=1, dropout=0.0, positions=5).double()
     source, target = pad(SOURCE[:2]), pad(TARGET[:2])
     assert mg.autograd.gradcheck(lambda *_: model.loss(source, target), list(model.parameters()), atol=1e-6)
 
 
 @each_model
-def test_decoding_from_the_last_state_is_decoding_from_scratch(name: str, device: str) -> None:
+def test_decoding_from_the_last_state_equals_decoding_from_scratch(name: str, device: str) -> None:
     model = small(name, device, dropout=0.0)
     source = pad(SOURCE, device)
     cached, plain = model.begin(source), model.begin(source, cached=False)
     tokens = pad([[BOS]] * 3, device)
     for step in range(4):
         assert mg.allclose(values(cached.next_logits(tokens)), values(plain.next_logits(tokens)), atol=1e-5)
-        if step == 1:  # each sentence goes on in two beams, and one sentence is left out
+        if step == 1:  # two sentences continue in two beams, one is dropped
             rows, width = mg.tensor([2, 2, 0, 0], device=device), 2
-        else:  # beams change places
+        else:  # beams are reordered
             width = 1 if step == 0 else 2
             rows = mg.tensor([0, 1, 2] if step == 0 else [1, 0, 2, 3], device=device)
         for decoder in (cached, plain):
@@ -118,7 +118,7 @@ def test_attention_of_a_translation(name: str, device: str) -> None:
             model.check_attention()
         return
     for i, length in enumerate((4, 3, 2)):
-        rows = mg.tensor([i, (i + 1) % 3, (i + 2) % 3], device=device)  # of the first one it is seen
+        rows = mg.tensor([i, (i + 1) % 3, (i + 2) % 3], device=device)  # the view shows the first one
         weights = np.stack(attention(model, source[rows], target[rows]).weights("cross"))
         assert weights.shape[2:] == (5, 4)
         np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
@@ -132,7 +132,7 @@ def test_sentences_may_not_be_longer_than_the_models(name: str) -> None:
         assert model.greedy(pad([[4, EOS]]), limit).shape[1] <= 3
 
 
-def test_configurations_that_make_no_sense() -> None:
+def test_invalid_configurations() -> None:
     wrong: dict[str, tuple[Any, dict[str, Any]]] = {
         "cell is one of rnn, lstm, gru, not 'gated'": (seq2seq, {"cell": "gated"}),
         "attention is one of none, additive, multiplicative": (seq2seq, {"attention": "some"}),
@@ -146,7 +146,7 @@ def test_configurations_that_make_no_sense() -> None:
 
 
 @each_model
-def test_the_size_is_that_of_the_weights(name: str) -> None:
+def test_the_size_is_the_number_of_weights(name: str) -> None:
     for source_vocabulary in (None, 13):
         model = small(name, "cpu", layers=3, source_vocabulary=source_vocabulary)
         assert size(type(model), model.config) == sum(p.numel() for p in model.parameters() if p.ndim > 1)

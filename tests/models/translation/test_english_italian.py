@@ -1,4 +1,4 @@
-"""The English to Italian corpus as a data set: splits, what is held out, tokens, bad input."""
+"""The English to Italian corpus as a data set: splits, held-out pairs, tokens, bad input."""
 
 from functools import cache, partial
 
@@ -75,14 +75,14 @@ def test_normalize() -> None:
         ("  ", ""),
         ("...", "..."),
     ]
-    for typed, written in rows:
-        assert normalize(typed) == written == normalize(written)
+    for typed, normal_form in rows:
+        assert normalize(typed) == normal_form == normalize(normal_form)
     for text in ("\x00", "'s", "I", "i.", "é'", "🙂 cats", "a'b'c", "’", "1,5 €"):
         assert isinstance(detokenize(tokenize(text)), str)
         assert normalize(normalize(text)) == normalize(text)
 
 
-def test_its_tokenizer_takes_what_people_type() -> None:
+def test_its_tokenizer_accepts_typed_text() -> None:
     pairs = load("validation")
     t = WordTokenizer.train([s for p in pairs for s in (p.source, p.target)], scheme=english_italian.SCHEME)
     assert t.encode(t.prepare("i like   cats")) == t.encode("I like cats.")
@@ -92,7 +92,7 @@ def test_its_tokenizer_takes_what_people_type() -> None:
         assert t.prepare(pair.source) == pair.source
 
 
-def test_sizes_and_splits_that_there_are_not() -> None:
+def test_sizes_and_splits_that_do_not_exist() -> None:
     for size in (1001, -1):
         raises(ValueError, "size .* of 'test' is not between 0 and 1000", partial(load, "test", size))
     assert load(size=0) == [] and load(size=3) == corpus()["train"][:3]

@@ -1,4 +1,4 @@
-"""The report on translations: counts, scores, lengths, the worst sentences; and what it says of bad input."""
+"""The report on translations: counts, scores, lengths, the worst sentences, and errors for bad input."""
 
 import json
 import sys
@@ -18,16 +18,16 @@ FOUND = ["eins zwei", "eins zwei drei vier fünf acht", "ein " * 20, "", "zwei E
 
 
 def test_counts_scores_and_the_worst() -> None:
-    told = report(FOUND, REFERENCES, SOURCES, worst=2)
-    assert (told.sentences, told.exact, told.empty) == (5, 1, 1)
-    assert told.bleu.value == bleu(FOUND, REFERENCES).value
-    assert told.chrf == chrf(FOUND, REFERENCES)
-    assert told.bleu.interval and told.moses is None and told.notes == []
-    assert [s.source for s in told.worst] == ["x y z", "two one"]
-    assert told.worst[0].chrf == 0 < told.worst[1].chrf < 100
-    back = json.loads(json.dumps(asdict(told)))
-    assert back["bleu"]["signature"] == told.bleu.signature and back["worst"][0]["source"] == "x y z"
-    assert told.worst[1].translation == FOUND[4] and told.worst[1].reference == REFERENCES[4]
+    result = report(FOUND, REFERENCES, SOURCES, worst=2)
+    assert (result.sentences, result.exact, result.empty) == (5, 1, 1)
+    assert result.bleu.value == bleu(FOUND, REFERENCES).value
+    assert result.chrf == chrf(FOUND, REFERENCES)
+    assert result.bleu.interval and result.moses is None and result.notes == []
+    assert [s.source for s in result.worst] == ["x y z", "two one"]
+    assert result.worst[0].chrf == 0 < result.worst[1].chrf < 100
+    back = json.loads(json.dumps(asdict(result)))
+    assert back["bleu"]["signature"] == result.bleu.signature and back["worst"][0]["source"] == "x y z"
+    assert result.worst[1].translation == FOUND[4] and result.worst[1].reference == REFERENCES[4]
 
 
 def test_the_breakdown_has_each_sentence_once() -> None:
@@ -45,8 +45,8 @@ def test_the_breakdown_has_each_sentence_once() -> None:
 
 def test_moses_and_tokenised_text() -> None:
     pytest.importorskip("sacremoses")
-    told = report(["ein haus am see !"], ["Ein Haus am See!"], ["x"], language="de")
-    assert told.bleu.value < 20 and told.moses and told.moses.value == pytest.approx(100)
+    result = report(["ein haus am see !"], ["Ein Haus am See!"], ["x"], language="de")
+    assert result.bleu.value < 20 and result.moses and result.moses.value == pytest.approx(100)
     tokenised = report(["it &apos;s a man here"], ["it &apos;s a man"], ["x"], language="lc.norm.tok.de")
     assert "tok:none" in tokenised.bleu.signature and tokenised.moses is None
     assert tokenised.by_length[0].bleu == tokenised.bleu.value
@@ -61,36 +61,36 @@ def test_the_target_chooses_the_tokenizer() -> None:
     assert "tok:char" in report(*sides, language="zh", tokenizer="char").bleu.signature
 
 
-def test_what_is_missing_for_one_score_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_score_that_cannot_be_computed_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sacremoses", None)
-    told = report(["a"], ["a"], ["a"], language="sv")  # a language whose tokenizer nothing has loaded
-    assert told.moses is None and "pip install" in told.notes[0]
-    assert "note: no BLEU in Moses' tokens: " in told.text()
+    result = report(["a"], ["a"], ["a"], language="sv")  # a language whose tokenizer nothing has loaded
+    assert result.moses is None and "pip install" in result.notes[0]
+    assert "note: no BLEU in Moses' tokens: " in result.text()
     assert "language" in report(["a"], ["a"], ["a"], language="2").notes[0]
     monkeypatch.setattr("minigrad_models.text.scores.MOST_RESAMPLED", 4)  # a very large set
-    told = report(FOUND, REFERENCES, SOURCES)
-    assert told.bleu.interval is None and "no confidence interval" in told.notes[0]
+    result = report(FOUND, REFERENCES, SOURCES)
+    assert result.bleu.interval is None and "no confidence interval" in result.notes[0]
 
 
 def test_the_text_shows_all_of_it() -> None:
-    told = report(FOUND, REFERENCES, SOURCES, worst=3)
-    text = told.text()
+    result = report(FOUND, REFERENCES, SOURCES, worst=3)
+    text = result.text()
     assert text.startswith("5 sentences, 1 translated exactly (20.0%), 1 with an empty translation\n")
-    for part in (told.bleu.signature, told.chrf.text, "31 and more", "reference  x y z"):
+    for part in (result.bleu.signature, result.chrf.text, "31 and more", "reference  x y z"):
         assert part in text
     assert "lowest chrF" not in report(FOUND, REFERENCES, SOURCES, worst=0).text()
     long = report(["a" * 5000], ["b"], ["c " * 5000]).text()
     assert max(len(line) for line in long.splitlines()) < 320
 
 
-def test_what_cannot_be_measured() -> None:
+def test_invalid_input() -> None:
     raises(ValueError, "no translations", lambda: report([], [], []))
     raises(ValueError, "2 sources and 1 references", lambda: report(["a", "b"], ["a"], ["a", "b"]))
     raises(ValueError, "1 translations and 2 references", lambda: report(["a"], ["a", "b"], ["a", "b"]))
 
 
-def test_samples_show_the_reference_where_it_differs() -> None:
-    shown = samples(SOURCES, FOUND, REFERENCES, count=99)
-    assert shown.count("reference") == 4 and all(source.strip() in shown for source in SOURCES)
+def test_samples_show_the_reference_if_it_differs() -> None:
+    text = samples(SOURCES, FOUND, REFERENCES, count=99)
+    assert text.count("reference") == 4 and all(source.strip() in text for source in SOURCES)
     assert samples(SOURCES, FOUND, REFERENCES, 2) == samples(SOURCES, FOUND, REFERENCES, 2)
     assert len(samples(SOURCES[:1], FOUND[:1], REFERENCES[:1], 1).splitlines()) == 2

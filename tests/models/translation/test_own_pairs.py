@@ -1,4 +1,4 @@
-"""Before a training: the settings that suit pairs alone, and what is said of a corpus."""
+"""Before training: the settings for small corpora, and the overview of a corpus."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from minigrad_models.translation.translation_settings import preset
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    """A table of five hundred numbers, and a word that stands twice."""
+    """A table of five hundred rows: numbers, and a word that occurs twice."""
     pytest.importorskip("tokenizers")
     rows = [f"{i}\tthe number {i}" for i in range(498)] + ["rare\trare", "rare\trare"]
     path = tmp_path / "pairs.tsv"
@@ -24,34 +24,34 @@ def given(table: Path, **more: Any) -> dict[str, Any]:
     return {"data": (str(table),), "source": "source", "target": "target", **more}
 
 
-def test_the_vocabulary_is_of_what_stands_often(table: Path) -> None:
-    """Four special ids, ten digits, the letters, "the" and "number" and what they are merged from."""
-    found = suited(given(table))
-    assert found.data.split_digits and 25 < found.data.vocabulary < 45
+def test_the_vocabulary_contains_frequent_text(table: Path) -> None:
+    """Four special ids, ten digits, the letters, "the" and "number", and the pieces from which they are merged."""
+    settings = suited(given(table))
+    assert settings.data.split_digits and 25 < settings.data.vocabulary < 45
     assert suited(given(table, vocabulary=77)).data.vocabulary == 77
 
 
-def test_what_is_given_holds_and_the_rest_follows(table: Path) -> None:
-    found = suited(given(table, steps=30, layers=1, tokenizer="words", split_digits=False))
-    assert (found.training.steps, found.model.layers, found.data.tokenizer) == (30, 1, "words")
-    assert 0 < found.training.warm_up < 30 and found.training.evaluate_every <= 30
-    assert not found.data.split_digits
+def test_given_settings_are_kept_and_others_are_derived(table: Path) -> None:
+    settings = suited(given(table, steps=30, layers=1, tokenizer="words", split_digits=False))
+    assert (settings.training.steps, settings.model.layers, settings.data.tokenizer) == (30, 1, "words")
+    assert 0 < settings.training.warm_up < 30 and settings.training.evaluate_every <= 30
+    assert not settings.data.split_digits
     with pytest.raises(FileNotFoundError, match="there is no"):
         suited(given(table.with_name("none.tsv")))
 
 
-def test_more_pairs_take_more_updates_up_to_the_recipes() -> None:
+def test_more_pairs_take_more_updates_up_to_the_recipe() -> None:
     steps = [sizes(pairs, {})["steps"] for pairs in (20, 500, 5000, PAIRS, 10**7)]
     assert steps == sorted(steps) and steps[0] > 0
     assert steps[-2:] == [preset(RECIPE).training.steps] * 2
 
 
-def test_the_sizes_fit_each_other_for_any_number_of_pairs_or_updates() -> None:
+def test_the_sizes_are_consistent_for_any_number_of_pairs_or_updates() -> None:
     for pairs in (1, 20, 500, 5000, 50_000):
-        chosen = preset(RECIPE).changed(sizes(pairs, {}))
-        assert 0 < chosen.training.warm_up < chosen.training.steps
-        assert preset(RECIPE).from_dict(chosen.as_dict()) == chosen  # of the right types, as a file has them
-        assert chosen.training.average * chosen.training.snapshot_every <= chosen.training.steps
+        settings = preset(RECIPE).changed(sizes(pairs, {}))
+        assert 0 < settings.training.warm_up < settings.training.steps
+        assert preset(RECIPE).from_dict(settings.as_dict()) == settings  # the right types, as in a file
+        assert settings.training.average * settings.training.snapshot_every <= settings.training.steps
     for steps in (1, 2, 9):
         schedule = preset(RECIPE).changed(sizes(100, {"steps": steps})).training.rate()
         assert 0 < schedule(0) <= 1
@@ -71,14 +71,14 @@ def said(tokens: str = "subwords", /, **splits: list[tuple[str, str]]) -> list[s
 TRAIN = [(f"a, {i} b", f"uno {i}") for i in range(150)]
 
 
-def test_the_parts_and_the_words_that_are_new() -> None:
-    """Marks and places do not count; a word that stands in the training's other language is new all the same."""
+def test_the_splits_and_the_new_words() -> None:
+    """Punctuation and position do not matter; a word that occurs only in the other language's training text is new."""
     held_out = {"validation": [("a 7, b", "uno 7")], "test": [("a 777 uno", "uno 8"), ("b", "uno")]}
     parts, new, few = said(train=TRAIN, **held_out)
     assert parts == "153 pairs: 150 to learn from, 1 to watch the training with, 2 to test with at the end"
-    share = f"{2 / 7:.1%}"  # of a 7 b, a 777 uno, b
-    wanted = f"words that only the pairs held out have: {share} of those to read and 0.0% of those to write; they are "
-    assert new == wanted + "put together from pieces that it knows"
+    share = f"{2 / 7:.1%}"  # the words are a 7 b, a 777 uno, b
+    words = f"words that only the pairs held out have: {share} of those to read and 0.0% of those to write; they are "
+    assert new == words + "put together from pieces that it knows"
     assert few.startswith("note: so few pairs teach a rule")
     assert "unknown to the model" in said("words", train=TRAIN, **held_out)[2]
 
@@ -91,13 +91,13 @@ def test_advice_on_few_pairs() -> None:
     assert not [line for line in said(train=many) if "so few" in line]
 
 
-def test_characters_that_no_pair_to_learn_from_has() -> None:
-    found = said(train=TRAIN, test=[("a ß ñ", "uno")])
-    assert found[1] == "note: only pairs that are held out have ß, ñ, which the model cannot know"
+def test_characters_that_are_not_in_the_training_pairs() -> None:
+    output = said(train=TRAIN, test=[("a ß ñ", "uno")])
+    assert output[1] == "note: only pairs that are held out have ß, ñ, which the model cannot know"
 
 
-def test_what_stands_twice() -> None:
-    """Two copies of a pair, and one sentence with two translations besides."""
-    found = said(train=[*TRAIN, *TRAIN[:2], ("a, 9 b", "nove")])
-    assert found[1] == "note: another copy of 2 pairs was found; what stands twice counts twice"
-    assert found[2].startswith("note: 1 sentence with several translations")
+def test_duplicate_pairs() -> None:
+    """Two duplicate pairs, and one sentence with two translations."""
+    output = said(train=[*TRAIN, *TRAIN[:2], ("a, 9 b", "nove")])
+    assert output[1] == "note: another copy of 2 pairs was found; what stands twice counts twice"
+    assert output[2].startswith("note: 1 sentence with several translations")

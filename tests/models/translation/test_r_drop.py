@@ -24,7 +24,7 @@ def softmax(x: np.ndarray) -> np.ndarray:
 
 
 def by_hand(states: np.ndarray, weight: np.ndarray, alpha: float, smoothing: float) -> float:
-    """Equations 1 to 4 for each token, halved, then the mean."""
+    """The mean over tokens of half of equations 1 to 4."""
     losses = []
     for b in range(B):
         for t in range(T):
@@ -40,7 +40,7 @@ def by_hand(states: np.ndarray, weight: np.ndarray, alpha: float, smoothing: flo
 
 
 @pytest.mark.parametrize(("alpha", "smoothing"), [(0.0, 0.0), (5.0, 0.0), (2.0, 0.1)])
-def test_it_is_the_papers_formula(alpha: float, smoothing: float) -> None:
+def test_it_matches_the_papers_formula(alpha: float, smoothing: float) -> None:
     states, weight, target = drawn(2 * B, T, D), drawn(V, D), mg.tensor(TARGET)
     loss = r_drop_loss(states, weight, target, alpha, smoothing, PAD)
     expected = by_hand(states.detach().numpy(), weight.detach().numpy(), alpha, smoothing)
@@ -49,7 +49,7 @@ def test_it_is_the_papers_formula(alpha: float, smoothing: float) -> None:
 
 
 def test_the_models_loss(device: str) -> None:
-    """Without dropout both passes agree: the plain loss. With dropout they do not, and more is asked for."""
+    """Without dropout both passes agree, which gives the plain loss. With dropout the loss is larger."""
     source = pad([[4, 5, EOS], [6, EOS]], device)
     target = pad([[BOS, 7, 8, EOS], [BOS, 9, EOS]], device)
     config = (11, 8, 2, 1, 16)

@@ -1,4 +1,4 @@
-"""The translator trained by two ranks: ``train --ranks 2``, and under a real mpiexec."""
+"""Training the translator on two ranks: ``train --ranks 2`` with a real mpiexec."""
 
 import json
 import signal
@@ -37,13 +37,13 @@ def command(pairs: Path, run: str, ranks: int, steps: int = 20, *more: str) -> l
 
 
 def ran(command: list[str], pairs: Path) -> Ran:
-    found = finished(begun(command, pairs.parent), 120)
-    assert found.status == 0, f"{found.out}\n{found.err}"
-    return found
+    result = finished(begun(command, pairs.parent), 120)
+    assert result.status == 0, f"{result.out}\n{result.err}"
+    return result
 
 
 def losses(pairs: Path, run: str) -> list[float]:
-    """Of each of the first updates."""
+    """The losses of the first updates."""
     lines = (pairs.parent / run / "log.jsonl").read_text(encoding="utf-8").splitlines()
     return [entry["loss"] for entry in map(json.loads, lines) if "loss" in entry][:20]
 
@@ -54,9 +54,9 @@ def weights(pairs: Path, run: str) -> dict[str, Any]:
 
 
 @pytest.mark.nightly
-def test_two_ranks_train_as_one_does_and_go_on_to_the_bit(pairs: Path) -> None:
+def test_two_ranks_train_like_one_and_resume_bitwise(pairs: Path) -> None:
     alone, together = (ran(command(pairs, name, n, 120), pairs) for name, n in (("alone", 1), ("together", 2)))
-    assert together.out.count("sentence pairs") == alone.out.count("sentence pairs") == 1  # rank 0 alone speaks
+    assert together.out.count("sentence pairs") == alone.out.count("sentence pairs") == 1  # only rank 0 prints
     assert losses(pairs, "alone") == pytest.approx(losses(pairs, "together"), rel=1e-3)
     two = weights(pairs, "together")
     process = begun(command(pairs, "stopped", 2, 120), pairs.parent)
@@ -74,13 +74,13 @@ def test_two_ranks_train_as_one_does_and_go_on_to_the_bit(pairs: Path) -> None:
 
 
 @pytest.mark.nightly
-def test_a_rank_that_fails_is_told_in_a_line(pairs: Path) -> None:
-    found = finished(begun(command(pairs, "run", 2, 20, "--warm-up", "50", "--schedule", "cosine"), pairs.parent), 120)
-    assert found.status == 1
-    assert found.err.count("error: --warm-up is 50") == 1 and "Traceback" not in found.err
+def test_a_failing_rank_is_reported_in_one_line(pairs: Path) -> None:
+    result = finished(begun(command(pairs, "run", 2, 20, "--warm-up", "50", "--schedule", "cosine"), pairs.parent), 120)
+    assert result.status == 1
+    assert result.err.count("error: --warm-up is 50") == 1 and "Traceback" not in result.err
 
 
-def test_without_mpi4py_one_rank_does_all(pairs: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_without_mpi4py_one_rank_does_all_the_work(pairs: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.setattr("minigrad.distributed.mpi.is_available", lambda: False)
     from minigrad_models.commands import minigrad_command as cli
 

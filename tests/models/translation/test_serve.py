@@ -1,4 +1,4 @@
-"""The server of the page: what it answers, whom it refuses, and how it starts and ends."""
+"""The page's server: its answers, the requests that it refuses, and how it starts and stops."""
 
 import http.client
 import json
@@ -33,12 +33,12 @@ PAGE = ROOT / "models" / "minigrad_models" / "translation" / "serve" / "page"
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with served(Reversing()) as made:
-        yield made
+    with served(Reversing()) as running:
+        yield running
 
 
 class Answer:
-    """Status, headers and body of what the server answered."""
+    """Status, headers and body of an answer."""
 
     def __init__(self, response: http.client.HTTPResponse) -> None:
         self.status, self.headers, self.body = response.status, response.headers, response.read()
@@ -59,13 +59,13 @@ def connected(server: Server) -> socket.socket:
 
 
 def ask(server: Server, method: str, path: str, body: bytes | None = None, headers: Any = None) -> Answer:
-    """One request, with a browser's headers unless others (or none: None) are given."""
+    """Send one request with a browser's headers; ``headers`` replaces some, or removes them (None)."""
     connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
-    sent: dict[str, str | None] = {"Host": f"127.0.0.1:{server.server_port}"}
+    defaults: dict[str, str | None] = {"Host": f"127.0.0.1:{server.server_port}"}
     if body is not None:
-        sent |= {"Content-Length": str(len(body)), "Content-Type": "application/json"}
+        defaults |= {"Content-Length": str(len(body)), "Content-Type": "application/json"}
     connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
-    for name, value in (sent | (headers or {})).items():
+    for name, value in (defaults | (headers or {})).items():
         if value is not None:
             connection.putheader(name, value)
     connection.endheaders(body)
@@ -78,7 +78,7 @@ def post(server: Server, path: str, **request: Any) -> Answer:
     return ask(server, "POST", path, json.dumps(request).encode())
 
 
-def test_the_files_of_the_page_and_what_each_answer_forbids(server: Server) -> None:
+def test_the_files_of_the_page_and_their_security_headers(server: Server) -> None:
     rows = [
         ("/", "html", b"<!doctype html>"),
         ("/page.css", "css", b"#map"),
@@ -104,7 +104,7 @@ def test_the_files_of_the_page_and_what_each_answer_forbids(server: Server) -> N
         assert "Access-Control-Allow-Origin" not in answer.headers
 
 
-def test_the_page_names_nothing_outside_and_makes_no_html_of_text() -> None:
+def test_the_page_has_no_external_links_and_makes_no_html_from_text() -> None:
     for path in PAGE.iterdir():
         text = path.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
         assert not re.search(r"https?:|//\w+\.\w", text), path.name
@@ -112,14 +112,14 @@ def test_the_page_names_nothing_outside_and_makes_no_html_of_text() -> None:
         assert not re.search(r"<script>|\bstyle=|\son\w+=", text), path.name  # the policy would forbid them
 
 
-def test_what_model_it_is_and_how_it_chooses(server: Server) -> None:
+def test_the_description_of_the_model_and_its_decoding(server: Server) -> None:
     server.translator = Reversing(sentences=("one two.",), words="one two")
     about = {"source": "en", "target": "it", "parameters": 1100, "beam": 5, "mbr": False}
     about |= {"sentences": ["one two."], "words": ["one", "two"]}
     assert ask(server, "GET", "/about").json == about
     server.translator = Reversing(mbr=8.0)
     assert ask(server, "GET", "/about").json["mbr"] is True
-    for beam, expected in ((1, 5), (4, 4), (50, WIDEST_BEAM)):  # the model's own, or five
+    for beam, expected in ((1, 5), (4, 4), (50, WIDEST_BEAM)):  # the model's setting, or five
         server.translator = Reversing(beam=beam)
         assert ask(server, "GET", "/about").json["beam"] == expected
         (sentence,) = post(server, "/translate", text="one").json["sentences"]
@@ -127,7 +127,7 @@ def test_what_model_it_is_and_how_it_chooses(server: Server) -> None:
     assert [h["score"] for h in sentence["beam"]][:6] == [-0.5, -1.5, -2.5, -3.5, None, None]  # JSON has no -inf
 
 
-def test_a_sentence_its_translation_and_its_beam(server: Server) -> None:
+def test_a_sentence_with_its_translation_and_beam(server: Server) -> None:
     answer = post(server, "/translate", text="one  two zebra", beam=2)
     assert answer.status == 200 and answer.json["seconds"] >= 0
     first, second = {"text": "zebra two one", "score": -0.5}, {"text": "zebra two one 1", "score": -1.5}
@@ -153,15 +153,15 @@ def test_attention_by_token_and_by_word(server: Server) -> None:
         {"before": " ", "text": "end", "tokens": [4]},
     ]
     assert [unit["tokens"] for unit in answer["target"]["words"]] == [[0], [1], [2, 3], [4]]
-    wanted = Reversing().attention(source, target).weights
-    np.testing.assert_allclose(answer["weights"], wanted, atol=5.1e-5)
+    expected = Reversing().attention(source, target).weights
+    np.testing.assert_allclose(answer["weights"], expected, atol=5.1e-5)
     assert post(server, "/attention", source="one").status == 400
     long = post(server, "/attention", source="x " * 420, target="x " * 420)
     assert long.status == 422 and "421 × 421 tokens" in long.json["error"]
 
 
 def test_the_page_of_attention_and_graph(server: Server) -> None:
-    """It stands alone: its scripts are its own, and can do nothing in the name of this server."""
+    """The page is self-contained: its scripts are inline, and cannot act on behalf of this server."""
     answer = ask(server, "GET", "/linked?text=one+two%3F&beam=3")
     assert answer.status == 200 and answer.headers["Content-Type"] == "text/html; charset=utf-8"
     assert b"<p>two? one, 3</p>" in answer.body
@@ -206,7 +206,7 @@ def test_texts_that_cannot_be_translated(server: Server) -> None:
 
 
 def test_bodies_that_are_refused(server: Server) -> None:
-    """What is no JSON object, is too long, or does not say its length."""
+    """Bodies that are not a JSON object, are too long, or have no Content-Length."""
     deep, digits = b"[" * 60_000, b'{"text": ' + b"9" * 9000 + b"}"
     for body in (b"", b"{", b"text=one", b"[1]", b'"text"', b"\xff\xfe", deep, digits):
         answer = ask(server, "POST", "/translate", body)
@@ -229,17 +229,17 @@ def test_other_addresses_and_methods(server: Server) -> None:
     assert "error" in ask(server, "NONESUCH", "/").json
 
 
-def test_a_foreign_name_for_this_machine_is_refused(server: Server) -> None:
+def test_an_unknown_host_name_is_refused(server: Server) -> None:
     own = f"localhost:{server.server_port}", "127.0.0.1", f"[::1]:{server.server_port}", "localhost:9000"
     foreign = f"evil.example:{server.server_port}", "127.0.0.1.evil.example", "localhost.evil.example"
     for name in (*own, *foreign, "", None, "[::1", "evil.example@127.0.0.1", "127.0.0.1/"):
-        status = 200 if name in own else 400 if name is None else 403  # HTTP/1.1 asks for a name
+        status = 200 if name in own else 400 if name is None else 403  # HTTP/1.1 requires a host name
         for path in ("/", "/about"):
             assert ask(server, "GET", path, headers={"Host": name}).status == status, (name, path)
         assert ask(server, "POST", "/translate", b'{"text": "one"}', {"Host": name}).status == status, name
 
 
-def test_another_sites_page_cannot_ask(server: Server) -> None:
+def test_pages_of_other_sites_cannot_send_requests(server: Server) -> None:
     rows = [
         ("Origin", f"http://127.0.0.1:{server.server_port}", 200),
         ("Origin", f"http://localhost:{server.server_port}", 403),
@@ -259,23 +259,23 @@ def test_another_sites_page_cannot_ask(server: Server) -> None:
         assert ask(server, "POST", "/translate", b'{"text": "one"}', {name: value}).status == status, (name, value)
 
 
-def test_a_bug_is_told_on_the_terminal_and_not_to_the_page(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bug_is_printed_on_the_terminal_but_not_sent(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     answer = post(server, "/translate", text="a bug")
     assert answer.status == 500 and "secret" not in answer.json["error"]
     assert "KeyError: 'secret'" in capsys.readouterr().err
     assert post(server, "/translate", text="one").status == 200
 
 
-def test_who_has_gone_while_waiting_is_not_translated_for(server: Server) -> None:
+def test_requests_of_disconnected_clients_are_dropped(server: Server) -> None:
     translator = server.translator = Reversing()
     waiting = {}
-    with translator.busy:  # a translation is under way, and others wait
+    with translator.busy:  # a translation is running, and others wait
         for text in ("first", "gone", "stays", "gone too"):
             waiting[text] = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
             body = json.dumps({"text": text})
             waiting[text].request("POST", "/translate", body, {"Content-Type": "application/json"})
             until(lambda: bool(translator.asked), "the first translation")
-        assert ask(server, "GET", "/about").status == 200  # so those before it have been accepted
+        assert ask(server, "GET", "/about").status == 200  # so the requests before it have been accepted
         for text in ("gone", "gone too"):
             waiting[text].close()
         until(lambda: len(server._server.server_state.connections) == 2, "the server knows who has gone")
@@ -285,12 +285,12 @@ def test_who_has_gone_while_waiting_is_not_translated_for(server: Server) -> Non
     assert translator.asked == ["first", "stays"]
 
 
-def test_who_leaves_early_does_no_harm(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+def test_early_disconnects_do_no_harm(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     head = b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\n\r\n{"
-    for sent, resets in ((b"", False), (head, False), (b"G", True), (b"GET / HTTP/1.1\r\nHost", True), (head, True)):
+    for data, resets in ((b"", False), (head, False), (b"G", True), (b"GET / HTTP/1.1\r\nHost", True), (head, True)):
         with connected(server) as connection:
-            connection.sendall(sent)
-            if resets and os.name == "posix":  # no goodbye
+            connection.sendall(data)
+            if resets and os.name == "posix":  # closes with a reset
                 until(lambda: len(server._server.server_state.connections) == 1, "the connection")
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         until(lambda: not server._server.server_state.connections, "the end of the request")
@@ -298,8 +298,8 @@ def test_who_leaves_early_does_no_harm(server: Server, capsys: pytest.CaptureFix
     assert capsys.readouterr().err == ""
 
 
-def test_a_request_that_comes_byte_by_byte_is_given_up(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The time is for the whole: each byte comes long before it is over. So is that of a body."""
+def test_a_request_sent_byte_by_byte_times_out(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The timeout is for the whole request or body, not for each byte."""
     monkeypatch.setattr(server_module, "PATIENCE", 0.3)
     for head in (b"", REQUEST.partition(b"{")[0]):
         deadline = time.monotonic() + 30
@@ -310,7 +310,7 @@ def test_a_request_that_comes_byte_by_byte_is_given_up(server: Server, monkeypat
                 time.sleep(0.02)
 
 
-def test_who_does_not_read_the_answer_is_given_up(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_does_not_read_the_answer_times_out(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, "PATIENCE", 0.3)
     server.translator.linked = lambda translation: Drawn("x" * (1 << 26))
     with connected(server) as connection:
@@ -319,8 +319,8 @@ def test_who_does_not_read_the_answer_is_given_up(server: Server, monkeypatch: p
         until(lambda: not server._server.server_state.connections, "the end of the connection")
 
 
-def test_what_is_no_request_is_answered_at_once_and_with_a_status(server: Server) -> None:
-    """The client leaves the connection open, and waits."""
+def test_invalid_requests_are_answered_at_once_with_a_status(server: Server) -> None:
+    """The client keeps the connection open and waits."""
     for data in (
         b"GET /\r\n\r\n",
         b"POST /translate\r\n\r\n",
@@ -328,7 +328,7 @@ def test_what_is_no_request_is_answered_at_once_and_with_a_status(server: Server
         b"GET / HTTP/one\r\n\r\n",
         b"GET / and more HTTP/1.1\r\n\r\n",
         bytes(range(256)),
-        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x07" * 200,  # TLS: a line without an end
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x07" * 200,  # TLS: an endless line
         b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 20_000,
         b"GET /" + b"x" * 70_000,
     ):
@@ -338,7 +338,7 @@ def test_what_is_no_request_is_answered_at_once_and_with_a_status(server: Server
         assert answer.startswith(b"HTTP/1.1 400 "), (data[:30], answer)
 
 
-def test_slow_clients_hold_nobody_up(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+def test_slow_clients_do_not_block_others(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     waiting = [connected(server) for _ in range(200)]
     for connection in waiting:
         connection.sendall(b"G")
@@ -348,7 +348,7 @@ def test_slow_clients_hold_nobody_up(server: Server, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().err == ""
 
 
-def test_many_wait_for_the_model_and_more_are_refused(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_requests_wait_for_the_model_and_more_are_refused(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, "MOST_WAITING", 40)
     translator = server.translator = Reversing(seconds=0.001)
     waiting = [http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60) for _ in range(41)]
@@ -360,7 +360,7 @@ def test_many_wait_for_the_model_and_more_are_refused(server: Server, monkeypatc
         assert post(server, "/translate", text="one").status == 503
         assert ask(server, "GET", "/about").status == 200
     assert [Answer(connection.getresponse()).status for connection in waiting] == [200] * len(waiting)
-    assert translator.most_at_work == 1  # one after the other
+    assert translator.most_at_work == 1  # one at a time
     for connection in waiting:
         connection.close()
 
@@ -374,7 +374,7 @@ def test_addresses_that_cannot_be_served(server: Server) -> None:
     raises(OSError, r"cannot listen on 192\.0\.2\.1, port 0", lambda: serve(Reversing(), 0, "192.0.2.1"))
 
 
-def test_it_says_where_it_is_and_ctrl_c_ends_it(tmp_path: Path) -> None:
+def test_it_prints_its_address_and_ctrl_c_stops_it(tmp_path: Path) -> None:
     program = (
         "from minigrad_models.translation.serve.server import serve\n"
         "from tests.support.translator import Reversing\n"
@@ -392,7 +392,7 @@ def test_it_says_where_it_is_and_ctrl_c_ends_it(tmp_path: Path) -> None:
     assert ran.status == 0 and "ended" in ran.out and ran.err == ""
 
 
-def test_where_sentences_end() -> None:
+def test_sentence_boundaries() -> None:
     rows: list[tuple[str, list[str]]] = [
         ("", []),
         (" \n ", []),
@@ -424,7 +424,7 @@ def test_where_sentences_end() -> None:
         assert [sentence.text for sentence in sentences(text)] == expected
 
 
-def test_tokens_find_their_words() -> None:
+def test_tokens_are_matched_to_words() -> None:
     rows: list[tuple[list[str], str, list[str]]] = [
         (["▁I", "▁like", "▁to", "ma", "toes", "."], "I like tomatoes.", ["I", "like", "tomatoes", "."]),
         (["i", "like", "tomatoes", "."], "I like tomatoes.", ["I", "like", "tomatoes", "."]),  # case
@@ -455,17 +455,17 @@ def test_with_a_model(server: Server) -> None:
     answer = post(server, "/translate", text="A cat sat. A zebra sat!", beam=3)
     assert answer.status == 200
     (first, second) = answer.json["sentences"]
-    (wanted,) = translator.translate([first["source"]], beam=3)
-    expected = [(h.text, pytest.approx(h.score, abs=1e-4)) for h in wanted.beam]
+    (translation,) = translator.translate([first["source"]], beam=3)
+    expected = [(h.text, pytest.approx(h.score, abs=1e-4)) for h in translation.beam]
     assert [(h["text"], h["score"]) for h in first["beam"]] == expected
-    assert first["text"] == wanted.text and "zebra" in second["notes"][0]
+    assert first["text"] == translation.text and "zebra" in second["notes"][0]
     for one in (first, second):
-        seen = post(server, "/attention", source=one["source"], target=one["text"])
-        assert seen.status == 200
-        assert [unit["text"] for unit in seen.json["source"]["words"]][:-1] == one["source"].split()
-        shape = np.shape(seen.json["weights"])
-        assert shape == (2, 2, len(seen.json["target"]["tokens"]), len(seen.json["source"]["tokens"]))
-        np.testing.assert_allclose(np.sum(seen.json["weights"], -1), 1, atol=1e-3)
+        answer = post(server, "/attention", source=one["source"], target=one["text"])
+        assert answer.status == 200
+        assert [unit["text"] for unit in answer.json["source"]["words"]][:-1] == one["source"].split()
+        shape = np.shape(answer.json["weights"])
+        assert shape == (2, 2, len(answer.json["target"]["tokens"]), len(answer.json["source"]["tokens"]))
+        np.testing.assert_allclose(np.sum(answer.json["weights"], -1), 1, atol=1e-3)
     parameters = sum(p.numel() for p in translator.model.parameters())
     about = {"source": "en", "target": "it", "parameters": parameters, "beam": 5, "mbr": False}
     about |= {"sentences": [], "words": []}

@@ -1,4 +1,4 @@
-"""The page in a real browser, without a network: what a person types, presses, points at and sees."""
+"""The page in a real browser without a network: typing, clicking, pointing, and the display."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,13 +20,13 @@ EVIL = "</script><svg/onload=document.title=3>"
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with served(Reversing()) as made:
-        yield made
+    with served(Reversing()) as running:
+        yield running
 
 
 @pytest.fixture
 def open_page(browser: Any, server: Server) -> Iterator[Callable[..., Any]]:
-    """Opens the page. At the end: it must have asked nobody else, and no script may have failed."""
+    """Opens the page; at the end, checks that it made no external request and that no script failed."""
     outside: list[str] = []
     wrong: list[str] = []
     contexts = []
@@ -39,7 +39,7 @@ def open_page(browser: Any, server: Server) -> Iterator[Callable[..., Any]]:
             call.abort()
 
     def console(message: Any) -> None:
-        refusal = "Failed to load resource" in message.text  # the browser tells its status
+        refusal = "Failed to load resource" in message.text  # the browser reports the status
         if message.type == "error" and not refusal:
             wrong.append(message.text)
 
@@ -76,7 +76,7 @@ def shown(page: Any) -> list[tuple[str, str, float]]:
 
 
 def shades(page: Any) -> list[float]:
-    """How opaque the background of each source word is drawn: 1 is the strongest below which ink can be read."""
+    """The opacity of each source word's background; 1 is the strongest with readable text."""
     strongest = page.evaluate("parseFloat(getComputedStyle(document.documentElement).getPropertyValue('--strongest'))")
     read = "nodes => nodes.map(node => getComputedStyle(node).backgroundColor)"
     colours = page.eval_on_selector_all("#source .spelling", read)
@@ -88,17 +88,17 @@ def shades(page: Any) -> list[float]:
 def weights(
     source: str, target: str, words: list[list[int]], row: list[int], layer: Any = slice(None), head: Any = slice(None)
 ) -> np.ndarray:
-    """What a target word (its tokens: row) took from source words, computed from the translator's answer."""
+    """The attention of a target word (its tokens: row) to source words, computed from the translator's answer."""
     matrix = Reversing().attention(source, target).weights[layer, head].mean((0, 1))
     return np.array([matrix[row][:, columns].sum(1).mean() for columns in words])
 
 
-def check(page: Any, wanted: np.ndarray) -> None:
-    """The source's shades and numbers are these weights."""
-    found = shown(page)
-    np.testing.assert_allclose([shade for _, _, shade in found], wanted, atol=2e-4)
-    np.testing.assert_allclose(shades(page), wanted, atol=6e-3)  # the browser's colours
-    for (_, number, _), weight in zip(found, wanted, strict=True):
+def check(page: Any, expected: np.ndarray) -> None:
+    """Check that the source's shades and numbers are these weights."""
+    words = shown(page)
+    np.testing.assert_allclose([shade for _, _, shade in words], expected, atol=2e-4)
+    np.testing.assert_allclose(shades(page), expected, atol=6e-3)  # the browser's colours
+    for (_, number, _), weight in zip(words, expected, strict=True):
         assert abs(float(number or 0) - 100 * weight) < 0.55 and (number or weight < 0.006)
 
 
@@ -111,7 +111,7 @@ def test_from_an_empty_page_to_a_translation(open_page: Callable[..., Any]) -> N
     expect(page).to_have_title("English to Italian")
     assert page.inner_text("#about") == "a transformer of 1,100 parameters"
     assert page.is_visible("#empty") and page.is_disabled("#go") and not page.is_visible("#result")
-    page.keyboard.type(SOURCE)  # the field has the focus from the start
+    page.keyboard.type(SOURCE)  # the field is focused at the start
     assert page.is_enabled("#go")
     page.click("#go")
     page.wait_for_selector("#map tr")
@@ -121,7 +121,7 @@ def test_from_an_empty_page_to_a_translation(open_page: Callable[..., Any]) -> N
     assert page.get_attribute("#target", "lang") == "it" and page.get_attribute("#source", "lang") == "en"
 
 
-def test_the_beam_and_what_differs_in_it(open_page: Callable[..., Any]) -> None:
+def test_the_beam_and_its_differences(open_page: Callable[..., Any]) -> None:
     page = open_page()
     translate(page, SOURCE)
     assert texts(page, "#list .text") == [TARGET, *(f"{TARGET} {i}" for i in range(1, 5))]
@@ -153,7 +153,7 @@ def test_it_opens_with_a_sentence_translated(open_page: Callable[..., Any], trai
     assert page.input_value("#text") == SOURCE and texts(page, "#target") == [TARGET + " end"]
     assert page.locator("#list li").count() == 5 and texts(page, "#samples .chip") == list(SAMPLES)
     assert page.evaluate("document.activeElement.id") == "text"
-    page.keyboard.type("one two")  # the sentence is selected: what is typed takes its place
+    page.keyboard.type("one two")  # the sentence is selected, so typing replaces it
     page.keyboard.press("Enter")
     expect(page.locator("#target")).to_have_text("two one end")
     page.click("#samples .chip >> nth=1")
@@ -161,7 +161,7 @@ def test_it_opens_with_a_sentence_translated(open_page: Callable[..., Any], trai
     assert page.input_value("#text") == SAMPLES[1]
 
 
-def test_words_that_it_knows(open_page: Callable[..., Any], trained: Server) -> None:
+def test_known_words(open_page: Callable[..., Any], trained: Server) -> None:
     page = open_page()
     page.wait_for_selector("[data-state=done] #map tr")
     assert texts(page, "#known .chip") == ["the", "are", "tomatoes", "two", "tomato", "three", "<b>bold</b>"]
@@ -211,7 +211,7 @@ def test_layers_heads_and_tokens(open_page: Callable[..., Any]) -> None:
     assert texts(page, "#target .word") == ["red", "are", "toma", "toes", "my", "end"]
     assert page.inner_text("#target") == TARGET + " end"
     check(page, weights(SOURCE, TARGET, [[i] for i in range(6)], [2], head=slice(0, 1)))
-    translate(page, "one two")  # all tokens are words: nothing to choose; the head stays chosen
+    translate(page, "one two")  # all tokens are words: no choice; the head stays selected
     assert not page.is_visible("#pieces-choice") and page.input_value("#head") == "0"
 
 
@@ -235,7 +235,7 @@ def test_by_keyboard(open_page: Callable[..., Any]) -> None:
     assert all(shade == 0 for *_, shade in shown(page)) and texts(page, "#target .active") == []
     page.keyboard.press("Enter")
     assert texts(page, "#target .active") == ["two"]
-    page.keyboard.press("Tab")  # one stop for all words; the choice stays while the person goes on
+    page.keyboard.press("Tab")  # one tab stop for all words; the selection stays
     assert page.evaluate("document.activeElement.className") == "hypothesis"
     check(page, weights("one two", "two one", columns, [0]))
 
@@ -253,7 +253,7 @@ def test_a_text_of_many_sentences(open_page: Callable[..., Any]) -> None:
     check(page, weights("Three zebra", "zebra Three", [[0, 1], [2, 3], [4]], [0, 1]))
 
 
-def test_html_is_text(open_page: Callable[..., Any]) -> None:
+def test_html_is_escaped(open_page: Callable[..., Any]) -> None:
     page = open_page()
     before = page.title()
     translate(page, f"{HTML} {EVIL}")
@@ -261,14 +261,14 @@ def test_html_is_text(open_page: Callable[..., Any]) -> None:
     assert texts(page, "#list .text")[0] == reversed_
     assert page.inner_text("#target") == reversed_ + " end"
     page.hover("#target .word >> nth=0")
-    made = "document.querySelectorAll('main img, main script, main svg, main b').length"
-    assert page.evaluate(made) == 0 and page.title() in (before, "English to Italian")
+    injected = "document.querySelectorAll('main img, main script, main svg, main b').length"
+    assert page.evaluate(injected) == 0 and page.title() in (before, "English to Italian")
 
 
 def test_while_it_translates_and_when_the_server_fails(open_page: Callable[..., Any], server: Server) -> None:
     page = open_page()
     translate(page, "one two")
-    with server.translator.busy:  # as if another translation was under way
+    with server.translator.busy:  # as if another translation were running
         page.fill("#text", "three four")
         page.press("#text", "Enter")
         page.wait_for_selector("[data-state=loading]")

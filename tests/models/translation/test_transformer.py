@@ -1,4 +1,4 @@
-"""The transformer: what it has beyond what test_translation.py asks of every translation model."""
+"""The transformer's properties besides the common ones in test_encoder_decoder.py."""
 
 import math
 from typing import Any
@@ -23,9 +23,9 @@ def values(x: mg.Tensor) -> mg.Tensor:
     return x.detach().cpu()
 
 
-def test_rotary_positions_tell_distances_and_order(device: str) -> None:
-    """Self-attention by hand: the score of a query and a key depends on how far they are apart, and on the
-    side; cross-attention knows no order."""
+def test_rotary_positions_encode_distances_and_order(device: str) -> None:
+    """Self-attention by hand: the score of a query and a key depends on their signed distance; cross-attention
+    does not depend on order."""
     model = small(device, order="rotary")
     assert not hasattr(model, "positions") and not any("rotary" in key for key in model.state_dict())
     attention = model.encoder[0].attention
@@ -33,7 +33,7 @@ def test_rotary_positions_tell_distances_and_order(device: str) -> None:
     allowed = mg.ones(1, 1, 1, 6, dtype=mg.bool, device=device)
     with mg.no_grad():
         weights = values(attention.weights(x, x, allowed))[0, 0].log()
-    for gap in range(-4, 5):  # of a row the softmax shifts all scores alike
+    for gap in range(-4, 5):  # the softmax shifts all scores of a row equally
         scores = [float(weights[i, i + gap] - weights[i, i]) for i in range(6) if 0 <= i + gap < 6]
         assert max(scores) - min(scores) < 1e-5
     assert not mg.allclose(weights[3, 2], weights[3, 4], atol=1e-6)
@@ -61,8 +61,8 @@ def test_bad_sizes_and_sentences() -> None:
         model.encode(pad([[4, 11]], "cpu"))
 
 
-def test_sentences_of_nothing(device: str) -> None:
-    """A batch of no sentence, one with the end symbol alone, one that is all padding."""
+def test_empty_sentences(device: str) -> None:
+    """A batch without sentences, a sentence of only the end token, and one of only padding."""
     model = small(device)
     empty = pad([], device)
     for none in (empty, model.greedy(empty)):
@@ -75,8 +75,8 @@ def test_sentences_of_nothing(device: str) -> None:
             assert len(beams) == 2 and all(math.isfinite(h.score) for beam in beams for h in beam)
 
 
-def test_what_dropout_drops() -> None:
-    """By default what it always was: none of attention or activation, that of embeddings as elsewhere."""
+def test_dropout_settings() -> None:
+    """By default attention and activations have no dropout, and embeddings have the same as the rest."""
     layer = (model := Transformer(Config(11, 8, 2, 1, 16, 0.3))).encoder[0]
     assert (model.dropout.p, layer.feed_forward.dropout.p, layer.attention.dropout) == (0.3, 0.0, 0.0)
     source, target = pad([[4, 5, 6, 7]]), pad([[BOS, 7, 8]])
@@ -85,13 +85,13 @@ def test_what_dropout_drops() -> None:
         options: dict[str, Any] = {name: 0.5}
         model = Transformer(Config(11, 8, 2, 1, 16, 0.0, **options))
         first, second = model(source, target), model(source, target)
-        assert not mg.allclose(first, second, atol=1e-3), name  # drawn anew
+        assert not mg.allclose(first, second, atol=1e-3), name  # drawn again
         model.eval()
         assert mg.equal(model(source, target), model(source, target)), name
 
 
 def test_dropped_activations_and_weights_are_zeros() -> None:
-    """With probability 1 attention gives its output's bias alone, and so does the feed-forward network."""
+    """With probability 1, attention and the feed-forward network return only the bias of their output."""
     config = Config(11, 8, 2, 1, 16, 0.0, attention_dropout=1.0, activation_dropout=1.0)
     layer = Transformer(config).encoder[0]
     x = mg.randn(2, 3, 8)
@@ -121,9 +121,9 @@ def test_a_vocabulary_for_each_language(device: str) -> None:
     assert set(names) - set(joint) == {"source_embedding.weight"}
 
 
-def test_a_configuration_can_be_kept() -> None:
-    kept = Config(7, 8, 2, 1, 16, 0.1, 16, True, 30, 0.1, 0.2, 0.3)
-    assert Config(**kept.as_dict()).as_dict() == kept.as_dict()
+def test_a_configuration_makes_the_round_trip() -> None:
+    config = Config(7, 8, 2, 1, 16, 0.1, 16, True, 30, 0.1, 0.2, 0.3)
+    assert Config(**config.as_dict()).as_dict() == config.as_dict()
     sizes: dict[str, Any] = {"vocabulary": 7, "d_model": 8, "heads": 2, "layers": 1, "d_ff": 16, "dropout": 0.1}
     old = sizes | {"positions": 16, "norm_first": False}
     new = {"source_vocabulary": None, "attention_dropout": 0.0, "activation_dropout": 0.0, "embedding_dropout": None}

@@ -1,4 +1,4 @@
-"""Batches: the same whenever they are made, and every pair in them."""
+"""Batches are reproducible and contain every pair."""
 
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ def lists(batch: Batch) -> list[Any]:
     return [x.tolist() for x in batch[:2]]
 
 
-def test_an_epoch_has_each_pair_once_and_is_the_same_from_any_place_on() -> None:
+def test_an_epoch_has_each_pair_once_and_can_be_resumed_anywhere() -> None:
     batches, other = made(), made()
     whole = [lists(b) for b in batches.epoch(3)]
     assert len(whole) > 3
@@ -59,8 +59,8 @@ def rows(batch: Batch) -> list[tuple[list[int], list[int]]]:
 
 
 @pytest.mark.parametrize("table", [True, False])
-def test_the_first_pairs_alone(tmp_path: Path, table: bool) -> None:
-    """What is validated and tested with stays as it is."""
+def test_only_the_first_pairs(tmp_path: Path, table: bool) -> None:
+    """The validation and test splits are unchanged."""
     lines = [f"{word} {i}" for i in range(40) for word in WORDS]
     lines[3] = ""
     if table:
@@ -96,7 +96,7 @@ def test_a_twentieth_each_is_held_out() -> None:
     assert list(held_out([f"s{i}" for i in range(99)])) == ["train"]
 
 
-def test_no_sentence_that_is_held_out_is_learned() -> None:
+def test_no_held_out_sentence_is_learned() -> None:
     for copies in (2, 5):
         splits = held_out([f"s{i}" for i in range(200)] * copies)
         train, validation, test = (set(splits[name].source) for name in ("train", "validation", "test"))

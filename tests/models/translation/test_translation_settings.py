@@ -1,4 +1,4 @@
-"""Settings: presets with everything written out, files and what can be wrong with them, the command line."""
+"""Settings: complete presets, valid and invalid files, the command line."""
 
 import sys
 import tomllib
@@ -16,13 +16,13 @@ from tests.support.cases import raises
 
 def test_presets_have_every_setting_written_out() -> None:
     for name in settings.preset_names():
-        written = tomllib.loads((PRESETS / f"{name}.toml").read_text(encoding="utf-8"))
-        keys = {(section, key) for section, values in written.items() for key in values}
+        document = tomllib.loads((PRESETS / f"{name}.toml").read_text(encoding="utf-8"))
+        keys = {(section, key) for section, values in document.items() for key in values}
         assert keys == {(section, key) for key, (section, _, _) in FIELDS.items()}, name
-        assert settings.preset(name).as_dict() == written
+        assert settings.preset(name).as_dict() == document
 
 
-def test_the_base_model_is_the_papers() -> None:
+def test_the_base_model_matches_the_paper() -> None:
     base = settings.preset("base")
     assert (base.model.layers, base.model.d_model, base.model.d_ff, base.model.heads) == (6, 512, 2048, 8)
     assert (base.model.dropout, base.training.label_smoothing, base.model.norm_first) == (0.1, 0.1, False)
@@ -39,8 +39,8 @@ def test_the_target_or_an_option_chooses_the_tokenizer_of_bleu() -> None:
     assert settings.languages(("a.en", "a.zh-CN.gz")) == {"source": "en", "target": "zh-CN"}
 
 
-def test_a_file_that_is_written_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "tomlkit", None)  # nothing but Python writes it
+def test_written_files_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tomlkit", None)  # only Python's library writes it
     numbers = {"dropout": 0.25, "learning_rate": 1e-05, "joint": False, "steps": 7}
     path = tmp_path / "my.toml"
     for name in ('a "b".en', "ü.de", "C:\\new\\tab", "two\nlines", "\x00\x1f\x7f", "\U0001f600", "# no"):
@@ -50,7 +50,7 @@ def test_a_file_that_is_written_is_read_again(tmp_path: Path, monkeypatch: pytes
         assert "\nsteps = 7 # updates\n" in path.read_text(encoding="utf-8")
 
 
-def test_what_makes_no_sense_is_told(tmp_path: Path) -> None:
+def test_invalid_settings_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "my.toml"
     rows = [
         ("[training]\nstepz = 3", r"no setting 'stepz'; do you mean 'steps' in \[training\]\?"),
@@ -70,18 +70,18 @@ def test_what_makes_no_sense_is_told(tmp_path: Path) -> None:
     ]
     for text, message in rows:
         path.write_text(text, encoding="utf-8")
-        with pytest.raises(ValueError, match=message) as caught:
+        with pytest.raises(ValueError, match=message) as error:
             settings.read(path)
-        assert str(path) in str(caught.value)
+        assert str(path) in str(error.value)
     raises(ValueError, "no preset 'huge'; there are base, multi30k, multi30k-gru, toy", lambda: settings.preset("huge"))
 
 
-def test_a_string_in_the_place_of_a_list_is_refused() -> None:
-    """Its letters would be the names of files."""
+def test_a_string_instead_of_a_list_is_refused() -> None:
+    """Its letters would be treated as file names."""
     raises(ValueError, "data is 'a.tsv', .* list of strings", lambda: Settings.preset("toy").changed({"data": "a.tsv"}))
 
 
-def test_each_number_has_a_limit_and_the_free_settings_may_change_in_a_training_that_goes_on() -> None:
+def test_numbers_have_limits_and_free_settings_may_change_when_resuming() -> None:
     numbers = [name for name, (_, kind, _) in Settings.fields().items() if kind in (int, float) and name != "seed"]
     assert len(numbers) > 30 and set(FIELDS) >= FREE
     for name in numbers:
@@ -96,25 +96,25 @@ def given(*arguments: str) -> Settings:
     return cli.settings_of(parser().parse_args(["train", *arguments]))
 
 
-def test_options_come_before_files_and_files_before_defaults(tmp_path: Path) -> None:
+def test_options_override_files_and_files_override_defaults(tmp_path: Path) -> None:
     path = tmp_path / "my.toml"
     path.write_text("[model]\nlayers = 3\nheads = 2\n", encoding="utf-8")
-    found = given("--config", str(path), "--layers", "5", "--no-norm-first")
-    assert (found.model.layers, found.model.heads, found.model.d_ff) == (5, 2, Settings().model.d_ff)
-    assert not found.model.norm_first
+    changed = given("--config", str(path), "--layers", "5", "--no-norm-first")
+    assert (changed.model.layers, changed.model.heads, changed.model.d_ff) == (5, 2, Settings().model.d_ff)
+    assert not changed.model.norm_first
     assert given() == settings.preset("toy")
     assert given("--preset", "multi30k", "--steps", "9") == settings.preset("multi30k").changed({"steps": 9})
 
 
-def test_pairs_alone_have_settings_that_suit_them(tmp_path: Path) -> None:
+def test_small_corpora_have_suitable_settings(tmp_path: Path) -> None:
     pytest.importorskip("tokenizers")
     table = tmp_path / "pairs.tsv"
     table.write_text("".join(f"{i}\tthe {i}\n" for i in range(200)), encoding="utf-8")
-    found = given("--data", str(table), "--layers", "1")
+    fitted = given("--data", str(table), "--layers", "1")
     values = {"data": (str(table),), "source": "source", "target": "target", "layers": 1}
     options = parser().parse_args(["train", "--data", str(table)])
-    assert cli.run_folder(options, found).as_posix() == "runs/pairs"
-    assert found == suited(values) and found.training.steps < Settings().training.steps
+    assert cli.run_folder(options, fitted).as_posix() == "runs/pairs"
+    assert fitted == suited(values) and fitted.training.steps < Settings().training.steps
     raises(FileNotFoundError, "there is no", lambda: given("--data", str(tmp_path / "none.tsv")))
 
 
@@ -129,16 +129,16 @@ def test_every_setting_is_an_option(tmp_path: Path) -> None:
         value = choices[-1] if kind is str else values.get(kind, not default)
         option = ("" if value else "no-") + name.replace("_", "-")
         values_given = [] if kind is bool else [str(value)]
-        found = given("--config", str(tmp_path / "defaults.toml"), f"--{option}", *values_given)
-        assert getattr(getattr(found, section), name) == value != default, name
+        changed = given("--config", str(tmp_path / "defaults.toml"), f"--{option}", *values_given)
+        assert getattr(getattr(changed, section), name) == value != default, name
 
 
 def test_languages_of_files(tmp_path: Path) -> None:
     unnamed = [("a.tsv",), ("a.txt", "b.txt"), ("x/train", "x/train2")]
     rows = [(("a.en.gz", "b.fr"), ("en", "fr")), *((paths, ("source", "target")) for paths in unnamed)]
     for data, languages in rows:
-        chosen = given("--preset", "base", "--data", *data)
-        assert (chosen.data.source, chosen.data.target) == languages
+        changed = given("--preset", "base", "--data", *data)
+        assert (changed.data.source, changed.data.target) == languages
         assert given("--preset", "base", "--data", *data, "--target", "it").data.target == "it"
     assert given("--preset", "base", "--data", str(tmp_path)).data.source == "en"
 
@@ -149,7 +149,7 @@ def test_runs_have_names(tmp_path: Path) -> None:
         return cli.run_folder(options, cli.settings_of(options)).as_posix()
 
     assert folder() == folder("--preset", "toy") == "runs/toy"
-    assert folder("--preset", "multi30k") == "runs/multi30k-en-de"  # refused later: there are no data
+    assert folder("--preset", "multi30k") == "runs/multi30k-en-de"  # refused later: data are missing
     (tmp_path / "my.toml").touch()
     assert folder("--config", str(tmp_path / "my.toml"), "--data", str(tmp_path), "--target", "fr") == "runs/my-en-fr"
     assert folder("--preset", "multi30k", "--data", str(tmp_path)) == "runs/multi30k-en-de"

@@ -1,4 +1,4 @@
-"""A translator: it searches as its settings ask, and shows examples of what it has learned."""
+"""A translator: it searches as set in its settings, and shows examples of sentences and words."""
 
 from itertools import product
 from pathlib import Path
@@ -17,8 +17,8 @@ THREE = ("one", "two", "three")
 
 
 class Sure:
-    """A decoder that is sure of "one two three": whatever else it might write, the end before the end included, has a
-    chance of some thousandth."""
+    """A decoder that is sure of "one two three": every other token, including an early end, has a probability of
+    about a thousandth."""
 
     def __init__(self, sentences: int) -> None:
         self.start = mg.full((sentences, 1), BOS)
@@ -31,21 +31,21 @@ class Sure:
         return logits
 
     def reorder(self, rows: Tensor, size: int) -> None:
-        """It keeps nothing."""
+        """Do nothing: there is no cache."""
 
 
-def test_the_beam_finds_what_is_likeliest() -> None:
-    """With early stopping, the first two that end are the result, however unlikely they are."""
+def test_the_beam_finds_the_likeliest_sentence() -> None:
+    """With early stopping, the first two finished sentences are the result, however unlikely they are."""
     words = WordTokenizer(list(THREE))
     model = Transformer(Config(len(words), 8, 2, 1, 16, 0.0, 32))
     translator = Translator(model, TokenizerPair(words, words), preset("toy"))
     translator.model.begin = lambda source, cached=True: Sure(len(source))  # type: ignore[method-assign,assignment,return-value]
-    found = {}
+    texts = {}
     for early, beam in product((False, True), (1, 2)):
         translator.settings = translator.settings.changed({"early_stopping": early, "length_penalty": 0.0})
-        found[early, beam] = translator.translate(["one"], beam=beam)[0].text
-    assert found[False, 1] == found[True, 1] == found[False, 2] == "one two three"
-    assert found[True, 2] != "one two three"
+        texts[early, beam] = translator.translate(["one"], beam=beam)[0].text
+    assert texts[False, 1] == texts[True, 1] == texts[False, 2] == "one two three"
+    assert texts[True, 2] != "one two three"
 
 
 def test_a_string_is_one_sentence() -> None:
@@ -56,7 +56,7 @@ def test_a_string_is_one_sentence() -> None:
     assert one == translator.translate(["three two one"])[0] and one.source == "three two one"
 
 
-def test_presets_search_as_their_results_were_measured() -> None:
+def test_presets_search_as_in_their_published_results() -> None:
     assert preset("multi30k").decoding.early_stopping and preset("multi30k-gru").decoding.early_stopping
     assert not preset("toy").decoding.early_stopping
 
@@ -64,19 +64,19 @@ def test_presets_search_as_their_results_were_measured() -> None:
 def test_sentences_are_held_out_and_words_are_learned() -> None:
     train = Pairs(["a dog", "a cat, a dog"], ["x", "y"])
     validation = Pairs(["a bird", "a big bird", "a bird"], ["x", "y", "x"])
-    found = examples_of({"train": train, "validation": validation})
-    assert found == {"sentences": ["a big bird", "a bird"], "words": ["a", "dog", "cat"]}
+    examples = examples_of({"train": train, "validation": validation})
+    assert examples == {"sentences": ["a big bird", "a bird"], "words": ["a", "dog", "cat"]}
     assert examples_of({"train": train})["sentences"] == ["a cat, a dog", "a dog"]
 
 
-def test_there_are_not_too_many() -> None:
-    """Of a file that somebody else has written, too."""
-    found = limited({"sentences": [f"{i} " + "x" * i for i in range(200)], "words": [f"w{i}" for i in range(5000)]})
-    assert len(found["sentences"]) == SENTENCES and len(found["words"]) == WORDS
-    assert max(map(len, found["sentences"])) <= LONGEST
+def test_the_number_of_examples_is_limited() -> None:
+    """This holds also for a file that somebody else has written."""
+    examples = limited({"sentences": [f"{i} " + "x" * i for i in range(200)], "words": [f"w{i}" for i in range(5000)]})
+    assert len(examples["sentences"]) == SENTENCES and len(examples["words"]) == WORDS
+    assert max(map(len, examples["sentences"])) <= LONGEST
 
 
-def test_they_come_with_the_one_file(tmp_path: Path) -> None:
+def test_examples_are_stored_in_the_model_file(tmp_path: Path) -> None:
     words = WordTokenizer(["one", "two"])
     model, tokenizers = Transformer(Config(len(words), 8, 2, 1, 16, 0.0, 32)), TokenizerPair(words, words)
     own: Examples = {"sentences": ["one two"], "words": ["two", "one"]}

@@ -1,4 +1,4 @@
-"""Generation on the stand-in for a GPU: the host waits once a token, whatever the search."""
+"""Generation on the GPU emulator: the host waits once per token for every search."""
 
 from collections.abc import Callable
 from typing import Any
@@ -39,14 +39,14 @@ OTHERS = [(name, "beam search") for name in ("transformer-xl", "transformer", "r
 
 
 @cases("name, search", [*(("gpt2", search) for search in SEARCHES), *OTHERS])
-def test_one_wait_a_token(name: str, search: str) -> None:
+def test_one_wait_per_token(name: str, search: str) -> None:
     decoder = decoder_of(name)
     with launches.count() as counts, mg.no_grad():
         SEARCHES[search](decoder, None)
     assert counts.syncs == counts.sync_names["get"] == TOKENS
 
 
-def test_those_that_end_cost_no_more() -> None:
+def test_finished_sentences_cost_no_waits() -> None:
     decoder = decoder_of("gpt2")
     with launches.count() as counts:
         texts = greedy(decoder, [1, 3, TOKENS], None)

@@ -1,4 +1,4 @@
-"""Words near each other: cosines and components by their definitions; the page, pointed at and searched."""
+"""Word embeddings: cosines and components by their definitions; pointing and searching on the page."""
 
 import base64
 import sys
@@ -21,7 +21,7 @@ WEIGHTS = np.random.default_rng(0).standard_normal((40, 6)).astype(np.float32)
 NAMES = [f"word{i}" for i in range(40)]
 
 
-def test_neighbours_are_those_of_the_largest_cosine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nearest_words_have_the_largest_cosines(monkeypatch: pytest.MonkeyPatch) -> None:
     view = embedding(WEIGHTS, NAMES, neighbours=5)
     indices, values = view.neighbours
     units = WEIGHTS / np.linalg.norm(WEIGHTS, axis=1, keepdims=True)
@@ -33,14 +33,12 @@ def test_neighbours_are_those_of_the_largest_cosine(monkeypatch: pytest.MonkeyPa
     assert [name for name, _ in near] == [NAMES[i] for i in indices[3]]
     np.testing.assert_allclose([value for _, value in near], values[3], atol=1e-6)
     assert view.nearest(3, 2) == near[:2]
-    monkeypatch.setattr(
-        sys.modules["minigrad_models.viz.embedding"], "CELLS", 7 * 40
-    )  # more than are compared at a time
+    monkeypatch.setattr(sys.modules["minigrad_models.viz.embedding"], "CELLS", 7 * 40)  # several blocks of words
     np.testing.assert_allclose(embedding(WEIGHTS, NAMES, neighbours=5).neighbours[1], values, atol=1e-6)
     assert repr(view) == "<embedding of 40 words, 6 wide; .save('x.html'), .svg() or .nearest(word)>"
 
 
-def test_the_map_is_that_of_the_principal_components() -> None:
+def test_the_map_shows_the_principal_components() -> None:
     view = embedding(WEIGHTS * [5, 1, 1, 3, 1, 1], NAMES, neighbours=4)
     centred = view.weights.astype(np.float64) - view.weights.mean(0, dtype=np.float64)
     sizes, axes = np.linalg.eigh(np.cov(centred.T, bias=True))
@@ -57,11 +55,11 @@ def test_the_map_is_that_of_the_principal_components() -> None:
     np.testing.assert_allclose(cosines.reshape(40, 4) / 32767, view.neighbours[1], atol=2e-5)
 
 
-def test_what_weights_may_be() -> None:
+def test_types_of_weights() -> None:
     module = nn.Embedding(5, 3)
     matrix = module.weight.detach().numpy()
-    for given in (matrix, mg.tensor(matrix), module, matrix.astype(np.float64)):
-        view = embedding(given)
+    for weights in (matrix, mg.tensor(matrix), module, matrix.astype(np.float64)):
+        view = embedding(weights)
         assert view.tokens == tuple("01234") and view.weights.dtype == np.float32
         np.testing.assert_array_equal(view.weights, matrix)
     np.testing.assert_array_equal(embedding(np.eye(5, dtype=int)).weights, np.eye(5))
@@ -110,7 +108,7 @@ def test_vectors_of_zeros_and_very_short_and_long_ones() -> None:
     assert view.page().data["embedding"]["zero"] == []
 
 
-def test_the_picture_names_what_there_is_room_for() -> None:
+def test_the_picture_labels_as_many_words_as_fit() -> None:
     root = ElementTree.fromstring(embedding(WEIGHTS, [HTML, *NAMES[1:]]).svg())
     names = [node.text for node in root.iter() if node.tag.endswith("}text")]
     assert names[0] == HTML[:23] + "…" and 10 < len(names) <= 40
@@ -122,7 +120,7 @@ def test_the_picture_names_what_there_is_room_for() -> None:
 READY = "#embedding canvas"
 
 
-def test_search_choose_and_follow(opened: Callable[..., Any]) -> None:
+def test_searching_selecting_and_following_words(opened: Callable[..., Any]) -> None:
     names = [HTML, "</script><script>alert(1)</script>", "x" * 10_000, *NAMES[3:]]
     view = embedding(WEIGHTS, names, neighbours=5, title=HTML)
     page = opened(view)
@@ -133,8 +131,8 @@ def test_search_choose_and_follow(opened: Callable[..., Any]) -> None:
     page.press("input[type=search]", "Enter")
     near = view.nearest("word3", 5)
     assert page.inner_text(".word") == "word3" and len(texts(page, "aside li .name")) == len(near)
-    shown = [float(text.replace("−", "-")) for text in texts(page, ".cosine")]
-    np.testing.assert_allclose(shown, [value for _, value in near], atol=5.1e-3)
+    cosines = [float(text.replace("−", "-")) for text in texts(page, ".cosine")]
+    np.testing.assert_allclose(cosines, [value for _, value in near], atol=5.1e-3)
     page.fill("input[type=search]", "nothing like it")
     assert texts(page, "aside li") == [] and "0 words have it" in page.inner_text("aside")
     page.evaluate("embedding.choose(0)")

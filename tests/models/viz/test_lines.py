@@ -1,4 +1,4 @@
-"""Charts of lines: gaps stay gaps, logarithms are straight, names are text."""
+"""Line charts: gaps are kept, exponentials are straight on a logarithmic axis, names are escaped."""
 
 import re
 from functools import partial
@@ -39,11 +39,11 @@ def dots(svg: str) -> int:
     return len(paths(svg, "mark-symbol role-mark"))
 
 
-def test_a_line_stops_where_a_number_is_none() -> None:
+def test_a_line_stops_at_missing_numbers() -> None:
     svg = draw("T", "x", "y", [curve("a", [1, 2, np.nan, 3, 4, np.inf, 5, 6])])
     assert [len(line) for line in points(svg)] == [2, 2, 2] and dots(svg) == 6
     one = draw("T", "x", "y", [curve("a", [1, 2, 0, 4, 5], joined=True)], log=(False, True))
-    assert [len(line) for line in points(one)] == [2, 2]  # zero has no logarithm
+    assert [len(line) for line in points(one)] == [2, 2]  # log 0 is undefined
 
 
 def test_a_logarithmic_line_is_straight() -> None:
@@ -67,7 +67,7 @@ def test_curves_have_their_colours_and_names_in_the_legend() -> None:
     assert 'stroke-dasharray="4,3"' in svg and svg == draw("A title", "steps", "loss", curves)
 
 
-def test_dots_of_few_points_and_points_that_are_not_joined() -> None:
+def test_dots_for_few_points_and_unconnected_points() -> None:
     for count, expected in ((32, 32), (33, 0)):
         assert dots(draw("T", "x", "y", [curve("a", [float(i) for i in range(count)])])) == expected
     apart = draw("T", "x", "y", [curve("a", [1.0, 2.0] * 20, joined=False)])
@@ -75,13 +75,13 @@ def test_dots_of_few_points_and_points_that_are_not_joined() -> None:
 
 
 @pytest.mark.parametrize("name", ["<b>&amp;\x00", '"];alert(1)//', "\\u0022 + 1", "a\u202eb", "😀", ""])
-def test_a_name_is_text(name: str) -> None:
-    shown = texts(draw(name, name, name, [curve(name, [1, 2])]))
+def test_a_name_is_escaped(name: str) -> None:
+    labels = texts(draw(name, name, name, [curve(name, [1, 2])]))
     safe = name.replace("\x00", "�").replace("\u202e", "�") or "∅"
-    assert shown.count(safe) == 4
+    assert labels.count(safe) == 4
 
 
-def test_sizes_and_what_is_refused() -> None:
+def test_sizes_and_invalid_arguments() -> None:
     assert size(draw("T", "x", "y", [curve("n" * 300, [1, 2])], width=400))[0] == pytest.approx(400, abs=1)
     draw("T", "x", "y", [curve("empty", []), curve("constant", [5, 5])])
     raises(ValueError, "there is no curve", partial(draw, "T", "x", "y", []))

@@ -1,4 +1,4 @@
-"""Distributions by layer: by their definitions, what counts as right, what is refused; the page in a browser."""
+"""Distributions by layer: their definitions, targets, and invalid arguments; the page in a browser."""
 
 import base64
 import re
@@ -26,7 +26,7 @@ TOKENS = [[3, 1, 4, 1, 5, 9, 2], [6, 5, 3, 5, 8, 9, 7]]
 
 
 def gpt2(device: str = "cpu", **sizes: Any) -> GPT2:
-    """Three layers, whose distributions differ."""
+    """A model of three layers whose distributions differ."""
     mg.manual_seed(0)
     usual = {"vocabulary": 23, "positions": 12, "d_model": 8, "heads": 2, "layers": 3}
     model = GPT2(Config(**{**usual, **sizes}))
@@ -57,20 +57,20 @@ def by_definition(model: GPT2, row: int) -> list[np.ndarray[Any, Any]]:
         return [*(logs(model.logits(state[row])) for state in states[:-1]), logs(model(tokens)[row])]
 
 
-def test_all_numbers_by_their_definitions(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["minigrad_models.viz.logit_lens"], "CELLS", 2 * 23)  # not all at once
+def test_all_numbers_match_their_definitions(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["minigrad_models.viz.logit_lens"], "CELLS", 2 * 23)  # in several blocks
     model = gpt2(device)
-    model.layers = nn.ModuleList([*model.layers[:2], model.layers[0]])  # a shared layer is a row each time
+    model.layers = nn.ModuleList([*model.layers[:2], model.layers[0]])  # a shared layer gets a row for each use
     view = logit_lens(model, mg.tensor(TOKENS, device=device), WORDS, sentence=1, top=5)
-    wanted = by_definition(model, 1)
+    expected = by_definition(model, 1)
     right = [*TOKENS[1][1:], None]
     assert view.targets.tolist() == [*TOKENS[1][1:], -1] and view.continues
-    for row, log in enumerate(wanted):
+    for row, log in enumerate(expected):
         p, numbers = np.exp(log), view.numbers
         np.testing.assert_allclose(numbers.probabilities[row], -np.sort(-p, -1)[:, :5], rtol=2e-4)
         np.testing.assert_allclose(np.take_along_axis(p, numbers.ids[row], -1), numbers.probabilities[row], rtol=2e-4)
         np.testing.assert_allclose(numbers.entropy[row], -(p * log).sum(-1), rtol=2e-4, atol=1e-5)
-        divergence = (np.exp(wanted[-1]) * (wanted[-1] - log)).sum(-1)
+        divergence = (np.exp(expected[-1]) * (expected[-1] - log)).sum(-1)
         np.testing.assert_allclose(numbers.divergence[row], divergence, rtol=1e-3, atol=1e-4)
         for t, token in enumerate(right):
             rank = 0 if token is None else 1 + (log[t] > log[t, token]).sum()
@@ -94,16 +94,16 @@ def test_the_likeliest_tokens_of_a_cell() -> None:
     model = gpt2(tied=False)
     with mg.no_grad():
         model.norm.bias.fill_(1.0)
-        model.norm.weight.fill_(0.0)  # the state is (1, …, 1): logits are the rows' sums
-        model.head.weight[4] = -3e38  # whose sum is not finite
-    view = logit_lens(model, TOKENS[0], top=99)  # more than there are
+        model.norm.weight.fill_(0.0)  # the state is (1, …, 1), so logits are the rows' sums
+        model.head.weight[4] = -3e38  # its sum is not finite
+    view = logit_lens(model, TOKENS[0], top=99)  # more than exist
     assert view.numbers.ids.shape == (4, 7, 23)
     assert (view.numbers.ids[..., -1] == 4).all() and (view.numbers.probabilities[..., -1] == 0).all()
     assert np.isfinite(view.numbers.entropy).all() and np.isfinite(view.numbers.divergence).all()
 
 
-def test_of_masked_words_the_right_one_stands_there() -> None:
-    """BERT sees what comes later, and predicts no next token."""
+def test_the_target_of_a_masked_word_is_at_its_position() -> None:
+    """BERT also sees later tokens, and does not predict the next one."""
     model, masked = bert(), [2, 5, 0, 7, 3]
     view = logit_lens(model, masked, targets=[-100, -100, 6, -100, -100])
     assert not view.continues and view.targets.tolist() == [-1, -1, 6, -1, -1]
@@ -116,7 +116,7 @@ def test_of_masked_words_the_right_one_stands_there() -> None:
             np.testing.assert_allclose(view.numbers.chances[row, 2], chance, rtol=1e-4)
 
 
-def test_padding_is_left_out() -> None:
+def test_padding_is_dropped() -> None:
     mask = mg.tensor([[True] * 7, [False, False, *[True] * 5]])
     view = logit_lens(gpt2(), TOKENS, WORDS, sentence=1, mask=mask)
     alone = logit_lens(gpt2(), TOKENS[1][2:], WORDS)
@@ -127,7 +127,7 @@ def test_padding_is_left_out() -> None:
     mg.manual_seed(0)
     model = TransformerXL(XLConfig(23, d_model=8, heads=2, layers=2, d_ff=16, segment=4, memory=3)).eval()
     memory = model.remember(model.hidden_states(mg.tensor([TOKENS[0][:3]])))
-    mask = mg.tensor([[True] * 5 + [False, False]])  # begins with that of the memory
+    mask = mg.tensor([[True] * 5 + [False, False]])  # starts with the memory's mask
     view = logit_lens(model, TOKENS[0][3:], memory=memory, mask=mask)
     assert view.tokens == ("1", "5") and view.targets.tolist() == [5, -1] and view.continues
     with mg.no_grad():
@@ -153,7 +153,7 @@ def test_labels_and_texts() -> None:
     assert logit_lens(model, "abc", WORDS).tokens == ("w0", "w1", "w2")
 
 
-def test_the_model_is_as_before() -> None:
+def test_the_model_is_unchanged() -> None:
     model = gpt2().train()
     model.norm.weight.requires_grad_(False)
     assert repr(logit_lens(model, TOKENS)).startswith("<logit lens of 3 layers, 7 tokens; .save('x.html'), .svg()")
@@ -183,7 +183,7 @@ def test_bad_arguments() -> None:
             logit_lens(model, [1, 2])  # type: ignore[arg-type]
 
 
-def test_numbers_that_are_none_and_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nan_and_too_many_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     model = gpt2()
     monkeypatch.setattr(sys.modules["minigrad_models.viz.logit_lens"], "MOST", 100)
     with pytest.raises(ValueError, match=r"4 rows of 3 tokens, 10 likeliest each, are too many .* holds 100"):
@@ -196,22 +196,22 @@ def test_numbers_that_are_none_and_too_many(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def drawn(view: LogitLens, *part: int) -> list[str]:
-    """The texts of its picture."""
+    """The texts in the picture of a view."""
     return [node.text or "" for node in ElementTree.fromstring(view.svg(*part)).iter() if node.tag.endswith("}text")]
 
 
 def test_the_picture_has_the_likeliest_token_of_each_cell() -> None:
     names = [HTML, *WORDS[1:]]
     view = logit_lens(gpt2(), TOKENS[0], names, title=HTML)
-    shown = drawn(view)
-    assert shown[0] == HTML and "output" in shown and "embedding" in shown
-    cells = [name for name in shown[3:] if name.startswith(("w", "<"))]
+    labels = drawn(view)
+    assert labels[0] == HTML and "output" in labels and "embedding" in labels
+    cells = [name for name in labels[3:] if name.startswith(("w", "<"))]
     for row in range(4):
         for position in range(7):
             assert view.top(row, position, 1)[0][0][:6] in {name[:6] for name in cells}
     for part in ((3, 3), (0, 8), (7,)):
         raises(ValueError, r"there is no position 7|are not in the text: there are 7", partial(view.svg, *part))
-    assert len(re.findall("<rect", view.svg(2, 4))) == 1 + 4 * 2  # the paper and the cells
+    assert len(re.findall("<rect", view.svg(2, 4))) == 1 + 4 * 2  # the background and the cells
 
 
 def test_the_page_holds_the_numbers() -> None:
@@ -249,7 +249,7 @@ READY = "#lens .cell"
 
 
 def point(page: Any, row: int, position: int) -> None:
-    """The pointer on a cell."""
+    """Point at a cell."""
     box, rows = page.locator("svg.grid").bounding_box(), page.evaluate("lens.data.rows")
     wide, edge, high = (page.evaluate(f"lens.{name}") for name in ("COLUMN", "EDGE", "height"))
     x = box["x"] + (position + 0.5) * wide - page.evaluate("lens.scroller.scrollLeft")
@@ -280,7 +280,7 @@ def test_pointing_and_clicking_on_cells(opened: Callable[..., Any]) -> None:
     assert page.inner_text("aside .target") == "Next comes w5"
     point(page, 0, 6)
     page.mouse.down()
-    page.evaluate("lens.paint()")  # between press and release, as a frame may come there
+    page.evaluate("lens.paint()")  # between press and release, as a repaint may happen there
     page.mouse.up()
     page.mouse.move(2, 2)
     assert shown(page)[:2] == ("The embedding alone", [name for name, _ in view.top(0, 6)])
@@ -321,14 +321,14 @@ def test_a_long_text_has_an_overview_and_a_search(opened: Callable[..., Any]) ->
     view = large()
     assert len(view.html()) < 3_000_000
     page = opened(view)
-    assert page.locator("svg.grid .cell").count() < 13 * 30  # what is seen, not all
+    assert page.locator("svg.grid .cell").count() < 13 * 30  # only the visible part
     page.fill("#find", "T777")
     page.press("#find", "Enter")
     painted(page)
     assert page.evaluate("lens.position") == 777 and "t777" in texts(page, "svg.grid text.edge")
     box = page.locator(".overview").bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 10)
-    # The grid is painted anew when the scrolling is heard of, which may be after the click has returned.
+    # The grid is repainted on the scroll event, which may follow the click.
     wait_for(page, "[...document.querySelectorAll('svg.grid text.edge')].some((t) => t.textContent === 't500')")
     painted(page)
     assert str(view.targets[500]) in texts(page, "svg.grid text.right")

@@ -1,4 +1,4 @@
-"""Piano rolls: the notes and arcs that a page holds, and what is refused."""
+"""Piano rolls: the notes and arcs in a page, and invalid arguments."""
 
 import base64
 import sys
@@ -22,7 +22,7 @@ TUNE = [Note(60, 64, 0.0, 1.0), Note(67, 80, 0.5, 1.5, 1), Note(61, 127, 1.0, 1.
 
 
 def weights(count: int, layers: int = 2, heads: int = 3, seed: int = 0) -> np.ndarray:
-    """Attention (L, H, N, N) whose rows sum to 1, but for the first note's."""
+    """Attention (L, H, N, N) whose rows sum to 1, except the first note's."""
     w = np.random.default_rng(seed).random((layers, heads, count, count)) ** 4 * np.tri(count, k=-1)
     return w / np.maximum(w.sum(-1, keepdims=True), 1e-12)
 
@@ -40,14 +40,14 @@ def test_the_page_holds_the_notes_in_their_order() -> None:
     notes = [TUNE[3], TUNE[1], TUNE[0], TUNE[2]]
     data = piano_roll(notes, title="Tune").page().data["roll"]
     columns = {"pitches": "u1", "velocities": "u1", "starts": "<f4", "ends": "<f4", "tracks": "<i4"}
-    kept = [bytes_of(data, name, kind).tolist() for name, kind in columns.items()]
-    assert [Note(*row) for row in zip(*kept, strict=True)] == notes
+    values = [bytes_of(data, name, kind).tolist() for name, kind in columns.items()]
+    assert [Note(*row) for row in zip(*values, strict=True)] == notes
     assert bytes_of(data, "order", "<i4").tolist() == [2, 1, 3, 0]
     assert data["names"] == ["track 1", "track 2"] and data["attention"] is None and data["bars"] == ""
     assert data["span"] == [59, 73]
 
 
-def test_tracks_have_the_colours_of_their_order_and_the_names_of_their_numbers() -> None:
+def test_colours_of_tracks_follow_their_order_and_names_their_numbers() -> None:
     notes = [Note(60, 64, 0.0, 1.0, 7), Note(61, 64, 0.0, 1.0, 2)]
     for names in (dict(enumerate("abcdefgh")), list("abcdefgh"), lambda i: "abcdefgh"[i]):
         data = piano_roll(notes, tracks=names).page().data["roll"]
@@ -71,12 +71,12 @@ def test_a_path_a_song_and_a_list_of_notes(tmp_path: Path) -> None:
     raises(ValueError, r"there is no note to draw in empty\.mid", lambda: piano_roll(empty))
 
 
-def test_notes_that_cannot_be() -> None:
+def test_invalid_notes() -> None:
     for note, rule in [((128, 64, 0.0, 1.0), "pitches are"), (Note(60, 64, 0.0, np.inf), "it lasts from 0.0 to inf")]:
         raises(ValueError, f"note 1 of 2: {rule}", partial(piano_roll, [TUNE[0], note]))
 
 
-def test_what_is_no_music_is_refused() -> None:
+def test_invalid_music_is_refused() -> None:
     for music in (None, 3, [1, 2], ["ab"], [(1, 2)], [object()]):
         with pytest.raises(TypeError, match="music is the path of a MIDI file, a Song or a list of Notes, not"):
             piano_roll(music)  # type: ignore[arg-type]
@@ -94,7 +94,7 @@ def test_bars_follow_every_change_of_tempo() -> None:
     assert bar_lines(Song((), ((0.0, 1e9),)), 1e6).size == 0
 
 
-def test_what_it_says_of_itself() -> None:
+def test_repr() -> None:
     assert repr(piano_roll(TUNE)) == "<piano roll of 4 notes in 4.0 s, 2 tracks; .save('x.html')>"
     assert "attention of 2 layers and 3 heads" in repr(piano_roll(TUNE, attention=weights(4)))
 
@@ -106,9 +106,9 @@ def looked_at(view: PianoRoll, note: int, layer: int = 0, row: int = -1) -> list
     return [(other, weight) for other, weight in pairs if other != NONE]
 
 
-def test_of_each_note_the_largest_weights_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_largest_weights_of_each_note_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     w = weights(50)
-    monkeypatch.setattr(sys.modules["minigrad_models.viz.piano_roll"], "_CELLS", 50 * 3 * 7)  # several parts
+    monkeypatch.setattr(sys.modules["minigrad_models.viz.piano_roll"], "_CELLS", 50 * 3 * 7)  # several blocks
     view = piano_roll(many(50), attention=w)
     both = np.concatenate([w, w.mean(1, keepdims=True)], 1)
     for layer in range(2):
@@ -121,10 +121,10 @@ def test_of_each_note_the_largest_weights_are_kept(monkeypatch: pytest.MonkeyPat
                 np.testing.assert_allclose([value for _, value in looked], row[order], rtol=1e-5)
 
 
-def test_what_attention_may_be() -> None:
+def test_types_of_attention() -> None:
     w = np.tri(4, k=-1)[None, None]
-    for given in (mg.tensor(w), w.astype(np.float16), w.tolist(), w.astype(int)):
-        assert looked_at(piano_roll(TUNE, attention=given), 2) == [(0, 1.0), (1, 1.0)]
+    for attention in (mg.tensor(w), w.astype(np.float16), w.tolist(), w.astype(int)):
+        assert looked_at(piano_roll(TUNE, attention=attention), 2) == [(0, 1.0), (1, 1.0)]
     itself = piano_roll(TUNE, attention=np.full((1, 1, 4, 4), 0.25))  # a note does not look at itself or ahead
     assert [[other for other, _ in looked_at(itself, i)] for i in range(4)] == [[], [0], [0, 1], [0, 1, 2]]
 
@@ -189,7 +189,7 @@ def test_it_scrolls_and_zooms(opened: Opened) -> None:
     seconds = page.evaluate("roll.seconds(300)")
     page.evaluate("""roll.scroller.dispatchEvent(new WheelEvent("wheel",
         { deltaY: -400, ctrlKey: true, cancelable: true, clientX: roll.window.getBoundingClientRect().left + 300 }))""")
-    assert page.evaluate("roll.seconds(300)") == pytest.approx(seconds, abs=0.05)  # what is pointed at stays there
+    assert page.evaluate("roll.seconds(300)") == pytest.approx(seconds, abs=0.05)  # the time at the pointer stays
     before = page.evaluate("roll.scale")
     page.click("#out")
     assert page.evaluate("roll.scale") == pytest.approx(before / 1.5)
@@ -205,14 +205,14 @@ def test_it_scrolls_and_zooms(opened: Opened) -> None:
     page.mouse.move(500, y, steps=4)
     page.mouse.up()
     assert page.evaluate("roll.scroller.scrollLeft") == pytest.approx(left + 200, abs=2)
-    assert page.evaluate("roll.chosen") is None  # it was dragged, not clicked
+    assert page.evaluate("roll.chosen") is None  # a drag, not a click
     strip = page.locator(".overview").bounding_box()
     page.mouse.click(strip["x"] + 0.5 * strip["width"], strip["y"] + 10)
     wait_for(page, "Math.abs((roll.seen()[0] + roll.seen()[1]) / 2 / roll.music.seconds - .5) < .02")
 
 
 def hear(page: Any) -> None:
-    """Keep every note that is handed to the audio clock, as (pitch, velocity, when, length, offset)."""
+    """Record every note passed to the audio clock as (pitch, velocity, when, length, offset)."""
     page.evaluate("""() => {
         window.struck = [];
         const { strike } = RollSound.prototype;
@@ -220,7 +220,7 @@ def hear(page: Any) -> None:
     }""")
 
 
-def test_it_plays_every_note_when_it_stands_there(opened: Opened) -> None:
+def test_it_plays_every_note_at_its_time(opened: Opened) -> None:
     notes = [Note(60 + i % 12, 100, i / 20, i / 20 + 0.1, i % 2) for i in range(40)]
     page = opened(piano_roll(notes, attention=weights(40)))
     assert page.evaluate("roll.transport.sound") is None and page.inner_text("#play") == "Play"
@@ -240,7 +240,7 @@ def test_it_plays_every_note_when_it_stands_there(opened: Opened) -> None:
     assert page.evaluate("struck.slice(40, 43).map(([pitch]) => pitch)") == [61, 63, 65]
 
 
-def test_it_goes_on_from_where_it_is_put(opened: Opened) -> None:
+def test_it_plays_from_the_chosen_position(opened: Opened) -> None:
     notes = [Note(48, 90, 0.0, 20.0), *(Note(60 + i, 90, i, i + 0.5) for i in range(20))]
     page = opened(piano_roll(notes))
     hear(page)
@@ -249,13 +249,13 @@ def test_it_goes_on_from_where_it_is_put(opened: Opened) -> None:
     assert page.evaluate("roll.transport.position") == pytest.approx(9.8, abs=0.05)
     page.keyboard.press(" ")
     wait_for(page, "struck.length >= 2")
-    held, following = page.evaluate("struck.slice(0, 2)")
+    long, following = page.evaluate("struck.slice(0, 2)")
     at = page.evaluate("roll.transport.at")
-    assert held[0] == 48 and held[4] == pytest.approx(at, abs=1e-4) and held[3] == pytest.approx(20 - at, abs=1e-4)
-    assert following[0] == 70 and following[2] - held[2] == pytest.approx(10 - at, abs=1e-4)
+    assert long[0] == 48 and long[4] == pytest.approx(at, abs=1e-4) and long[3] == pytest.approx(20 - at, abs=1e-4)
+    assert following[0] == 70 and following[2] - long[2] == pytest.approx(10 - at, abs=1e-4)
     page.evaluate("struck.length = 0")
     page.evaluate("const s = document.getElementById('speed'); s.value = 2; s.dispatchEvent(new Event('input'))")
-    wait_for(page, "struck.length >= 4")  # the held note; one that may sound already; two that follow
+    wait_for(page, "struck.length >= 4")  # the long note; one that may already sound; two that follow
     one, other = page.evaluate("struck.slice(2, 4)")
     assert other[2] - one[2] == pytest.approx(0.5, abs=1e-4) and one[3] == pytest.approx(0.25, abs=1e-4)
     assert page.inner_text("output[for=speed]") == "2.00 ×"
@@ -275,7 +275,7 @@ RENDER = """async ([notes, seconds, stop]) => {
 }"""
 
 
-def test_its_sound_begins_dies_away_and_ends(opened: Opened) -> None:
+def test_its_sound_begins_decays_and_ends(opened: Opened) -> None:
     page = opened(piano_roll(TUNE))
     loud = page.evaluate(RENDER, [[[60, 100, 0.5, 1.0]], 3, 0])
     assert max(loud[:5]) == 0 and loud[5] > 0.05

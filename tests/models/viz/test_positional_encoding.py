@@ -1,4 +1,4 @@
-"""Positions to look at: the layer's own numbers, in the page, in the picture, and under the pointer."""
+"""Positional encodings: the layer's numbers in the page, in the picture, and under the pointer."""
 
 import base64
 import io
@@ -21,7 +21,7 @@ EVIL = [HTML, "</script><script>alert(2)</script>", "👩‍👩‍👧", "x" * 
 WORDS, READY = ["My", "friends", "like", "tomatoes"], ".positional td"
 
 
-def test_the_numbers_are_the_layers() -> None:
+def test_the_numbers_match_the_layer() -> None:
     view = positional_encoding(30, 12)
     np.testing.assert_array_equal(view.values, nn.SinusoidalPositionalEncoding(12, 30).pe.numpy())
     coded = np.frombuffer(base64.b64decode(view.data()["values"]), "<f4").reshape(30, 12)
@@ -32,7 +32,7 @@ def test_the_numbers_are_the_layers() -> None:
     assert repr(view) == "<positional encoding of 30 positions, 12 wide; .save('x.html') or .svg()>"
 
 
-def test_colours_go_from_minus_over_white_to_plus() -> None:
+def test_white_is_between_the_negative_and_positive_colours() -> None:
     colours = diverging(np.array([-1.0, 0.0, 1.0, 7.0]))
     assert colours.tolist() == [[0xB3, 0x40, 0x2A], [255] * 3, [0x24, 0x58, 0xB3], [0x24, 0x58, 0xB3]]
 
@@ -61,7 +61,7 @@ def test_the_picture_has_the_heat_map_and_the_names() -> None:
 
     assert pixels(svg).shape == (4, 8, 3) and pixels(svg)[0, 0].tolist() == [255] * 3  # sin 0 = 0
     assert pixels(svg)[0, 1].tolist() == [0x24, 0x58, 0xB3] and "pixelated" in svg  # cos 0 = 1
-    many = positional_encoding(4800, 8)  # more positions than pixels are drawn as means
+    many = positional_encoding(4800, 8)  # more positions than pixels: drawn as means
     np.testing.assert_array_equal(pixels(many.svg()), diverging(many.values.reshape(1200, 4, 8).mean(1)))
     assert all(text in positional_encoding(6, 8, EVIL).svg() for text in ("5·", "&lt;img src=x"))
 
@@ -70,10 +70,10 @@ def test_odd_sizes() -> None:
     pytest.importorskip("vl_convert", reason="the extra viz brings it")
     for length, width in ((1, 1), (2, 3), (200, 64), (3000, 2)):
         root = ElementTree.fromstring(positional_encoding(length, width).svg())
-        assert float(root.attrib["height"]) < 1500  # a picture, not a scroll
+        assert float(root.attrib["height"]) < 1500  # not too high
     text = positional_encoding(3000, 32).svg()
     narrowest = min(float(wave.replace(",", "")) for wave in re.findall(r"wavelength ([\d.,]+)<", text))
-    assert narrowest * 320 / 2999 >= 4  # others are too narrow to be seen
+    assert narrowest * 320 / 2999 >= 4  # narrower ones are not visible
 
 
 def test_the_curves_of_the_picture_are_sines() -> None:
@@ -113,8 +113,8 @@ def test_pointing_at_the_heat_map(opened: Callable[..., Any]) -> None:
 def test_the_table_has_the_numbers(opened: Callable[..., Any]) -> None:
     view = positional_encoding(20, 24)
     page = opened(view, color_scheme="dark")
-    shown = np.array([float(t.replace("−", "-")) for t in texts(page, ".positional td")]).reshape(12, 16)
-    np.testing.assert_allclose(shown, view.values[:12, :16], atol=5.1e-5)
+    numbers = np.array([float(t.replace("−", "-")) for t in texts(page, ".positional td")]).reshape(12, 16)
+    np.testing.assert_allclose(numbers, view.values[:12, :16], atol=5.1e-5)
     page.locator(".pair").fill("11")
     page.locator(".pair").dispatch_event("input")
     assert texts(page, ".key") == ["dimension 22: sin", "dimension 23: cos"]

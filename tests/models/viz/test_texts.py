@@ -1,4 +1,4 @@
-"""Texts of ids, by lists, functions and tokenizers."""
+"""Texts of ids from lists, functions and tokenizers."""
 
 from functools import partial
 from typing import Any
@@ -38,8 +38,8 @@ def test_lists_functions_dictionaries_tokenizers_and_nothing() -> None:
         raises(TypeError, r"texts of ids are a list of all of them, a function .* a tokenizer", partial(reader, names))
 
 
-def test_parts_of_characters_are_named_as_in_the_vocabulary_and_pieces_of_words_keep_their_marks() -> None:
-    characters = {"Ġcat": 0, "Ã": 1, "©": 2, "<|endoftext|>": 3}  # as GPT-2's and BERT's
+def test_parts_of_characters_and_pieces_of_words_keep_their_names() -> None:
+    characters = {"Ġcat": 0, "Ã": 1, "©": 2, "<|endoftext|>": 3}  # as for GPT-2 and BERT
     pieces = {"[UNK]": 0, "[CLS]": 1, "play": 2, "##ing": 3}
     by_byte = reader(of_library("BPE", "ByteLevel", "<|endoftext|>", vocab=characters, merges=[]))
     by_piece = reader(of_library("WordPiece", "WordPiece", "[CLS]", vocab=pieces, unk_token="[UNK]"))

@@ -1,4 +1,4 @@
-"""Curves of trainings: what is read of a log, its arithmetic, and weights over the snapshots."""
+"""Training curves: reading logs, derived quantities, and weights over the snapshots."""
 
 import base64
 import json
@@ -49,12 +49,12 @@ def write(folder: Path, entries: list[Any], end: str = "\n") -> Path:
 
 
 def series(run: Any, name: str, evaluated: bool = False) -> Any:
-    (found,) = (s for s in run.series if s.name == name and s.evaluated == evaluated)
-    return found
+    (match,) = (s for s in run.series if s.name == name and s.evaluated == evaluated)
+    return match
 
 
 def test_a_run_of_the_library(tmp_path: Path) -> None:
-    folder = write(tmp_path / "toy", LOG, end='\n{"step": 5, "lo')  # it is being written
+    folder = write(tmp_path / "toy", LOG, end='\n{"step": 5, "lo')  # still being written
     for where in (folder, folder / "log.jsonl"):
         (run,) = read_runs([where])
         assert run.name == "toy" and run.folder == (folder if where is folder else None)
@@ -68,17 +68,17 @@ def test_a_run_of_the_library(tmp_path: Path) -> None:
         assert {name: places.tolist() for name, places in loss.places.items()} == expected
         bleu = series(run, "bleu", True)
         assert bleu.values.tolist() == [10.5, 9.0] and bleu.best == (0,) and bleu.places["step"].tolist() == [2, 3]
-    (run,) = read_runs([[evaluation(5, True, bleu=2.0), evaluation(1, True, bleu=1.0)]])  # is sorted
+    (run,) = read_runs([[evaluation(5, True, bleu=2.0), evaluation(1, True, bleu=1.0)]])  # gets sorted
     assert series(run, "bleu", True).values.tolist() == [1.0, 2.0] and series(run, "bleu", True).best == (1, 0)
 
 
-def test_the_time_of_an_evaluation_is_not_the_training_s(tmp_path: Path) -> None:
+def test_the_time_of_an_evaluation_does_not_count(tmp_path: Path) -> None:
     (run,) = read_runs([LOG])
     speed = series(run, "tokens per second")
     assert speed.places["step"].tolist() == [2, 3, 4]
-    assert speed.values.tolist() == [50.0, 100.0, 100.0]  # steps 3 and 4 come a second after an evaluation
+    assert speed.values.tolist() == [50.0, 100.0, 100.0]  # steps 3 and 4 are a second after an evaluation
     (own,) = read_runs([[entry(1, tokens_per_second=7), entry(2, tokens_per_second=8)]])
-    assert series(own, "tokens per second").values.tolist() == [7.0, 8.0]  # those that the log tells
+    assert series(own, "tokens per second").values.tolist() == [7.0, 8.0]  # the log's numbers
 
 
 def test_other_loggers_entries() -> None:
@@ -90,7 +90,7 @@ def test_other_loggers_entries() -> None:
     assert series(run, "split.b").values.tolist() == [math.inf] and math.isnan(series(run, "split.a").values[1])
 
 
-def test_what_is_no_run(tmp_path: Path) -> None:
+def test_invalid_runs(tmp_path: Path) -> None:
     layers = nn.Sequential(nn.Linear(1, 1))
     for what in (7, torch.ones(2), torch.ones(()), layers, nn.ModuleList([layers])):
         raises(TypeError, "a run is a folder, a log file or a list of entries, not a ", partial(training, what))
@@ -110,7 +110,7 @@ def test_what_is_no_run(tmp_path: Path) -> None:
     raises(ValueError, "names is a list of texts, not one text: 'own'", lambda: training([], names="own"))
 
 
-def test_losses_that_are_huge_or_tiny_and_none() -> None:
+def test_huge_tiny_and_missing_losses() -> None:
     for losses in ([1e308, -1e308, 1.7e308], [1.7e308, 1e-320], [5e-324, 1e-323], [10**400, 2.0], [1e308]):
         view = training([{"step": i, "loss": loss} for i, loss in enumerate(losses)])
         assert str(view.page())
@@ -126,7 +126,7 @@ def test_names_of_runs(tmp_path: Path) -> None:
     assert [run.name for run in read_runs([one], ["own"])] == ["own"]
 
 
-def test_a_smoothed_loss_is_another_quantity_than_the_one_that_is_measured(tmp_path: Path) -> None:
+def test_a_smoothed_loss_is_a_different_quantity(tmp_path: Path) -> None:
     plain = write(tmp_path / "plain", LOG)
     for name, more in (
         ("smooth", {"label_smoothing": 0.1, "r_drop": 0.0}),
@@ -137,15 +137,15 @@ def test_a_smoothed_loss_is_another_quantity_than_the_one_that_is_measured(tmp_p
     view = training(plain, tmp_path / "smooth", tmp_path / "both" / "log.jsonl")
     smooth, both, loss = view.charts[:3]
     assert smooth == "training loss with label smoothing 0.1" and both == f"{smooth} and R-Drop 5" and loss == "loss"
-    drawn = [{(s.name, s.evaluated) for s in run.series if "loss" in s.name} for run in view.runs]
-    assert drawn == [{("loss", True), (name, False)} for name in (loss, smooth, both)]
+    names = [{(s.name, s.evaluated) for s in run.series if "loss" in s.name} for run in view.runs]
+    assert names == [{("loss", True), (name, False)} for name in (loss, smooth, both)]
     assert training(tmp_path / "smooth").charts[:2] == (smooth, loss)
     for damage in (b"", b"nothing"):
         RunFolder(tmp_path / "smooth").last.write_bytes(damage)
         assert training(tmp_path / "smooth", weights=False).charts[0] == "loss"
 
 
-def test_several_runs_and_names_that_are_text() -> None:
+def test_several_runs_and_escaped_names() -> None:
     view = training(LOG, [entry(i) for i in range(1, 4)], names=[EVIL, "x" * 10_000])
     assert "<script>alert" not in view.html() and "<iframe" in view._repr_mimebundle_()["text/html"]
 
@@ -184,7 +184,7 @@ def test_weights_over_the_snapshots(tmp_path: Path) -> None:
     np.testing.assert_allclose(shades, heat, atol=data["scale"] / 250)
 
 
-def test_many_snapshots_are_chosen_evenly_and_weights_may_be_wild(tmp_path: Path) -> None:
+def test_many_snapshots_are_thinned_evenly_and_weights_may_be_extreme(tmp_path: Path) -> None:
     folder = trained(tmp_path / "many", {step: {"w": torch.ones(1)} for step in range(0, 90, 2)})
     write_checkpoint(RunFolder(folder).best, {"model": {"w": torch.ones(1)}, "step": 89})
     (folder / "snapshots" / "notes.safetensors").write_text("no snapshot")
@@ -214,14 +214,14 @@ def test_a_function_of_checkpoints(tmp_path: Path) -> None:
     assert track.steps == [1, 3] and track.frames == ["<svg>1</svg>", "<svg>9</svg>"]
     assert training(LOG, snapshots={"none": {}, "one": {1: "<svg/>"}}).tracks[0].name == "one"
     alone = [training(LOG, folder, snapshots=picture).tracks[i].run for i in (0, 1)]
-    assert alone == [1, 1]  # the steps are those of the second run
+    assert alone == [1, 1]  # the second run's steps
     raises(ValueError, "needs a run's folder", lambda: training(LOG, snapshots=picture))
     (folder / "snapshots" / "000000003.safetensors").write_bytes(b"nothing")
     with pytest.warns(UserWarning, match="left out of the picture: the checkpoint .*000000003"):
         assert training(folder).tracks[0].steps == [1]
 
 
-def test_what_is_no_picture() -> None:
+def test_invalid_pictures() -> None:
     for snapshots, error, message in [
         ([1], TypeError, "a mapping from steps to pictures, or a function"),
         ({1.5: "<svg/>"}, TypeError, "a step is an integer, not 1.5"),
@@ -251,7 +251,7 @@ def values(page: Any, chart: str) -> list[str]:
 
 
 def at_step(page: Any, chart: str, part: float) -> None:
-    """Point at a place on a chart, 0 to 1 of its range."""
+    """Point at a position on a chart, from 0 to 1 of its range."""
     box = page.locator(f'[data-chart="{chart}"] svg').bounding_box()
     page.mouse.move(box["x"] + 46 + part * (box["width"] - 52), box["y"] + 60)
 
@@ -266,7 +266,7 @@ def test_reading_exact_values(opened: Callable[..., Any], saved: Path) -> None:
     page.wait_for_selector("#readout:text-matches('^step 2 ')")
     assert values(page, "loss") == ["2.5", "3", "3"]
     assert values(page, "bleu") == ["10.5"]
-    assert page.locator('[data-chart="gradient norm"] .hair').count() == 1  # on all charts at once
+    assert page.locator('[data-chart="gradient norm"] .hair').count() == 1  # on all charts
     title = page.get_attribute('[data-chart="loss"] .value >> nth=2', "title")
     assert title == f"{EVIL}, training, step 2: 3"
 
@@ -283,9 +283,9 @@ def test_axis_smoothing_and_logarithm(opened: Callable[..., Any]) -> None:
     assert page.get_attribute('[data-chart="loss"] .raw', "d") is not None
     assert page.locator('[data-chart="learning rate"] .raw').count() == 0
     steps, losses = (np.array([e[name] for e in log], np.float64) for name in ("step", "loss"))
-    shown = page.evaluate("([x, y, w]) => curves.smooth(x, y, w)", [steps.tolist(), losses.tolist(), width])
+    smooth = page.evaluate("([x, y, w]) => curves.smooth(x, y, w)", [steps.tolist(), losses.tolist(), width])
     weights = np.exp(-np.abs(steps[:, None] - steps) / width)
-    np.testing.assert_allclose(shown, weights @ losses / weights.sum(1), rtol=1e-10)
+    np.testing.assert_allclose(smooth, weights @ losses / weights.sum(1), rtol=1e-10)
     page.fill("#smoothing", "0")
     assert page.get_attribute(front, "d") == raw
     page.click('[data-chart="loss"] .log')
@@ -333,11 +333,11 @@ def test_weights_follow_the_step(opened: Callable[..., Any], saved: Path) -> Non
     page.select_option("#statistic", "change")
     assert texts(page, ".row .number") == ["–", "–"]
     page.fill("#scrub", "1")
-    assert texts(page, ".row .number")[1] == "2"  # from 1 to 3, of 1
+    assert texts(page, ".row .number")[1] == "2"  # |3 − 1| / 1
     page.fill("#filter", "LAYER")
     assert texts(page, ".row:visible .name") == ["layer.weight"]
     box = page.locator('[data-chart="loss"] svg').bounding_box()
-    page.mouse.click(box["x"] + 60, box["y"] + 60)  # near the beginning of the curve
+    page.mouse.click(box["x"] + 60, box["y"] + 60)  # near the start of the curve
     assert page.inner_text("#at-step") == "step 1"
     page.click("#play")
     page.wait_for_selector("#at-step:text-is('step 3')")
@@ -351,8 +351,8 @@ def test_pictures_follow_the_step(opened: Callable[..., Any], tmp_path: Path) ->
         return viz.graph(model, x, colour="gradient")
 
     states = {step: {name: p * step for name, p in model.state_dict().items()} for step in (1, 4)}
-    given = {"graph": graph, EVIL: {2: "<svg/>", 4: "<svg><!-- at 4 --></svg>"}}
-    view = training(trained(tmp_path / "run", states), snapshots=given, weights=False)
+    pictures = {"graph": graph, EVIL: {2: "<svg/>", 4: "<svg><!-- at 4 --></svg>"}}
+    view = training(trained(tmp_path / "run", states), snapshots=pictures, weights=False)
     page = opened(view, viewport=WIDE)
     source = page.get_attribute("#frame img", "src")
     assert all(text in unquote(source) for text in ("<svg", "Linear", "weight"))
@@ -364,7 +364,7 @@ def test_pictures_follow_the_step(opened: Callable[..., Any], tmp_path: Path) ->
     assert page.inner_text("#at-step") == "step 4" and "at 4" in unquote(page.get_attribute("#frame img", "src"))
 
 
-def test_it_is_saved_as_a_picture_and_fits_the_window(opened: Callable[..., Any], saved: Path) -> None:
+def test_it_can_be_saved_as_a_picture_and_fits_the_window(opened: Callable[..., Any], saved: Path) -> None:
     page = opened(saved, viewport={"width": 380, "height": 700})
     assert not page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
     with page.expect_download() as download:

@@ -1,4 +1,4 @@
-"""The steps and what they share: commands that are run and looked at, and some that go on in the background."""
+"""The list of steps, and helpers that run commands, some of them in the background."""
 
 import subprocess
 import sys
@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import IO, Any
 
 WHEEL = Path(sys.argv[1])
-SECONDS = 300  # for a command; one that hangs must not hang all
+SECONDS = 300  # per command, so that a hanging one does not block the rest
 _steps: list[tuple[str, Callable[[], None]]] = []
 _running: dict[str, tuple[subprocess.Popen[str], IO[str]]] = {}
 
 
 def step(title: str) -> Callable[[Callable[[], None]], Callable[[], None]]:
-    """A decorator: the function is the next step."""
+    """Decorator that adds the function as the next step."""
 
     def add(function: Callable[[], None]) -> Callable[[], None]:
         _steps.append((title, function))
@@ -26,7 +26,7 @@ def step(title: str) -> Callable[[Callable[[], None]], Callable[[], None]]:
 
 
 def run() -> int:
-    """Do all steps, each in a line, also after one that failed. Returns the exit status."""
+    """Run all steps, even after a failure, and print a line for each. Returns the exit status."""
     failed, begin = 0, time.perf_counter()
     for number, (title, function) in enumerate(_steps, 1):
         start, error = time.perf_counter(), ""
@@ -44,38 +44,38 @@ def run() -> int:
 
 
 def command(*words: str, status: int = 0, **more: Any) -> str:
-    """What a command of the environment prints, on both streams. It must end with this status."""
+    """Run a command of the environment, check its exit status, and return its output on both streams."""
     ran = subprocess.run(words, check=False, capture_output=True, text=True, encoding="utf-8", timeout=SECONDS, **more)
-    said = ran.stdout + ran.stderr
-    assert ran.returncode == status, f"{' '.join(words)} ended with {ran.returncode}, not {status}:\n{said[-3000:]}"
-    return said
+    output = ran.stdout + ran.stderr
+    assert ran.returncode == status, f"{' '.join(words)} ended with {ran.returncode}, not {status}:\n{output[-3000:]}"
+    return output
 
 
 def python(program: str, *arguments: str, status: int = 0) -> str:
-    """What a program prints that a person has written to a file."""
+    """Write a program to a file, run it, and return its output."""
     file = Path(tempfile.mkdtemp(dir=".")) / "program.py"
     file.write_text(program, encoding="utf-8")
     return command("python", str(file), *arguments, status=status)
 
 
 def start(name: str, *words: str) -> None:
-    """Begin a command that a later step ``finish``es."""
+    """Start a command that a later step ``finish``es."""
     output = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 (until ``finish``)
     _running[name] = (subprocess.Popen(words, stdout=output, stderr=output, text=True), output)
 
 
 def finish(name: str, status: int = 0) -> str:
-    """What a started command has printed, when it has ended."""
+    """Wait for the end of a started command, and return its output."""
     process, output = _running.pop(name)
     ended = process.wait(SECONDS)
     output.seek(0)
-    said = output.read()
-    assert ended == status, f"{name} ended with {ended}, not {status}:\n{said[-3000:]}"
-    return said
+    text = output.read()
+    assert ended == status, f"{name} ended with {ended}, not {status}:\n{text[-3000:]}"
+    return text
 
 
-def one_line(said: str) -> str:
-    """What an error says, in a line and without a traceback."""
-    (line,) = [line for line in said.splitlines() if line.startswith("error: ")]
-    assert "Traceback" not in said, said
+def one_line(text: str) -> str:
+    """The error line of an output, which must have only one and no traceback."""
+    (line,) = [line for line in text.splitlines() if line.startswith("error: ")]
+    assert "Traceback" not in text, text
     return line

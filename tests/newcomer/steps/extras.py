@@ -1,4 +1,4 @@
-"""What is missing is told with a command; then all that the next steps need is installed."""
+"""Errors name the command that installs a missing library; then the next steps' libraries are installed."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ EXTRAS = "music,translate,viz"
 TOOLS = ("ipykernel", "jedi", "mypy", "nbclient")
 
 
-@step("a PNG without the extra: the error names a command that fetches minigrad's library, not another project")
+@step("a PNG without the extra: the error names a command that installs the library, not another project")
 def _() -> None:
     try:
         viz.graph(mg.ones(2, requires_grad=True).sum()).save("first.png")
@@ -23,13 +23,13 @@ def _() -> None:
         raise AssertionError("a PNG without the library that draws it")
 
 
-@step("training needs the extra translate, and says so before it begins")
+@step("training without the extra translate is an error before it starts")
 def _() -> None:
-    told = one_line(command("minigrad", "train", status=1))
-    assert "pip install " in told and "minigrad[" not in told, told
+    error = one_line(command("minigrad", "train", status=1))
+    assert "pip install " in error and "minigrad[" not in error, error
 
 
-@step("pip install 'minigrad_nn….whl[…]'; checkers, trainings and the like begin in the background")
+@step("pip install 'minigrad_nn….whl[…]'; type checkers and training start in the background")
 def _() -> None:
     command("pip", "install", "-q", f"{WHEEL}[{EXTRAS}]", *TOOLS)
     pairs = (f"{number}\t{' '.join(DIGITS[int(d)] for d in str(number))}\n" for number in range(0, 900, 3))

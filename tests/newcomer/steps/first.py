@@ -1,4 +1,4 @@
-"""The first minutes, with NumPy alone."""
+"""The first minutes, with only NumPy."""
 
 import sys
 from pathlib import Path
@@ -26,7 +26,7 @@ print("loss", loss.item())
 """
 
 
-@step("import minigrad: the installed package, and NumPy alone")
+@step("import minigrad: the installed package, and only NumPy")
 def _() -> None:
     assert Path(minigrad.__file__).is_relative_to(sys.prefix), minigrad.__file__
     installed = {line.split("==")[0].lower() for line in command("pip", "freeze").splitlines()}
@@ -35,16 +35,16 @@ def _() -> None:
 
 @step("minigrad --version, also by python -m minigrad")
 def _() -> None:
-    told = command("minigrad", "--version")
-    assert told.startswith("minigrad 0.") and "NumPy 2" in told and "Python 3." in told and "CuPy none" in told, told
-    assert command("python", "-m", "minigrad", "--version") == told
+    text = command("minigrad", "--version")
+    assert text.startswith("minigrad 0.") and "NumPy 2" in text and "Python 3." in text and "CuPy none" in text, text
+    assert command("python", "-m", "minigrad", "--version") == text
 
 
-@step("minigrad --help tells of all commands; a slip of the pen is told in a line")
+@step("minigrad --help lists all commands; a typo is a one-line error")
 def _() -> None:
-    told = command("minigrad", "--help")
+    text = command("minigrad", "--help")
     for name in ("train", "translate", "evaluate", "serve", "config", "data", "viz", "profile", "compat"):
-        assert f"\n    {name}" in told, told
+        assert f"\n    {name}" in text, text
         assert command("minigrad", name, "--help").startswith(f"usage: minigrad {name} ")
     wrong = command("minigrad", "trian", status=2)
     assert "'trian'" in wrong and "Traceback" not in wrong
@@ -64,7 +64,7 @@ def _() -> None:
     assert Path("first.svg").read_text(encoding="utf-8").lstrip().startswith("<svg")
 
 
-@step("weights saved and loaded again")
+@step("weights are saved and loaded")
 def _() -> None:
     model, other = nn.Linear(3, 2), nn.Linear(3, 2)
     mg.save(model.state_dict(), "weights.safetensors")

@@ -1,4 +1,4 @@
-"""Models: what they are made of, what happens in them, and how to change it."""
+"""Models: building them, inspecting them, and changing their computation."""
 
 from pathlib import Path
 
@@ -9,12 +9,12 @@ from minigrad import nn, viz
 
 
 def model() -> nn.Module:
-    """A transformer's encoder layer, small."""
+    """A small transformer encoder layer."""
     mg.manual_seed(0)
     return nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True).eval()
 
 
-@step("viz.trace: any intermediate by its name")
+@step("viz.trace: any intermediate value by name")
 def _() -> None:
     run = viz.trace(model(), mg.randn(1, 5, 8))
     weights = run["self_attn.weights"]
@@ -22,7 +22,7 @@ def _() -> None:
     assert any("linear1" in name for name in run), list(run)
 
 
-@step("attention of a model of one's own, and backward step by step")
+@step("attention of a user's model, and backward step by step")
 def _() -> None:
     net, x = model(), mg.randn(1, 5, 8)
     viz.attention(net, x).save("attention.html")
@@ -41,13 +41,13 @@ def _() -> None:
 
 @step("the README's import: minigrad as torch")
 def _() -> None:
-    told = python(
+    output = python(
         "import minigrad as torch\nx = torch.ones(2, requires_grad=True)\n(x * x).sum().backward()\nprint(x.grad)"
     )
-    assert told.strip() == "tensor([2., 2.])"
+    assert output.strip() == "tensor([2., 2.])"
 
 
-@step("a language model of one's own text: minigrad gpt")
+@step("a language model for a user's text: minigrad gpt")
 def _() -> None:
     Path("text.txt").write_text("to be or not to be, that is the question. " * 100, encoding="utf-8")
     small = [

@@ -26,7 +26,7 @@ nbformat.write(notebook, "executed.ipynb")
 """
 
 
-@step("one way out: HTML, SVG, PNG and PDF; scale= makes a PNG larger")
+@step("saving as HTML, SVG, PNG and PDF; scale= makes a PNG larger")
 def _() -> None:
     view = viz.graph(mg.ones(2, requires_grad=True).exp().sum())
     begins = {"html": b"<!", "svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF"}
@@ -40,15 +40,15 @@ def _() -> None:
     assert abs(sizes[1] - 3 * sizes[0]) <= 3, sizes
 
 
-@step(".show(): a browser opens; where there is none, it says which file to open")
+@step(".show(): opens a browser, or says which file to open")
 def _() -> None:
-    told = python("import minigrad as mg\nmg.viz.graph(mg.ones(2, requires_grad=True).sum()).show()")
+    output = python("import minigrad as mg\nmg.viz.graph(mg.ones(2, requires_grad=True).sum()).show()")
     if not any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))) and os.name == "posix":
-        file = re.search(r"(/\S+\.html)", told)
-        assert file and Path(file[1]).exists(), told
+        file = re.search(r"(/\S+\.html)", output)
+        assert file and Path(file[1]).exists(), output
 
 
-@step("a notebook, executed: its outputs have drawings that need no script")
+@step("a notebook, executed: its outputs have drawings that need no scripts")
 def _() -> None:
     python(NOTEBOOK)
     cells = json.loads(Path("executed.ipynb").read_text(encoding="utf-8"))["cells"]
@@ -58,7 +58,7 @@ def _() -> None:
     assert any("Linear" in "".join(data.get("text/plain", "")) for data in bundles[2]), "no table of the summary"
 
 
-@step("a piano roll of a MIDI file, by the command")
+@step("the command draws a piano roll of a MIDI file")
 def _() -> None:
     from minigrad_models.music.midi import Note, write_midi
 

@@ -1,4 +1,4 @@
-"""A person's own pairs: training, translating, measuring, looking, and the same from Python."""
+"""A user's own pairs: training, translating, evaluating, drawing, and the same from Python."""
 
 import json
 import re
@@ -23,10 +23,10 @@ print("text:", translation.text)
 MODEL = "runs/numbers/model.safetensors"
 
 
-@step("own pairs: minigrad train --data numbers.tsv, in the background since then")
+@step("own pairs: minigrad train --data numbers.tsv, which ran in the background")
 def _() -> None:
-    told = finish("train")
-    assert "300 pairs" in told and "minigrad translate" in told, told
+    output = finish("train")
+    assert "300 pairs" in output and "minigrad translate" in output, output
     assert Path(MODEL).exists() and Path("runs/numbers/settings.toml").exists()
 
 
@@ -41,14 +41,14 @@ def _() -> None:
 @step("minigrad translate: arguments, and a pipe")
 def _() -> None:
     assert len(command("minigrad", "translate", "--run", "runs/numbers", "21", "300").splitlines()) >= 2
-    told = command("minigrad", "translate", "--run", MODEL, input="21\n22\n23\n")
-    assert len(told.splitlines()) >= 3, told
+    output = command("minigrad", "translate", "--run", MODEL, input="21\n22\n23\n")
+    assert len(output.splitlines()) >= 3, output
 
 
-@step("minigrad evaluate: scores of the pairs that were held out")
+@step("minigrad evaluate: scores on the held-out pairs")
 def _() -> None:
-    told = command("minigrad", "evaluate", "--run", "runs/numbers", "--json", "report.json")
-    assert "BLEU" in told and "chrF" in told, told
+    output = command("minigrad", "evaluate", "--run", "runs/numbers", "--json", "report.json")
+    assert "BLEU" in output and "chrF" in output, output
     assert json.loads(Path("report.json").read_text(encoding="utf-8"))
 
 
@@ -65,7 +65,7 @@ sys.exit(p.wait())
 """
 
 
-@step("the shipped corpus: stopped with Ctrl-C, then translated with, without one optional library")
+@step("the shipped corpus: stopped with Ctrl-C, then used for translating without optional libraries")
 def _() -> None:
     assert "minigrad train --run runs/toy" in python(STOPPED, status=130)
     assert python(LOAD).startswith("text:")
@@ -77,7 +77,7 @@ def _() -> None:
     assert Path("curves.html").stat().st_size > 1000
 
 
-@step('minigrad viz model.safetensors "A sentence.": what the translator looks at')
+@step('minigrad viz model.safetensors "A sentence.": the attention of the translator')
 def _() -> None:
     for name in ("looks.html", "looks.svg"):
         assert f"wrote {name}" in command("minigrad", "viz", MODEL, "21", "--output", name)

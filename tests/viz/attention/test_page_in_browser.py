@@ -1,4 +1,4 @@
-"""The page of attention in a real browser, offline: every view, what it says, and by which keys."""
+"""The attention page in a real browser, offline: every view, its texts, and its keys."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -38,12 +38,12 @@ def page(view: AttentionView, open_file: Callable[..., Any], tmp_path: Path) -> 
 
 
 def opened(view: AttentionView, open_file: Callable[..., Any], folder: Path, **options: Any) -> Any:
-    shown = open_file(view.save(folder / "attention.html"), **options)
-    shown.wait_for_selector("#view > *")
-    cross = shown.locator("[id^=kind-]").filter(has_text="Cross")  # where a translator's page opens
+    page = open_file(view.save(folder / "attention.html"), **options)
+    page.wait_for_selector("#view > *")
+    cross = page.locator("[id^=kind-]").filter(has_text="Cross")  # a translator's page opens there
     assert not cross.count() or cross.first.get_attribute("aria-pressed") == "true"
-    shown.eval_on_selector("#kind-0", "node => node.click()")
-    return shown
+    page.eval_on_selector("#kind-0", "node => node.click()")
+    return page
 
 
 def number(text: str) -> float:
@@ -51,12 +51,12 @@ def number(text: str) -> float:
 
 
 def drawn(page: Any, selector: str) -> list[str]:
-    """What stands in each element of SVG, which has no inner text."""
+    """The text of each SVG element, which has no inner text."""
     return [text.strip() for text in page.locator(selector).all_text_contents()]
 
 
 def lines(page: Any, selector: str) -> int:
-    """How many lines there are in paths."""
+    """The number of lines in paths."""
     paths = page.locator(selector).evaluate_all("nodes => nodes.map(node => node.getAttribute('d'))")
     return sum(path.count("M") for path in paths)
 
@@ -65,7 +65,7 @@ def token(side: int, at: int) -> str:
     return f'.token[data-side="{side}"][data-at="{at}"]'
 
 
-def test_head_view_says_what_the_engine_computed(page: Any, view: AttentionView) -> None:
+def test_head_view_shows_the_engines_weights(page: Any, view: AttentionView) -> None:
     page.click("#kind-2")
     page.click("#later")
     page.click("#head-2")
@@ -82,7 +82,7 @@ def test_head_view_says_what_the_engine_computed(page: Any, view: AttentionView)
     assert "is looked at by" in page.inner_text("#told")
 
 
-def test_masks_are_seen(page: Any) -> None:
+def test_masks_are_shown(page: Any) -> None:
     page.hover(token(0, 0))
     assert drawn(page, ".shades .caption") == ["masked"]  # padding
     page.click("#kind-1")
@@ -102,13 +102,13 @@ def test_matrix_view(page: Any, view: AttentionView) -> None:
     page.focus("#matrix")
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
         page.keyboard.press(key)
-    said = page.inner_text("#told")
-    assert said.startswith("“Freunde” takes from “·friends”: ")
-    assert " (mean of 4 heads). Next: “\u2068שלום\u2069”." in said
-    assert number(said.split(": ")[1].split(" ")[0]) == pytest.approx(mean[1, 1], rel=1e-3)
+    text = page.inner_text("#told")
+    assert text.startswith("“Freunde” takes from “·friends”: ")
+    assert " (mean of 4 heads). Next: “\u2068שלום\u2069”." in text
+    assert number(text.split(": ")[1].split(" ")[0]) == pytest.approx(mean[1, 1], rel=1e-3)
     page.click("#head-1")
-    said = page.inner_text("#told").split(": ")[1].removesuffix(". Next")
-    assert number(said) == pytest.approx(layer.weights[1, 1, 1], rel=1e-3)
+    text = page.inner_text("#told").split(": ")[1].removesuffix(". Next")
+    assert number(text) == pytest.approx(layer.weights[1, 1, 1], rel=1e-3)
 
 
 def test_model_view_opens_a_head(page: Any) -> None:
@@ -121,12 +121,12 @@ def test_model_view_opens_a_head(page: Any) -> None:
         page.keyboard.press(key)
     assert page.evaluate("document.activeElement.id") == "cell-1-2"
     page.keyboard.press("Enter")
-    assert texts(page, "#path") == ["decoder.1.self_attention"]  # in the view from which one came
+    assert texts(page, "#path") == ["decoder.1.self_attention"]  # back in the previous view
     assert page.is_visible("#matrix") and page.get_attribute("#head-2", "aria-pressed") == "true"
     assert page.evaluate("document.activeElement.id") == "view-matrix"
 
 
-def test_neuron_view_computes_what_the_engine_did(page: Any, view: AttentionView) -> None:
+def test_neuron_view_computes_the_engines_numbers(page: Any, view: AttentionView) -> None:
     kind, head, query = 1, 3, 2
     layer = view.attentions[kind].layers[0]
     page.click(f"#kind-{kind}")
@@ -138,8 +138,8 @@ def test_neuron_view_computes_what_the_engine_did(page: Any, view: AttentionView
     assert np.allclose(values[0::2], sums, atol=0.006) and np.allclose(values[1::2], sums / 2, atol=0.006)
     assert "÷ √4" in page.inner_text("#neurons thead")
     weights = layer.weights[head, query]
-    seen = layer.blocked is None or ~np.broadcast_to(layer.blocked, layer.weights.shape)[head, query]
-    assert [number(t) for t in texts(page, "#neurons .weight")] == [round(float(w), 4) for w in weights[seen]]
+    visible = layer.blocked is None or ~np.broadcast_to(layer.blocked, layer.weights.shape)[head, query]
+    assert [number(t) for t in texts(page, "#neurons .weight")] == [round(float(w), 4) for w in weights[visible]]
     best = int(weights.argmax())
     page.click(f"#key-{best}")
     rows = "rows => rows.map(row => [...row.cells].slice(1).map(cell => cell.textContent))"
@@ -167,14 +167,14 @@ def test_saved_as_svg(page: Any, tmp_path: Path) -> None:
         assert info.value.suggested_filename == f"encoder-layer-0-head-all-{name}.svg"
         info.value.save_as(tmp_path / "x.svg")
         root = ElementTree.parse(tmp_path / "x.svg").getroot()
-        found = [node.text or "" for node in root.iter("{http://www.w3.org/2000/svg}text")]
-        assert "·friends" in found and not list(root.iter("{http://www.w3.org/2000/svg}script"))
+        labels = [node.text or "" for node in root.iter("{http://www.w3.org/2000/svg}text")]
+        assert "·friends" in labels and not list(root.iter("{http://www.w3.org/2000/svg}script"))
     page.click("#view-model")
     assert not page.is_visible("#save")
 
 
 def test_a_beam(open_file: Callable[..., Any], tmp_path: Path) -> None:
-    """Choosing a text of the beam shows its tokens and its attention, in the view that was chosen."""
+    """Choosing a text of the beam shows its tokens and attention in the current view."""
     mg.manual_seed(0)
     model, source = Transformer(Config(12, 16, 4, 2, 32)), mg.tensor([[5, 6, 2]])
     titles, targets = ["one two", EVIL, "שלום"], map(mg.tensor, ([[1, 9, 8]], [[1, 7]], [[1]]))

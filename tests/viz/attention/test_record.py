@@ -1,4 +1,4 @@
-"""viz.attention of a model: what it finds equals what the engine computes, however attention is written."""
+"""viz.attention of a model: it records the weights that the engine computes, however attention is written."""
 
 import math
 from collections.abc import Callable
@@ -68,7 +68,7 @@ WAYS: list[Callable[[Tensor, Tensor, Tensor], Tensor]] = [
 
 
 class Written(nn.Module):
-    """Attention as people write it, in several ways; ``weights`` is what the last call took."""
+    """Attention as people write it, in several ways; ``weights`` holds the last call's weights."""
 
     def __init__(self, way: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
         super().__init__()
@@ -88,13 +88,13 @@ class Written(nn.Module):
 def test_written_by_hand(way: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
     model = nn.Sequential(Written(way), Written(way))
     x = mg.randn(B, T, D)
-    (found,) = attention(model, x).attentions
-    assert found.kind == "decoder" and [layer.path for layer in found.layers] == ["0", "1"]
-    for layer, module in zip(found.layers, model, strict=True):
+    (group,) = attention(model, x).attentions
+    assert group.kind == "decoder" and [layer.path for layer in group.layers] == ["0", "1"]
+    for layer, module in zip(group.layers, model, strict=True):
         assert np.array_equal(layer.weights, module.weights.detach().numpy()[0])
         assert np.array_equal(layer.blocked[0], np.triu(np.ones((T, T), bool), 1))
         check_parts(layer)
-    first = found.layers[0]
+    first = group.layers[0]
     q, k = (f(x).view(B, T, H, WIDTH).transpose(1, 2).detach().numpy()[0] for f in (model[0].query, model[0].key))
     scores = q @ np.swapaxes(k, -1, -2) / math.sqrt(WIDTH)
     assert np.allclose(first.scale * first.query @ np.swapaxes(first.key, -1, -2), scores, atol=1e-5)
@@ -111,10 +111,10 @@ def test_multihead_attention(need_weights: bool) -> None:
     assert isinstance(view, AttentionView)
     layer.eval()
     expected = layer(x, memory, memory, padding, average_attn_weights=False)[1].detach().numpy()[0]
-    (found,) = view.attentions
-    assert found.kind == "cross" and np.allclose(found.layers[0].weights, expected, atol=1e-6)
-    assert found.layers[0].blocked.tolist() == [[[False, False, True]] * T]
-    check_parts(found.layers[0])
+    (group,) = view.attentions
+    assert group.kind == "cross" and np.allclose(group.layers[0].weights, expected, atol=1e-6)
+    assert group.layers[0].blocked.tolist() == [[[False, False, True]] * T]
+    check_parts(group.layers[0])
     with mg.no_grad():
         assert attention(layer, x, x, x, need_weights=need_weights).kinds == ("encoder",)
 
@@ -144,7 +144,7 @@ def test_the_translators_model() -> None:
     view = attention(model, SOURCE.flip(0), TARGET.flip(0), tokens=lambda i: f"⟨{i}⟩")
     encoder, decoder, cross = view.attentions
     assert (encoder.kind, decoder.kind, cross.kind) == ("encoder", "decoder", "cross")
-    assert model.training  # as it was
+    assert model.training  # still
     expected: list[Any] = []
     for layer in model.eval().decoder:
         layer.cross_attention.register_forward_pre_hook(
@@ -161,21 +161,21 @@ def test_the_translators_model() -> None:
 
 
 class Inline(nn.Module):
-    """A decoder block that holds both attentions itself: only the way back tells which is which."""
+    """A decoder block with both attentions inline: only their inputs show which is which."""
 
     def __init__(self) -> None:
         super().__init__()
         self.maps = nn.ModuleList(nn.Linear(D, D) for _ in range(6))
 
     def forward(self, x: Tensor, memory: Tensor) -> Tensor:
-        q, k, v, asked, keys, values = self.maps
+        q, k, v, queries, keys, values = self.maps
         x = x + F.scaled_dot_product_attention(q(x)[:, None], k(x)[:, None], v(x)[:, None])[:, 0]
-        looked = F.scaled_dot_product_attention(asked(x)[:, None], keys(memory)[:, None], values(memory)[:, None])
+        looked = F.scaled_dot_product_attention(queries(x)[:, None], keys(memory)[:, None], values(memory)[:, None])
         return x + looked[:, 0]
 
 
 class Pieces(nn.Module):
-    """Additive attention (Bahdanau et al. 2015), without queries and keys to multiply, and two other lengths."""
+    """Additive attention (Bahdanau et al. 2015), without a product of queries and keys, and two other lengths."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -190,7 +190,7 @@ class Pieces(nn.Module):
         return halved
 
 
-def test_scores_that_are_no_product_and_different_lengths() -> None:
+def test_additive_scores_and_different_lengths() -> None:
     view = attention(Pieces(), mg.randn(1, 4, D), mg.randn(1, 3, D))
     titles = [f"Encoder self-attention ({n} × {n})" for n in (4, 2)]
     assert [a.title for a in view.attentions] == [*titles, "Cross-attention"]
@@ -198,8 +198,8 @@ def test_scores_that_are_no_product_and_different_lengths() -> None:
     assert layer.weights.shape == (1, 4, 3) and layer.query is None
 
 
-def test_kinds_by_where_queries_and_keys_come_from() -> None:
-    x, memory = mg.randn(1, T, D), mg.randn(1, T, D)  # lengths do not tell
+def test_kinds_by_the_sources_of_queries_and_keys() -> None:
+    x, memory = mg.randn(1, T, D), mg.randn(1, T, D)  # equal lengths
     assert attention(Inline(), x, memory).kinds == ("encoder", "cross")
     block = Inline()
     view = attention(lambda x, memory: block(block(x, memory), memory), x, memory)
@@ -226,7 +226,7 @@ def test_three_axes_are_sentences_or_heads() -> None:
     first = x[0].numpy()
     assert np.allclose(view.weights()[0], softmax(first @ first.T / math.sqrt(D))[None], atol=1e-6)
 
-    def heads(states: Tensor) -> Tensor:  # (T, 3 D), one sentence
+    def heads(states: Tensor) -> Tensor:  # (T, 3 D), a single sentence
         x = states.view(T, 3, D).transpose(0, 1)
         return F.scaled_dot_product_attention(x, x, x)
 
@@ -244,7 +244,7 @@ def test_shared_keys_and_an_added_bias() -> None:
     check_parts(layer)
 
 
-def test_frozen_models_and_nothing_is_left_behind() -> None:
+def test_frozen_models_and_no_side_effects() -> None:
     model = Transformer(Config(12, 16, 4, 1, 32)).requires_grad_(False)
     model.encoder.eval()
     before = {name: p.numpy().copy() for name, p in model.named_parameters()}
@@ -278,7 +278,7 @@ def test_tokens_of_a_model() -> None:
 
 
 class Reads(nn.Module):
-    """A language model, or with states (B, S, D) a captioner, that is given a mask of integers as well."""
+    """A language model, or a captioner if it gets states (B, S, D); it also takes an integer mask."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -289,22 +289,22 @@ class Reads(nn.Module):
         states, ids = (inputs if inputs[0].is_floating_point() else (None, inputs[0]))[:2]
         x = self.embedding(ids)
         x = self.own(x, x, x, attn_mask=mg.ones(x.shape[1], x.shape[1]).triu(1).bool())[0]
-        found: Tensor = x if states is None else self.cross(x, states, states)[0]
-        return found
+        attended: Tensor = x if states is None else self.cross(x, states, states)[0]
+        return attended
 
 
-def test_ids_are_told_from_masks_and_states() -> None:
+def test_ids_are_distinguished_from_masks_and_states() -> None:
     ids, mask = mg.tensor([[7, 8, 9], [4, 5, 6]]), mg.tensor([[1, 1, 0]])
     for view in (attention(Reads(), ids, mask), attention(Reads(), ids, attention_mask=mask)):
         assert view.attentions[0].queries == ("7", "8", "9")
     decoder, cross = attention(Reads(), mg.randn(2, 3, D), ids).attentions
     assert decoder.queries == cross.queries == ("7", "8", "9") and cross.keys == ("0", "1", "2")
-    named = attention(Reads(), ids, tokens={"target": "<{}>".format, "written": ["b", "c", "d"]})
-    assert named.attentions[0].keys == ("<7>", "<8>", "<9>") and named.attentions[0].rows == ("b", "c", "d")
+    view = attention(Reads(), ids, tokens={"target": "<{}>".format, "written": ["b", "c", "d"]})
+    assert view.attentions[0].keys == ("<7>", "<8>", "<9>") and view.attentions[0].rows == ("b", "c", "d")
 
 
 @pytest.mark.parametrize("attention_of", ["additive", "multiplicative"])
-def test_a_recurrent_decoder_looks_step_by_step(attention_of: str) -> None:
+def test_a_recurrent_decoder_attends_step_by_step(attention_of: str) -> None:
     config = seq2seq.Config(9, attention=attention_of, d_model=6, hidden=4, dropout=0.0)
     model = seq2seq.Seq2Seq(config)
     source, target = mg.tensor([[4, 5, 6, 2], [7, 2, 0, 0]]), mg.tensor([[1, 5, 4, 6, 7], [1, 8, 4, 0, 0]])
@@ -326,7 +326,7 @@ GERMAN = ["meine", "freunde", "mögen", "tomaten", "weil", "sie", "lecker", "sin
 
 @pytest.fixture
 def translator() -> Translator:
-    """One that has learned nothing."""
+    """An untrained translator."""
     mg.manual_seed(0)
     words = WordTokenizer([*ENGLISH, *GERMAN])
     model = Transformer(Config(len(words), 32, 4, 2, 64))
@@ -334,12 +334,12 @@ def translator() -> Translator:
 
 
 def test_a_translation_and_its_beam(translator: Translator) -> None:
-    """Each text of the beam has its own tokens and weights: those at the steps that wrote the tokens."""
+    """Each text of the beam has its own tokens and the weights at the steps that generated them."""
     translator.model.train()
-    (found,) = translator.translate(["my friends like tomatoes"], beam=3)
-    view = translator.look(found)
+    (translation,) = translator.translate(["my friends like tomatoes"], beam=3)
+    view = translator.look(translation)
     assert translator.model.training and view.title == "Attention: my friends like tomatoes"
-    assert [(one.text, one.score) for one in view.beam] == [(one.text, one.score) for one in found.beam]
+    assert [(one.text, one.score) for one in view.beam] == [(one.text, one.score) for one in translation.beam]
     assert view.attentions == view.beam[0].attentions and view.kinds == ("encoder", "decoder", "cross")
     for one in view.beam:
         encoder, decoder, cross = one.attentions
@@ -347,30 +347,30 @@ def test_a_translation_and_its_beam(translator: Translator) -> None:
         assert encoder.rows == cross.keys == ("my", "friends", "like", "tomatoes", "⟨end⟩")
         assert cross.rows == decoder.rows == (*one.text.split(), "⟨end⟩")
         assert decoder.keys == ("⟨begin⟩", *cross.rows[:-1])
-        expected = translator.attention(found.source, one.text)
+        expected = translator.attention(translation.source, one.text)
         assert (*expected.target,) == cross.rows and (*expected.source,) == cross.keys
         assert np.allclose(np.stack([layer.weights for layer in cross.layers]), expected.weights, atol=1e-6)
 
 
 def test_a_translation_and_the_graph_of_each_text(translator: Translator) -> None:
-    """Each graph is of the loss of its text, in evaluation mode; afterwards the model trains on."""
+    """Each graph is of the loss of its text in evaluation mode; afterwards the model is in training mode again."""
     translator.model.train()
-    (found,) = translator.translate(["my friends like tomatoes"], beam=3)
-    view = translator.linked(found)
+    (translation,) = translator.translate(["my friends like tomatoes"], beam=3)
+    view = translator.linked(translation)
     assert translator.model.training and len(view.graphs) == len(view.attention.beam) == 3
     losses = []
     translator.model.eval()
-    for one in found.beam:
-        both = found.source, one.text
+    for one in translation.beam:
+        both = translation.source, one.text
         source, target = ([*translator.tokenizers.source.encode(text), EOS] for text in both)
         losses.append(float(translator.model.loss(mg.tensor([source]), mg.tensor([[BOS, *target]]))))
-    shown = [graph.graph.nodes[graph.graph.output].value for graph in view.graphs]
-    assert [value.table[0][0] for value in shown] == pytest.approx(losses, rel=1e-6)  # type: ignore[union-attr, index]
+    values = [graph.graph.nodes[graph.graph.output].value for graph in view.graphs]
+    assert [value.table[0][0] for value in values] == pytest.approx(losses, rel=1e-6)  # type: ignore[union-attr, index]
     paths = {layer.path for one in view.attention.attentions for layer in one.layers}
     assert all(paths <= {node.module for node in graph.graph.nodes} for graph in view.graphs)
 
 
 def test_an_empty_sentence_has_no_attention(translator: Translator) -> None:
-    (found,) = translator.translate([" "])
+    (translation,) = translator.translate([" "])
     for look in (translator.look, translator.linked):
-        raises(ValueError, "the beam is empty", partial(look, found))
+        raises(ValueError, "the beam is empty", partial(look, translation))

@@ -1,4 +1,4 @@
-"""Pictures of graphs: what stands in their DOT, that names are text, and what Graphviz draws."""
+"""Pictures of graphs: their DOT source, escaped names, and Graphviz's drawings."""
 
 import math
 import re
@@ -30,17 +30,17 @@ def source(graph: Graph, *args: Any, **look: Any) -> str:
 
 
 def words(text: str) -> str:
-    """What stands between the tags of labels, or of an SVG."""
+    """The text between the tags of labels, or of an SVG."""
     return re.sub(r"<[^<>]*>", "", text)
 
 
-def test_labels_are_whole_and_sections_are_called_by_what_is_at_their_ends() -> None:
-    said = words(source(graphs.transformer(12, listed=True, kind="TransformerDecoderLayerOfSomeLength")))
-    assert re.search(r"blocks   × 12  TransformerDecoderLayerOfSomeLength.* parameters · ‖∇‖ ", said)
+def test_labels_are_whole_and_sections_are_named_by_their_ends() -> None:
+    text = words(source(graphs.transformer(12, listed=True, kind="TransformerDecoderLayerOfSomeLength")))
+    assert re.search(r"blocks   × 12  TransformerDecoderLayerOfSomeLength.* parameters · ‖∇‖ ", text)
     graph = graphs.small()
     add = next(node for node in graph.nodes if node.op == "add")
     graph.ops["add 2"], add.op = graph.ops["add"], "add 2"
-    assert "label=<add(1, 2)" in words(source(graph))  # by its name, not by its key
+    assert "label=<add(1, 2)" in words(source(graph))  # the name, not the key
 
     graph = graphs.linears(50)
     boxes = tree(graph)
@@ -49,22 +49,22 @@ def test_labels_are_whole_and_sections_are_called_by_what_is_at_their_ends() -> 
     assert all(f">{name}<" in source(graph) for name in names)
     deep = graphs.chain(3000)
     boxes = tree(deep)
-    assert label_of(deep, boxes, boxes.boxes({0})[0][1]) == "x … tanh"  # of a section of sections
+    assert label_of(deep, boxes, boxes.boxes({0})[0][1]) == "x … tanh"  # a section of sections
 
 
 def test_clusters_nest_and_boxes_have_ids() -> None:
     graph = graphs.transformer(2)
-    made = tree(graph, depth=2, repeats=False)
-    said = Dot(graph, made).source()
-    assert said.count("{") == said.count("}") and said.startswith('digraph "GPT" {')
-    clusters = {f"cluster_g{group}" for group in made.opened - {0} if made.groups[group].children}
-    assert {*re.findall(r'subgraph "(\w+)"', said)} == clusters
-    boxes = Counter(f"{kind[0]}{number}" for kind, number in made.boxes(made.opened))
-    assert Counter(re.findall(r' (\w\d+) \[label=<.*?, id="\1"', said)) == boxes
+    folded = tree(graph, depth=2, repeats=False)
+    text = Dot(graph, folded).source()
+    assert text.count("{") == text.count("}") and text.startswith('digraph "GPT" {')
+    clusters = {f"cluster_g{group}" for group in folded.opened - {0} if folded.groups[group].children}
+    assert {*re.findall(r'subgraph "(\w+)"', text)} == clusters
+    boxes = Counter(f"{kind[0]}{number}" for kind, number in folded.boxes(folded.opened))
+    assert Counter(re.findall(r' (\w\d+) \[label=<.*?, id="\1"', text)) == boxes
     assert '  g0 [label=<<font color="#1b1c1e" point-size="12">GPT</font>' in view(graph, depth=0).dot()
 
 
-def test_directions_and_dark_paper() -> None:
+def test_directions_and_dark_background() -> None:
     graph, forward, backward = graphs.small(), f'"{LIGHT.forward}"', f'"{LIGHT.backward}"'
     for direction, kinds in (
         ("forward", {f"color={forward}": 7}),
@@ -73,20 +73,20 @@ def test_directions_and_dark_paper() -> None:
     ):
         assert Counter(re.findall(r"-> \w+ \[(?:weight=\d, )?(.*)\];", source(graph, direction))) == kinds
     assert "↓ results    ↑ gradients" in words(source(graph))
-    said = words(source(graphs.small(backward=False)))
-    assert "no backward yet: there are no gradients to show" in said and "↑" not in said
+    text = words(source(graphs.small(backward=False)))
+    assert "no backward yet: there are no gradients to show" in text and "↑" not in text
     dark = view(graph).dot(dark=True)
     assert f'bgcolor="{DARK.paper}"' in dark and LIGHT.ink not in dark and DARK.forward in dark
 
 
-def test_colours_and_what_they_mean() -> None:
+def test_colours_and_their_meanings() -> None:
     graph, fills = graphs.small(), []
     fill = partial(re.findall, r'id="(\w+)", fillcolor="(#[0-9a-f]{6})"')
     for _ in range(2):
         fills.append(dict(fill(source(graph, colour="gradient"))))
         graph.nodes[4].gradient = graphs.value(8, 8, norm=math.nan)
-    assert fills[1].pop("n4") == "#ffffff" != fills[0].pop("n4")  # what is not finite has no colour,
-    assert fills[0] == fills[1] and len({*fills[0].values()}) > 1  # and changes no other
+    assert fills[1].pop("n4") == "#ffffff" != fills[0].pop("n4")  # numbers that are not finite have no colour,
+    assert fills[0] == fills[1] and len({*fills[0].values()}) > 1  # and do not change other colours
     assert "gradient norm 0.5" in words(source(graph, colour="gradient"))
     assert "no time known" in words(source(graphs.chain(0), colour="time"))
     for colour in ("time", "bytes"):
@@ -96,12 +96,12 @@ def test_colours_and_what_they_mean() -> None:
 
 @needs_dot
 def test_graphviz_draws_all_that_is_visible() -> None:
-    for made in (view(graphs.small(), colour="bytes"), view(graphs.evil()), view(graphs.transformer(2), depth=3)):
-        svg = made.svg()
+    for drawing in (view(graphs.small(), colour="bytes"), view(graphs.evil()), view(graphs.transformer(2), depth=3)):
+        svg = drawing.svg()
         root = ElementTree.fromstring(svg)
         assert svg.startswith("<svg") and not [e for e in root.iter() if e.tag.split("}")[1] in ("script", "image")]
         ids = Counter(e.get("id") for e in root.iter() if e.get("class", "") in ("node", "cluster"))
-        boxes = [f"{kind[0]}{number}" for kind, number in made.tree.boxes(made.tree.opened)]
+        boxes = [f"{kind[0]}{number}" for kind, number in drawing.tree.boxes(drawing.tree.opened)]
         assert all(ids[key] == 1 for key in boxes)
     text = "\n".join(
         "".join(e.itertext()).replace("\xa0", " ") for e in ElementTree.fromstring(view(graphs.evil()).svg())
@@ -110,8 +110,8 @@ def test_graphviz_draws_all_that_is_visible() -> None:
 
 
 @needs_dot
-def test_tips_of_leaves_at_the_side_of_an_op_are_at_the_right_ends() -> None:
-    """Of three lines to the same box each is beside its leaf, and a gradient's tip points to the leaf."""
+def test_arrow_tips_of_docked_leaves_are_at_the_correct_ends() -> None:
+    """Each of three lines to the same box is next to its leaf, and a gradient's tip points to the leaf."""
     make = graphs.Builder()
     leaves = [make.leaf("parameter", "w"), make.leaf("constant", "b"), make.leaf("parameter", "v")]
     op = make.op("linear", "", make.leaf("input", "x"), *leaves)
@@ -130,12 +130,12 @@ def test_tips_of_leaves_at_the_side_of_an_op_are_at_the_right_ends() -> None:
     ]
     for each in (tips[0], tips[2]):
         assert each[LIGHT.backward][0] < each[LIGHT.forward][0]
-    assert tips[0][LIGHT.forward][1] > tips[1][LIGHT.forward][1] > tips[2][LIGHT.forward][1]  # from the lowest
+    assert tips[0][LIGHT.forward][1] > tips[1][LIGHT.forward][1] > tips[2][LIGHT.forward][1]  # starting with the lowest
 
 
 @needs_dot
 def mermaid(graph: Graph, **look: Any) -> tuple[dict[str, tuple[str, str]], list[tuple[str, str, str]]]:
-    """The boxes by their keys, each with its brackets and its label, and the wires; every line is one of them."""
+    """The boxes by key, each with its brackets and label, and the wires; checks that there are no other lines."""
     first, *lines = view(graph, **look).mermaid().splitlines()
     boxes, wires, depth = {}, [], 0
     assert first == "flowchart TB"
@@ -154,23 +154,23 @@ def mermaid(graph: Graph, **look: Any) -> tuple[dict[str, tuple[str, str]], list
 
 def test_mermaid_has_the_same_boxes_and_wires() -> None:
     for graph in (graphs.small(), graphs.small(backward=False), graphs.transformer(12), graphs.evil()):
-        drawn = view(graph)
+        image = view(graph)
         boxes, lines = mermaid(graph)
-        keys = {key_of(box) for box in drawn.tree.boxes(drawn.tree.opened, docked=True)}
+        keys = {key_of(box) for box in image.tree.boxes(image.tree.opened, docked=True)}
         assert {key for key, (look, _) in boxes.items() if not look.startswith("subgraph")} == keys
-        is_seen = {f"g{group}": drawn.tree.opened.issuperset(drawn.tree.around(group)) for group in drawn.tree.opened}
-        opened = {key for key, seen in is_seen.items() if seen}
+        is_seen = {f"g{group}": image.tree.opened.issuperset(image.tree.around(group)) for group in image.tree.opened}
+        opened = {key for key, visible in is_seen.items() if visible}
         assert {key for key, (look, _) in boxes.items() if look.startswith("subgraph")} == opened
         expected = [
             (key_of(a), "<-->" if any(edge.gradient is not None for edge in edges) else "-->", key_of(b))
-            for (a, b), edges in wires(graph, drawn.tree, drawn.tree.opened).items()
+            for (a, b), edges in wires(graph, image.tree, image.tree.opened).items()
         ]
         assert lines == expected
     boxes, _ = mermaid(graphs.small())
     assert boxes["n0"][0] == "([" and {look for look, _ in boxes.values()} <= {"[", "([", "[[", "subgraph ["}
 
 
-def test_what_a_program_named_is_text_in_mermaid() -> None:
+def test_names_from_the_program_are_escaped_in_mermaid() -> None:
     graph = graphs.evil()
     graph.nodes[0].name = "%%{init: {}}%%`md`#1; 1. b"
     labels = {key: label for key, (_, label) in mermaid(graph)[0].items()}
@@ -181,9 +181,9 @@ def test_what_a_program_named_is_text_in_mermaid() -> None:
 
 
 def test_a_graphviz_source(tmp_path: Path) -> None:
-    made = view(graphs.small())
-    graph = made.graphviz()
-    assert type(graph).__module__.startswith("graphviz") and graph.source == made.dot()
+    drawing = view(graphs.small())
+    graph = drawing.graphviz()
+    assert type(graph).__module__.startswith("graphviz") and graph.source == drawing.dot()
     assert Path(graph.render(tmp_path / "g", format="pdf")).read_bytes().startswith(b"%PDF")
 
 
@@ -191,11 +191,11 @@ def test_a_graphviz_source(tmp_path: Path) -> None:
 def test_make_dot_takes_torchvizs_arguments() -> None:
     model, x = nn.Sequential(nn.Linear(2, 2), nn.Softmax(dim=1)), mg.ones(1, 2, requires_grad=True)
     y = model(x).sum()
-    drawn = viz.make_dot(
+    drawing = viz.make_dot(
         y, {"scale": model[0].weight, "input": x, "unused": mg.ones(1)}, show_attrs=True, show_saved=True
     )
-    said = words(drawn.source)
-    assert all(word in said for word in ("input", "scale", "dim = 1", "keeps out")) and "unused" not in said
+    text = words(drawing.source)
+    assert all(word in text for word in ("input", "scale", "dim = 1", "keeps out")) and "unused" not in text
     plain = viz.make_dot(y)
     assert "dim = 1" not in plain.source and "keeps" not in plain.source and plain.pipe("svg").count(b"<polygon") > 3
     short = viz.make_dot(x.reshape(2, 1).sum(), show_attrs=True, max_attr_chars=3)
@@ -204,12 +204,12 @@ def test_make_dot_takes_torchvizs_arguments() -> None:
 
 
 @pytest.mark.parametrize("missing", ["package", "program"])
-def test_without_graphviz_the_message_names_the_ways(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_graphviz_the_message_says_what_to_install(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if missing == "package":
         monkeypatch.setitem(sys.modules, "graphviz", None)
     monkeypatch.setenv("PATH", "")
-    made = view(graphs.small())
-    for ask in (made.svg, made.graphviz, lambda: viz.make_dot(mg.ones(1, requires_grad=True).sum())):
+    drawing = view(graphs.small())
+    for ask in (drawing.svg, drawing.graphviz, lambda: viz.make_dot(mg.ones(1, requires_grad=True).sum())):
         raises(ImportError, r"its program dot .* pip install graphviz.*save\('x\.html'\) needs neither", ask)
-    shown = made._repr_mimebundle_()
-    assert "image/svg+xml" not in shown and "<iframe" in shown["text/html"]  # a notebook has the page
+    bundle = drawing._repr_mimebundle_()
+    assert "image/svg+xml" not in bundle and "<iframe" in bundle["text/html"]  # a notebook shows the page

@@ -1,6 +1,6 @@
-"""Every op of the engine, recorded: its node, its rules' sources, numbers that are the engine's, and the same again.
+"""Every op of the engine, recorded: its node, its rules' sources, the engine's numbers, and an identical replay.
 
-``test_rules.py`` shows that these sources are those of the rules that run.
+``test_rules.py`` shows that these are the sources of the rules that run.
 """
 
 import pytest
@@ -15,7 +15,7 @@ from tests.support.recorded import DIFFERENTIABLE, OTHERWISE, inputs, one, recor
 
 
 def check(graph: Graph) -> None:
-    """Each op has a formula, rules and a line; a gradient came from a rule; what was passed adds up."""
+    """Each op has a formula, rules and a line; gradients have rules and add up."""
     for node in graph.nodes:
         if node.kind == "op":
             info = graph.ops[node.op]
@@ -26,7 +26,7 @@ def check(graph: Graph) -> None:
         source, target = graph.nodes[edge.source], graph.nodes[edge.target]
         if edge.gradient is not None:
             info = graph.ops[target.op]
-            has_rule = {edge.input, edge.input.rpartition(" ")[0]} & set(info.rules)  # of several inputs: "xs 2"
+            has_rule = {edge.input, edge.input.rpartition(" ")[0]} & set(info.rules)  # one of several inputs: "xs 2"
             assert has_rule or (info.kernel and not info.rules)
             if edge.slot == 0:
                 assert edge.gradient.shape == source.value.shape
@@ -36,7 +36,7 @@ def check(graph: Graph) -> None:
 
 
 def check_case(case: Case, device: str) -> None:
-    """On the CPU the op is a node and runs again as before; a device may lack its kernel, and run its definition."""
+    """On the CPU the op is a node and replays identically; a device may lack its kernel and run its definition."""
     graph = recorded(case, device)
     check(graph)
     if device != "cpu":
@@ -49,12 +49,12 @@ def check_case(case: Case, device: str) -> None:
     check_same(view.graph, view.replay.changed({}))
 
 
-def test_shown_numbers_are_the_engines(device: str) -> None:
+def test_shown_numbers_match_the_engine(device: str) -> None:
     each([find(op)[0] for op in DIFFERENTIABLE if op != "moved"], lambda case: check_case(case, device))
 
 
 @pytest.mark.nightly
-def test_shown_numbers_are_the_engines_in_all_cases() -> None:
+def test_shown_numbers_match_the_engine_in_all_cases() -> None:
     each(CASES, lambda case: check_case(case, "cpu"))
 
 
@@ -64,7 +64,7 @@ def test_every_op_with_a_gradient_has_a_node_in_a_case() -> None:
 
 def test_a_move_to_another_device(device: str) -> None:
     if device == "cpu":
-        return  # no move
+        return  # the same device
     graph = record(lambda x: x.to("cpu") * 2, (minigrad.ones(2, device=device).requires_grad_(),))
     (move,) = (node for node in graph.nodes if node.op == "moved")
     assert (move.value.device, move.gradient.device) == ("cpu", "cpu")

@@ -1,4 +1,4 @@
-"""What boxes say: shapes as tuples, and numbers as numbers."""
+"""Labels of boxes: shapes as tuples, and numbers as numbers."""
 
 import math
 
@@ -24,17 +24,17 @@ def test_numbers() -> None:
     assert [count(n) for n in (1, 999, 12_345, 1_500_000, 7 * 10**9)] == ["1", "999", "12.3 k", "1.5 M", "7 G"]
 
 
-def test_names_are_short_and_in_one_line() -> None:
+def test_names_are_short_and_on_one_line() -> None:
     assert shortened("two\nlines\x00") == "two lines\ufffd"
     assert len(shortened(graphs.LONG)) == 40
-    joined, turned = "👩\u200d🔬", "\u202e"  # to the right-to-left
+    joined, turned = "👩\u200d🔬", "\u202e"  # switches to right-to-left
     assert shortened(f"{joined} {turned}ab \ud800") == f"{joined} \ufffdab \ufffd"
 
 
-def test_repeats_tell_how_many_and_groups_what_they_hold() -> None:
+def test_repeats_show_their_count_and_groups_their_content() -> None:
     graph = graphs.transformer(12, listed=True)
-    said = labels(graph, tree(graph))
-    (blocks,) = [label for label in said.values() if label.line[1:] and label.line[1][1] == "times"]
+    all_labels = labels(graph, tree(graph))
+    (blocks,) = [label for label in all_labels.values() if label.line[1:] and label.line[1][1] == "times"]
     assert [text for text, _ in blocks.line] == ["blocks", " × 12", "Block"]
     assert blocks.below[2] == "385 nodes · 12.3 k parameters · ‖∇‖ 23.66"
     assert "parameters" not in blocks.below[1] and "∇" not in blocks.below[0]

@@ -1,4 +1,4 @@
-"""Values that the tape has not kept: computed again where that is sure to be right, else said to be unknown."""
+"""Values that the tape does not keep: recomputed if that is certain to be correct, otherwise reported as unknown."""
 
 import gc
 import weakref
@@ -38,7 +38,7 @@ def test_all_results_before_and_after_a_backward() -> None:
         assert nodes["mul"].released == is_freed
 
 
-def test_what_was_computed_from_a_leaf_that_has_changed_is_not_known() -> None:
+def test_results_of_a_changed_leaf_are_unknown() -> None:
     for how in ("in place", "by an optimiser", "behind the library's back"):
         x = minigrad.tensor([1.0, 2.0], requires_grad=True)
         loss = (x + 1).square().sum()
@@ -60,21 +60,21 @@ def test_what_was_computed_from_a_leaf_that_has_changed_is_not_known() -> None:
         assert ("changed" in nodes["x"].attributes) == (how != "behind the library's back")
 
 
-def test_a_constant_that_is_gone_and_one_that_is_small() -> None:
+def test_freed_and_small_constants() -> None:
     x = minigrad.ones(5, 5, requires_grad=True)
     loss = (x + minigrad.ones(5, 5) + minigrad.tensor(2.0)).sum()
     nodes = [node for node in record(loss, backward=False).nodes if node.name != "x"]
-    gone, first, small, second, last = nodes
-    assert (gone.name, small.name) == ("minigrad.ones(5, 5)", "minigrad.tensor(2.0)")
-    assert gone.value is not None and gone.value.table is None and gone.value.shape == (5, 5)
-    assert "keep it in a variable" in gone.missing and "viz.graph(function, inputs)" in gone.missing
+    large, first, small, second, last = nodes
+    assert (large.name, small.name) == ("minigrad.ones(5, 5)", "minigrad.tensor(2.0)")
+    assert large.value is not None and large.value.table is None and large.value.shape == (5, 5)
+    assert "keep it in a variable" in large.missing and "viz.graph(function, inputs)" in large.missing
     assert all("are gone" in node.missing for node in (first, second))
     assert numbers(small) == 2 and numbers(last) == 100
 
 
-def test_a_constant_that_an_op_made_is_seen_in_a_call() -> None:
+def test_a_constant_made_by_an_op_is_recorded_in_a_call() -> None:
     x, target = minigrad.ones(5, 5, requires_grad=True), minigrad.arange(25).reshape(5, 5)
-    nodes = by_name(record(F.mse_loss, (x, target)))  # which converts the target
+    nodes = by_name(record(F.mse_loss, (x, target)))  # the loss converts the target
     np.testing.assert_array_equal(numbers(nodes["target (cast)"]), target.array)
     np.testing.assert_array_equal(numbers(nodes["sub"]), 1 - target.array)
     loss = F.mse_loss(x, target)
@@ -88,8 +88,8 @@ def test_dropout_is_not_drawn_again() -> None:
     x = minigrad.ones(6, 6, requires_grad=True)
     dropped = F.dropout(x + 1, 0.5)
     state = minigrad.get_rng_state()
-    found = by_name(record(dropped.sum(), backward=False))["dropped"]
-    np.testing.assert_array_equal(numbers(found), dropped.array)
+    node = by_name(record(dropped.sum(), backward=False))["dropped"]
+    np.testing.assert_array_equal(numbers(node), dropped.array)
     assert bool((state == minigrad.get_rng_state()).all())
     total = F.dropout(x + 1, 0.5).sum()
     total.backward()
@@ -114,15 +114,15 @@ def test_a_large_graph_is_not_computed_a_second_time(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(replay, "BUDGET", 50)
     x = minigrad.ones(10, requires_grad=True)
     loss = (x + 1 + 2 + 3 + 4).sum()
-    known = ["too large" not in node.missing for node in record(loss, backward=False).nodes]
-    assert known == [True, True, True, True, False, True]
+    computed = ["too large" not in node.missing for node in record(loss, backward=False).nodes]
+    assert computed == [True, True, True, True, False, True]
 
 
-def test_nothing_stays_alive_for_a_picture() -> None:
+def test_no_tensor_stays_alive_for_a_picture() -> None:
     x, target = minigrad.ones(5, 5, requires_grad=True), minigrad.ones(5, 5)
     weight, y = minigrad.ones(2, requires_grad=True), minigrad.zeros(2)
     y.add_(weight)
-    y[0] = weight[1]  # a small constant that becomes a result is no cycle
+    y[0] = weight[1]  # a small constant that becomes a result makes no cycle
     both = weakref.ref(target), weakref.ref(y)
     loss = F.mse_loss(x, target)
     gc.disable()

@@ -1,4 +1,4 @@
-"""Names: paths, lines, variables, modules and arguments as a program has them."""
+"""Names: paths, lines, variables, modules and arguments as in the program."""
 
 import sys
 import weakref
@@ -16,11 +16,11 @@ from minigrad.viz.graph.graph_names import argument_text, function_text, readabl
 from tests.support import functions
 
 
-def test_paths_are_as_short_as_they_can_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_are_as_short_as_possible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert readable(elementwise.__file__) == "minigrad/ops/elementwise.py"
     monkeypatch.chdir(tmp_path)
     assert readable(str(tmp_path / "a" / "train.py")) == "a/train.py"
-    assert readable(elementwise.__file__) == "minigrad/ops/elementwise.py"  # wherever the library is
+    assert readable(elementwise.__file__) == "minigrad/ops/elementwise.py"  # independent of the library's location
     assert readable(str(Path.home() / "b" / "train.py")) == "~/b/train.py"
     assert readable("/elsewhere/train.py") == "/elsewhere/train.py"
     assert readable("<stdin>") == "<stdin>"
@@ -38,7 +38,7 @@ def test_arguments_as_text() -> None:
         ((np.zeros((2, 3), np.int64), slice(None)), "[int64 (2, 3), :]"),
         (None, "None"),
         ("x" * 300, "'" + "x" * 198 + "…"),
-        ((minigrad.ones(2, 3), 1), "(float32 (2, 3), 1)"),  # is not read out
+        ((minigrad.ones(2, 3), 1), "(float32 (2, 3), 1)"),  # its data are not read
     ]:
         assert argument_text(value) == expected
     line = functions.Cube.forward.__code__.co_firstlineno
@@ -46,15 +46,15 @@ def test_arguments_as_text() -> None:
     assert (function_text(print), function_text(partial(print))) == ("print", "partial")
 
 
-def test_reading_variables_keeps_none_of_them_alive_and_changes_none() -> None:
+def test_reading_variables_does_not_keep_or_change_them() -> None:
     x, net = minigrad.ones(2), nn.Linear(2, 2)
-    gone = weakref.ref(x)
+    reference = weakref.ref(x)
     assert variables(sys._getframe())["x"] is x
     tensors, modules = variables_of(user_frame())
     assert ("x", x) in tensors and modules["net"] is net
     del x, tensors
-    assert gone() is None
-    assert "gone" in variables(sys._getframe())
+    assert reference() is None
+    assert "reference" in variables(sys._getframe())
     x = minigrad.ones(2)
     own = locals()
     assert variables(sys._getframe())["x"] is x and own["x"] is x

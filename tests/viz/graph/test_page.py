@@ -28,21 +28,21 @@ def test_a_large_graph_is_a_small_file() -> None:
     assert len(page.html().encode()) < 2_500_000
     groups = page.data["groups"]
     assert [(g["label"], g["times"]) for g in groups if g["kind"] == "repeat"] == [("blocks", 20)]
-    for node, shown in zip(graph.nodes, page.data["nodes"], strict=True):
-        assert page.data["values"][shown["value"]]["shape"] == node.value.shape
-        assert (shown["gradient"] is None) == (node.gradient is None)
+    for node, entry in zip(graph.nodes, page.data["nodes"], strict=True):
+        assert page.data["values"][entry["value"]]["shape"] == node.value.shape
+        assert (entry["gradient"] is None) == (node.gradient is None)
 
 
 def test_save_by_ending(tmp_path) -> None:
-    made = view(graphs.small())
+    drawing = view(graphs.small())
     for ending, start in (
         (".html", b"<!doctype html>"),
         (".dot", b"digraph"),
         (".gv", b"digraph"),
         (".mmd", b"flowchart"),
     ):
-        assert made.save(tmp_path / f"graph{ending}").read_bytes().startswith(start)
-    raises(ValueError, r"ending must be one of .*\.pdf", lambda: made.save(os.fspath(tmp_path / "graph.jpg")))
+        assert drawing.save(tmp_path / f"graph{ending}").read_bytes().startswith(start)
+    raises(ValueError, r"ending must be one of .*\.pdf", lambda: drawing.save(os.fspath(tmp_path / "graph.jpg")))
 
 
 def test_options() -> None:
@@ -65,17 +65,17 @@ def named(graph, name: str) -> str:
     return f"#box-n{next(node.id for node in graph.nodes if node.name == name)}"
 
 
-def test_the_panel_tells_numbers_rule_and_gradients(show) -> None:
+def test_the_panel_shows_numbers_rule_and_gradients(show) -> None:
     graph = graphs.small()
     page = show(graph)
     page.click(named(graph, "h"))
-    said = page.inner_text("#panel")
+    text = page.inner_text("#panel")
     for part in ("matmul of x", "train.py:3", "h = matmul(x)", "minigrad/ops/made_up.py:12", "lambda g, x: g * x"):
-        assert part in said
+        assert part in text
     assert texts(page, "#panel section:has(h3:text-is('Value')) td") == ["2.5", "1"]
     parts = texts(page, "#panel section:has(h3:text-is('Gradient')) li td")
-    assert parts == ["1.25", "0.5", "1.5", "0.75", "2.75", "1.25"]  # of add, of product, and their sum
-    assert "the sum of 2" in said and "kept alive by add" in said
+    assert parts == ["1.25", "0.5", "1.5", "0.75", "2.75", "1.25"]  # from add, from product, and their sum
+    assert "the sum of 2" in text and "kept alive by add" in text
     page.click("#panel .link >> text=product")
     assert page.inner_text("#panel h2") == "product"
     page.keyboard.press("Escape")
@@ -119,7 +119,7 @@ def test_three_clicks_to_a_node_and_back(show) -> None:
     assert page.locator(f"#box-n{weights.id}").count() == 0 and page.locator("#drawing .group").count() == 0
 
 
-def test_boxes_have_room_for_what_they_say(show) -> None:
+def test_texts_fit_into_their_boxes(show) -> None:
     page = show(graphs.transformer(2), depth=2)
     page.click("#drawing .folded >> nth=0")
     assert page.locator("#drawing .dock").count() and page.locator("#drawing .group").count()
@@ -147,7 +147,7 @@ def test_toggles_and_colours(show) -> None:
     assert page.locator("#drawing .tint").count() == 0
 
 
-def test_search_opens_what_is_around(show) -> None:
+def test_search_opens_the_boxes_around_a_match(show) -> None:
     page = show(graphs.transformer(12))
     for query in ("blocks.3.mlp.up.bias", "softmax blocks.3", "(8, 8) weights blocks.3"):
         page.keyboard.press("/")
@@ -160,7 +160,7 @@ def test_search_opens_what_is_around(show) -> None:
     assert texts(page, "#found li") == ["nothing found"]
 
 
-def test_keyboard_and_moving_about(show) -> None:
+def test_keyboard_and_navigation(show) -> None:
     graph = graphs.small()
     page = show(graph)
     page.focus(named(graph, "h"))
@@ -178,11 +178,11 @@ def test_keyboard_and_moving_about(show) -> None:
     page.mouse.down()
     page.mouse.move(x + 50, y + 30)
     page.mouse.up()
-    assert middle() == pytest.approx([x + 50, y + 30]) and page.is_hidden("#panel")  # a drag is no click
+    assert middle() == pytest.approx([x + 50, y + 30]) and page.is_hidden("#panel")  # a drag is not a click
     scale = page.evaluate("graphView.camera.at.scale")
     page.mouse.wheel(0, -400)
     wait_for(page, f"graphView.camera.at.scale > {scale}")
-    assert middle() == pytest.approx([x + 50, y + 30], abs=1.5)  # what is pointed at stays
+    assert middle() == pytest.approx([x + 50, y + 30], abs=1.5)  # the point at the pointer stays
 
 
 def test_the_drawing_is_saved(show) -> None:
@@ -196,7 +196,7 @@ def test_the_drawing_is_saved(show) -> None:
     assert re.search(r'viewBox="0 0 [\d.]+ [\d.]+"', text)
 
 
-def test_names_are_text(show) -> None:
+def test_names_are_escaped(show) -> None:
     graph = graphs.evil()
     page = show(graph)
     for node in graph.nodes:

@@ -1,4 +1,4 @@
-"""Graphs of calls and of tensors: what they say of names, modules, lines, values, memory and gradients."""
+"""Graphs of calls and tensors: names, modules, lines, values, memory and gradients."""
 
 import json
 import sys
@@ -70,7 +70,7 @@ def leaf(*numbers: float) -> Any:
     return minigrad.tensor(numbers or [1.0, 1.0]).requires_grad_()
 
 
-def test_nodes_come_after_what_they_read_and_edges_are_named(device: str) -> None:
+def test_nodes_follow_their_inputs_and_edges_are_named(device: str) -> None:
     graph = record(Net(device), (tokens(device),))
     assert graph.title == "Net"
     assert [node.id for node in graph.nodes] == list(range(len(graph.nodes)))
@@ -87,20 +87,20 @@ def test_nodes_come_after_what_they_read_and_edges_are_named(device: str) -> Non
     json.dumps(asdict(graph))
 
 
-def test_parameters_are_called_by_their_paths_and_results_as_the_program_binds_them() -> None:
+def test_parameters_are_named_by_path_and_results_by_variable() -> None:
     graph = record(Net().forward, (tokens(),))
-    assert graph.modules[""].kind == "Net"  # a method of a module is the module's
+    assert graph.modules[""].kind == "Net"  # a method counts as its module
     tied = one(graph, name="embedding.weight")
     assert (tied.kind, tied.module) == ("parameter", "embedding")
     assert tied.attributes["names"] == "embedding.weight, out.weight"
     assert one(graph, name="blocks.1.linear.bias").module == "blocks.1.linear"
     assert one(graph, name="logits").op == "linear"
     assert [n.op for n in graph.nodes if n.name == "scores"] == ["add", "add"]
-    assert [n.op for n in graph.nodes if n.name == "h"] == ["embedding"]  # the blocks' have a name already
+    assert [n.op for n in graph.nodes if n.name == "h"] == ["embedding"]  # the blocks' results already have names
     assert one(graph, op="cross_entropy").name == "cross_entropy"
 
 
-def test_names_are_those_bound_and_not_those_on_the_line() -> None:
+def test_names_are_the_bound_variables() -> None:
     def call(x: Any) -> Any:
         q, k = x * 2, (x * 3) + 1
         for _ in range(2):
@@ -119,7 +119,7 @@ def test_names_are_those_bound_and_not_those_on_the_line() -> None:
     assert graph.title == "call"
 
 
-def test_modules_are_told_with_their_ancestors_and_equal_ones_are_alike() -> None:
+def test_modules_have_their_ancestors_and_equal_ones_match() -> None:
     graph = record(Net(), (tokens(),))
     modules = graph.modules
     blocks = {f"blocks.{i}{name}" for i in range(2) for name in ("", ".linear")}
@@ -135,7 +135,7 @@ def test_modules_are_told_with_their_ancestors_and_equal_ones_are_alike() -> Non
     assert modules["0"].alike == modules["2"].alike and len({modules[name].alike for name in "013"}) == 3
 
 
-def test_a_functions_modules_are_called_by_their_classes_and_lists_by_their_callers() -> None:
+def test_a_functions_modules_are_named_by_class_and_lists_by_caller() -> None:
     plain, head = [nn.Linear(3, 3), nn.Linear(3, 3)], nn.Linear(3, 1)
 
     class Holder(nn.Module):
@@ -155,11 +155,11 @@ def test_each_op_knows_the_line_that_made_it() -> None:
     relu = next(n for n in graph.nodes if n.op == "relu")
     assert relu.code == "scores = self.linear(x).relu() + x"
     assert relu.place == f"tests/viz/graph/test_record.py:{Block.forward.__code__.co_firstlineno + 1}"
-    # Of an op of the library: the line that called.
+    # An op called by the library has the user's line.
     assert next(n for n in graph.nodes if n.op == "linear").code == relu.code
 
 
-def test_arguments_that_are_no_tensors_are_told_by_name() -> None:
+def test_arguments_that_are_not_tensors_are_shown_by_name() -> None:
     def call(x: Any) -> Any:
         y = x[:, 1:, None].softmax(-1).sum(dim=1, keepdim=True).to(minigrad.float64) * 2
         return y.sum()
@@ -172,7 +172,7 @@ def test_arguments_that_are_no_tensors_are_told_by_name() -> None:
     assert one(graph, op="mul").attributes == {"b": "2"}
 
 
-def test_values_are_those_of_the_time_of_the_op() -> None:
+def test_values_are_recorded_at_the_time_of_the_op() -> None:
     def call(x: Any) -> Any:
         y = x * 2
         z = y + 1
@@ -185,7 +185,7 @@ def test_values_are_those_of_the_time_of_the_op() -> None:
     assert values == [[[2, 4]], [[20, 40]], [[3, 5]], [[1, 2]]]
 
 
-def test_gradients_are_the_engines(device: str) -> None:
+def test_gradients_match_the_engine(device: str) -> None:
     net = Net(device)
     graph = record(net, (tokens(device),))
     assert graph.backward == "done"
@@ -202,7 +202,7 @@ def test_gradients_are_the_engines(device: str) -> None:
 
 
 class Second(Function):
-    """a + b, of which only b has a gradient here."""
+    """a + b, where only b gets a gradient."""
 
     @staticmethod
     def forward(ctx: Any, a: Any, b: Any) -> Any:
@@ -216,7 +216,7 @@ class Second(Function):
 
 
 def test_edges_of_difficult_programs_sum_to_grad_bit_for_bit(device: str) -> None:
-    """An operand twice, broadcasting, a Function, another dtype, checkpoints, and changes in place."""
+    """A repeated operand, broadcasting, a Function, another dtype, checkpoints, and in-place changes."""
     x, w, b = (minigrad.randn(*shape, device=device).requires_grad_() for shape in ((3, 3), (3, 3), (3,)))
     q, k = minigrad.cat([x + b, w])[:4].split(2)
     layer = lambda h: F.dropout(minigrad.tanh(h @ w), 0.5)
@@ -232,7 +232,7 @@ def test_edges_of_difficult_programs_sum_to_grad_bit_for_bit(device: str) -> Non
     ):
         graph = record(loss)
         assert all(p.grad is None for p in (x, w, b))
-        loss.backward()  # the graph is as it was
+        loss.backward()  # the graph is unchanged
         for node in graph.nodes:
             check_sum(graph, node.id)
         for name, p in (("x", x), ("w", w), ("b", b)):
@@ -241,7 +241,7 @@ def test_edges_of_difficult_programs_sum_to_grad_bit_for_bit(device: str) -> Non
                 p.grad = None
 
 
-def test_edges_are_put_back_where_a_rule_fails() -> None:
+def test_edges_are_restored_if_a_rule_fails() -> None:
     x = leaf(1.0)
     y = Second.apply(x, x)
     raises(ValueError, "no", lambda: record(y))
@@ -263,10 +263,10 @@ def test_memory_is_counted_once_and_parameters_are_free() -> None:
     assert not any(n.released for n in graph.nodes)
     graph = record(lambda x: (x * 3)[0].pow(2.5), (minigrad.ones(100).requires_grad_(),))
     power = one(graph, op="pow")
-    assert [s.bytes for s in power.saved if s.name == "a"] == [400]  # a view keeps all of its memory alive
+    assert [s.bytes for s in power.saved if s.name == "a"] == [400]  # a view keeps its whole memory alive
 
 
-def test_kernels_and_functions_tell_what_they_keep() -> None:
+def test_kernels_and_functions_report_saved_memory() -> None:
     class Scale(Function):
         @staticmethod
         def forward(ctx: Any, x: Any, factor: Any) -> Any:
@@ -279,7 +279,7 @@ def test_kernels_and_functions_tell_what_they_keep() -> None:
             return grad * float(ctx.factor[0]), None
 
     first = Scale
-    other = type("Scale", (Scale,), {})  # of the same name
+    other = type("Scale", (Scale,), {})  # with the same name
     x = minigrad.randn(2, 4).requires_grad_()
     graph = record(lambda x: other.apply(first.apply(F.layer_norm(x, (4,)), 3.0), 2.0).sum(), (x,))
     assert set(graph.ops) == {"layer_norm", "Scale", "Scale 2", "sum"} and graph.title == "<lambda>"
@@ -350,7 +350,7 @@ def test_named_arguments_containers_and_masks() -> None:
     assert kinds == {"batch.source": "input", "rest 0": "constant", "scale": "constant", "mask": "constant"}
 
 
-def test_views_are_called_after_what_they_are_views_of() -> None:
+def test_views_are_named_after_their_base() -> None:
     class Shifted(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -380,20 +380,20 @@ def test_calls_that_take_gradients_themselves() -> None:
     graph = record(step, (leaf(1.0, 2.0),))
     assert listed(one(graph, name="x").gradient) == [[2, 4]]
     square = one(graph, op="mul")
-    assert square.released and listed(square.value) == [[1, 4]]  # it was seen
+    assert square.released and listed(square.value) == [[1, 4]]  # recorded before it was freed
     graph = record(penalty, (leaf(1.0, 2.0),))
     assert {n.name for n in graph.nodes if n.code.startswith("(slope,) =")} > {"slope"}
-    assert listed(one(graph, name="x").gradient) == [[36, 288]]  # of Σ (3x²)²
+    assert listed(one(graph, name="x").gradient) == [[36, 288]]  # gradient of Σ (3x²)²
 
 
-def test_what_was_computed_before_the_call_and_what_no_gradient_goes_back_to() -> None:
+def test_results_from_before_the_call_and_constants() -> None:
     x = leaf(1.0, 2.0)
     before = x.exp()
     graph = record(lambda h: (h * h).sum(), (before,))
     exp = one(graph, op="exp")
     assert (exp.name, exp.place, exp.forward_seconds) == ("h", "", None)
     assert listed(exp.value) == before.reshape(1, 2).tolist()
-    before.sum().backward()  # the caller's graph has not been freed
+    before.sum().backward()  # the caller's graph is not freed
     assert x.grad.tolist() == before.tolist()
 
     def call(x: Any, w: Any) -> Any:
@@ -407,18 +407,18 @@ def test_what_was_computed_before_the_call_and_what_no_gradient_goes_back_to() -
     assert len([e for e in graph.edges if e.source == shares.id and e.input == "weight"]) == 2
 
 
-def test_checkpoints_keep_nothing_and_say_so() -> None:
+def test_checkpoints_save_nothing_and_are_labelled() -> None:
     graph = record(lambda x: checkpoint(lambda h: h.exp().tanh(), x, use_reentrant=False).sum(), (leaf(),))
     exp = one(graph, op="exp")
     assert exp.saved == [] and exp.gradient is not None
     assert exp.attributes["checkpoint"] == "computed again in backward"
 
 
-def test_what_has_no_graph_is_refused() -> None:
+def test_input_without_a_graph_is_refused() -> None:
     raises(RuntimeError, r"set requires_grad", lambda: record(lambda x: x * 2, (minigrad.ones(2),)))
     with minigrad.no_grad(), pytest.raises(RuntimeError, match="no_grad"):
         record(Net(), (tokens(),))
-    with pytest.raises(TypeError, match="forward"):  # as the call fails otherwise
+    with pytest.raises(TypeError, match="forward"):  # as without recording
         record(Net(), (tokens(), 1, 2, 3), {"unknown": 4})
     for first in (minigrad.ones(2), leaf()):
         raises(RuntimeError, "no recorded op created this tensor", partial(record, first))
@@ -438,20 +438,20 @@ def test_a_tensors_graph_has_the_callers_names() -> None:
     kinds = {"net.weight": "parameter", "net.bias": "parameter", "x": "constant"}
     assert {n.name: n.kind for n in graph.nodes if n.kind != "op"} == kinds
     assert one(graph, op="linear").name == "y"
-    named = record(loss, modules={"": net})
-    assert {n.name for n in named.nodes if n.kind == "parameter"} == {"weight", "bias"}
+    graph_of_net = record(loss, modules={"": net})
+    assert {n.name for n in graph_of_net.nodes if n.kind == "parameter"} == {"weight", "bias"}
 
 
-def test_importing_the_library_imports_no_picture() -> None:
+def test_importing_the_library_does_not_import_viz() -> None:
     import subprocess
 
     program = "import minigrad, sys; print([m for m in sys.modules if 'viz' in m or 'graphviz' in m])"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
 
 
-def test_modules_are_those_of_the_call() -> None:
-    """But for `out_proj`, which is never called itself."""
+def test_modules_match_the_call() -> None:
+    """Except `out_proj`, which is never called itself."""
     model = nn.Transformer(8, 2, 2, 2, 16, batch_first=True).eval()
     inputs = [minigrad.randn(*shape) for shape in ((1, 3, 8), (1, 4, 8))]
     by_parameters = record(model(*inputs), modules={"model": model})
@@ -462,8 +462,8 @@ def test_modules_are_those_of_the_call() -> None:
         assert node.module.removeprefix("model").removeprefix(".").removesuffix(".out_proj") == expected.module
 
 
-def test_a_parameter_of_several_modules_tells_nothing() -> None:
+def test_a_shared_parameter_does_not_determine_the_module() -> None:
     model = nn.Sequential(nn.Linear(2, 2, bias=False), nn.Linear(2, 2, bias=False), nn.Linear(2, 2))
     model[1].weight = model[0].weight
-    found = record(model(minigrad.randn(3, 2)).sum(), modules={"model": model})
-    assert [node.module for node in found.nodes if node.op == "linear"] == ["", "", "model.2"]
+    graph = record(model(minigrad.randn(3, 2)).sum(), modules={"model": model})
+    assert [node.module for node in graph.nodes if node.op == "linear"] == ["", "", "model.2"]

@@ -1,4 +1,4 @@
-"""Sources of gradient rules: every op's are found, and are what was compiled (bar 3)."""
+"""Sources of gradient rules: they are found for every op, and match the compiled code (bar 3)."""
 
 import dis
 import math
@@ -18,7 +18,7 @@ from tests.support.functions import Cube
 
 
 def same_code(a: CodeType, b: CodeType) -> bool:
-    """Whether two pieces of code do the same, instruction by instruction."""
+    """Whether two code objects are the same, instruction by instruction."""
 
     def instructions(code: CodeType) -> list[tuple[str, str]]:
         return [(i.opname, "" if isinstance(i.argval, CodeType) else i.argrepr) for i in dis.get_instructions(code)]
@@ -34,13 +34,13 @@ def same_code(a: CodeType, b: CodeType) -> bool:
 
 
 def compiled(text: str) -> CodeType:
-    """The code of a lambda. (``math.log`` is compiled differently where math was imported above it.)"""
+    """The code of a lambda. (``math.log`` is compiled differently if math was imported above it.)"""
     module = compile(f"import math, operator\nrule = (\n{text}\n)", "rule", "exec")
     return next(c for c in module.co_consts if isinstance(c, CodeType))
 
 
 def check_op(name: str) -> None:
-    """Every differentiable input has a source; so have the forward function and the kernel."""
+    """Every differentiable input has a source; so do the forward function and the kernel."""
     entry, info = REGISTRY[name], op_info(REGISTRY[name])
     assert info.name == name and info.formula
     assert info.forward is not None
@@ -69,11 +69,11 @@ def check_op(name: str) -> None:
         assert info.kernel.file == f"{where}.py" and where.startswith("minigrad/backend/kernels/")
 
 
-def test_the_sources_of_every_op_are_those_that_run() -> None:
+def test_the_sources_of_every_op_match_the_running_code() -> None:
     each(REGISTRY, check_op)
 
 
-def test_rules_of_several_lines_and_several_rules_in_a_line() -> None:
+def test_rules_on_several_lines_and_several_rules_on_a_line() -> None:
     lines = op_info(REGISTRY["var"]).rules["x"].text.splitlines()
     assert lines[0] == "lambda g, x, shape, dim, correction: ("
     assert lines[1].startswith("    spread") and lines[-1] == ")"
@@ -86,7 +86,7 @@ def test_helpers_are_the_functions_that_rules_name() -> None:
     helpers = op_info(REGISTRY["atan2"]).helpers
     assert set(helpers) == {"_over_square", "_inf_of_0"}
     assert helpers["_over_square"].text.startswith("def _over_square(x: Array, a: Array, b: Array)")
-    assert {"spread", "_degrees"} <= set(op_info(REGISTRY["var"]).helpers)  # of another file, and of the rule's
+    assert {"spread", "_degrees"} <= set(op_info(REGISTRY["var"]).helpers)  # from another file, and the rule's
     assert op_info(REGISTRY["exp"]).helpers == {}
 
 
@@ -108,7 +108,7 @@ def test_a_users_function() -> None:
     assert info.rules["backward"].file == "tests/support/functions.py"
 
 
-def test_a_users_op_and_what_has_no_source() -> None:
+def test_a_users_op_and_code_without_source() -> None:
     def halved(x: Any) -> Any:
         """x / 2"""
         return x / 2
@@ -120,7 +120,7 @@ def test_a_users_op_and_what_has_no_source() -> None:
     own.formula = {"x": "dx = g / 2"}.get  # type: ignore[method-assign,assignment,attr-defined,unused-ignore]
     assert op_info(own).gradients == {"x": "dx = g / 2"}
     names: dict[str, Any] = {}
-    exec("rule = lambda g: g * 3", names)  # typed in: there is no file
+    exec("rule = lambda g: g * 3", names)  # typed in: it has no file
     assert op_info(Op(halved).gradient(x=names["rule"])).rules == {}
     assert source_of(math.sin) is None and source_of(None) is None and source_of(np.sum) is not None
 
@@ -128,7 +128,7 @@ def test_a_users_op_and_what_has_no_source() -> None:
 ä, nested = (lambda g: g * 2, lambda g: [lambda h: h, lambda h: h + g])  # noqa: PLC2401  (a column is not a byte)
 
 
-def test_columns_are_counted_in_bytes_and_nested_lambdas_told_apart() -> None:
+def test_columns_count_bytes_and_nested_lambdas_are_distinguished() -> None:
     sources = [source_of(each) for each in (ä, nested, nested(1)[1])]
     texts = [source.text for source in sources if source is not None]
     assert texts == ["lambda g: g * 2", "lambda g: [lambda h: h, lambda h: h + g]", "lambda h: h + g"]

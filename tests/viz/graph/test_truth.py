@@ -1,4 +1,4 @@
-"""The first pictures that a learner draws: values, names, shapes and classes against plain computation."""
+"""The first pictures that a learner draws: values, names, shapes and classes against direct computation."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,15 +14,15 @@ from minigrad.viz.graph.graph_data import Graph, Node
 
 
 def leaves(graph: Graph) -> dict[str, Node]:
-    """By their names, which are distinct."""
-    found = [node for node in graph.nodes if node.kind != "op"]
-    names = {node.name: node for node in found}
-    assert len(names) == len(found), [node.name for node in found]
+    """The leaves by name; checks that names are distinct."""
+    nodes = [node for node in graph.nodes if node.kind != "op"]
+    names = {node.name: node for node in nodes}
+    assert len(names) == len(nodes), [node.name for node in nodes]
     return names
 
 
 def check(node: Node, expected: Any) -> None:
-    """That a node shows an array: its shape, and all its numbers, or of many the statistics."""
+    """Check that a node shows an array: its shape, and its numbers, or the statistics of a large array."""
     array, value = np.asarray(expected), node.value
     assert value is not None and node.missing == "", node
     assert value.shape == array.shape, node.name
@@ -33,7 +33,7 @@ def check(node: Node, expected: Any) -> None:
         np.testing.assert_allclose(value.statistics["norm"], norm, rtol=1e-4)
 
 
-def test_leaves_without_a_name_are_called_after_what_made_them() -> None:
+def test_leaves_without_a_name_are_named_after_their_creation() -> None:
     a = mg.tensor(2.0, requires_grad=True)
     params = [mg.tensor(1.0, requires_grad=True), mg.tensor(3.0)]
 
@@ -49,7 +49,7 @@ def test_leaves_without_a_name_are_called_after_what_made_them() -> None:
         "mg.tensor([2.0, 3.0]) (2)",
     ]
 
-    def draw(loss: Any) -> Graph:  # the variables are those of the function that called it
+    def draw(loss: Any) -> Graph:  # the variables are the calling function's
         return viz.graph(loss).graph
 
     call = lambda x: x * mg.tensor(4.0) + own.scale + mg.ones(2)
@@ -88,30 +88,30 @@ READ_AS_IT_IS = {"mse", "l1", "huber", "bce", "kl", "poisson", "gaussian", "cros
 
 def test_the_target_of_a_loss_is_drawn() -> None:
     for name, (function, make) in LOSSES.items():
-        for called in (False, True):
+        for as_call in (False, True):
             mg.manual_seed(0)
             x, target = mg.randn(N, C, requires_grad=True), make()
-            graph = viz.graph(function, x, target).graph if called else viz.graph(function(x, target)).graph
+            graph = viz.graph(function, x, target).graph if as_call else viz.graph(function(x, target)).graph
             constants = {key: leaf for key, leaf in leaves(graph).items() if leaf.kind == "constant"}
             names = [key for key in constants if key.split(" (")[0] == "target"]
-            assert names or not (called or name in READ_AS_IT_IS), (name, called)
+            assert names or not (as_call or name in READ_AS_IT_IS), (name, as_call)
             if "target" in names:
                 check(constants["target"], target.array)
             leaf = constants[next(iter(names or constants))]
-            assert leaf.value is not None and leaf.missing == "", (name, called)
+            assert leaf.value is not None and leaf.missing == "", (name, as_call)
             readers = {edge.target for edge in graph.edges if edge.source == leaf.id}
-            assert readers and all(graph.nodes[number].kind == "op" for number in readers), (name, called)
+            assert readers and all(graph.nodes[number].kind == "op" for number in readers), (name, as_call)
 
 
-@pytest.mark.parametrize("called", [False, True])
-def test_an_mlp(called: bool) -> None:
+@pytest.mark.parametrize("as_call", [False, True])
+def test_an_mlp(as_call: bool) -> None:
     mg.manual_seed(0)
     model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2), nn.ReLU())
     x, y = mg.randn(5, 3), mg.randn(5, 2)
 
     loss_of = lambda x, y: F.mse_loss(model(x), y)
-    graph = viz.graph(loss_of, x, y).graph if called else viz.graph(loss_of(x, y)).graph
-    prefix = "Sequential" if called else "model"
+    graph = viz.graph(loss_of, x, y).graph if as_call else viz.graph(loss_of(x, y)).graph
+    prefix = "Sequential" if as_call else "model"
     assert set(leaves(graph)) == {f"{prefix}.{i}.{kind}" for i in (0, 2) for kind in ("weight", "bias")} | {"x", "y"}
     first = model[0](x).array
     hidden = np.tanh(first)
@@ -121,12 +121,12 @@ def test_an_mlp(called: bool) -> None:
     for node, value in zip([node for node in graph.nodes if node.kind == "op"], expected, strict=True):
         check(node, value)
     for name, leaf in leaves(graph).items():
-        given = {"x": x, "y": y}
-        check(leaf, (given[name] if name in given else model.get_parameter(name.removeprefix(f"{prefix}."))).array)
+        inputs = {"x": x, "y": y}
+        check(leaf, (inputs[name] if name in inputs else model.get_parameter(name.removeprefix(f"{prefix}."))).array)
     folded = tree(graph, repeats=False, budget=200)
     lines = [labels(graph, folded)[f"n{number}"].line for number in sorted(folded.names)]
-    said = ["  ".join(text for text, _ in line) for line in lines]
-    assert [text for text in said if text[0].isdigit()] == ["0  Linear", "1  Tanh", "2  Linear", "3  ReLU"]
+    texts = ["  ".join(text for text, _ in line) for line in lines]
+    assert [text for text in texts if text[0].isdigit()] == ["0  Linear", "1  Tanh", "2  Linear", "3  ReLU"]
 
 
 class Block(nn.Module):
@@ -151,16 +151,16 @@ class Net(nn.Module):
         return self.head(x).relu()
 
 
-@pytest.mark.parametrize("called", [False, True])
-def test_a_residual_connection_stands_in_its_block(called: bool) -> None:
-    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, norm_first=called)
+@pytest.mark.parametrize("as_call", [False, True])
+def test_a_residual_connection_is_in_its_block(as_call: bool) -> None:
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, norm_first=as_call)
     for model, shape, blocks in (
         (Net(), (3, 4), ["blocks.0", "blocks.1"]),
         (nn.Sequential(Block(4), Block(4)), (3, 4), ["0", "1"]),
         (nn.TransformerEncoder(layer, 2), (1, 3, 8), ["layers.0"] * 2 + ["layers.1"] * 2),
     ):
         x = mg.randn(*shape)
-        graph = viz.graph(model, x).graph if called else viz.graph(model(x).square(), modules={"": model}).graph
+        graph = viz.graph(model, x).graph if as_call else viz.graph(model(x).square(), modules={"": model}).graph
         assert [node.module for node in graph.nodes if node.op == "add"] == blocks
         relu = [node for node in graph.nodes if node.op == "relu" and node.module == ""]
-        assert len(relu) == isinstance(model, Net)  # what the net itself computes stays its own
+        assert len(relu) == isinstance(model, Net)  # ops of the net itself belong to no submodule

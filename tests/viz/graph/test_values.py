@@ -1,4 +1,4 @@
-"""Values: tables of small arrays, statistics and heat maps of large ones, of every dtype and device."""
+"""Values: tables of small arrays, statistics and heat maps of large ones, for every dtype and device."""
 
 import base64
 import json
@@ -25,7 +25,7 @@ def test_a_small_array_is_a_table_of_its_numbers(device: str) -> None:
     json.dumps(asdict(value))
     assert (value.shape, value.dtype, value.bytes) == ((2, 3, 4), "float32", 96)
     assert value.device.startswith(device) and value.statistics is None and value.heat is None
-    assert value.table == array.reshape(6, 4).tolist()  # exactly: a float32 is a float64
+    assert value.table == array.reshape(6, 4).tolist()  # exact: every float32 is a float64
 
 
 def test_tables_of_all_kinds() -> None:
@@ -42,11 +42,11 @@ def test_tables_of_all_kinds() -> None:
         (np.arange(12).reshape(3, 4).T[::-1], np.arange(12).reshape(3, 4).T[::-1].tolist()),
     ]:
         assert value_of(array).table == table
-    array = np.random.default_rng(2).normal(size=(30, 40)).T[::-1]  # in any order of memory
+    array = np.random.default_rng(2).normal(size=(30, 40)).T[::-1]  # in any memory layout
     assert value_of(array).statistics == pytest.approx(value_of(np.ascontiguousarray(array)).statistics)
 
 
-def test_statistics_are_numpys(device: str) -> None:
+def test_statistics_match_numpy(device: str) -> None:
     array = (np.random.default_rng(0).normal(3, 2, (50, 40, 70))).astype(np.float32)  # more than one block
     array[0, :, :] = 0
     value, wide = value_of(on(device, array)), array.astype(np.float64)
@@ -54,11 +54,11 @@ def test_statistics_are_numpys(device: str) -> None:
     bounds = {"min": wide.min(), "max": wide.max(), "zeros": 2800, "nan": 0}
     moments = {"mean": wide.mean(), "std": wide.std(), "norm": np.linalg.norm(wide.ravel())}
     assert value.statistics == pytest.approx({**bounds, **moments}, rel=1e-10)
-    far = 1e9 + np.random.default_rng(0).normal(0, 1, 200_000)  # is not cancelled
+    far = 1e9 + np.random.default_rng(0).normal(0, 1, 200_000)  # no cancellation
     assert value_of(far).statistics["std"] == pytest.approx(far.std(), rel=1e-6)  # type: ignore[index]
 
 
-def test_nan_and_infinities_are_counted_and_left_out(device: str) -> None:
+def test_nan_and_infinities_are_counted_and_excluded(device: str) -> None:
     array = np.ones((10, 10), np.float32)
     array[0, :3], array[1, 0] = (np.nan, np.inf, -np.inf), 5
     value = value_of(on(device, array))
@@ -66,15 +66,15 @@ def test_nan_and_infinities_are_counted_and_left_out(device: str) -> None:
     assert math.isnan(value.heat[0][0]) and value.heat[0][2] == -math.inf
 
 
-def test_numbers_whose_squares_no_float_holds(device: str) -> None:
+def test_numbers_whose_squares_overflow(device: str) -> None:
     for size in (1e-300, 1e-160, 1e160, 1e300):
         array = np.array([[3.0, 4.0, np.nan, -np.inf], *[[0.0, 0, 0, 0]] * 24]) * size
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            found = value_of(on(device, array)).statistics
-        assert (found["zeros"], found["nan"], found["max"]) == (96, 2, 4 * size)
+            statistics = value_of(on(device, array)).statistics
+        assert (statistics["zeros"], statistics["nan"], statistics["max"]) == (96, 2, 4 * size)
         moments = [5, 7 / 98, math.sqrt(25 / 98 - (7 / 98) ** 2)]
-        assert [found[name] / size for name in ("norm", "mean", "std")] == pytest.approx(moments)
+        assert [statistics[name] / size for name in ("norm", "mean", "std")] == pytest.approx(moments)
     empty = value_of(np.full(100, np.nan)).statistics
     assert empty is not None and empty["nan"] == 100 and math.isnan(empty["mean"]) and math.isnan(empty["min"])
 
@@ -105,17 +105,17 @@ def test_heat_maps_are_means_of_cells(device: str) -> None:
         assert len(cells) == count * each and len(cells[0]) == -(-matrices.shape[2] // wide)
 
 
-def test_heads_stand_apart_in_a_heat_map(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_heads_are_separate_in_a_heat_map(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [blocks(shape) for shape in ((9, 50), (4, 9, 50), (2, 4, 9, 50), (40, 9, 50))] == [1, 4, 8, 1]
     stored = Stored()
     stored.encoded(value_of(np.arange(4 * 10 * 8.0).reshape(1, 4, 10, 8)))
     first = stored.packed()[0]["heat"]
     assert (first["rows"], first["columns"], first["blocks"]) == (20, 8, 4)
     monkeypatch.setattr(values, "HEAT_BYTES", 40)
-    assert stored.packed()[0]["heat"]["blocks"] == 1  # a cell has rows of two heads
+    assert stored.packed()[0]["heat"]["blocks"] == 1  # a cell spans two heads
 
 
-def test_the_outline_of_a_value_that_is_gone() -> None:
+def test_the_outline_of_a_freed_value() -> None:
     value = outline((2, 3), np.dtype("float16"), "cpu")
     assert (value.shape, value.dtype, value.bytes) == ((2, 3), "float16", 12)
     assert value.table is None and value.statistics is None
@@ -130,7 +130,7 @@ def test_equal_values_are_stored_once() -> None:
     assert [value["table"] for value in stored.packed()][::2] == [[[1.0, 1.0]], [[0.0, 0.0, 0.0]]]
 
 
-def test_heat_maps_in_a_page_hold_what_is_not_finite() -> None:
+def test_heat_maps_in_a_page_keep_nan_and_infinities() -> None:
     cases = [
         ([[-1.0, 0.0], [1.0, math.nan]], 1, -1.0, 1.0, [0, 127, 254, 255]),
         ([[1.0, 3.0, 5.0], [1.0, 3.0, 7.0]], 2, 2.0, 6.0, [0, 254]),

@@ -1,4 +1,4 @@
-"""``viz.trace``: the names of values, and what changes when one of them does."""
+"""``viz.trace``: the names of values, and the effects of changing them."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -21,7 +21,7 @@ from tests.support.transformers import sentences, small
 
 
 class Net(nn.Module):
-    """A user's module: a layer called twice, a function of its own, an op of a layer's name."""
+    """A user's module: a layer called twice, its own function, and an op with a layer's name."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -81,10 +81,10 @@ def leaves(value: Any) -> list[np.ndarray[Any, Any]]:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_run_is_the_call_itself_and_a_name_means_the_same_in_each(name: str) -> None:
-    """Bitwise, in training mode, dropout included; and each value put in its own place changes nothing but rounding."""
+def test_a_run_equals_the_call_and_names_are_stable(name: str) -> None:
+    """Bitwise, in training mode with dropout; replacing a value with itself changes only rounding."""
     model, *inputs = MODELS[name]()
-    viz.trace(model, *inputs)  # what loads at the first use is there
+    viz.trace(model, *inputs)  # triggers lazy imports
     state, before = mg.default_generator.get_state(), parts(model)
     run = viz.trace(model, *inputs)
     assert changed(before, parts(model)) == []
@@ -147,7 +147,7 @@ def test_attention_has_its_weights() -> None:
     allowed = numbers(scores > -1e9)
     np.testing.assert_allclose(numbers(scores)[allowed], numbers(q @ k.mT / 2**0.5)[allowed], rtol=1e-5)
     np.testing.assert_allclose(numbers(weights @ v), numbers(heads), atol=1e-6)
-    assert "decoder.1.cross_attention.weights" in viz.trace(model.loss, *sentences())  # a method
+    assert "decoder.1.cross_attention.weights" in viz.trace(model.loss, *sentences())  # a bound method
     run = viz.trace(nn.Transformer(8, 2, 1, 2, 16, batch_first=True), mg.randn(1, 3, 8), mg.randn(1, 2, 8))
     assert run["decoder.layers.1.multihead_attn.weights"].shape == (1, 2, 2, 3)
     x, layer = mg.randn(2, 5, 8), nn.MultiheadAttention(8, 2, batch_first=True)
@@ -173,7 +173,7 @@ def test_values_outlast_changes_in_place() -> None:
     raises(RuntimeError, "an assignment into memory", lambda: run.edited({"put": 0.0}))
 
 
-def test_a_change_goes_on_from_its_place() -> None:
+def test_a_change_affects_all_later_values() -> None:
     model, x = net(), mg.randn(2, 3)
     run = viz.trace(model, x).edited({"sigmoid": lambda value: value * 0 + 1})
     hidden = run["linear 2"]
@@ -196,8 +196,8 @@ def test_weights_take_effect() -> None:
     assert not one[f"{place}.heads"][:, 1].any() and one[f"{place}.heads"][:, 0].any()
 
 
-def test_a_whole_patch_gives_the_other_run() -> None:
-    """Whatever is between the inputs and one layer's states is replaced, so all that comes after is the other's."""
+def test_a_complete_patch_gives_the_other_run() -> None:
+    """The patch replaces the only path from the inputs, so all later values are the other run's."""
     model = gpt()
     clean, corrupted = viz.trace(model, tokens()), viz.trace(model, tokens().flip(1))
     patched = corrupted.patch("layers.0", clean)
@@ -228,7 +228,7 @@ def test_gradients_go_through_a_replacement() -> None:
     by_hand = model.mixed(model.linear(model.linear((model.first(x).tanh()) ** 3))).sum()
     both = (mg.autograd.grad(loss, model.first.weight)[0] for loss in (edited.output.sum(), by_hand))
     np.testing.assert_allclose(*map(numbers, both), rtol=1e-9)
-    patched = run.patch("mul", run)  # the gradient of a patch is that of its place, and goes no further back
+    patched = run.patch("mul", run)  # a patch gets the gradient at its position and passes it no further
     ours = mg.autograd.grad(patched.output.sum(), patched["mul"], retain_graph=True)[0]
     theirs = mg.autograd.grad(run.output.sum(), run["mul"])[0]
     np.testing.assert_allclose(numbers(ours), numbers(theirs), rtol=1e-6)
@@ -261,7 +261,7 @@ def test_a_wrong_name_has_close_ones() -> None:
     raises(KeyError, "no value is called", lambda: viz.trace(gpt(), tokens()).edited({"x": 0.0}))
 
 
-def test_what_does_not_fit_is_refused_with_its_name() -> None:
+def test_replacements_that_do_not_fit_are_refused_by_name() -> None:
     run = viz.trace(net(), mg.randn(2, 3))
     with pytest.raises(RuntimeError, match=r"'mul' must have its shape \(2, 4\), not \(4, 2\)"):
         run.edited({"mul": mg.ones(4, 2)})
@@ -272,9 +272,9 @@ def test_what_does_not_fit_is_refused_with_its_name() -> None:
     def fails(value: Any) -> Any:
         raise ValueError("mine")
 
-    with pytest.raises(ValueError, match="mine") as caught:
+    with pytest.raises(ValueError, match="mine") as error:
         run.edited({"mul": fails})
-    assert caught.value.__notes__ == ["in the replacement of 'mul'"]
+    assert error.value.__notes__ == ["in the replacement of 'mul'"]
 
     def branches(x: Any) -> Any:
         y = x.sum()
@@ -284,7 +284,7 @@ def test_what_does_not_fit_is_refused_with_its_name() -> None:
     raises(RuntimeError, "'exp' was no longer computed", lambda: run.edited({"sum": -1.0, "exp": 0.0}))
 
 
-def test_what_cannot_be_traced_is_refused() -> None:
+def test_invalid_models_are_refused() -> None:
     def generates(x: Any) -> Iterator[Any]:
         yield x * 2
 
@@ -305,4 +305,4 @@ def test_what_cannot_be_traced_is_refused() -> None:
     raises(RuntimeError, "inside a checkpoint", lambda: run.edited({run.names("*linear")[0]: 0.0}))
     before = parts(layer)
     raises(KeyboardInterrupt, None, lambda: viz.trace(layer, x).edited({"linear": fails}))
-    assert changed(before, parts(layer)) == []  # nothing stays
+    assert changed(before, parts(layer)) == []  # no side effects
