@@ -28,10 +28,10 @@ def test_from_one_command_to_the_next(data: Path, tmp_path: Path, capsys: pytest
     train[train.index("--epochs") + 1] = "5"
     assert cli.main(train) == 0  # longer: it goes on from the last weights
     longer = capsys.readouterr().err
-    assert f"{run} goes on from step 28 of 35, no longer of 28; its learning rate, 0 until now, is 0.00226" in longer
+    assert f"{run} resumes from step 28 of 35, no longer of 28; its learning rate, 0 until now, is 0.00226" in longer
     train[train.index("--epochs") + 1] = "2"
     assert cli.main(train) == 1
-    assert f"{run} has 35 steps already, not 14. Ask for more, or start over" in capsys.readouterr().err
+    assert f"{run} already has 35 steps, not 14. Set more steps, or start over" in capsys.readouterr().err
     assert cli.main(["evaluate", run, "--data", f"{sst2}/dev.tsv"]) == 0
     assert capsys.readouterr().out.strip().partition(": ")[2] in printed.out
     assert cli.main(["predict", run, "a lovely film", "a dull song"]) == 0

@@ -98,7 +98,7 @@ def test_the_same_command_goes_on(
     with monkeypatch.context() as patch:
         patch.setattr(GPT2, "loss", interrupted)
         assert cli.main(arguments(text, *options, "--fresh")) == 130
-    assert "To go on, give the same command:\n  minigrad" in capsys.readouterr().out
+    assert "To resume, run the same command:\n  minigrad" in capsys.readouterr().out
     assert 0 < read_checkpoint(folder / "last.safetensors")["step"] < 20
     assert cli.main(arguments(text, *options, "--sample", "0")) == 0  # what is shown changes nothing
     assert same(whole, weights(folder)) and same(model, weights(folder, "model.safetensors"))
@@ -122,8 +122,8 @@ def test_a_finished_run_trains_longer_and_answers_at_once(
     assert cli.main([*preset, "--steps", "12"]) == 0
     assert cli.main(["train", "--run", str(folder), "--steps", "15"]) == 0
     told = capsys.readouterr()
-    assert f"{folder} goes on from step 12 of 15, no longer of 12; its learning rate, " in told.err
-    report = told.out[told.out.rindex("validation, all of it:") :]
+    assert f"{folder} resumes from step 12 of 15, no longer of 12; its learning rate, " in told.err
+    report = told.out[told.out.rindex("full validation:") :]
     monkeypatch.setattr(run, "model_of", None)
     for command in (preset, ["train", "--run", str(folder)]):
         assert cli.main(command) == 0

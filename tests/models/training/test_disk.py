@@ -136,14 +136,14 @@ def test_a_checkpoint_that_is_damaged_foreign_or_missing_is_told_and_left(tmp_pa
         refused(RuntimeError, r"last\.safetensors")
     for name in ("extra", "optimizer", "schedule"):
         write_checkpoint(last, {key: value for key, value in content.items() if key != name})
-        refused(RuntimeError, rf"last\.safetensors lacks {name}: a training cannot go on")
+        refused(RuntimeError, rf"last\.safetensors lacks {name}: a training cannot resume")
     minigrad.save({"program": "minigrad.training", "evil": Evil()}, last)  # a pickle
     refused(RuntimeError, "is damaged")
     last.write_bytes((tmp_path / "best.safetensors").read_bytes())
-    refused(RuntimeError, r"last\.safetensors holds weights alone")
-    raises(RuntimeError, r"last\.safetensors holds weights alone", lambda: RunFolder(tmp_path).snapshots())
+    refused(RuntimeError, r"last\.safetensors holds only weights")
+    raises(RuntimeError, r"last\.safetensors holds only weights", lambda: RunFolder(tmp_path).snapshots())
     last.unlink()
-    refused(FileExistsError, r"no last\.safetensors to go on from")
+    refused(FileExistsError, r"no last\.safetensors to resume from")
     last.write_bytes(good)
     assert trainer(tmp_path, steps=14).fit().step == 14 and not (tmp_path / "touched").exists()
 

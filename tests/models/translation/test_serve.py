@@ -191,8 +191,8 @@ def test_texts_that_cannot_be_translated(server: Server) -> None:
     rows: list[tuple[dict[str, Any], int, str]] = [
         ({"text": ""}, 422, "empty"),
         ({"text": " \n\t"}, 422, "empty"),
-        ({"text": "x" * (LONGEST_TEXT + 1)}, 422, "5,001 characters; at most 5,000"),
-        ({"text": "x\n" * 101}, 422, "101 sentences; at most 100"),
+        ({"text": "x" * (LONGEST_TEXT + 1)}, 422, "5,001 characters; the limit is 5,000"),
+        ({"text": "x\n" * 101}, 422, "101 sentences; the limit is 100"),
         ({"text": "a forbidden word"}, 422, "the sentence has a forbidden word"),
         ({"text": "\ud800"}, 400, "surrogate"),
         ({"text": 5}, 400, '"text" must'),
