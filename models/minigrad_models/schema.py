@@ -39,8 +39,8 @@ def content(path: str | os.PathLike[str], most: int) -> bytes:
 
 
 def check_size(value: Any) -> None:
-    """Raise ValueError for data that is nested too deeply, or too large. A shared part counts each time: a few kilobytes
-    can describe a tree of 2¹⁰⁰ leaves."""
+    """Raise ValueError for data that is nested too deeply, or too large. A shared part counts each time: a few
+    kilobytes can describe a tree of 2¹⁰⁰ leaves."""
     stack, containers, entries = [(value, 1)], 0, 0
     while stack:
         node, depth = stack.pop()
@@ -117,7 +117,6 @@ def _check_typed(value: Any, schema: Any, where: str) -> None:
 def check_like(value: Any, present: Any, where: str, complete: bool = True) -> None:
     """Raise ValueError unless a value has the same structure as ``present``: types, shapes and (if ``complete``) all
     keys. All numbers match each other, and None matches any scalar."""
-
     if isinstance(present, Tensor | np.ndarray):
         same = isinstance(value, type(present)) and (value.shape, value.dtype) == (present.shape, present.dtype)
     elif isinstance(present, dict):

@@ -156,8 +156,7 @@ class Pretrained(nn.Module):
             which = named(self.their_names(whole))
             raise ValueError(f"{file} has {which} as {ours[whole[0]].dtype}: weights must be floating-point")
         if missing:
-            text = f"{file} has no head of this kind: {named(missing)} are initialised at random"
-            warnings.warn(text, stacklevel=3)
+            warnings.warn(f"{file} has no head of this kind: {named(missing)} start at random", stacklevel=3)
         if unknown:
             warnings.warn(f"{file} has weights that {type(self).__name__} lacks: {named(unknown)}", stacklevel=3)
         self.load_state_dict({**there, **ours})

@@ -242,8 +242,7 @@ class Bert(PretrainedBert):
         if self.tokenizer is None:
             raise ValueError("this model has no tokenizer: set model.tokenizer, or read a folder that has one")
         if batch < 1 or not 0 <= longest <= self.config.positions:
-            message = f"batch ({batch}) must be at least 1, and longest ({longest}) 0 to {self.config.positions}"
-            raise ValueError(message)
+            raise ValueError(f"batch ({batch}) must be above 0, and longest ({longest}) 0 to {self.config.positions}")
         with at_end(self.tokenizer.no_truncation) as end, end:
             self.tokenizer.enable_truncation(longest or self.config.positions)
             ids = [encoding.ids for encoding in self.tokenizer.encode_batch(list(several(texts)))]

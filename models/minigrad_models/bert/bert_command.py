@@ -160,9 +160,7 @@ def _do_search(o: argparse.Namespace) -> int:
 
 
 COMMANDS = (
-    Command(
-        "pretrain", "learn to fill in masked words and to predict the next sentence", _pretrain, _do_pretrain
-    ),
+    Command("pretrain", "learn to fill in masked words and to predict the next sentence", _pretrain, _do_pretrain),
     *(
         Command(task.name, f"learn {task.about}", partial(_finetune, task=task), _do_finetune)
         for task in TASKS.values()

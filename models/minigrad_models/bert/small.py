@@ -58,16 +58,16 @@ def _paraphrases(texts: Iterator[str], split: Split, random: np.random.Generator
 
 def _entities(texts: Iterator[str], split: Split, random: np.random.Generator) -> Iterator[Tagged]:
     """Sentences in which other people ("Ada Berg", or "Ada") and towns ("Port Berg") replace the names and places."""
-    choices = {}
+    full = {}
     for name, firsts in (("PER", WORDS["first"]), ("LOC", TOWNS)):
         names = [(a, b) for a in enumerate(firsts) for b in enumerate(WORDS["last"])]
-        choices[name] = [[a, b] for (i, a), (j, b) in names if ((i + j) % HELD_OUT == 0) == (split == "dev")]
+        full[name] = [[a, b] for (i, a), (j, b) in names if ((i + j) % HELD_OUT == 0) == (split == "dev")]
     for text in texts:
         words, tags = list[str](), list[str]()
         for match in WORD.finditer(text):
             new = [match[0]]
             if kind := match.lastgroup:
-                new = choices[kind][random.integers(len(choices[kind]))][: random.integers(1, 3) if kind == "PER" else 2]
+                new = full[kind][random.integers(len(full[kind]))][: random.integers(1, 3) if kind == "PER" else 2]
             words += new
             tags += [f"B-{kind}", f"I-{kind}"][: len(new)] if kind else ["O"]
         if set(tags) != {"O"}:

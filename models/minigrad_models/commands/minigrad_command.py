@@ -48,7 +48,7 @@ COMMANDS = (
     Command("data", "list published data sets, and download them", data.add, data.run),
     Command("viz", "draw a training, a piano roll, or a translator's attention", viz.add, viz.run),
     Command("profile", "run a program, and show where its time goes", script.add_profile, script.profile),
-    Command("compat", "run a PyTorch program, in which `import torch` gives minigrad", script.add_program, script.compat),
+    Command("compat", "run a PyTorch program whose `import torch` gives minigrad", script.add_program, script.compat),
 )
 
 

@@ -2,7 +2,7 @@
 
 The model is a ``Decoder``: an object that returns the logits of the next token, with or without a cache.
 Finished sentences leave the batch, and each has its own limit: no sentence affects the result of another.
-All searches raise ValueError for arguments out of range, and for NaN logits. They synchronise with a GPU once per token.
+All searches raise ValueError for arguments out of range, and for NaN logits. They wait for a GPU once per token.
 
 Shapes: B sentences, W beams per sentence, N = B·W rows, T tokens so far, S source length, V vocabulary.
 """

@@ -29,7 +29,7 @@ from ..generation.generate import Writes
 @dataclass
 class Config:
     """The hyperparameters; the defaults give the smallest model for enwik8 (table 2: 12 layers, 41 million weights).
-    Raises ValueError if a size is invalid, a dropout is not a probability, or the activation is unknown."""
+    Raises ValueError for an invalid size, dropout or activation."""
 
     vocabulary: int  # V
     d_model: int = 512  # D, even
@@ -264,7 +264,7 @@ class Plain(Prompts):
 
 
 class Cached(Plain):
-    """The same with a cache of the keys and values of the last ``reach`` tokens: a new token costs only one position."""
+    """The same with a cache of the keys and values of the last ``reach`` tokens: a token costs only one position."""
 
     def __init__(self, model: TransformerXL, prompts: Sequence[Sequence[int]], reach: int) -> None:
         super().__init__(model, prompts, reach)
@@ -288,7 +288,6 @@ class Cached(Plain):
 
     def attend(self, i: int, attention: RelativeAttention, hidden: Tensor | None, y: Tensor) -> Tensor:
         """The attention of a layer's new tokens to the cached ones and to themselves (N, T, D) -> (N, T, D)."""
-
         both: Sequence[Tensor] = attention.keys_values(y)
         if self.kept[i]:
             both = [mg.cat(pair, 2) for pair in zip(self.kept[i], both, strict=True)]

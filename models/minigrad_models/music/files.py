@@ -119,8 +119,7 @@ def generate(options: argparse.Namespace) -> int:
     tempo = tempo if options.tempo is None else options.tempo
     check_tempo(tempo, "--tempo")
     if len(prompt) > (context := trained.model.context):
-        note = f"note: the motif has {len(prompt):,} tokens, but the model sees only the last {context:,}"
-        print(note, file=sys.stderr)
+        print(f"note: the motif has {len(prompt):,} tokens; the model sees only the last {context:,}", file=sys.stderr)
     mg.manual_seed(options.seed)
     begin = time.perf_counter()
     with bar(options.seconds * options.batch, "writing", " s of music") as progress:

@@ -61,7 +61,7 @@ def ordered(notes: Iterable[Note]) -> list[Note]:
 
 
 def stretched(notes: Iterable[Note], factor: float) -> list[Note]:
-    """The notes with all times multiplied by ``factor``: 1.05 is 5 % slower. Raises ValueError if it is not positive."""
+    """The notes with all times multiplied by ``factor``: 1.05 is 5 % slower. Raises ValueError if it is not above 0."""
     if not (factor > 0 and math.isfinite(factor)):
         raise ValueError(f"the stretch factor must be positive, not {factor}")
     return [note._replace(start=note.start * factor, end=note.end * factor) for note in notes]

@@ -168,7 +168,7 @@ def compose(
     tempo: float = TEMPO,
     progress: Any = None,
 ) -> list[Ids]:
-    """Several sequences that continue a prompt (T,), which begins with ``language.begin``, for ``seconds``; they include
+    """Several sequences that continue a prompt (T,), which begins with ``language.begin``, for ``seconds``, including
     the prompt. The tempo is for chorales. ``progress`` is called with the seconds of music of each new token."""
     total = float(language.seconds(prompt, tempo).sum()) + seconds
 

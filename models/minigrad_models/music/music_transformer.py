@@ -125,7 +125,6 @@ class MusicTransformer(Causal):
 
 def initialise(model: MusicTransformer) -> None:
     """Xavier uniform matrices, zero biases, embeddings of variance 1/D, which the factor √D scales to 1."""
-
     for name, parameter in model.named_parameters():
         if "embedding" in name or "place" in name or "distance" in name:
             nn.init.normal_(parameter, std=parameter.shape[-1] ** -0.5)

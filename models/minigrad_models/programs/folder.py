@@ -108,9 +108,8 @@ class Program:
         return description
 
     def begun(self, folder: Path) -> tuple[Sections, dict[str, Any]] | None:
-        """The settings of the training in a folder, and the metadata of its checkpoint; None if the folder has no
-        training. Raises ValueError if it is from another program or damaged, RuntimeError if its checkpoint is damaged.
-        """
+        """The settings and the checkpoint metadata of the training in a folder, or None. Raises ValueError if it is
+        from another program or damaged, RuntimeError if its checkpoint is damaged."""
         if not (path := folder / LAST).exists():
             return None
         description = self.checked(path, read_checkpoint(path, mmap=True).get("extra"))

@@ -243,7 +243,7 @@ class Updates:
         return optim.MuonWithAdamW([{"params": muon, "muon": True}, *groups], **options)
 
     def loop_settings(self, evaluated: bool, **more: Any) -> LoopSettings:
-        """The settings of the loop; TOML has no None, so 0 stands for it. ``more`` are settings that this class lacks."""
+        """The settings of the loop; TOML has no None, so 0 stands for it. ``more`` are settings beyond this class."""
         same = ("steps", "accumulate", "evaluate_every", "snapshot_every", "log_every", "seed")
         values = {name: getattr(self, name) for name in same}
         values |= {name: getattr(self, name) or None for name in ("minutes", "clip", "save_seconds")}

@@ -117,8 +117,8 @@ def show(text: str) -> None:
 def train_as_ranks(
     program: Program, options: argparse.Namespace, settings: Any, folder: Path, train: Callable[[Any, Path, bool], int]
 ) -> int:
-    """Call ``train(settings, folder, options.fresh)`` as one of several ranks; if this process is not one of them, start
-    as many ranks as the settings ask for, with the words of the command. Without mpi4py, one process does all work.
+    """Call ``train(settings, folder, options.fresh)`` as one of several ranks; if this process is not one of them,
+    start as many as the settings ask for, with the words of the command. Without mpi4py, one process does all work.
     Returns the exit status. Raises ValueError if there are more ranks than batches in an update or the learning rate is
     invalid, RuntimeError if the device is unavailable, and the errors of ``train``."""
     s, started, go = settings.training, find_place().size, partial(train, settings, folder, options.fresh)

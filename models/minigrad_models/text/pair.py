@@ -91,7 +91,7 @@ class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
     def __init__(self, pairs: Pairs, tokenizers: TokenizerPair, *, longest: int, progress: bool = True) -> None:
         total, largest = len(pairs.source), max(len(tokenizers.source), len(tokenizers.target))
         ids, lengths = list[IntArray](), list[IntArray]()
-        with bar(total, "encoding", " pairs", progress, QUIET_SECONDS) as bar_:
+        with bar(total, "encoding", " pairs", progress, QUIET_SECONDS) as encoding_bar:
             for start in range(0, total, CHUNK_PAIRS):
                 chunk = slice(start, start + CHUNK_PAIRS)
                 sources = tokenizers.source.encode_batch(pairs.source[chunk])
@@ -102,7 +102,7 @@ class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
                 flat = itertools.chain.from_iterable((*sources[i], EOS, BOS, *targets[i], EOS) for i in rows.tolist())
                 ids.append(np.fromiter(flat, np.uint16 if largest <= 1 << 16 else np.uint32))
                 lengths.append(sizes[rows])
-                bar_.update(len(sources))
+                encoding_bar.update(len(sources))
         self.ids, self.lengths = np.concatenate(ids), np.concatenate(lengths)
         if not len(self.lengths):
             raise ValueError(f"every pair of the corpus ({total:,}) is longer than {longest} tokens")

@@ -125,8 +125,8 @@ def train_word_pieces(texts: Iterable[str], vocabulary: int) -> Any:
     within = sorted({CONTINUED + character for word in counts for character in word[1:]})
     fixed = [*SPECIAL, *within]
     if len(fixed) + len(first) > vocabulary:
-        alphabet = f"the {len(fixed) + len(first) - len(SPECIAL):,} characters of the texts"
-        raise ValueError(f"a vocabulary of {vocabulary:,} is too small for {len(SPECIAL)} special tokens and {alphabet}")
+        letters = f"the {len(fixed) + len(first) - len(SPECIAL):,} characters of the texts"
+        raise ValueError(f"a vocabulary of {vocabulary:,} is too small for {len(SPECIAL)} special tokens and {letters}")
     learner = library.Tokenizer(library.models.WordPiece(unk_token="[UNK]"))
     learner.pre_tokenizer = library.pre_tokenizers.WhitespaceSplit()
     trainer = library.trainers.WordPieceTrainer(

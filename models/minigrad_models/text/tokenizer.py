@@ -107,4 +107,3 @@ class WordTokenizer:
                 return {"kind": "words", "scheme": name, "words": self.words[len(SPECIAL) :]}
         fault = "its scheme is not in SCHEMES"
         raise ValueError(f"this WordTokenizer cannot be described, or saved with a model: {fault}")
-

@@ -125,7 +125,7 @@ class RunFolder:
         write_checkpoint(self._snapshots / f"{step:09d}.safetensors", content)
 
     def put_last(self, content: dict[str, Any]) -> None:
-        """Write ``last``, then delete snapshots that it does not mention. Raises OSError, and keeps the old ``last``."""
+        """Write ``last``, then delete snapshots that it does not mention. Raises OSError; the old ``last`` remains."""
         write_checkpoint(self.last, content)
         self.clean(content["training"]["snapshots"])
 

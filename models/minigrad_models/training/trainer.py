@@ -78,8 +78,7 @@ class Trainer:
         state: the position of the training.
         averaged: the moving average of the model, or None.
 
-    Raises TypeError if ``schedule`` is not an LRScheduler, or needs a metric; ValueError for patience without
-    evaluation.
+    Raises TypeError unless ``schedule`` is an LRScheduler without a metric; ValueError for patience without evaluation.
     """
 
     def __init__(
@@ -276,7 +275,7 @@ class Trainer:
         state.lines = self._log.lines
 
     def _consolidate(self) -> None:
-        """Prepare a checkpoint: check that all ranks have equal weights, and collect the optimiser's state on rank 0."""
+        """Prepare a checkpoint: check that all ranks have equal weights, and gather the optimiser's state on rank 0."""
         self.ranks.check_equal(self.model)
         if isinstance(self.optimizer, ZeroRedundancyOptimizer):
             self.optimizer.consolidate_state_dict()
@@ -360,7 +359,7 @@ class Trainer:
         return {**checkpoint, "settings": saved}
 
     def _take_over(self, checkpoint: dict[str, Any]) -> None:
-        """Load the weights, the optimiser's state, the schedule, the random numbers and the position of a checkpoint."""
+        """Load the weights, the optimiser's state, the schedule, the generators and the position of a checkpoint."""
         self.model.load_state_dict(checkpoint["model"])
         check_optimizer(self.optimizer, checkpoint["optimizer"])
         self.optimizer.load_state_dict(checkpoint["optimizer"])

@@ -55,7 +55,7 @@ def sizes(pairs: int, values: dict[str, Any]) -> dict[str, Any]:
         changes["schedule"] = "inverse_sqrt"  # the others need an update after the warm-up
     every = max(1, steps // 10)
     warm_up = min(every, 1000)
-    return {**changes, "steps": steps, "warm_up": warm_up, "evaluate_every": every, "snapshot_every": max(1, every // 4)}
+    return changes | {"steps": steps, "warm_up": warm_up, "evaluate_every": every, "snapshot_every": max(1, every // 4)}
 
 
 def overview(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str]:

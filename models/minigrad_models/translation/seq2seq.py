@@ -145,7 +145,7 @@ class Decoder(nn.Module):
         return self.dropout(self.readout(mg.cat((s, context, y), -1)).tanh()), last
 
     def run(self, x: Tensor, states: States) -> tuple[Tensor, States]:
-        """Run the network over all steps: (B, T, ·) -> s of the last layer (B, T, H), and the last s of all (B, L, H)."""
+        """Run the network over all steps: (B, T, ·) -> s of the last layer (B, T, H), and all last s (B, L, H)."""
         before = tuple(s.transpose(0, 1).contiguous() for s in states)
         out, last = self.network(x, before if len(before) > 1 else before[0])
         return out, tuple(s.transpose(0, 1) for s in (last if isinstance(last, tuple) else (last,)))

@@ -96,10 +96,10 @@ def tokenizers_for(train: Pairs, settings: DataSettings) -> TokenizerPair:
             words = WordTokenizer.train(texts, scheme=english_italian.SCHEME)
         return TokenizerPair(words, words)
     options = {name: getattr(settings, name) for name in ("vocabulary", "joint", "split_digits")}
-    with warnings.catch_warnings(record=True) as warnings_:
+    with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always", UserWarning)
         tokenizers = TokenizerPair.train(train.source, train.target, **options)
-    for warning in warnings_:
+    for warning in raised:
         print(f"note: {warning.message}", file=sys.stderr)
     return tokenizers
 

@@ -35,12 +35,12 @@ class DataSettings:
     joint: bool = setting(True, "one vocabulary, and one embedding, for both languages")
     split_digits: bool = setting(False, "each digit is a separate token")
     longest: int = count(256, "the most tokens on a side of a training pair; longer pairs are left out")
-    held_out: int = amount(1000, "pairs for validation and for the test, if the data has none; at most a twentieth of all")
+    held_out: int = amount(1000, "pairs for validation and test, if the data has none; at most a twentieth of all")
 
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """The model and its sizes. Only the transformer has heads, d_ff and the fields after it; only others have hidden."""
+    """The model and its sizes. Only the transformer has heads, d_ff and the later fields; only others have hidden."""
 
     model: str = setting("transformer", "the architecture: the transformer, or a predecessor", MODELS)
     start: str = setting("", "begin with the weights and vocabularies of a run; this also sets the sizes")
@@ -79,7 +79,7 @@ class DecodingSettings:
     beam: int = setting(5, "the width of the beam search; 1: greedy", limits=(1, 1000))
     length_penalty: float = setting(1.0, "exponent of the length that divides log-probabilities", limits=(-10, 10))
     mbr: float = amount(0.0, "select by minimum Bayes risk, with weights exp(mbr · score); 0: the best score")
-    early_stopping: bool = setting(False, "stop once the beam is full of finished texts, although a likelier may follow")
+    early_stopping: bool = setting(False, "stop after as many finished texts as the beam is wide, as in fairseq")
 
 
 @dataclass(frozen=True)

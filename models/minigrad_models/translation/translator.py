@@ -257,4 +257,3 @@ class Translator:
             for tokenizer, tokens in ((self.tokenizers.source, ids), (self.tokenizers.target, target_ids))
         )
         return _Inputs(pad([ids], device), pad([[BOS, *target_ids[:-1]]], device), source_texts, target_texts)
-

@@ -313,7 +313,7 @@ def test_what_cannot_be_embedded() -> None:
         model.encode(["a"])
     model.tokenizer = tokenizer()
     for options in ({"batch": 0}, {"longest": 17}, {"longest": -1}):
-        with pytest.raises(ValueError, match=r"batch \(.*\) must be at least 1, and longest \(.*\) 0 to 16"):
+        with pytest.raises(ValueError, match=r"batch \(.*\) must be above 0, and longest \(.*\) 0 to 16"):
             model.encode(["a"], **options)
     with pytest.raises(ValueError, match="17 tokens are more than the model's 16 positions"):
         model(mg.zeros(1, 17, dtype=mg.int64))
@@ -378,7 +378,7 @@ def test_files_that_lack_a_part_or_have_another(tmp_path: Path) -> None:
     """A head that is missing begins at random, one too many is told of, and a layer that is missing is an error."""
     encoder = small(Bert)
     encoder.save_pretrained(tmp_path)
-    with pytest.warns(UserWarning, match="classifier.weight, classifier.bias are initialised at random") as caught:
+    with pytest.warns(UserWarning, match="classifier.weight, classifier.bias start at random") as caught:
         model = BertForTokenClassification.from_pretrained(tmp_path)
     assert len(caught) == 1 and caught[0].filename == __file__
     assert mg.equal(model.bert.layers[1].feed_forward.outer.weight, encoder.layers[1].feed_forward.outer.weight)
@@ -386,7 +386,7 @@ def test_files_that_lack_a_part_or_have_another(tmp_path: Path) -> None:
     with pytest.warns(UserWarning) as caught:
         BertForSequenceClassification.from_pretrained(tmp_path)
     missing, unknown = (str(warning.message) for warning in caught)
-    assert "bert.pooler.weight, bert.pooler.bias, classifier.weight, classifier.bias are initialised at random" in missing
+    assert "bert.pooler.weight, bert.pooler.bias, classifier.weight, classifier.bias start at random" in missing
     assert "has weights that BertForSequenceClassification lacks: cls.predictions" in unknown
     with pytest.raises(ValueError, match=r"lacks bert.encoder.layer.1.attention.self.query.weight, .* and 11 more"):
         BertForMaskedLM.from_pretrained(changed(tmp_path, num_hidden_layers=2))
@@ -396,7 +396,7 @@ def test_heads_that_a_configuration_does_not_allow(tmp_path: Path) -> None:
     small(Bert, labels=5).save_pretrained(tmp_path)
     with pytest.raises(ValueError, match="a span needs 2 labels, begin and end, not 5: set num_labels=2"):
         BertForQuestionAnswering.from_pretrained(tmp_path)
-    with pytest.warns(UserWarning, match="are initialised at random"):
+    with pytest.warns(UserWarning, match="start at random"):
         assert BertForQuestionAnswering.from_pretrained(tmp_path, num_labels=2).config.labels == 2
     with pytest.raises(ValueError, match="is_decoder = True; this model supports only False"):
         Bert.from_pretrained(changed(tmp_path, is_decoder=True))

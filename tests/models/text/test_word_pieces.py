@@ -46,7 +46,7 @@ def test_marks_in_texts_are_text() -> None:
 def test_refusals() -> None:
     with pytest.raises(ValueError, match="all of it is empty"):
         train_word_pieces(["", " \n"], 100)
-    with pytest.raises(ValueError, match="too small for 5 special tokens and the [0-9]+ characters of the texts"):
+    with pytest.raises(ValueError, match=r"too small for 5 special tokens and the \d+ characters of the texts"):
         train_word_pieces(TEXTS, 20)
     with pytest.warns(UserWarning, match="the texts give .* word pieces, not 5,000"):
         train_word_pieces(TEXTS, 5000)

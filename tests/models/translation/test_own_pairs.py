@@ -77,8 +77,8 @@ def test_the_parts_and_the_words_that_are_new() -> None:
     parts, new, few = said(train=TRAIN, **held_out)
     assert parts == "153 pairs: 150 for training, 1 for validation, 2 for the test at the end"
     share = f"{2 / 7:.1%}"  # of a 7 b, a 777 uno, b
-    wanted = f"words that only held-out pairs have: {share} of the words to read and 0.0% of the words to write; they are "
-    assert new == wanted + "composed of pieces that it knows"
+    wanted = f"words that only held-out pairs have: {share} of the words to read and 0.0% of the words to write; "
+    assert new == wanted + "they are composed of pieces that it knows"
     assert few.startswith("note: so few pairs teach a rule")
     assert "unknown to the model" in said("words", train=TRAIN, **held_out)[2]
 

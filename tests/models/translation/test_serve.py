@@ -367,7 +367,7 @@ def test_many_wait_for_the_model_and_more_are_refused(server: Server, monkeypatc
 
 def test_addresses_that_cannot_be_served(server: Server) -> None:
     port = server.server_port
-    raises(OSError, rf"^port {port} of 127.0.0.1 is taken.*--port \d+.*--port 0", lambda: serve(Reversing(), port))
+    raises(OSError, rf"^port {port} of 127.0.0.1 is in use.*--port \d+.*--port 0", lambda: serve(Reversing(), port))
     for wrong in (-1, 65536):
         with pytest.raises(ValueError, match=f"no port {wrong}"):
             serve(Reversing(), wrong)

@@ -587,7 +587,7 @@ def test_pairs_are_held_out_of_a_table(tmp_path: Path, say: Say) -> None:
     out = say(*command).out
     assert "180 sentence pairs" in out and "test: " in out and "validation: " in out
     assert "200 pairs: 180 for training, 10 for validation, 10 for the test at the end" in out
-    assert "95 % confidence interval of this share others" in out
+    assert "95 % confidence interval of this share" in out
     assert "10 sentences" in say("evaluate", "--run", str(tmp_path / "run")).out
     assert "200 sentence pairs" in say(*command, "--held-out", "0", "--fresh").out
 

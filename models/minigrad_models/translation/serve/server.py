@@ -244,8 +244,7 @@ def _no_such_address(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         allowed = ", ".join(sorted((error.headers or {})["Allow"].split(", ")))
-        message = f"This address does not support {request.method}, only {allowed}."
-        return _json({"error": message}, 405, {"Allow": allowed})
+        return _json({"error": f"{request.method} is not for this address; use {allowed}."}, 405, {"Allow": allowed})
     return _json({"error": "There is nothing at this address."}, error.status_code)
 
 
