@@ -87,7 +87,7 @@ BAD: dict[str, tuple[Change, type[Exception], str]] = {
     "heads that do not divide": (entries(n_head=3), ValueError, "d_model (8) must be a multiple of heads (3)"),
     "an activation": (entries(activation_function="swish"), ValueError, "its activation is 'swish', not one of gelu_n"),
     "cross-attention": (entries(add_cross_attention=True), ValueError, "add_cross_attention = True; this model"),
-    "a size beyond memory": (entries(vocab_size=10**12), ValueError, "width 8 and 1,000,000,000,000 tokens, and there"),
+    "a size beyond memory": (entries(vocab_size=10**12), ValueError, "width 8 and 1,000,000,000,000 tokens, but the"),
     "too many layers to begin": (entries(n_layer=10**9), ValueError, "describes a model of 1,000,000,000 layers"),
     "another vocabulary": (entries(vocab_size=32), ValueError, "wte.weight for embedding.weight as (31, 8), not (32"),
     "a layer more": (entries(n_layer=3), ValueError, "it lacks transformer.h.2.ln_1.weight, transformer.h.2.ln_1.bias"),

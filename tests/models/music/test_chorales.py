@@ -82,7 +82,7 @@ def test_a_songs_own_tempos_count(tmp_path: Path) -> None:
 def test_what_has_no_grid() -> None:
     raises(ValueError, "no notes", lambda: grid_of(Song(())))
     raises(ValueError, "sixteenths", lambda: grid_of(Song((Note(60, 80, 0.0, 9e3),), ((0.0, 6e7),))))
-    raises(ValueError, "tempo is 4 to 1000", lambda: grid_of([Note(60, 80, 0.0, 1.0)], tempo=0))
+    raises(ValueError, "tempo must be 4 to 1000", lambda: grid_of([Note(60, 80, 0.0, 1.0)], tempo=0))
     wrong: list[Any] = [SMALL[:, :3], SMALL[0], SMALL + 0.5, SMALL + 60, SMALL - 9]
     for grid in wrong:
         raises(ValueError, "a grid: ", partial(spans, grid))

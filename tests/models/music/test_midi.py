@@ -222,7 +222,7 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
         ({"notes": [fine._replace(pitch=128)]}, "pitches"),
         ({"notes": [fine._replace(velocity=0)]}, "velocities"),
         ({"notes": [fine._replace(track=10**9)]}, "32,000 tracks"),
-        ({"notes": [fine], "tempo": 0}, "tempo is 4 to 1000"),
+        ({"notes": [fine], "tempo": 0}, "tempo must be 4 to 1000"),
         ({"notes": [fine], "tempo": float("nan")}, "tempo"),
         ({"notes": [fine, Note(60, 80, 86_000.0, 86_001.0)], "tempo": 400}, "nothing begins or ends"),
     ]
