@@ -50,7 +50,7 @@ def test_a_disk_that_stays_full(tmp_path: Path, whole: dict[str, Any]) -> None:
                 trainer(folder).fit()
         said = str(refused.value.strerror)
         assert "log.jsonl" in said or re.search(
-            r"unharmed\. It takes 0\.0 MB, and [\d,.]+ MB are free: free more", said
+            r"unharmed\. It takes 0\.0 MB, but [\d,.]+ MB are free: free more", said
         )
         assert "Errno" not in said and said.count("No space left") == 1
         if not first:
@@ -171,8 +171,8 @@ def test_other_files_are_not_checkpoints(tmp_path: Path) -> None:
     raises(FileNotFoundError, "there is no checkpoint", lambda: read_checkpoint(path))
     rows: list[tuple[dict[str, Any], str]] = [
         ({"model": {}}, r"other\.safetensors is not a checkpoint of minigrad\.training"),
-        ({**own, "version": 99}, "version 99, this program reads version 1"),
-        (own, "version unknown, this program reads version 1"),
+        ({**own, "version": 99}, "version 99, but this program reads version 1"),
+        (own, "version unknown, but this program reads version 1"),
     ]
     for content, message in rows:
         minigrad.save(content, path)

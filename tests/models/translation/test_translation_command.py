@@ -306,7 +306,7 @@ def test_options_that_do_not_go_together(fails: Say, monkeypatch: pytest.MonkeyP
         ("one --sample 1 --length-penalty 0.6", "choose one"),
         ("one --sample 1 --n-best 2", "choose one"),
         ("one --top-k 4", "also give --sample"),
-        ("one --input x.txt", "choose one"),
+        ("one --input x.txt", "not both"),
         ("one two --attention x.png", "--attention draws one sentence"),
         ("--attention x.png", "--attention draws one sentence"),
         ("one --attention x.jpeg", "cannot save x.jpeg: the ending must be one of"),

@@ -186,7 +186,7 @@ def test_bad_arguments() -> None:
 def test_numbers_that_are_none_and_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     model = gpt2()
     monkeypatch.setattr(sys.modules["minigrad_models.viz.logit_lens"], "MOST", 100)
-    with pytest.raises(ValueError, match=r"4 rows of 3 tokens, 10 likeliest each, are too many .* holds 100"):
+    with pytest.raises(ValueError, match=r"4 rows of 3 tokens, 10 likeliest each, are too many .* limit is 100"):
         logit_lens(model, [1, 2, 3])
     monkeypatch.undo()
     with mg.no_grad():

@@ -106,7 +106,7 @@ def test_what_is_no_run(tmp_path: Path) -> None:
         (tmp_path / "log.jsonl").write_text(f'{{"step": 1}}\n{line}\n')
         raises(ValueError, rf"log.jsonl, line 2.*{message}", lambda: training(tmp_path))
     raises(ValueError, "there is no run", training)
-    raises(ValueError, "there are 1 runs and 2 names", lambda: training([], names=["a", "b"]))
+    raises(ValueError, "there are 1 runs, but 2 names", lambda: training([], names=["a", "b"]))
     raises(ValueError, "names must be a list of texts, not one text: 'own'", lambda: training([], names="own"))
 
 
