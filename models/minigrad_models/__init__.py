@@ -1,1 +1,1 @@
-"""The systems on minigrad, one folder each: translation, GPT, BERT, music; and what they share."""
+"""Systems built on minigrad, one folder each (translation, GPT, BERT, music), and the code that they share."""

@@ -1,8 +1,8 @@
-"""What a file says, checked before any of it is used: a file may be damaged, or made to do harm.
+"""Checks the content of a file before using it: a file may be damaged or malicious.
 
-A schema is a type as annotations have it: ``int``, ``float | None``, ``dict[str, list[str]]``, a TypedDict, or a
-dataclass (the dict of its fields). ``check`` compares plain data with one, ``check_like`` with a value that is known to
-be right, and ``check_size`` refuses what would take for ever to walk through.
+A schema is a type annotation: ``int``, ``float | None``, ``dict[str, list[str]]``, a TypedDict, or a dataclass (the
+dict of its fields). ``check`` compares plain data with a schema, ``check_like`` with a value that is known to be right,
+and ``check_size`` refuses data that would take too long to traverse.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from minigrad.serialization.source import is_endless, opened, reason as reason, 
 
 MOST_CONTAINERS, MOST_ENTRIES, DEEPEST = 200_000, 50_000_000, 60
 _SCALARS = (bool, int, float, str, type(None))
-_MOST_UNSIZED = 1 << 26  # bytes of a file that says that it is empty, such as those in /proc
+_MOST_UNSIZED = 1 << 26  # bytes of a file whose reported size is 0, as in /proc
 
 
 def content(path: str | os.PathLike[str], most: int) -> bytes:
-    """The bytes of an ordinary file."""
+    """The bytes of a regular file."""
     if is_endless(path) or os.path.isdir(path):
         raise ValueError(f"{path} is a folder, a device or a pipe, which may have no end, not a file")
     with opened(path) as file:
@@ -31,7 +31,7 @@ def content(path: str | os.PathLike[str], most: int) -> bytes:
         most = most if status.st_size else min(most, _MOST_UNSIZED)
         try:
             data = file.read(most + 1) if status.st_size <= most else b""
-        except OSError as error:  # of /proc
+        except OSError as error:  # from /proc
             raise OSError(error.errno, error.strerror, os.fspath(path)) from None
     if max(len(data), status.st_size) > most:
         raise ValueError(f"{path} is larger than {most >> 20 or 1} MiB")
@@ -39,8 +39,8 @@ def content(path: str | os.PathLike[str], most: int) -> bytes:
 
 
 def check_size(value: Any) -> None:
-    """Raise ValueError for data that is nested too deeply, or holds too much. A part in several places
-    counts each time: a few kilobytes can describe a tree of 2¹⁰⁰ leaves."""
+    """Raise ValueError for data that is nested too deeply, or too large. A shared part counts each time: a few
+    kilobytes can describe a tree of 2¹⁰⁰ leaves."""
     stack, containers, entries = [(value, 1)], 0, 0
     while stack:
         node, depth = stack.pop()
@@ -56,8 +56,8 @@ def check_size(value: Any) -> None:
 
 
 def check(value: Any, schema: Any, where: str) -> None:
-    """Raise ValueError unless a value is of a type. An int is a float, but a bool is no int; ints have 64 bits, and
-    floats are finite. ``where`` names the value in the message."""
+    """Raise ValueError unless a value has a type. An int counts as a float, but a bool not as an int; ints have 64
+    bits, and floats are finite. ``where`` names the value in the message."""
     origin, arguments = get_origin(schema), get_args(schema)
     if schema is Any:
         return None
@@ -92,7 +92,7 @@ def check(value: Any, schema: Any, where: str) -> None:
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is an int or a float, and no bool."""
+    """Whether a value is an int or a float, but not a bool."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -109,14 +109,14 @@ def _check_typed(value: Any, schema: Any, where: str) -> None:
         raise ValueError(f"{where} lacks {', '.join(sorted(missing))}")
     for name, part in value.items():
         if not isinstance(name, str) or name not in hints:
-            raise ValueError(f"{where} has an entry {short(name)}, which there is not")
+            raise ValueError(f"{where} has an unknown entry {short(name)}")
         hint = hints[name]
         check(part, get_args(hint)[0] if get_origin(hint) is Required else hint, f"{where}.{name}")
 
 
 def check_like(value: Any, present: Any, where: str, complete: bool = True) -> None:
-    """Raise ValueError unless a value has the structure of the ``present`` one: types, shapes and (if ``complete``)
-    all keys. A number is like a number, and any scalar like None."""
+    """Raise ValueError unless a value has the same structure as ``present``: types, shapes and (if ``complete``) all
+    keys. All numbers match each other, and None matches any scalar."""
     if isinstance(present, Tensor | np.ndarray):
         same = isinstance(value, type(present)) and (value.shape, value.dtype) == (present.shape, present.dtype)
     elif isinstance(present, dict):

@@ -111,7 +111,7 @@ def test_prompts_in_a_batch_are_continued_as_single_prompts(name: str, device: s
 
 @each
 def test_prompts_that_cannot_be_continued(name: str) -> None:
-    beyond = "a prompt has token {}, and the vocabulary ends at 10"
+    beyond = "a prompt has token {}, but the vocabulary ends at 10"
     for prompts, message in (
         ([], "a prompt has no tokens"),
         ([[1], []], "a prompt has no tokens"),

@@ -1,6 +1,6 @@
-"""The layers that transformers are made of: attention, feed-forward network, residual connection, and layers of these.
+"""The building blocks of transformers: attention, feed-forward network, residual connection, and whole layers.
 
-Sections and equations are those of "Attention Is All You Need" (Vaswani et al. 2017, arXiv 1706.03762). Shapes: B
+Sections and equations refer to "Attention Is All You Need" (Vaswani et al. 2017, arXiv 1706.03762). Shapes: B
 batch, T tokens, S tokens attended to, D model width (d_model), H heads. A mask is True where attention is allowed.
 """
 
@@ -22,7 +22,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {  # of the feed-forward ne
 
 
 class LayerConfig(Protocol):
-    """What a model's configuration says about its layers: the models' own classes describe each."""
+    """The fields of a model's configuration that its layers read; the models' own classes document them."""
 
     d_model: int
     heads: int
@@ -38,8 +38,8 @@ class LayerConfig(Protocol):
 
 
 class MultiHeadAttention(nn.Module):
-    """Section 3.2.2: H attentions in parallel, each with its own projections of queries, keys and values. ``ordered``:
-    queries and keys come from one sentence; rotary positions, if configured, rotate them."""
+    """Section 3.2.2: H attention heads in parallel, each with its own projections of queries, keys and values. With
+    ``ordered``, queries and keys are from one sentence, and rotary positions, if configured, rotate them."""
 
     def __init__(self, config: LayerConfig, ordered: bool = False) -> None:
         super().__init__()
@@ -80,8 +80,8 @@ class MultiHeadAttention(nn.Module):
         return allowed(scores if by_position is None else scores + by_position, mask, causal).softmax(-1)
 
     def position_scores(self, q: Tensor, keys: int) -> Tensor | None:
-        """What the places of queries (B, H, T, D/H), the last of S ``keys``, add to the scores: (B, H, T, S), or None,
-        where positions are known otherwise."""
+        """Scores by position (B, H, T, S), added to the scores of queries (B, H, T, D/H), which are the last of S
+        ``keys``; None if the model encodes positions in another way."""
         return None
 
     def split(self, x: Tensor) -> Tensor:
@@ -100,12 +100,12 @@ def allowed(scores: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
     t, s = scores.shape[-2:]
     if causal and t > 1:
         future = mg.full((t, s), -math.inf, dtype=scores.dtype, device=scores.device).triu(s - t + 1)
-        scores = scores + future  # a sum costs less than a choice, and its gradient nothing
+        scores = scores + future  # cheaper than where(), and its gradient costs nothing
     return scores if mask is None else scores.masked_fill(~mask, -math.inf)
 
 
 class FeedForward(nn.Module):
-    """Section 3.3: two linear layers with an activation between them, in the paper ReLU; the same at every position."""
+    """Section 3.3: two linear layers with an activation between them (ReLU in the paper), the same at each position."""
 
     def __init__(self, config: LayerConfig) -> None:
         super().__init__()
@@ -144,7 +144,7 @@ class TransformerLayer(nn.Module):
         self.causal = causal
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """(B, T, D) -> (B, T, D); the mask is (B, 1, 1, T), or None if all may be seen."""
+        """(B, T, D) -> (B, T, D); the mask is (B, 1, 1, T), or None if every token is visible."""
         x = self.attention_residual(x, lambda y: self.attention(y, y, mask, self.causal))
         return self.feed_forward_residual(x, self.feed_forward)
 
@@ -170,20 +170,20 @@ class DecoderLayer(nn.Module):
 
 
 def relative_shift(scores: Tensor) -> Tensor:
-    """Scores by distance (B, H, T, S + 1), from S down to 0, -> scores by key (B, H, T, S); memory for these alone.
+    """Scores by distance (B, H, T, S + 1), from S down to 0, -> scores by key (B, H, T, S); only these take memory.
 
-    Dai et al. 2019 (appendix B) shift, Huang et al. 2018 (section 3.4.1) skew. The row of query i has to move left by
-    T − i places, one less than the row above. Rows that are one number longer do so when they are read as rows of
-    length S, from number T on: number T + i S + j is number i (S + 1) + (T − i + j), of row i and of the distance
-    S − (T − i + j) = d. Keys in the future get other rows' numbers.
+    Dai et al. 2019 (appendix B) call this a shift, Huang et al. 2018 (section 3.4.1) a skew. The row of query i moves
+    left by T − i places, one less than the row above. Rows of S + 1 numbers do this when they are read as rows of
+    length S, from number T on: number T + i S + j is number i (S + 1) + (T − i + j), in row i and at the distance
+    S − (T − i + j) = d. Keys in the future get numbers from other rows.
     """
     b, h, t, s = scores.shape
     return scores.reshape(b, h, t * s)[..., t:].unflatten(-1, (t, s - 1))
 
 
 class RelativePositions(nn.Module):
-    """Each head's embeddings of distances, E_r (Huang et al. 2018, section 3.4; Shaw et al. 2018, arXiv 1803.02155);
-    those beyond ``distances`` count as the largest, ``distances`` − 1."""
+    """Each head's embeddings of distances, E_r (Huang et al. 2018, section 3.4; Shaw et al. 2018, arXiv 1803.02155).
+    Distances are clamped to ``distances`` − 1."""
 
     def __init__(self, heads: int, width: int, distances: int) -> None:
         super().__init__()

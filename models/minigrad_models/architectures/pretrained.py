@@ -1,10 +1,10 @@
-"""Models whose weights are read from, and written to, folders as Hugging Face's transformers library writes them.
+"""Models that read and write their weights in the folder layout of Hugging Face's transformers library.
 
 config.json          the architecture and its sizes
 model.safetensors    the weights; or pytorch_model.bin, PyTorch's archive; or either in several files, by an index
 tokenizer.json       or vocab.json and merges.txt, or vocab.txt: see ``minigrad_models.text.pretrained``
 
-A model has its own names for its weights. A table of ``Rule`` says which of the file's each is.
+A model has its own names for its weights. A table of ``Rule`` maps them to the names in the file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CONFIG, WEIGHTS = "config.json", "model.safetensors"
 FILES = (WEIGHTS, f"{WEIGHTS}.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
 PUBLISHED_ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu", "relu": "relu"}
 _MOST_BYTES = 1 << 24  # of config.json
-MOST_NAMED = 5  # weights in a message
+MOST_NAMED = 5  # the most weights that a message names
 Weights = dict[str, Tensor]
 C = TypeVar("C")
 Model = TypeVar("Model", bound="Pretrained")
@@ -43,10 +43,10 @@ class Rule:
     theirs: str  # in the file; "{}" is a layer's number
     ours: str | tuple[str, ...]  # in the model; several if the file joins them along the axis of outputs
     suffixes: tuple[str, ...] = (".weight", ".bias")  # of both names
-    inputs_first: bool = False  # the file has matrices as (in, out), as GPT-2's Conv1D; ours are (out, in)
+    inputs_first: bool = False  # the file's matrices are (in, out), like GPT-2's Conv1D; ours are (out, in)
 
     def names(self, layers: int) -> Iterable[tuple[str, tuple[str, ...]]]:
-        """Each name of the file, with those of the model."""
+        """Each name in the file, with the model's names for it."""
         ours = (self.ours,) if isinstance(self.ours, str) else self.ours
         for i in range(layers if "{}" in self.theirs else 1):
             for suffix in self.suffixes:
@@ -54,8 +54,8 @@ class Rule:
 
 
 def to_ours(weights: Mapping[str, Tensor], rules: Sequence[Rule], layers: int) -> tuple[Weights, list[str]]:
-    """The weights of a file by the model's names, and the names that no rule knows. Raises ValueError: weights that a
-    file joins have no length that can be split."""
+    """The weights of a file by the model's names, and the names that match no rule. Raises ValueError if a joined
+    weight cannot be split evenly."""
     rest = dict(weights)
     result: Weights = {}
     for rule in rules:
@@ -71,7 +71,7 @@ def to_ours(weights: Mapping[str, Tensor], rules: Sequence[Rule], layers: int) -
 
 
 def to_theirs(weights: Mapping[str, Tensor], rules: Sequence[Rule], layers: int) -> Weights:
-    """The weights of a model (or their gradients) by the file's names; those that no rule knows are left out."""
+    """The weights of a model (or their gradients) by the file's names; weights that match no rule are left out."""
     result = {}
     for rule in rules:
         for theirs, ours in rule.names(layers):
@@ -87,37 +87,37 @@ class Pretrained(nn.Module):
 
     MODEL_TYPE: ClassVar[str]  # the architecture's name in config.json
     ARCHITECTURE: ClassVar[str]  # the class of the transformers library that has the same weights
-    HEADS: ClassVar[tuple[str, ...]] = ()  # beginnings of names of weights that a file may lack: they begin at random
-    READ: ClassVar[tuple[str, ...]] = ()  # entries of config.json that are not written, since others say the same
+    HEADS: ClassVar[tuple[str, ...]] = ()  # prefixes of weights that a file may lack: they are initialised at random
+    READ: ClassVar[tuple[str, ...]] = ()  # entries of config.json that are only read: others say the same
     config: Any  # the sizes
-    tokenizer: Any = None  # of the folder, a ``tokenizers.Tokenizer``; None if there is none
+    tokenizer: Any = None  # the folder's ``tokenizers.Tokenizer``, or None
 
     @classmethod
     def configured(cls, published: dict[str, Any]) -> Any:
-        """The configuration that a config.json describes. Raises ValueError: something that the model cannot be."""
+        """The configuration that a config.json describes. Raises ValueError if the model does not support it."""
         raise NotImplementedError
 
     def to_ours(self, weights: Weights) -> tuple[Weights, list[str]]:
-        """The weights of a file by the model's names, and the names that are unknown. Raises ValueError."""
+        """The weights of a file by the model's names, and the unknown names. Raises ValueError."""
         raise NotImplementedError
 
     def to_theirs(self, weights: Mapping[str, Tensor]) -> Weights:
-        """The weights of the model, or their gradients, as a file names them."""
+        """The weights of the model, or their gradients, by the file's names."""
         raise NotImplementedError
 
     @classmethod
     def from_pretrained(cls: type[Model], folder: str | os.PathLike[str], **changes: Any) -> Model:
-        """The model of a folder with the files that this module's docstring names, in evaluation mode, with its
-        tokenizer; nothing in the files is run. ``changes`` are entries of config.json to replace, such as a dropout.
-        Raises FileNotFoundError: no folder, or it lacks a file; ValueError: the files are of another architecture, do
-        not fit each other, or are damaged (RuntimeError, if it is the file of weights). Warns: the file lacks the head
-        of this model, which begins at random; or has weights of another."""
+        """Read the model and its tokenizer from a folder with the files that this module's docstring lists. The model
+        is in evaluation mode; no code in the files runs. ``changes`` replace entries of config.json, such as a dropout.
+        Raises FileNotFoundError if the folder or a file is missing, ValueError if the files are for another
+        architecture, do not match each other, or are damaged (RuntimeError for the file of weights). Warns if the file
+        lacks this model's head, which is then initialised at random, or has weights that the model does not use."""
         path = Path(folder)
         published = {**read_config(path, cls.MODEL_TYPE), **changes}
         file = weights_file(path)
         weights = mg.load(file, map_location="cpu")
         if not isinstance(weights, dict) or not all(isinstance(weight, Tensor) for weight in weights.values()):
-            raise ValueError(f"{file} holds something else than the weights of a model by name")
+            raise ValueError(f"{file} does not hold the weights of a model by name")
         try:
             config = cls.configured(published)
             unknown = changes.keys() - {*config.published(), *cls.READ}
@@ -129,24 +129,24 @@ class Pretrained(nn.Module):
         tokenizer = read_tokenizer(path)
         if tokenizer is not None and (size := tokenizer.get_vocab_size()) > config.vocabulary:
             sizes = f"the tokenizer of {path} has {size:,} entries, and the model's vocabulary {config.vocabulary:,}"
-            raise ValueError(f"{sizes}: they are of different models")
-        with undrawn():  # random numbers take longer than the file
+            raise ValueError(f"{sizes}: they belong to different models")
+        with undrawn():  # random initialisation takes longer than reading the file
             model = cls(config)
-        if model.state_dict().keys() - model.recognised(weights, file)[0].keys():  # a head begins at random
+        if model.state_dict().keys() - model.recognised(weights, file)[0].keys():  # a head is initialised at random
             model = cls(config)
         model.fill(weights, file)
         model.tokenizer = tokenizer
         return model.eval()
 
     def fill(self, weights: Weights, file: Path) -> None:
-        """Take the weights of a file. Raises as ``from_pretrained``; then nothing has changed."""
+        """Load the weights of a file. Raises the same errors as ``from_pretrained``, and then changes nothing."""
         ours, unknown = self.recognised(weights, file)
         there = self.state_dict()
         missing = [name for name in there if name not in ours]
-        lost = self.their_names([name for name in missing if not name.startswith(self.HEADS)])
+        absent = self.their_names([name for name in missing if not name.startswith(self.HEADS)])
         shapes = [name for name in there if name in ours and ours[name].shape != there[name].shape]
-        if lost or shapes:
-            faults = [f"lacks {named(lost)}"] if lost else []
+        if absent or shapes:
+            faults = [f"lacks {named(absent)}"] if absent else []
             for name in shapes[:MOST_NAMED]:
                 (theirs,), shape = self.their_names([name]), tuple(there[name].shape)
                 faults.append(f"has {theirs} for {name} as {tuple(ours[name].shape)}, not {shape}")
@@ -154,29 +154,29 @@ class Pretrained(nn.Module):
         whole = [name for name, weight in ours.items() if not weight.is_floating_point()]
         if whole:
             which = named(self.their_names(whole))
-            raise ValueError(f"{file} has {which} as {ours[whole[0]].dtype}: not as weights are")
+            raise ValueError(f"{file} has {which} as {ours[whole[0]].dtype}: weights must be floating-point")
         if missing:
-            warnings.warn(f"{file} has no head of this kind: {named(missing)} begin at random", stacklevel=3)
+            warnings.warn(f"{file} has no head of this kind: {named(missing)} start at random", stacklevel=3)
         if unknown:
-            warnings.warn(f"{file} has weights that {type(self).__name__} does not: {named(unknown)}", stacklevel=3)
+            warnings.warn(f"{file} has weights that {type(self).__name__} lacks: {named(unknown)}", stacklevel=3)
         self.load_state_dict({**there, **ours})
 
     def recognised(self, weights: Weights, file: Path) -> tuple[Weights, list[str]]:
-        """``to_ours``, with the file in the message of its error."""
+        """``to_ours``, with the file's name in its error message."""
         try:
             return self.to_ours(weights)
         except ValueError as error:
             raise ValueError(f"{file} cannot be used: {error}") from None
 
     def their_names(self, names: Sequence[str]) -> list[str]:
-        """The names that a file has for weights of the model."""
+        """The file's names for some of the model's weights."""
         there = self.state_dict()
         others = self.to_theirs({name: weight for name, weight in there.items() if name not in names})
         return [name for name in self.to_theirs(there) if name not in others] if names else []
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
-        """Write config.json, model.safetensors and, if there is a tokenizer, tokenizer.json, each as a whole. Raises
-        OSError: a file cannot be written."""
+        """Write config.json, model.safetensors and, if there is a tokenizer, tokenizer.json, each atomically. Raises
+        OSError if a file cannot be written."""
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         described = {"model_type": self.MODEL_TYPE, "architectures": [self.ARCHITECTURE], **self.config.published()}
@@ -188,11 +188,11 @@ class Pretrained(nn.Module):
 
 
 def read_config(folder: Path, model_type: str) -> dict[str, Any]:
-    """The entries of config.json. Raises FileNotFoundError: no folder, or none with that file. ValueError: damaged, or
-    of another architecture."""
+    """The entries of config.json. Raises FileNotFoundError if the folder or the file is missing, ValueError if the
+    file is damaged or for another architecture."""
     path = folder / CONFIG
     if not folder.is_dir():
-        raise FileNotFoundError(f"there is no folder {folder}: from_pretrained reads files, it downloads nothing")
+        raise FileNotFoundError(f"there is no folder {folder}: from_pretrained reads local files and downloads nothing")
     if not path.is_file():
         raise FileNotFoundError(f"{folder} has no {CONFIG}: it is not the folder of a pretrained model")
     try:
@@ -202,26 +202,26 @@ def read_config(folder: Path, model_type: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: {error}") from None
     if (kind := config.get("model_type")) != model_type:
-        raise ValueError(f"{path} describes a model of type {short(kind)}, and this class reads {model_type!r}")
+        raise ValueError(f"{path} describes a model of type {short(kind)}, but this class reads {model_type!r}")
     return config
 
 
 def from_published(
     kind: Callable[..., C], published: dict[str, Any], fields: Mapping[str, str], fixed: Mapping[str, Any]
 ) -> C:
-    """A configuration, of a dataclass, by the entries of a config.json; what the file lacks has its default. ``fields``
-    are from names of the file to its names, ``fixed`` entries that must have a value, if they are there. Raises
-    ValueError: an entry of another type or out of range, or one that the model cannot follow."""
+    """A configuration (a dataclass) from the entries of a config.json; entries that the file lacks have their defaults.
+    ``fields`` maps the file's names to the dataclass's; ``fixed`` entries must have the given value if they are there.
+    Raises ValueError if an entry has another type, is out of range, or is not supported by the model."""
     for name, value in fixed.items():
         if published.get(name, value) != value:
-            raise ValueError(f"it has {name} = {short(published[name])}; this model can only have {value}")
+            raise ValueError(f"it has {name} = {short(published[name])}; this model supports only {value}")
     hints, theirs = get_type_hints(kind), {ours: theirs for theirs, ours in fields.items()}
     arguments = {ours: published.get(theirs) for theirs, ours in fields.items()}
     arguments = {ours: value for ours, value in arguments.items() if value is not None}
     for name, value in arguments.items():
         if name == "activation":
             if not isinstance(value, str) or value not in PUBLISHED_ACTIVATIONS:
-                raise ValueError(f"its activation is {short(value)}; known are {', '.join(PUBLISHED_ACTIVATIONS)}")
+                raise ValueError(f"its activation is {short(value)}, not one of {', '.join(PUBLISHED_ACTIVATIONS)}")
             arguments[name] = PUBLISHED_ACTIVATIONS[value]
         else:
             check(value, hints[name], theirs[name])
@@ -237,7 +237,7 @@ def to_published(config: Any, fields: Mapping[str, str]) -> dict[str, Any]:
 
 
 def check_sizes(config: Any, ids: Collection[str] = ()) -> None:
-    """Raise ValueError for a configuration of a transformer that cannot be: sizes below 1, dropouts that are no
+    """Raise ValueError for an invalid configuration of a transformer: sizes below 1, dropouts that are not
     probabilities, heads that do not divide the width, ``ids`` (names of entries) that are not in the vocabulary."""
     for name, value in vars(config).items():
         if name in ids:
@@ -254,22 +254,22 @@ def check_sizes(config: Any, ids: Collection[str] = ()) -> None:
 
 
 def weights_file(folder: Path) -> Path:
-    """The file of a folder's weights, or the index of several. Raises FileNotFoundError: there is none."""
+    """The file of a folder's weights, or the index of several. Raises FileNotFoundError if both are missing."""
     for name in FILES:
         if (folder / name).is_file():
             return folder / name
-    raise FileNotFoundError(f"{folder} has no weights: neither {' nor '.join(FILES)}")
+    raise FileNotFoundError(f"{folder} has no weights: no {' or '.join(FILES)}")
 
 
 def check_memory(config: Any, weights: Weights) -> None:
-    """Raise ValueError for a configuration that takes far more memory than the weights beside it."""
+    """Raise ValueError for a configuration that needs far more memory than the weights in the same folder."""
     total = sum(weight.numel() for weight in weights.values())
     if config.layers > len(weights) or config.d_model * max(config.vocabulary, config.positions, config.d_ff) > total:
         sizes = f"{config.layers:,} layers, width {config.d_model:,} and {config.vocabulary:,} tokens"
-        raise ValueError(f"it describes a model of {sizes}, and there are only {total:,} weights beside it")
+        raise ValueError(f"it describes a model of {sizes}, but the folder has only {total:,} weights")
 
 
 def named(names: Sequence[str]) -> str:
-    """Some names for a message."""
+    """The first few names, for a message."""
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return ", ".join(names[:MOST_NAMED]) + more

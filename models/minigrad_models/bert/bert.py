@@ -1,8 +1,8 @@
 """BERT, "BERT: Pre-training of Deep Bidirectional Transformers" (Devlin et al. 2019, arXiv 1810.04805), with all heads.
 
-The encoder of "Attention Is All You Need" over one text or two, trained to fill in masked words, and to tell whether
+The encoder of "Attention Is All You Need" over one text or two, trained to fill in masked words and to predict whether
 the second text follows the first (section 3.1); then, with one more layer, on a task (section 3.2).
-``from_pretrained(folder)`` reads the files of transformers' classes of the same names.
+``from_pretrained(folder)`` reads the files of the transformers classes with the same names.
 
 Shapes: B batch, T tokens, D model width, H heads, L layers, V vocabulary. Every model takes tokens (B, T), their types
 (B, T), 0 in the first text and 1 in the second (None: all 0), and a mask (B, T), True at tokens and False at padding.
@@ -29,7 +29,7 @@ from ..architectures.pretrained import Pretrained, Rule, Weights, check_sizes
 from ..schema import check, short
 from ..text.tokenizer import several
 
-IGNORED = -100  # a target that does not count
+IGNORED = -100  # a target that the loss ignores
 ENCODER = (
     Rule("embeddings.word_embeddings", "embedding", (".weight",)),
     Rule("embeddings.position_embeddings", "position_embedding", (".weight",)),
@@ -54,7 +54,7 @@ NEXT_SENTENCE = (Rule("cls.seq_relationship", "next_sentence"),)
 CLASSIFIER = (Rule("classifier", "classifier"),)
 SPAN = (Rule("qa_outputs", "span"),)
 PREFIX = "bert."  # of the encoder's names in a model with a head
-TIED = ("cls.predictions.decoder.weight", "cls.predictions.decoder.bias")  # the embedding and words.bias once more
+TIED = ("cls.predictions.decoder.weight", "cls.predictions.decoder.bias")  # copies of the embedding and words.bias
 FIELDS = {
     "vocab_size": "vocabulary",
     "max_position_embeddings": "positions",
@@ -81,9 +81,9 @@ FIXED = {
 
 @dataclass
 class Config:
-    """The hyperparameters; the defaults are those of the paper's base model (section 3: 110 million weights). Raises
-    ValueError: a size below 1, H that does not divide D, a dropout that is no probability, another activation, a
-    padding that is not in the vocabulary."""
+    """The hyperparameters; the defaults give the paper's base model (section 3: 110 million weights). Raises ValueError
+    if a size is below 1, H does not divide D, a dropout is not a probability, the activation is unknown, or the
+    padding token is not in the vocabulary."""
 
     vocabulary: int = 30522  # V
     positions: int = 512  # the most tokens
@@ -94,13 +94,13 @@ class Config:
     dropout: float = 0.1  # of the outputs of sub-layers
     embedding_dropout: float | None = None  # of the embeddings; None for ``dropout``
     attention_dropout: float = 0.1  # of the weights of attention
-    head_dropout: float | None = None  # of what a classifier reads; None for ``dropout``
+    head_dropout: float | None = None  # of a classifier's input; None for ``dropout``
     types: int = 2  # of texts
     activation: str = "gelu"  # or "gelu_tanh", "relu"
     epsilon: float = 1e-12  # of the layer norms
     padding: int = 0  # the token that pads; its embedding is not trained
-    labels: int = 0  # of a classifier; 0 for as many as names, or 2
-    label_names: list[str] = field(default_factory=list)  # which decide how many there are; or "LABEL_0" and so on
+    labels: int = 0  # of a classifier; 0 for as many as there are names, or 2
+    label_names: list[str] = field(default_factory=list)  # they determine the number of labels; or "LABEL_0" and so on
 
     def __post_init__(self) -> None:
         self.d_ff = self.d_ff or 4 * self.d_model
@@ -110,7 +110,7 @@ class Config:
             self.label_names = numbered(self.labels)
         self.labels = len(self.label_names)
 
-    # What the layers ask besides, see ``LayerConfig``.
+    # The layers also read these, see ``LayerConfig``.
     activation_dropout, norm_first, position_encoding = 0.0, False, "learned"
 
     def dropout_or(self, special: float | None) -> float:
@@ -124,29 +124,29 @@ class Config:
 
 
 def numbered(labels: int) -> list[str]:
-    """The names of labels that have none."""
+    """Default names of labels."""
     return [f"LABEL_{i}" for i in range(labels)]
 
 
 def label_names(published: Mapping[str, Any]) -> list[str]:
-    """The names of labels in a config.json: ``id2label``; or ``num_labels`` without names, if these are not as many.
-    Raises ValueError: they are not numbered from 0 on."""
+    """The names of labels in a config.json: ``id2label``, or default names if ``num_labels`` is another number. Raises
+    ValueError if the labels are not numbered from 0."""
     names = published.get("id2label") or {}
     check(names, dict[int | str, str], "id2label")
-    named = {str(key): name for key, name in names.items()}  # a file has its keys as text
-    if named.keys() != {str(i) for i in range(len(named))}:
-        raise ValueError(f"id2label numbers the labels {short(', '.join(named))}, not 0 to {len(named) - 1}")
+    mapping = {str(key): name for key, name in names.items()}  # JSON keys are strings
+    if mapping.keys() != {str(i) for i in range(len(mapping))}:
+        raise ValueError(f"id2label numbers the labels {short(', '.join(mapping))}, not 0 to {len(mapping) - 1}")
     number = published.get("num_labels")
     check(number, int | None, "num_labels")
-    if number in (None, len(named)):
-        return [named[str(i)] for i in range(len(named))]
+    if number in (None, len(mapping)):
+        return [mapping[str(i)] for i in range(len(mapping))]
     if number < 1:
         raise ValueError(f"num_labels must be at least 1, not {number}")
     return numbered(number)
 
 
 class PretrainedBert(Pretrained):
-    """How the files of all models here are read and written. ``RULES`` are the names of a head's weights."""
+    """Reads and writes the files of all models here. ``RULES`` are the names of a head's weights."""
 
     MODEL_TYPE, READ = "bert", ("num_labels",)
     HEADS: ClassVar[tuple[str, ...]] = ()
@@ -161,7 +161,7 @@ class PretrainedBert(Pretrained):
         return pretrained.from_published(Config, published, fields, FIXED)
 
     def to_ours(self, weights: Weights) -> tuple[Weights, list[str]]:
-        """See ``Pretrained``. The file may be of the bare encoder, of a model with a head, or from TensorFlow."""
+        """See ``Pretrained``. The file may hold the bare encoder or a model with a head, also from TensorFlow."""
         weights = {name.removeprefix(PREFIX): weight for name, weight in weights.items()}
         for old, new in ((".gamma", ".weight"), (".beta", ".bias")):  # of layer norms, in files from TensorFlow
             weights = {name.replace(old, new): weight for name, weight in weights.items()}
@@ -178,7 +178,7 @@ class PretrainedBert(Pretrained):
 
 
 class Bert(PretrainedBert):
-    """The encoder: tokens -> states (B, T, D). It has a ``pooler`` for ``pooled``, or not."""
+    """The encoder: tokens -> states (B, T, D). With ``pooler`` it has the layer that ``pooled`` needs."""
 
     ARCHITECTURE, HEADS, PREFIX = "BertModel", ("pooler",), ""
 
@@ -201,8 +201,8 @@ class Bert(PretrainedBert):
         return self.dropout(self.norm(self.embedding(tokens) + of_types + self.position_embedding(positions)))
 
     def through(self, tokens: Tensor, types: Tensor | None, mask: Tensor | None) -> Iterator[Tensor]:
-        """The input of the first layer, then the output of each (B, T, D). Raises ValueError: more tokens than
-        positions."""
+        """The input of the first layer, then the output of each (B, T, D). Raises ValueError if there are more tokens
+        than positions."""
         if (count := tokens.shape[1]) > self.config.positions:
             raise ValueError(f"{count:,} tokens are more than the model's {self.config.positions:,} positions")
         x = self.embed(tokens, mg.arange(count, device=tokens.device)[None], types)
@@ -213,8 +213,8 @@ class Bert(PretrainedBert):
             yield x
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """The states of the last layer (B, T, D). Raises ValueError: more tokens than positions."""
-        (states,) = deque(self.through(tokens, types, mask), 1)  # those of earlier layers are not kept
+        """The states of the last layer (B, T, D). Raises ValueError if there are more tokens than positions."""
+        (states,) = deque(self.through(tokens, types, mask), 1)  # drops the states of earlier layers
         return states
 
     def hidden_states(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> list[Tensor]:
@@ -222,12 +222,12 @@ class Bert(PretrainedBert):
         return list(self.through(tokens, types, mask))
 
     def pooled(self, states: Tensor) -> Tensor:
-        """States (B, T, D) -> (B, D): a layer on that of the first token, [CLS]."""
+        """States (B, T, D) -> (B, D): a layer on the state of the first token, [CLS]."""
         return self.pooler(states[:, 0]).tanh()
 
     def sentence_embeddings(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
-        """The mean of a text's states, of length 1 (B, D), so that the product of two is their cosine: Sentence-BERT
-        (Reimers and Gurevych 2019, arXiv 1908.10084)."""
+        """The mean of a text's states, normalised (B, D), so that the dot product of two is their cosine similarity:
+        Sentence-BERT (Reimers and Gurevych 2019, arXiv 1908.10084)."""
         states = self(tokens, mask=mask)
         if mask is None:
             return F.normalize(states.mean(1))
@@ -237,12 +237,12 @@ class Bert(PretrainedBert):
     @mg.no_grad()
     def encode(self, texts: str | Sequence[str], batch: int = 32, longest: int = 0) -> Tensor:
         """The ``sentence_embeddings`` (N, D) of N texts, or of a single one, by the model's tokenizer, without dropout:
-        ``batch`` texts of similar length at once, and ``longest`` tokens of each (0: as many as the model has
-        positions). Raises ValueError: the model has no tokenizer; ``batch`` is below 1, or ``longest`` out of range."""
+        ``batch`` texts of similar length at a time, and at most ``longest`` tokens of each (0: the model's positions).
+        Raises ValueError if the model has no tokenizer, ``batch`` is below 1, or ``longest`` is out of range."""
         if self.tokenizer is None:
             raise ValueError("this model has no tokenizer: set model.tokenizer, or read a folder that has one")
         if batch < 1 or not 0 <= longest <= self.config.positions:
-            raise ValueError(f"batch ({batch}) is 1 or more, and longest ({longest}) 0 to {self.config.positions}")
+            raise ValueError(f"batch ({batch}) must be above 0, and longest ({longest}) 0 to {self.config.positions}")
         with at_end(self.tokenizer.no_truncation) as end, end:
             self.tokenizer.enable_truncation(longest or self.config.positions)
             ids = [encoding.ids for encoding in self.tokenizer.encode_batch(list(several(texts)))]
@@ -250,19 +250,19 @@ class Bert(PretrainedBert):
         weight, before = self.embedding.weight, self.training
         count = -(-len(ids) // batch)
         nothing = mg.zeros(0, self.config.d_model, dtype=weight.dtype, device=weight.device)
-        parts = [nothing] * (count + 1)  # the last stays: there may be no text
+        parts = [nothing] * (count + 1)  # the last remains empty: there may be no text
 
         def work(i: int) -> None:
             rows = [ids[j] for j in order[i * batch : (i + 1) * batch]]
             tokens = padded(rows, self.config.padding)
-            seen = np.arange(tokens.shape[1]) < np.array([[len(row)] for row in rows])
-            mask = None if seen.all() else mg.from_numpy(seen).to(weight.device)
-            with mg.no_grad():  # it holds for one thread
+            present = np.arange(tokens.shape[1]) < np.array([[len(row)] for row in rows])
+            mask = None if present.all() else mg.from_numpy(present).to(weight.device)
+            with mg.no_grad():  # it is per thread
                 parts[i] = self.sentence_embeddings(mg.from_numpy(tokens).to(weight.device), mask)
 
         with at_end(self.train, before) as end, end:
             self.eval()
-            if weight.device.type == "cpu" and count >= 4 * mg.get_num_threads():  # a thread for each batch
+            if weight.device.type == "cpu" and count >= 4 * mg.get_num_threads():  # one batch per thread
                 with ThreadPoolExecutor(mg.get_num_threads()) as pool:
                     list(pool.map(work, range(count)))
             else:
@@ -272,7 +272,7 @@ class Bert(PretrainedBert):
 
 
 def padded(rows: Sequence[Sequence[int]], padding: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Lists of numbers as an array (B, T), int64, as long as the longest."""
+    """Lists of numbers as an array (B, T), int64, padded to the longest."""
     result = np.full((len(rows), max(map(len, rows))), padding, np.int64)
     for row, values in zip(result, rows, strict=True):
         row[: len(values)] = values
@@ -280,7 +280,7 @@ def padded(rows: Sequence[Sequence[int]], padding: int) -> np.ndarray[Any, np.dt
 
 
 class WordHead(nn.Module):
-    """States -> logits of words (section 3.1, task 1): a layer, then a product with the embeddings, plus a bias."""
+    """States -> logits of words (section 3.1, task 1): a layer, a product with the embeddings, and a bias."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -297,20 +297,20 @@ class WordHead(nn.Module):
         return F.linear(self.transform(states), embedding, self.bias)
 
     def loss(self, states: Tensor, embedding: Tensor, targets: Tensor) -> Tensor:
-        """The mean cross-entropy of targets (B, T), IGNORED at words that need no prediction: no logits are computed
-        of these."""
+        """The mean cross-entropy of targets (B, T), IGNORED at words that are not predicted; these have no logits
+        computed."""
         targets = targets.reshape(-1)
-        chosen = targets != IGNORED
-        states = self.transform(states.flatten(0, 1)[chosen])
-        return F.linear_cross_entropy(states, embedding, targets[chosen], linear_bias=self.bias)
+        selected = targets != IGNORED
+        states = self.transform(states.flatten(0, 1)[selected])
+        return F.linear_cross_entropy(states, embedding, targets[selected], linear_bias=self.bias)
 
 
 class BertWithHead(PretrainedBert):
     """The encoder, ``bert``, with the layers of a task.
 
-    Subclasses say:
-        LAYERS: these layers by their names here, made from a configuration. RULES: the names of their weights.
-        POOLED: whether they read ``Bert.pooled``, and not the states of all tokens.
+    Subclasses define:
+        LAYERS: functions by name that build these layers from a configuration. RULES: the names of their weights.
+        POOLED: whether the layers read ``Bert.pooled`` instead of the states of all tokens.
     """
 
     LAYERS: ClassVar[Mapping[str, Callable[[Config], nn.Module]]] = {}
@@ -329,7 +329,7 @@ class BertWithHead(PretrainedBert):
 
 
 class BertWithLogits(BertWithHead):
-    """The encoder, and layers one after the other."""
+    """The encoder, followed by layers in sequence."""
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """Logits: (B, outputs) if ``POOLED``, else (B, T, outputs)."""
@@ -340,7 +340,7 @@ class BertWithLogits(BertWithHead):
         return x
 
     def loss(self, tokens: Tensor, targets: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """The mean cross-entropy of targets (B) or (B, T), IGNORED where there is none."""
+        """The mean cross-entropy of targets (B) or (B, T), IGNORED where a target is missing."""
         logits = self(tokens, types, mask)
         return F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=IGNORED)
 
@@ -351,7 +351,7 @@ def two(config: Config) -> nn.Linear:
 
 
 class BertWithWords(BertWithHead):
-    """What models with the head for words share, and the logit lens asks of them."""
+    """The base of models with the head for words; the logit lens uses its attributes."""
 
     RULES: ClassVar[tuple[Rule, ...]] = WORDS
     LAYERS: ClassVar[Mapping[str, Callable[[Config], nn.Module]]] = {"words": WordHead}
@@ -366,8 +366,8 @@ class BertWithWords(BertWithHead):
 
 
 class BertForPreTraining(BertWithWords):
-    """Both tasks of pre-training (section 3.1): logits of words (B, T, V), and whether text 2 follows (0) or not (1),
-    logits (B, 2)."""
+    """Both pre-training tasks (section 3.1): logits of words (B, T, V), and logits (B, 2) of whether text 2 follows
+    (0) or not (1)."""
 
     ARCHITECTURE, RULES, POOLED = "BertForPreTraining", (*WORDS, *NEXT_SENTENCE), True
     LAYERS = {"words": WordHead, "next_sentence": two}
@@ -379,8 +379,8 @@ class BertForPreTraining(BertWithWords):
     def losses(
         self, tokens: Tensor, words: Tensor, follows: Tensor, types: Tensor | None = None, mask: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """The mean cross-entropies of the masked words (B, T), IGNORED elsewhere, and of the next sentence (B), 0
-        where it follows and 1 where not. The loss is their sum."""
+        """The mean cross-entropies of the masked words (B, T), IGNORED elsewhere, and of the next sentence (B), 0 if
+        it follows and 1 if not. The loss is their sum."""
         states = self.bert(tokens, types, mask)
         of_pairs = F.cross_entropy(self.next_sentence(self.bert.pooled(states)), follows)
         return self.words.loss(states, self.bert.embedding.weight, words), of_pairs
@@ -407,7 +407,7 @@ class BertForNextSentencePrediction(BertWithLogits):
 
 
 class BertClassifier(BertWithLogits):
-    """Dropout, and a layer with as many outputs as there are labels."""
+    """Dropout, then a layer with one output per label."""
 
     RULES = CLASSIFIER
     LAYERS = {
@@ -422,8 +422,8 @@ class BertForSequenceClassification(BertClassifier):
     ARCHITECTURE, POOLED = "BertForSequenceClassification", True
 
     def loss(self, tokens: Tensor, targets: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """The mean cross-entropy of targets (B), integers; or, of floating-point targets (B, labels), the mean binary
-        cross-entropy, each label being there or not. With one label, the mean squared error of numbers (B)."""
+        """The mean cross-entropy of integer targets (B); for floating-point targets (B, labels), the mean binary
+        cross-entropy (multi-label). With one label, the mean squared error of numbers (B)."""
         logits = self(tokens, types, mask)
         if self.config.labels == 1:
             return F.mse_loss(logits.flatten(), targets.flatten().to(logits.dtype))
@@ -433,8 +433,8 @@ class BertForSequenceClassification(BertClassifier):
 
 
 class BertForMultipleChoice(BertClassifier):
-    """C pairs, such as a question with each answer (section 4.4): tokens, types and mask (B, C, T) -> logits (B, C), of
-    which ``loss`` takes the right choices (B)."""
+    """C pairs, such as a question with each answer (section 4.4): tokens, types and mask (B, C, T) -> logits (B, C).
+    ``loss`` takes the right choices (B)."""
 
     ARCHITECTURE, POOLED = "BertForMultipleChoice", True
     LAYERS = {**BertClassifier.LAYERS, "classifier": lambda config: nn.Linear(config.d_model, 1)}
@@ -451,14 +451,14 @@ class BertForTokenClassification(BertClassifier):
 
 
 class BertForQuestionAnswering(BertWithHead):
-    """A question and a text -> logits of where in it the answer begins, and ends (B, T) each: figure 4 c. Raises
-    ValueError: a configuration with other than two labels, such as that of a classifier."""
+    """A question and a text -> logits of the first and the last token of the answer, (B, T) each: figure 4 c. Raises
+    ValueError unless the configuration has exactly two labels."""
 
     ARCHITECTURE, RULES, LAYERS = "BertForQuestionAnswering", SPAN, {"span": two}
 
     def __init__(self, config: Config) -> None:
         if config.labels != 2:
-            raise ValueError(f"a span has 2 labels, begin and end, not {config.labels}: set num_labels=2")
+            raise ValueError(f"a span needs 2 labels, begin and end, not {config.labels}: set num_labels=2")
         super().__init__(config)
 
     def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -468,7 +468,7 @@ class BertForQuestionAnswering(BertWithHead):
     def loss(
         self, tokens: Tensor, first: Tensor, last: Tensor, types: Tensor | None = None, mask: Tensor | None = None
     ) -> Tensor:
-        """The mean of the cross-entropies of the first and the last token (B); one from T on does not count."""
+        """The mean of the cross-entropies of the first and the last token (B); targets of T or more are ignored."""
         t = tokens.shape[1]
         pairs = zip(self(tokens, types, mask), (first, last), strict=True)
         of_first, of_last = (F.cross_entropy(x, y.clamp(0, t), ignore_index=t) for x, y in pairs)
@@ -476,7 +476,7 @@ class BertForQuestionAnswering(BertWithHead):
 
 
 def initialise(*modules: nn.Module) -> None:
-    """As the authors' program: weights of N(0, 0.02²), zero biases, and zero for the padding."""
+    """Initialise as the authors' code does: weights from N(0, 0.02²), zero biases, zero for the padding token."""
     for module in (part for whole in modules for part in whole.modules()):
         if isinstance(module, nn.Linear | nn.Embedding):
             nn.init.normal_(module.weight, std=0.02)

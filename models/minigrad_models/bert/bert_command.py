@@ -1,4 +1,4 @@
-"""The command line: pre-train, fine-tune on four tasks, ask what was fine-tuned, search."""
+"""The command line: pre-train, fine-tune on four tasks, predict with a fine-tuned model, search."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .pretraining import Options as Pretraining, pretrain
 from .tasks import TASKS, AnyTask, Recipe
 from .train_bert import SCRATCH, SHORTEST, Options, Size, finetune, load, shown
 
-FEW = 600  # updates of a pre-training on the corpus that ships
+FEW = 600  # updates of pre-training on the bundled corpus
 ABOUT = "BERT: pre-train it on a text, fine-tune it on four tasks, search by meaning."
 EXAMPLES = """
 examples:
-  minigrad bert sst2 --from scratch                from random weights, on small examples that ship
+  minigrad bert sst2 --from scratch                from random weights, on a small bundled data set
   minigrad bert sst2 --data DIR                    from MiniLM's weights, if they are installed
   minigrad bert pretrain --text book.txt           masked words and next sentence
   minigrad bert conll --data DIR --from runs/bert-pretrain/model
@@ -29,16 +29,16 @@ examples:
   minigrad bert evaluate runs/bert-sst2 --data dev.tsv
   minigrad bert search "a lost child" --input book.txt
 
-The same command again resumes a training that was stopped in any way.
+If a training was stopped, run the same command again to resume it.
 """
 
 
 def _pretrain(p: argparse.ArgumentParser) -> None:
     default = Pretraining(Path(), Path())
-    text = "a text in UTF-8, plain or as .gz (default: the English sentences of the corpus that ships)"
+    text = "a text in UTF-8, plain or as .gz (default: the English sentences of the bundled corpus)"
     p.add_argument("--text", type=Path, metavar="FILE", help=text)
     _run(p, "pretrain")
-    text = f"of the weights (default: {default.updates}; without --text {FEW})"
+    text = f"of the weights (default: {default.updates}; without --text, {FEW})"
     p.add_argument("--updates", type=whole(2), metavar="N", help=text)
     add_number(p, "--batch", whole(), default.batch, "examples in an update")
     add_number(p, "--rate", positive(), default.rate, "the highest learning rate")
@@ -53,7 +53,7 @@ def _finetune(p: argparse.ArgumentParser, task: AnyTask) -> None:
     p.add_argument("--from", dest="source", metavar="DIR", help=source)
     _run(p, task.name)
     numbers = (
-        ("epochs", whole(), "times that all examples are read"),
+        ("epochs", whole(), "passes over all examples"),
         ("batch", whole(), "examples in an update"),
         ("rate", positive(), "the highest learning rate"),
     )
@@ -68,14 +68,14 @@ def _size(p: argparse.ArgumentParser) -> None:
     group, default = p.add_argument_group("a model from scratch"), Size()
     add_number(group, "--layers", whole(1, 1000), default.layers, "of the encoder")
     add_number(group, "--width", whole(), default.width, "of its states")
-    add_number(group, "--heads", whole(), default.heads, "of attention; they divide the width")
+    add_number(group, "--heads", whole(), default.heads, "of attention; must divide the width")
     add_number(group, "--vocabulary", whole(10, MOST), default.vocabulary, "word pieces, at most")
     add_number(group, "--dropout", positive(0, 1), default.dropout, "a probability")
 
 
 def _run(p: argparse.ArgumentParser, name: str) -> None:
     folder = Path("runs") / f"bert-{name}"
-    text = f"for all that is written (default: {folder})"
+    text = f"for all output (default: {folder})"
     p.add_argument("--run", type=Path, default=folder, metavar="DIR", help=text)
     add_number(p, "--seed", whole(0, 2**63 - 1), 0, "of all random numbers")
 
@@ -85,10 +85,10 @@ def _predict(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "texts",
         nargs="*",
-        help="sst2: a sentence; mrpc: two, with a tab between them; squad: a question, a tab, a text; conll: words "
-        "with spaces between them",
+        help="sst2: a sentence; mrpc: two sentences, separated by a tab; squad: a question, a tab, a text; conll: "
+        "words, separated by spaces",
     )
-    add_file(p, "--input", "a file of them, one per line (default: stdin)")
+    add_file(p, "--input", "a file of texts, one per line (default: stdin)")
 
 
 def _evaluate(p: argparse.ArgumentParser) -> None:
@@ -136,8 +136,8 @@ def _do_predict(o: argparse.Namespace) -> int:
     examples = [trained.task.parse(line.rstrip("\r")) for line in texts if line.strip()]
     if not examples:
         raise ValueError("there is no input: give texts, or --input FILE with a text per line")
-    for example, said in zip(examples, trained.answers(examples), strict=True):
-        print(trained.task.show(example, said))
+    for example, answer in zip(examples, trained.answers(examples), strict=True):
+        print(trained.task.show(example, answer))
     return 0
 
 
@@ -160,14 +160,12 @@ def _do_search(o: argparse.Namespace) -> int:
 
 
 COMMANDS = (
-    Command(
-        "pretrain", "learn to fill in masked words, and whether a sentence follows another", _pretrain, _do_pretrain
-    ),
+    Command("pretrain", "learn to fill in masked words and to predict the next sentence", _pretrain, _do_pretrain),
     *(
         Command(task.name, f"learn {task.about}", partial(_finetune, task=task), _do_finetune)
         for task in TASKS.values()
     ),
-    Command("predict", "ask a fine-tuned model about new input", _predict, _do_predict),
+    Command("predict", "run a fine-tuned model on new input", _predict, _do_predict),
     Command("evaluate", "measure a fine-tuned model on a file with labels", _evaluate, _do_evaluate),
     Command("search", "find the lines of a file that are nearest to a query in meaning", _search, _do_search),
 )

@@ -1,9 +1,9 @@
 """Pre-training on a text: masked words and next sentence (Devlin et al. 2019, section 3.1, appendix A.1 and A.2).
 
-A text is one row of sentences: each line, cut after full stops, question and exclamation marks. An example is a row of
-sentences that fits, cut in two: text A, and the rest as text B; or, in half of the examples, sentences from another
-place as text B. All draws depend on the seed, the epoch and the place in it, so that masks are new in each epoch and a
-run can go on anywhere.
+A text is a sequence of sentences: lines are split after full stops, question and exclamation marks. An example is a
+run of sentences that fits, split in two: text A, and the rest as text B; in half of the examples, text B is replaced by
+sentences from another place. The random numbers depend only on the seed, the epoch and the batch, so each epoch has new
+masks and a training can resume anywhere.
 
 Shapes: B batch, T pieces.
 """
@@ -33,13 +33,13 @@ from .bert_data import lines
 from .train_bert import Size, fit, from_scratch, tell
 
 SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][\"'”’)])\s+")
-MASKED, TO_MASK, TO_RANDOM = 0.15, 0.8, 0.1  # of all pieces; of those that are to be predicted
-SHORT = 0.1  # of the examples are of a random, shorter length
+MASKED, TO_MASK, TO_RANDOM = 0.15, 0.8, 0.1  # of all pieces; of the pieces to predict
+SHORT = 0.1  # the part of the examples that have a random, shorter length
 TRIES = 10  # to find a sentence that fits
-AROUND = 3  # [CLS] A [SEP] B [SEP]
+AROUND = 3  # special tokens: [CLS] A [SEP] B [SEP]
 CLS, SEP, MASK = (SPECIAL.index(name) for name in ("[CLS]", "[SEP]", "[MASK]"))
 HELD_OUT = 0.1  # of the sentences, the last of the text
-CHECKED = 512  # examples of an evaluation at most
+CHECKED = 512  # the most examples of an evaluation
 
 
 class Batch(NamedTuple):
@@ -48,12 +48,12 @@ class Batch(NamedTuple):
     tokens: Tensor  # (B, T) int64
     types: Tensor  # (B, T) int64
     mask: Tensor  # (B, T), True at tokens
-    words: Tensor  # (B, T): the right piece where one is to be predicted, else ``IGNORED``
+    words: Tensor  # (B, T): the right piece where the model predicts one, else ``IGNORED``
     follows: Tensor  # (B,): 0 where text B follows text A, else 1
 
 
 class Place(NamedTuple):
-    """An example: the first and the last piece, not included, of both texts; whether B follows A."""
+    """An example: the range of pieces of each text, end excluded, and whether B follows A."""
 
     a: tuple[int, int]
     b: tuple[int, int]
@@ -61,7 +61,7 @@ class Place(NamedTuple):
 
 
 class Sentences:
-    """Sentences as word pieces in one row: those of sentence i are ``ids[starts[i] : starts[i + 1]]``."""
+    """Sentences as word pieces in one array: sentence i is ``ids[starts[i] : starts[i + 1]]``."""
 
     def __init__(self, pieces: Sequence[Sequence[int]]) -> None:
         self.ids = np.fromiter(chain.from_iterable(pieces), np.int32)
@@ -71,7 +71,7 @@ class Sentences:
         return len(self.starts) - 1
 
     def places(self, longest: int, random: np.random.Generator) -> list[Place]:
-        """One pass over the sentences, as examples of at most ``longest`` pieces, special ones not counted."""
+        """One pass over the sentences, as examples of at most ``longest`` pieces, without counting special tokens."""
         result: list[Place] = []
         first = int(random.integers(min(4, len(self) - 1)))
         while first < len(self) - 1:
@@ -87,16 +87,16 @@ class Sentences:
                 begin = self._elsewhere(first, last, left, random)
                 b = self._span(begin, max(self._end(begin, space - (a[1] - a[0])), begin + 1), left)
             result.append(Place(a, b, follows))
-            first = last if follows else middle  # what B would have been is not lost
+            first = last if follows else middle  # the sentences that B would have had are used next
         return result
 
     def _end(self, first: int, space: int) -> int:
-        """The sentence after the last one that fits into a row that begins with a sentence."""
+        """The end (excluded) of the longest run of sentences from ``first`` that fits into ``space`` pieces."""
         return int(np.searchsorted(self.starts, self.starts[first] + space, "right")) - 1
 
     def _elsewhere(self, first: int, last: int, space: int, random: np.random.Generator) -> int:
-        """A sentence that is not of a row (of the row itself, if there is no other), and fits, as one that follows
-        does: one that is cut off would give itself away."""
+        """A random sentence outside of a run (inside, if there is no other) that fits, as a following sentence does: a
+        truncated one would give away the label."""
         others = len(self) - (last - first)
         for _ in range(TRIES):
             place = int(random.integers(others or len(self)))
@@ -106,14 +106,14 @@ class Sentences:
         return place
 
     def _span(self, first: int, last: int, most: int) -> tuple[int, int]:
-        """The pieces of sentences from ``first`` to ``last``, not included; at most so many."""
+        """The range of pieces of the sentences from ``first`` to ``last``, excluded; at most ``most`` pieces."""
         begin = int(self.starts[first])
         return begin, min(int(self.starts[last]), begin + most)
 
 
 @dataclass(frozen=True)
 class Examples:
-    """Batches of masked examples of a row of sentences."""
+    """Batches of masked examples from a sequence of sentences."""
 
     sentences: Sentences
     vocabulary: int
@@ -125,11 +125,11 @@ class Examples:
         places = self.sentences.places(self.longest - AROUND, self._generator(number))
         order = self._generator(number, 0).permutation(len(places)).tolist()
         for k in range(start, -(-len(order) // self.batch)):
-            chosen = [places[i] for i in order[k * self.batch : (k + 1) * self.batch]]
-            yield self.masked(chosen, self._generator(number, k + 1))
+            selected = [places[i] for i in order[k * self.batch : (k + 1) * self.batch]]
+            yield self.masked(selected, self._generator(number, k + 1))
 
     def masked(self, places: Sequence[Place], random: np.random.Generator) -> Batch:
-        """Some examples, 15 % of their pieces to be predicted: of these 80 % are [MASK], 10 % another piece."""
+        """Mask some examples: 15 % of their pieces are predicted; 80 % of these become [MASK], 10 % a random piece."""
         text = self.sentences.ids
         rows = [[CLS, *text[slice(*a)].tolist(), SEP, *text[slice(*b)].tolist(), SEP] for a, b, _ in places]
         sizes = [place.a[1] - place.a[0] + 2 for place in places]  # [CLS] A [SEP] are of type 0
@@ -140,11 +140,11 @@ class Examples:
         words = np.full_like(tokens, IGNORED)
         for row, ids in enumerate(tokens):
             allowed = np.flatnonzero(ids >= len(SPECIAL))
-            chosen = random.permutation(allowed)[: max(1, round(MASKED * len(allowed)))]
-            words[row, chosen] = ids[chosen]
-            fate = random.random(len(chosen))
-            others = random.integers(len(SPECIAL), self.vocabulary, len(chosen))
-            ids[chosen] = np.where(fate < TO_MASK, MASK, np.where(fate < TO_MASK + TO_RANDOM, others, ids[chosen]))
+            selected = random.permutation(allowed)[: max(1, round(MASKED * len(allowed)))]
+            words[row, selected] = ids[selected]
+            fate = random.random(len(selected))
+            others = random.integers(len(SPECIAL), self.vocabulary, len(selected))
+            ids[selected] = np.where(fate < TO_MASK, MASK, np.where(fate < TO_MASK + TO_RANDOM, others, ids[selected]))
         follows = np.array([0 if place.follows else 1 for place in places])
         return Batch(*map(mg.from_numpy, (tokens, types, column < lengths, words, follows)))
 
@@ -153,13 +153,13 @@ class Examples:
 
 
 def split(path: Path) -> list[str]:
-    """The sentences of a file. Raises as ``data.lines``."""
+    """The sentences of a file. Raises FileNotFoundError."""
     pieces = (piece.strip() for _, line in lines(path) for piece in SENTENCE.split(line))
     return [piece for piece in pieces if piece]
 
 
 def read(tokenizer: Any, texts: Sequence[str]) -> Sentences:
-    """Sentences as word pieces. Raises ValueError: fewer than two of them have any."""
+    """Sentences as word pieces. Raises ValueError if fewer than two of them have any."""
     tokenizer.encode_special_tokens = True  # "[MASK]" in a text is text
     ids = [encoding.ids for encoding in tokenizer.encode_batch(texts, add_special_tokens=False)]
     sentences = Sentences([piece for piece in ids if piece])
@@ -171,8 +171,8 @@ def read(tokenizer: Any, texts: Sequence[str]) -> Sentences:
 class Options(NamedTuple):
     """The options of a pre-training."""
 
-    text: Path | None  # None: the English sentences of the corpus that ships
-    run: Path  # the folder for all that is written
+    text: Path | None  # None: the English sentences of the bundled corpus
+    run: Path  # the folder for all output
     size: Size = Size()
     updates: int = 4000
     batch: int = 32  # examples of an update
@@ -184,25 +184,25 @@ class Options(NamedTuple):
 
 
 def pretrain(options: Options) -> dict[str, float]:
-    """Train on a text, save the best model, and return its metrics. A run that was stopped goes on."""
+    """Train on a text, save the best model, and return its metrics. Resumes a stopped run."""
     texts = split(options.text) if options.text else [pair.source for pair in english_italian.load()]
     border = len(texts) - max(2, round(HELD_OUT * len(texts)))
     if border < 2:
-        raise ValueError(f"{options.text} has {len(texts)} sentences, too few to learn from some and measure by others")
+        raise ValueError(f"{options.text} has {len(texts)} sentences, too few for training and evaluation")
     mg.manual_seed(options.seed)
     model = from_scratch(BertForPreTraining, texts[:border], options.size, options.longest)
-    known, asked = (read(model.tokenizer, some) for some in (texts[:border], texts[border:]))
+    sentences, held_out = (read(model.tokenizer, some) for some in (texts[:border], texts[border:]))
     numbers = (model.config.vocabulary, options.longest, options.batch)
-    checks = list(islice(Examples(asked, *numbers, seed=0).epoch(0), -(-CHECKED // options.batch)))
+    checks = list(islice(Examples(held_out, *numbers, seed=0).epoch(0), -(-CHECKED // options.batch)))
     weights = sum(p.numel() for p in model.parameters())
-    tell(f"{border:,} sentences of {len(known.ids):,} pieces to learn from, {len(asked):,} to measure by")
+    tell(f"{border:,} sentences of {len(sentences.ids):,} pieces for training, {len(held_out):,} for evaluation")
     tell(f"{weights:,} parameters, {options.updates:,} updates")
     described = {**options.size._asdict(), "batch": options.batch, "rate": options.rate, "max_length": options.longest}
-    described |= {"text": f"{zlib.crc32(known.ids.tobytes()):08x}", "pieces": model.config.vocabulary}
+    described |= {"text": f"{zlib.crc32(sentences.ids.tobytes()):08x}", "pieces": model.config.vocabulary}
     same: dict[str, Any] = {"seed": options.seed, "progress": options.progress, "unit": "examples"}
     settings = Settings(options.updates, evaluate_every=options.evaluate_every, **same)
     evaluate = lambda m: measure(m, checks)
-    batches = Examples(known, *numbers, options.seed)
+    batches = Examples(sentences, *numbers, options.seed)
     return fit(model, batches, loss, options.run, options.rate, settings, evaluate, described)
 
 
@@ -213,15 +213,15 @@ def loss(model: BertForPreTraining, batch: Batch) -> tuple[Tensor, float]:
 
 
 def measure(model: BertForPreTraining, batches: Sequence[Batch]) -> dict[str, float]:
-    """The mean losses over words and over examples, and the part of each that is right."""
+    """The mean losses over words and over examples, and the accuracy of each."""
     sums, counts = np.zeros(4), np.zeros(2)
     for batch in watched(batches, "measuring"):
-        states, asked = model.bert(batch.tokens, batch.types, batch.mask), batch.words != IGNORED
-        words = model.words(states[asked], model.bert.embedding.weight)  # only where one is asked for
+        states, masked = model.bert(batch.tokens, batch.types, batch.mask), batch.words != IGNORED
+        words = model.words(states[masked], model.bert.embedding.weight)  # only at masked words
         follows = model.next_sentence(model.bert.pooled(states))
-        answers = ((words, batch.words[asked]), (follows, batch.follows))
-        losses = [float(F.cross_entropy(said, right, reduction="sum")) for said, right in answers]
-        sums += [*losses, *(float((said.argmax(-1) == right).sum()) for said, right in answers)]
+        answers = ((words, batch.words[masked]), (follows, batch.follows))
+        losses = [float(F.cross_entropy(logits, right, reduction="sum")) for logits, right in answers]
+        sums += [*losses, *(float((logits.argmax(-1) == right).sum()) for logits, right in answers)]
         counts += [len(right) for _, right in answers]
     words_loss, pairs_loss, words_right, pairs_right = (sums / np.tile(counts, 2)).tolist()
     both = words_loss + pairs_loss

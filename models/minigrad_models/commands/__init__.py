@@ -1,1 +1,1 @@
-"""The command ``minigrad``: what a command needs is imported when it runs, so that ``--help`` is quick."""
+"""The command ``minigrad``. Each command imports its dependencies when it runs, so that ``--help`` is fast."""

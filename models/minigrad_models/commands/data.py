@@ -1,5 +1,5 @@
-"""``minigrad data``: fetch the published data sets of ``data.toml`` to where programs look for them. A file gets its
-name once its SHA-256 is right. Until then it has the ending .part, and the next try, or call, goes on with it."""
+"""``minigrad data``: downloads the published data sets of ``data.toml`` to the folder where programs look for them. A
+file has the suffix .part until its SHA-256 is verified; the next attempt, or call, resumes the download."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from minigrad.utils.bar import bar
 
 from ..programs.folder import DATA, command
 
-WAITS, PATIENCE = (1, 2, 4), 30.0  # seconds between the tries for a file, and without a byte
-BLOCK, LARGEST = 1 << 16, 1 << 26  # bytes that are read at once, and of a member of an archive
+WAITS, PATIENCE = (1, 2, 4), 30.0  # seconds between attempts, and of the timeout
+BLOCK, LARGEST = 1 << 16, 1 << 26  # bytes to read at once; the largest member of an archive, in bytes
 SETS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-BROKEN = OSError, HTTPException  # what a connection raises that breaks
+BROKEN = OSError, HTTPException  # errors of a broken connection
 
 
 class File(NamedTuple):
@@ -35,10 +35,10 @@ class File(NamedTuple):
     address: str
     size: int  # bytes
     sha256: str
-    members: tuple[str, ...] = ()  # of an archive, those to unpack
+    members: tuple[str, ...] = ()  # files to extract from an archive
 
     def places(self, folder: Path) -> list[Path]:
-        """Where the file, or each member of the archive, is in the folder of all sets."""
+        """The path of the file, or of each member of the archive, in the folder of all sets."""
         path = folder / self.path
         return [path.with_name(PurePosixPath(name).name) for name in self.members] or [path]
 
@@ -51,11 +51,11 @@ def add(p: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """List the data sets, or fetch some. Returns the exit status."""
+    """List the data sets, or download some. Returns the exit status."""
     if unknown := [name for name in options.names if name not in SETS]:
         raise ValueError(f"there is no data set {unknown[0]!r}; there are {', '.join(SETS)}")
     failed, folder = [], options.folder.resolve()
-    is_default = any("{folder}" not in SETS[name]["about"] for name in options.names)  # a program reads it unasked
+    is_default = any("{folder}" not in SETS[name]["about"] for name in options.names)  # a program finds it by itself
     for name in options.names or SETS:
         files = [File(**file) for file in SETS[name]["files"]]
         state = "there" if all(path.is_file() for file in files for path in file.places(folder)) else "-"
@@ -77,13 +77,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def fetch(file: File, folder: Path) -> None:
-    """Fetch a file, unless it is there. Raises OSError, HTTPException: the connection is broken, or a file cannot be
-    written; ValueError, KeyError, BadZipFile: the address, or the folder, has another file of this name."""
+    """Download a file unless it exists. Raises OSError or HTTPException if the connection breaks or a file cannot be
+    written; ValueError, KeyError or BadZipFile if the address, or the folder, has another file with this name."""
     path, places = folder / file.path, file.places(folder)
     part = path.with_name(f"{path.name}.part")
     if all(place.exists() for place in places):
         if not file.members and sha256(path.read_bytes()).hexdigest() != file.sha256:
-            raise ValueError("there is another file of this name: rename it")
+            raise ValueError("another file with this name exists: rename it")
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     for seconds in (*WAITS, None):
@@ -96,7 +96,7 @@ def fetch(file: File, folder: Path) -> None:
             time.sleep(seconds)
     if sha256(part.read_bytes()).hexdigest() != file.sha256:
         part.unlink()
-        raise ValueError("the address has another file now, with another SHA-256")
+        raise ValueError("the address now has another file, with another SHA-256")
     if not file.members:
         part.replace(path)
         return
@@ -110,24 +110,24 @@ def fetch(file: File, folder: Path) -> None:
 
 
 def download(file: File, part: Path) -> None:
-    """Append to a part of a file what it lacks; a server that sends no ranges sends all of it. Raises as ``fetch``."""
+    """Download the rest of a partial file, or all of it if the server does not support ranges. Raises as ``fetch``."""
     there = part.stat().st_size if part.exists() else 0
     if there >= file.size:
         return  # the digest decides
     request = Request(file.address, headers={"User-Agent": "minigrad", "Range": f"bytes={there}-"})
-    with urlopen(request, timeout=PATIENCE) as answer, bar(file.size, part.stem, "B") as shown:
+    with urlopen(request, timeout=PATIENCE) as answer, bar(file.size, part.stem, "B") as progress:
         if not answer.headers.get("Content-Range", "").startswith(f"bytes {there}-"):
             there = 0
         announced = int(answer.headers.get("Content-Length") or file.size - there)
         if there + announced != file.size:
-            raise ValueError(f"the address has another file now, of {there + announced:,} bytes, not {file.size:,}")
-        shown.update(there)
+            raise ValueError(f"the address now has another file, of {there + announced:,} bytes, not {file.size:,}")
+        progress.update(there)
         with part.open("ab" if there else "wb") as out:
             while block := answer.read1(BLOCK):
                 there += len(block)
                 if there > file.size:
                     raise ValueError(f"the address sends more than the {file.size:,} bytes of this file")
                 out.write(block)
-                shown.update(len(block))
+                progress.update(len(block))
     if there < file.size:
         raise ConnectionError(f"the connection ended after {there:,} of {file.size:,} bytes")

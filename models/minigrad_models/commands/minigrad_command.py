@@ -22,46 +22,46 @@ examples:
   minigrad train --preset multi30k --data DIR --source en --target de
   minigrad evaluate --run runs/multi30k-en-de
   minigrad translate --run runs/multi30k-en-de <text.en >text.de
-  minigrad serve                              a page on this machine to type into
-  minigrad config --preset base >my.toml      settings to change, for train --config my.toml
+  minigrad serve                              a translation page on this machine
+  minigrad config --preset base >my.toml      settings to edit, for train --config my.toml
   minigrad gpt train --input book.txt         a language model; minigrad gpt --help lists its commands
   minigrad bert sst2 --data DIR               BERT, fine-tuned
   minigrad music generate --output out.mid    music
-  minigrad data tinyshakespeare jsb           fetch published data sets
-  minigrad viz runs/toy                       the curves of a training
-  minigrad viz runs/toy "I like cats"         what a translator looks at
+  minigrad data tinyshakespeare jsb           download published data sets
+  minigrad viz runs/toy                       training curves
+  minigrad viz runs/toy "I like cats"         a translator's attention
   minigrad profile program.py                 where a program's time goes
   minigrad compat program.py                  run a program for PyTorch
 
-A training that was stopped in any way goes on when the same command is given again.
+If a training was stopped, run the same command again to resume it.
 """
-CUPY = ("cupy", "cupy-cuda11x", "cupy-cuda12x", "cupy-cuda13x")  # CuPy by its names on PyPI
-SYSTEMS = {  # those that have command lines of their own: ``minigrad gpt ...``
-    "gpt": "train a language model on a text, and write with it",
+CUPY = ("cupy", "cupy-cuda11x", "cupy-cuda12x", "cupy-cuda13x")  # CuPy's names on PyPI
+SYSTEMS = {  # systems with their own commands: ``minigrad gpt ...``
+    "gpt": "train a language model on a text, and generate text with it",
     "bert": "pre-train BERT, fine-tune it, search by meaning",
-    "music": "train a Music Transformer, and write music with it",
+    "music": "train a Music Transformer, and generate music with it",
 }
 
 COMMANDS = (
     *TRANSLATE,
     *(Command(name, about, lambda p: None, lambda options: 0) for name, about in SYSTEMS.items()),  # see ``main``
-    Command("data", "list published data sets, and fetch them", data.add, data.run),
-    Command("viz", "draw a training, a piano roll, or what a translator looks at", viz.add, viz.run),
-    Command("profile", "run a program, and tell where its time goes", script.add_profile, script.profile),
-    Command("compat", "run a PyTorch program: in it, `import torch` gives minigrad", script.add_program, script.compat),
+    Command("data", "list published data sets, and download them", data.add, data.run),
+    Command("viz", "draw a training, a piano roll, or a translator's attention", viz.add, viz.run),
+    Command("profile", "run a program, and show where its time goes", script.add_profile, script.profile),
+    Command("compat", "run a PyTorch program whose `import torch` gives minigrad", script.add_program, script.compat),
 )
 
 
 def parser() -> Parser:
-    """The command line's commands and their options."""
+    """The parser of all commands and their options."""
     p = parser_of("minigrad", ABOUT, EXAMPLES, COMMANDS)
-    about = "print the versions of minigrad and what it runs on"
+    about = "print the versions of minigrad and its dependencies"
     p.add_argument("--version", action="version", version=versions(), help=about)
     return p
 
 
 def system(name: str) -> Any:
-    """The command line of a system, imported when it is asked for: ``minigrad --help`` needs no model."""
+    """The command line of a system, imported only when it runs: ``minigrad --help`` needs no model."""
     return import_module(f"..{name}.{name}_command", __package__)
 
 
@@ -74,7 +74,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def versions() -> str:
-    """minigrad's version and, below it, those of what it runs on. CuPy is not imported for it, which takes seconds."""
+    """The versions of minigrad, and below it of NumPy, Python and CuPy; without importing CuPy, which takes seconds."""
     import numpy
 
     from minigrad.backend.version import project

@@ -1,4 +1,4 @@
-"""A person's program, run as ``python program.py`` would: the commands compat and profile."""
+"""The commands compat and profile, which run a user's program as ``python program.py`` would."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ def add_program(p: argparse.ArgumentParser) -> None:
 def add_profile(p: argparse.ArgumentParser) -> None:
     """The options of ``profile``."""
     p.add_argument("--by", choices=("op", "module"), default="op", help="a row for each op (default) or each module")
-    p.add_argument("--rows", type=whole(), default=20, metavar="N", help="the most rows, those that took longest (20)")
-    p.add_argument("--memory", action="store_true", help="measure memory, too, which takes time itself")
+    p.add_argument("--rows", type=whole(), default=20, metavar="N", help="show the N slowest rows (default: 20)")
+    p.add_argument("--memory", action="store_true", help="also measure memory, which itself takes time")
     p.add_argument("--trace", type=Path, metavar="FILE", help="write all events, for chrome://tracing or Perfetto")
     p.add_argument("--compat", action="store_true", help="the program is written for PyTorch")
     add_program(p)
 
 
 def compat(options: argparse.Namespace) -> int:
-    """Run the program with minigrad in PyTorch's place. Returns its exit status."""
+    """Run the program with minigrad instead of PyTorch. Returns its exit status."""
     _prepare(options, for_torch=True)
     return _run(options)
 
 
 def profile(options: argparse.Namespace) -> int:
-    """Run the program, and print where its time goes, also when it fails. Returns the program's exit status."""
+    """Run the program, and print where its time goes, even if it fails. Returns the program's exit status."""
     from minigrad.profiler import profile
 
     _prepare(options, options.compat)
@@ -61,7 +61,7 @@ def profile(options: argparse.Namespace) -> int:
 
 
 def _prepare(options: argparse.Namespace, for_torch: bool) -> None:
-    """Put the program's folder and arguments where it expects them."""
+    """Set up ``sys.argv`` and ``sys.path`` for the program."""
     program = options.program
     sys.argv = [program, *options.arguments]
     sys.path[0] = os.getcwd() if options.is_module else os.path.dirname(os.path.realpath(program))

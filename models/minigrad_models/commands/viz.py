@@ -1,4 +1,4 @@
-"""``minigrad viz``: the picture of a file, of a run's folder, or of a model at work on a sentence."""
+"""``minigrad viz``: draws a file, the folder of a run, or a model's attention for a sentence."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ MIDI = (".mid", ".midi")
 MODEL = ".safetensors"
 EXAMPLES = """
 examples:
-  minigrad viz runs/first                        the curves of a training, and its weights
-  minigrad viz runs/first runs/second            of two, compared
-  minigrad viz runs/first "A sentence."          what a translator looks at: of a run, or of model.safetensors
+  minigrad viz runs/first                        training curves, and weights
+  minigrad viz runs/first runs/second            two trainings, compared
+  minigrad viz runs/first "A sentence."          a translator's attention; also for a model.safetensors
   minigrad viz song.mid                          a piano roll that plays
   minigrad viz runs/first --output loss.svg      written to a file; otherwise the browser opens
 """
@@ -35,7 +35,7 @@ def add(p: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show the picture, or write it. Returns the exit status."""
+    """Show the picture, or save it. Returns the exit status."""
     view = view_of(options.what, options.device)
     if options.output is None:
         view.show()
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def view_of(words: list[str], device: str = "cpu") -> View:
-    """What the words name: runs, a MIDI file, or a model and a sentence."""
+    """The picture of some runs, of a MIDI file, or of a model and a sentence."""
     from ..viz import piano_roll, training
 
     first, *rest = words
@@ -54,14 +54,14 @@ def view_of(words: list[str], device: str = "cpu") -> View:
         raise FileNotFoundError(f"there is no {first}: name a run's folder, a MIDI file, or a model")
     if sentences := [word for word in rest if not Path(word).exists()]:
         if len(rest) > 1:
-            raise ValueError(f"a model and one sentence, in quotation marks: there is no file {sentences[0]!r}")
+            raise ValueError(f"expected a model and one sentence in quotation marks: there is no file {sentences[0]!r}")
         return _attention(Path(first), sentences[0], device)
-    if alone := [word for word in words if Path(word).suffix.lower() in (*MIDI, MODEL)]:
-        if Path(alone[0]).suffix.lower() == MODEL:
-            example = f'minigrad viz {alone[0]} "A sentence."'
-            raise ValueError(f"{alone[0]} is a model: give a sentence, too, as in {example}")
+    if single := [word for word in words if Path(word).suffix.lower() in (*MIDI, MODEL)]:
+        if Path(single[0]).suffix.lower() == MODEL:
+            example = f'minigrad viz {single[0]} "A sentence."'
+            raise ValueError(f"{single[0]} is a model: also give a sentence, as in {example}")
         if rest:
-            raise ValueError("one MIDI file is drawn at a time")
+            raise ValueError("viz draws only one MIDI file at a time")
         return piano_roll(first)
     return training(*words)
 

@@ -1,8 +1,8 @@
-"""Text generation from next-token probabilities: greedy, by sampling, by beam search.
+"""Text generation from next-token probabilities: greedy search, sampling, and beam search.
 
 The model is a ``Decoder``: an object that returns the logits of the next token, with or without a cache.
-Finished sentences leave the batch, and each has its own limit: no sentence changes the result for another.
-All searches raise ValueError for arguments out of range, and for logits that are NaN. A GPU is waited for once a token.
+Finished sentences leave the batch, and each has its own limit: no sentence affects the result of another.
+All searches raise ValueError for arguments out of range, and for NaN logits. They wait for a GPU once per token.
 
 Shapes: B sentences, W beams per sentence, N = B·W rows, T tokens so far, S source length, V vocabulary.
 """
@@ -21,8 +21,8 @@ from minigrad.autograd import no_grad
 
 from ..text.tokenizer import EOS
 
-NEVER = -1  # the id of no token
-ORDERS = 4  # BLEU counts groups of 1 to 4 tokens
+NEVER = -1  # an id that no token has
+ORDERS = 4  # BLEU counts n-grams of 1 to 4 tokens
 MaxLength = int | Sequence[int]
 Choose = Callable[[Tensor], Tensor]
 LengthPenalty = Callable[[int], float]
@@ -32,17 +32,17 @@ Counts = list[Counter[tuple[Hashable, ...]]]
 
 
 class Decoder(Protocol):
-    """Returns the logits of the next token; it begins with one row for each sentence, of the first tokens ``start`` (B,
-    T), int64: for a translation, BOS alone."""
+    """Returns the logits of the next token. It begins with one row per sentence, the first tokens ``start`` (B, T),
+    int64: for a translation, only BOS."""
 
     start: Tensor
 
     def next_logits(self, tokens: Tensor) -> Tensor:
-        """Tokens so far (N, T), one more at each call -> logits (N, V) of the next."""
+        """Tokens so far (N, T), one more in each call -> logits (N, V) of the next."""
 
     def reorder(self, rows: Tensor, beam_size: int) -> None:
-        """Continue row rows[n] as row n. From now on each sentence has ``beam_size`` rows, next to each other;
-        sentences may be left out, and keep their order."""
+        """Continue row rows[n] as row n. From now on each sentence has ``beam_size`` adjacent rows; sentences may be
+        left out, and the others keep their order."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ class Hypothesis:
 
 
 class RepetitionPenalty:
-    """A decoder that makes the tokens so far, those of the start included, less likely: positive logits are divided by
-    the penalty, negative ones multiplied (Keskar et al. 2019, arXiv 1909.05858, section 4.1). The scores of a search
-    are then those of the changed logits. Raises ValueError: the penalty is not positive."""
+    """A decoder that makes the tokens so far, including the prompt, less likely: positive logits are divided by the
+    penalty, negative ones multiplied (Keskar et al. 2019, arXiv 1909.05858, section 4.1). The scores of a search then
+    refer to the changed logits. Raises ValueError if the penalty is not positive."""
 
     def __init__(self, decoder: Decoder, penalty: float) -> None:
         if not (math.isfinite(penalty) and penalty > 0):
@@ -80,8 +80,8 @@ def greedy(
     decoder: Decoder, max_length: MaxLength = 100, eos: int | None = EOS, on_token: OnToken | None = None
 ) -> list[Hypothesis]:
     """The likeliest token at each step, up to ``eos`` (None: no token ends a sentence) or the largest number of tokens,
-    EOS included: one for all sentences, or one for each. ``on_token`` is called with the number of a sentence and each
-    of its tokens, as soon as there is one."""
+    including EOS: one for all sentences, or one for each. ``on_token`` is called with the index of a sentence and each
+    of its tokens, as soon as it is generated."""
     return _generate(decoder, max_length, lambda logits: logits.argmax(-1), eos, on_token)
 
 
@@ -94,11 +94,11 @@ def sample(
     eos: int | None = EOS,
     on_token: OnToken | None = None,
 ) -> list[Hypothesis]:
-    """Tokens drawn from softmax(logits / temperature), or from the likeliest tokens alone: the k likeliest (``top_k``),
-    or the smallest set of tokens with at least the probability ``top_p``, after temperature and ``top_k`` (nucleus
-    sampling: Holtzman et al. 2020, arXiv 1904.09751, section 3.1). All sentences share one random number generator
-    (``minigrad.manual_seed``): a result depends on the other sentences of the batch. Scores are the model's
-    log-probabilities, without temperature, top_k and top_p. Other arguments are those of ``greedy``."""
+    """Tokens sampled from softmax(logits / temperature), or only from the likeliest tokens: the k likeliest
+    (``top_k``), or the smallest set of tokens with at least the probability ``top_p``, after temperature and ``top_k``
+    (nucleus sampling: Holtzman et al. 2020, arXiv 1904.09751, section 3.1). All sentences share one random number
+    generator (``minigrad.manual_seed``), so a result depends on the rest of the batch. Scores are the model's
+    log-probabilities, without temperature, top_k and top_p. For the other arguments see ``greedy``."""
     if not temperature > 0:
         raise ValueError(f"temperature must be positive, not {temperature}; greedy() is its limit at 0")
     if top_k is not None and top_k < 1:
@@ -117,8 +117,8 @@ def sample(
 def _likeliest(
     logits: Tensor, temperature: float, top_k: int | None, top_p: float | None
 ) -> tuple[Tensor, Tensor | None]:
-    """The distribution over a part of the vocabulary, so that a draw costs little: probabilities (N, K) that sum to 1,
-    and the tokens that they are of (N, K); None if K is V, and they stand in the vocabulary's order."""
+    """The distribution over a part of the vocabulary, so that sampling is cheap: probabilities (N, K) that sum to 1,
+    and their tokens (N, K), or None if K is V and they are in the vocabulary's order."""
     logits, ids = (logits - logits.amax(-1, keepdim=True)) / temperature, None
     if top_k is not None and top_k < logits.shape[-1]:
         logits, ids = logits.topk(top_k)
@@ -126,7 +126,7 @@ def _likeliest(
     if top_p is not None:
         if ids is None:
             p, ids = p.sort(-1, descending=True)
-        before = p.cumsum(-1) - p  # a token is kept if those before it do not reach top_p
+        before = p.cumsum(-1) - p  # a token is kept if the likelier ones do not reach top_p
         before[:, 0] = 0.0  # the likeliest is always kept
         p = p.masked_fill(before >= top_p, 0.0)
         p = p / p.sum(-1, keepdim=True)
@@ -149,12 +149,12 @@ def _generate(
         length += 1
         logits = decoder.next_logits(tokens)
         norm = logits.logsumexp(-1)
-        if norm.device.type == "cpu":  # before anything is drawn; a GPU would wait
+        if norm.device.type == "cpu":  # before sampling; on a GPU this would synchronise
             _check(norm.tolist(), length)
-        chosen = choose(logits)[:, None]
-        total = total + logits.gather(-1, chosen)[:, 0] - norm
-        tokens = cat((tokens, chosen), 1)
-        norms, new, log_ps = _read(norm, chosen[:, 0], total)
+        picks = choose(logits)[:, None]
+        total = total + logits.gather(-1, picks)[:, 0] - norm
+        tokens = cat((tokens, picks), 1)
+        norms, new, log_ps = _read(norm, picks[:, 0], total)
         _check(norms, length)
         for i, token in zip(active, new, strict=True):
             texts[i].append(token)
@@ -172,7 +172,7 @@ def _generate(
 
 
 def _remaining(active: list[int], ended: list[bool], like: Tensor) -> tuple[list[int], Tensor]:
-    """The sentences that have not ended, and their places, on the device of a tensor."""
+    """The sentences that have not ended, and their indices, on the device of a tensor."""
     places = [n for n, is_over in enumerate(ended) if not is_over]
     return [active[n] for n in places], mg.tensor(places, device=like.device).long()
 
@@ -189,21 +189,21 @@ def beam_search(
     early_stopping: bool = True,
     eos: int | None = EOS,
 ) -> list[list[Hypothesis]]:
-    """Beam search: the W likeliest beginnings of each sentence are continued; finished ones are ranked by
+    """Beam search: continues the W likeliest beginnings of each sentence, and ranks finished ones by
 
         log P(Y | X) / lp(Y),    lp(Y) = ((5 + |Y|) / 6)^α
 
     (Wu et al. 2016, arXiv 1609.08144, equation 14, without its coverage penalty), where |Y| counts EOS. At each step
-    the continuations of a sentence by all tokens are sorted by log P. Those among the first W that end are finished;
-    the W best of the others are continued. For each sentence at most W hypotheses are returned, the best first; if none
+    the continuations of a sentence by all tokens are sorted by log P. Continuations among the first W that end are
+    finished; the W best others are continued. Returns at most W hypotheses for each sentence, the best first; if none
     ended before the limit, these are the beams.
 
     Args:
         max_length, eos: as for ``greedy``.
-        beam_size: W; with early_stopping, 1 generates what ``greedy`` does.
+        beam_size: W; with early_stopping, 1 gives the same result as ``greedy``.
         length_penalty: α; 0 ranks by log P, which favours short sentences. Or lp, a function of the length.
         early_stopping: a sentence is done after W finished hypotheses, as in fairseq, although a longer one might rank
-            higher. False: it is done when no beam can reach the W-th of the finished ones. log P only falls, so no
+            higher. If False, it is done when no beam can beat the W-th finished one. log P only falls, so no
             continuation of Y scores more than log P(Y) divided by the largest lp of the lengths up to the limit.
     """
     if beam_size < 1:
@@ -218,7 +218,7 @@ def beam_search(
 
 
 def wu(alpha: float) -> LengthPenalty:
-    """((5 + |Y|) / 6)^α as a function of |Y| (Wu et al. 2016, equation 14). Raises ValueError: α is not finite."""
+    """((5 + |Y|) / 6)^α as a function of |Y| (Wu et al. 2016, equation 14). Raises ValueError if α is not finite."""
     grow = power(alpha)
     return lambda length: grow((5 + length) / 6)
 
@@ -233,7 +233,7 @@ def power(alpha: float) -> Callable[[float], float]:
 
 @dataclass
 class _Beam:
-    """The beams of all active sentences, b of them; the arguments are those of ``beam_search``."""
+    """The beams of all b active sentences; for the arguments see ``beam_search``."""
 
     decoder: Decoder
     size: int
@@ -251,9 +251,9 @@ class _Beam:
         self.finished: list[list[Hypothesis]] = [[] for _ in self.limits]  # of each sentence, the best first
 
     def step(self, length: int) -> None:
-        """Append a token to the beams, and rank those that end."""
+        """Append a token to the beams, and rank the ones that end."""
         norm, log_p, rows, tokens = self.candidates()
-        size = min(self.size, log_p.shape[1] - self.log_p.shape[1])  # each row can end once: so many do not
+        size = min(self.size, log_p.shape[1] - self.log_p.shape[1])  # each row can end once: this many do not end
         ended = tokens == (NEVER if self.eos is None else self.eos)
         self.log_p, place = log_p.masked_fill(ended, -math.inf).topk(size)
         best = (log_p[:, : self.size], rows[:, : self.size], tokens[:, : self.size])
@@ -270,8 +270,8 @@ class _Beam:
             self.decoder.reorder(rows, size)
 
     def candidates(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """ln Σ eˣ of each row's logits (N, 1), and the 2W best continuations of each sentence (b, 2W), the best first:
-        log P, row, token. Even if W of them end, W remain; and each is among the 2W best of its row."""
+        """ln Σ eˣ of each row's logits (N, 1), and the 2W best continuations of each sentence (b, 2W), best first: log
+        P, row, token. Even if W of them end, W remain; and each is among the 2W best of its row."""
         logits = self.decoder.next_logits(self.tokens)
         norm = logits.logsumexp(-1, keepdim=True)
         best, ids = logits.topk(min(2 * self.size, logits.shape[1]))
@@ -290,9 +290,9 @@ class _Beam:
         return self.early_stopping or hypotheses[self.size - 1].score >= bound
 
     def finish(self, length: int, best: list[Rows], following: list[Rows]) -> list[bool]:
-        """Rank what ends, and return whether each sentence is done: it continues otherwise. Of the W best candidates,
-        and of those ``following`` that do not end (at a limit, they end if nothing else has), there are log P, rows and
-        tokens (b, W)."""
+        """Rank the beams that end, and return whether each sentence is done. ``best`` are the W best candidates,
+        ``following`` the W best that do not end (at a limit, they end if no other has): each log P, rows and tokens
+        (b, W)."""
         over, texts = [], []
         for n, i in enumerate(self.active):
             for p, row, token in zip(*(column[n] for column in best), strict=True):
@@ -316,7 +316,7 @@ class _Beam:
 
 
 def max_lengths(max_length: MaxLength, batch: int) -> list[int]:
-    """The limit of each sentence. Raises ValueError: a limit below 1, or a number of limits other than ``batch``."""
+    """The limit of each sentence. Raises ValueError if a limit is below 1 or there are not ``batch`` limits."""
     limits = [max_length] * batch if isinstance(max_length, int) else list(max_length)
     if len(limits) != batch:
         raise ValueError(f"{len(limits)} limits for {batch} sentences")
@@ -326,7 +326,7 @@ def max_lengths(max_length: MaxLength, batch: int) -> list[int]:
 
 
 def _read(*tensors: Tensor) -> list[Any]:
-    """Tensors as nested lists. One copy brings all from a GPU, in float64, which holds every token."""
+    """Tensors as nested lists. A single copy transfers all from a GPU, in float64, which holds every token."""
     if tensors[0].device.type != "cpu":
         packed = cat([x.flatten().double() for x in tensors]).cpu().split([x.numel() for x in tensors])
         tensors = tuple(part.view(x.shape).to(x.dtype) for part, x in zip(packed, tensors, strict=True))
@@ -339,16 +339,15 @@ def _check(norms: list[float], length: int) -> None:
         raise ValueError(f"token {length}: the decoder's logits are NaN or infinite: has training diverged?")
 
 
-# The one that resembles the others most -----------------------------------------------------------------------
+# Minimum Bayes risk -------------------------------------------------------------------------------------------
 
 
 def minimum_bayes_risk(hypotheses: Sequence[Hypothesis], sharpness: float = 8.0, eos: int = EOS) -> list[Hypothesis]:
     """The hypotheses of one sentence, the highest expected BLEU first (Kumar & Byrne 2004, "Minimum Bayes-Risk Decoding
-    for Statistical Machine Translation", section 3, on a list of hypotheses); those with equal BLEU keep their order. A
-    hypothesis counts as a reference with probability softmax(sharpness · score): with a sharpness of 0 all count alike;
-    a higher value gives more weight to the best score. 8 suits scores that are mean log-probabilities of a token
-    (``power(1.0)``). The last token, ``eos``, is not compared. Raises ValueError: the sharpness is negative or not
-    finite."""
+    for Statistical Machine Translation", section 3, on a list of hypotheses); the sort is stable. A hypothesis counts
+    as a reference with probability softmax(sharpness · score): with a sharpness of 0 all count equally; a higher value
+    gives more weight to the best score. 8 suits scores that are mean log-probabilities of a token (``power(1.0)``). The
+    last token, ``eos``, is not compared. Raises ValueError if the sharpness is negative or not finite."""
     if not 0 <= sharpness < math.inf:
         raise ValueError(f"sharpness must be 0 or more, and finite, not {sharpness}")
     counts = [_counts([t for t in h.tokens if t != eos]) for h in hypotheses]
@@ -362,13 +361,13 @@ def minimum_bayes_risk(hypotheses: Sequence[Hypothesis], sharpness: float = 8.0,
 
 
 def _counts(tokens: Sequence[Hashable]) -> Counts:
-    """The counts of all groups of n tokens, for n = 1 to ORDERS."""
+    """The counts of all n-grams, for n = 1 to ORDERS."""
     return [Counter(zip(*(tokens[i:] for i in range(n)), strict=False)) for n in range(1, ORDERS + 1)]
 
 
 def _bleu(hypothesis: Counts, reference: Counts) -> float:
-    """BLEU of one sentence, from 0 to 1. The counts of groups of two and more tokens are raised by one, so that
-    a sentence without a common group of four does not score 0 (Lin & Och 2004, "ORANGE: a Method for Evaluating
+    """BLEU of one sentence, from 0 to 1. The counts of n-grams with n ≥ 2 are raised by one, so that a
+    sentence without a common 4-gram does not score 0 (Lin & Och 2004, "ORANGE: a Method for Evaluating
     Automatic Evaluation Metrics for Machine Translation", section 4)."""
     length, reference_length = hypothesis[0].total(), reference[0].total()
     if not length or not reference_length:

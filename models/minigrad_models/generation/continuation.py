@@ -1,9 +1,9 @@
-"""Causal language models that see a window of tokens, and continuing prompts by them, for the searches of
-``minigrad_models.generation.beam_search``; and the layers of transformers that keep the keys and values of the tokens
-so far, which do not change when a token is added: a new one costs one position and no more.
+"""Causal language models with a window of tokens, decoders that continue prompts for the searches of
+``minigrad_models.generation.beam_search``, and transformer layers with a cache of the keys and values of the tokens so
+far. These do not change when a token is added, so a new token costs only one position.
 
-Prompts of a batch end together: shorter ones are padded in front, where nothing may be seen. A text that outgrows the
-model's context loses its beginning: the last ``context`` tokens count, at the positions from 0 on.
+Prompts of a batch end together: shorter ones are padded on the left, where the mask is False. A text that outgrows the
+model's context loses its beginning: the model sees the last ``context`` tokens, at positions from 0.
 
 Shapes: B batch, N rows, that is B prompts times W beams (W is 1 without beam search), T tokens, S tokens of the window,
 D model width, L layers, V vocabulary.
@@ -36,21 +36,21 @@ Norm = tuple[Array, Array, float]  # weight, bias, ε
 
 
 class Prompts:
-    """The prompts of a batch, padded in front so that they end together: ``start`` are the tokens (B, T), and ``first``
-    is each row's first that is no padding (N). Padding repeats that token: so no search meets one that a prompt lacks.
-    Raises ValueError: no prompt, an empty one, or a token out of the vocabulary."""
+    """The prompts of a batch, padded on the left: ``start`` has the tokens (B, T), and ``first`` is the index of each
+    row's first token after the padding (N). Padding repeats that token, so that a search finds no token that the prompt
+    lacks. Raises ValueError if prompts are missing or empty, or a token is not in the vocabulary."""
 
     def __init__(self, prompts: Sequence[Sequence[int]], vocabulary: int, device: Any = None) -> None:
         if not prompts or not all(prompts):
-            raise ValueError("a prompt has no tokens: a language model continues at least one")
+            raise ValueError("a prompt has no tokens: a language model needs at least one")
         for token in (min(map(min, prompts)), max(map(max, prompts))):
             if not 0 <= token < vocabulary:
-                raise ValueError(f"a prompt has token {token}, and the vocabulary ends at {vocabulary - 1}")
+                raise ValueError(f"a prompt has token {token}, but the vocabulary ends at {vocabulary - 1}")
         longest = max(map(len, prompts))
         rows = [[prompt[0]] * (longest - len(prompt)) + list(prompt) for prompt in prompts]
         self.start = mg.tensor(rows, dtype=mg.int64, device=device)
         self.first = mg.tensor([longest - len(prompt) for prompt in prompts], device=device)
-        self.padding = longest - min(map(len, prompts))  # before the first token that all rows have
+        self.padding = longest - min(map(len, prompts))  # from here on no row has padding
 
     def reorder(self, rows: Tensor, beam_size: int) -> None:
         self.first = self.first[rows]
@@ -63,10 +63,10 @@ class Prompts:
 
 
 class Plain(Prompts):
-    """The definition: at each step the model, a ``Causal`` or one with the same parts, runs over the whole window. When
-    the text outgrows the context, the window moves by ``stride`` tokens at once. With 1, each token is predicted from
-    as many as the model can see, and a cache is of no use from there on; with more, the cache is filled anew only after
-    so many tokens. A batch's windows move together. Raises ValueError: as ``Prompts``, or a stride out of range."""
+    """The reference: at each step the model, a ``Causal`` or one with the same attributes, runs over the whole window.
+    When the text outgrows the context, the window moves by ``stride`` tokens at a time. With 1, each token is predicted
+    from as many as the model can see, but a cache no longer helps; with more, the cache is refilled only once per
+    stride. A batch's windows move together. Raises ValueError as ``Prompts``, and for a stride out of range."""
 
     def __init__(self, model: Any, prompts: Sequence[Sequence[int]], stride: int = 1, device: Any = None):
         super().__init__(prompts, model.config.vocabulary, device)
@@ -80,7 +80,7 @@ class Plain(Prompts):
             return self.model(tokens[:, begin:], self.mask(begin, end))[:, -1]
 
     def begin(self, length: int) -> int:
-        """The first token of the window at a length of the text."""
+        """The first token of the window for a text of ``length`` tokens."""
         beyond = max(0, length - self.context)
         return -(-beyond // self.stride) * self.stride
 
@@ -100,15 +100,15 @@ class Cached(Plain):
         if not self.layers or begin != self.window[0]:
             self.layers = [CachedTransformerLayer(layer, len(tokens)) for layer in self.model.layers]
             self.window = (begin, begin)
-        done = self.window[1]
+        start = self.window[1]
         # 0 at a row's first token, and at the padding before it
         row = mg.arange(begin, end, device=self.first.device)[None]
         positions = (row - self.first.clamp(min=begin)[:, None]).clamp(min=0)
-        x = self.model.embed(tokens[:, done:], positions[:, done - begin :]).array
+        x = self.model.embed(tokens[:, start:], positions[:, start - begin :]).array
         mask = self.mask(begin, end)
         visible = None if mask is None else mask[:, None, None].array
         for layer in self.layers:
-            x = layer.step(x, done - begin, visible)
+            x = layer.step(x, start - begin, visible)
         self.window = (begin, end)
         return self.model.logits(wrap(x[:, -1]))
 
@@ -120,9 +120,9 @@ class Cached(Plain):
 
 
 class Causal(Writes):
-    """Tokens -> logits of the next token at each position; ``generate`` continues prompts. Of ``config``,
-    ``vocabulary`` is V, and ``positions`` the context; ``layers`` are causal TransformerLayers, and ``norm`` is of the
-    last one's outputs."""
+    """Tokens -> logits of the next token at each position; ``generate`` continues prompts. ``config.vocabulary`` is V,
+    and ``config.positions`` the context; ``layers`` are causal TransformerLayers, and ``norm`` normalises the output of
+    the last one."""
 
     config: Any
     embedding: nn.Embedding
@@ -149,13 +149,13 @@ class Causal(Writes):
         raise NotImplementedError
 
     def head_inputs(self, states: Tensor) -> Tensor:
-        """The last layer's outputs as the last linear layer reads them (..., D)."""
+        """The last layer's outputs (..., D) -> inputs of the last linear layer (..., D)."""
         return self.norm(states)
 
     def hidden_states(self, tokens: Tensor, mask: Tensor | None = None) -> list[Tensor]:
-        """The inputs of each layer, and those of the last linear layer: tokens (B, T) -> L + 1 times (B, T, D). The
-        mask (B, T) is True at tokens, False at padding before or after them. Raises ValueError: more tokens than the
-        model sees."""
+        """The inputs of each layer, and of the last linear layer: tokens (B, T) -> L + 1 times (B, T, D). The mask
+        (B, T) is True at tokens, False at padding before or after them. Raises ValueError if there are more tokens than
+        the model sees."""
         if tokens.shape[1] > self.context:
             count = tokens.shape[1]
             raise ValueError(f"{count:,} tokens are more than the {self.context:,} that the model sees at once")
@@ -178,24 +178,24 @@ class Causal(Writes):
         return F.linear(self.hidden_states(tokens, mask)[-1], self.head_weight, self.head_bias)
 
     def loss(self, tokens: Tensor, targets: Tensor, ignore: int = -100, mask: Tensor | None = None) -> Tensor:
-        """The mean cross-entropy of targets (B, T), each after the token at its place (B, T); ``ignore`` is none. The
-        mask is that of ``hidden_states``. Padding after the tokens needs none: no token sees it."""
+        """The mean cross-entropy of targets (B, T), each the token after the one at its position (B, T), without
+        targets ``ignore``. For the mask see ``hidden_states``; padding on the right needs no mask: no token sees it."""
         states = self.hidden_states(tokens, mask)[-1].flatten(0, 1)
         return F.linear_cross_entropy(
             states, self.head_weight, targets.reshape(-1), linear_bias=self.head_bias, ignore_index=ignore
         )
 
     def begin(self, prompts: Sequence[Sequence[int]], cached: bool = True, stride: int = 1) -> Plain:
-        """The decoder for ``generation.beam_search`` that continues prompts; see ``Plain``."""
+        """A decoder for ``generation.beam_search`` that continues prompts; see ``Plain``."""
         kind = Cached if cached and not self.training else Plain
         return kind(self, prompts, stride, self.embedding.weight.device)
 
 
-# Layers with a cache, which need no gradients: they call ops on bare arrays. A mask is True where attention is allowed.
+# Layers with a cache need no gradients, so they call ops on plain arrays. A mask is True where attention is allowed.
 
 
 class CachedLinear:
-    """A linear layer, or several that read the same, side by side."""
+    """A linear layer, or several with the same input, joined into one."""
 
     def __init__(self, *layers: nn.Linear) -> None:
         weights, biases = zip(*map(parameters, layers), strict=True)
@@ -212,7 +212,7 @@ class CachedLinear:
 
 
 class CachedAttention:
-    """Self-attention over the tokens so far, whose keys and values ``kv_cache`` holds (N, 2, H, capacity, D/H)."""
+    """Self-attention over the tokens so far; ``kv_cache`` has their keys and values (N, 2, H, capacity, D/H)."""
 
     def __init__(self, attention: MultiHeadAttention, rows: int) -> None:
         self.joint = CachedLinear(attention.query, attention.key, attention.value)
@@ -223,8 +223,8 @@ class CachedAttention:
         self.kv_cache = xp(weight).empty((rows, 2, self.heads, INITIAL_CAPACITY, self.width), weight.dtype)
 
     def step(self, x: Array, position: int, mask: Array | None = None) -> Array:
-        """The keys and values of new tokens join the cache, and these attend to all up to themselves: (N, T, D) -> (N,
-        T, D). The first is at ``position``; a mask is (N, 1, 1 or T, position + T)."""
+        """Append the keys and values of new tokens to the cache; each token attends to all up to itself: (N, T, D) ->
+        (N, T, D). The first is at ``position``; a mask is (N, 1, 1 or T, position + T)."""
         n, t, d = x.shape
         qkv = self.joint(x).reshape(n, t, 3, self.heads, self.width).transpose(0, 2, 3, 1, 4)
         if self.rotary is not None:
@@ -246,10 +246,10 @@ class CachedAttention:
         return self.output(heads.swapaxes(1, 2).reshape(n, t, d))  # -> (N, T, D)
 
     def reorder(self, rows: Array, length: int) -> None:
-        """Continue row rows[n] as row n, each of ``length`` tokens."""
+        """Continue row rows[n] as row n; each row has ``length`` tokens."""
         cache = self.kv_cache
         if 2 * length > cache.shape[3]:
-            self.kv_cache = cache[rows]  # one copy of everything costs less than two of the filled part
+            self.kv_cache = cache[rows]  # one copy of everything is cheaper than two of the filled part
         else:
             self.kv_cache = xp(cache).empty((len(rows), *cache.shape[1:]), cache.dtype)
             self.kv_cache[:, :, :, :length] = cache[rows, :, :, :length]
@@ -280,7 +280,7 @@ class CachedFeedForward:
 
 
 class CachedTransformerLayer:
-    """A causal ``TransformerLayer``, token by token."""
+    """A causal ``TransformerLayer`` that runs token by token."""
 
     def __init__(self, block: TransformerLayer, rows: int) -> None:
         self.attention = CachedAttention(block.attention, rows)
@@ -288,7 +288,7 @@ class CachedTransformerLayer:
         self.residuals = CachedResidual(block.attention_residual), CachedResidual(block.feed_forward_residual)
 
     def step(self, x: Array, position: int, mask: Array | None) -> Array:
-        """The states of the new tokens after this block, as ``CachedAttention.step``."""
+        """The states of the new tokens after this block; see ``CachedAttention.step``."""
         x = self.residuals[0](x, lambda y: self.attention.step(y, position, mask))
         return self.residuals[1](x, self.feed_forward)
 

@@ -1,4 +1,4 @@
-"""Texts that a language model writes: prompts in, what follows them out, by any of the searches."""
+"""Text generation with a language model: continues prompts by any of the searches."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ OnPiece = Callable[[int, Any], None]
 
 @dataclass(frozen=True)
 class Search:
-    """How the next token is chosen."""
+    """How to choose the next token."""
 
-    temperature: float = 1.0  # of the draws; 0 takes the likeliest token
+    temperature: float = 1.0  # of sampling; 0 takes the likeliest token
     top_k: int | None = None  # see ``generation.beam_search.sample``
     top_p: float | None = None
     repetition_penalty: float = 1.0  # see ``generation.beam_search.RepetitionPenalty``
-    beams: int = 1  # above 1, a beam search, which draws nothing; of each prompt's texts the likeliest is taken
-    stride: int = 0  # tokens by which the model's window moves at once, when a text outgrows it; 0: half of it
+    beams: int = 1  # above 1, a beam search, without sampling, which returns the likeliest text of each prompt
+    stride: int = 0  # tokens by which the model's window moves when a text outgrows it; 0: half of it
 
 
 class Model(Protocol):
-    """The parts of a language model that ``write`` uses: ``context``, the tokens that it sees at most (None: it has no
-    window, but a memory), and ``begin``, which returns a decoder for prompts, and with a context for a ``stride``."""
+    """The parts of a language model that ``write`` uses: ``context``, the most tokens that it sees (None: it has a
+    memory, not a window), and ``begin``, which returns a decoder for prompts; with a context it takes a ``stride``."""
 
     @property
     def context(self) -> int | None: ...
@@ -47,10 +47,10 @@ def write(
     end: int | None = None,
     on_token: OnToken | None = None,
 ) -> list[Hypothesis]:
-    """Continue prompts by ``length`` tokens each (one number, or one for each), or up to the token ``end``.
-    ``on_token`` is called with the number of a prompt and each of its tokens, as soon as there is one; not by a beam
-    search, whose tokens are known at its end alone. Raises ValueError: an empty prompt, a token out of the vocabulary,
-    or a value out of range."""
+    """Continue prompts by ``length`` tokens (one number for all, or one for each), or up to the token ``end``.
+    ``on_token`` is called with the index of a prompt and each of its tokens, as soon as it is generated; a beam search
+    does not call it, because it finds the tokens only at its end. Raises ValueError for an empty prompt, a token out of
+    the vocabulary, or a value out of range."""
     decoder = model.begin(prompts, **strides(model, search.stride))
     if search.repetition_penalty != 1:
         decoder = RepetitionPenalty(decoder, search.repetition_penalty)
@@ -62,16 +62,16 @@ def write(
 
 
 def strides(model: Model, stride: int) -> dict[str, int]:
-    """The arguments of ``begin`` that say how a window moves. Raises ValueError: the model has none."""
+    """The arguments of ``begin`` for the model's window. Raises ValueError if there is a stride but no window."""
     if model.context is not None:
         return {"stride": stride or max(1, model.context // 2)}
     if stride:
-        raise ValueError("a stride is for a window that moves, and this model has none: its memory moves with it")
+        raise ValueError("a stride needs a moving window, but this model has a memory instead")
     return {}
 
 
 class Writes(nn.Module):
-    """A ``Model`` that continues texts, if it has a tokenizer (a ``tokenizers.Tokenizer``), and tokens in any case."""
+    """A ``Model`` that continues tokens, and texts if it has a tokenizer (a ``tokenizers.Tokenizer``)."""
 
     tokenizer: Any = None
     begin: Callable[..., Decoder]
@@ -94,38 +94,38 @@ class Writes(nn.Module):
         end: int | None = None,
         on_token: OnPiece | None = None,
     ) -> Any:
-        """What follows each prompt, a text or tokens as the prompts are, without the prompt, ``end`` included; dropout
-        is off meanwhile. Draws are those of ``minigrad.manual_seed``.
+        """The continuation of each prompt, text for text and tokens for tokens, without the prompt, but with ``end``.
+        Dropout is off. Sampling uses the generator of ``minigrad.manual_seed``.
 
         Args:
             max_length: the largest number of new tokens: one for all prompts, or one for each.
-            temperature: of the draws; by default 1 with ``top_k`` or ``top_p``, and else 0: the likeliest tokens.
+            temperature: of sampling; by default 1 with ``top_k`` or ``top_p``, and otherwise 0: the likeliest tokens.
             top_k, top_p, repetition_penalty, beams, stride: see ``Search``.
             end: the token that ends a text; by default the tokenizer's "<|endoftext|>", if it has one.
-            on_token: called with the number of a prompt and what is new in its text: a token, or of a text the
-                characters that it completes.
+            on_token: called with the index of a prompt and each new token, or, for a text, the characters that it
+                completes.
 
-        Raises ValueError: no tokenizer for a text; an empty prompt, a token out of the vocabulary, a value out of
-        range, or options that exclude each other.
+        Raises ValueError if a text has no tokenizer, a prompt is empty, a token is not in the vocabulary, a value is
+        out of range, or options exclude each other.
         """
         check_exclusive(temperature, top_k, top_p, beams)
         if temperature is None:
             temperature = 0.0 if top_k is None and top_p is None else 1.0
         search = Search(temperature, top_k, top_p, repetition_penalty, beams, stride)
         if on_token is not None and beams > 1:
-            raise ValueError("on_token hears tokens as they come, and a beam search knows them only at its end")
+            raise ValueError("on_token needs tokens one by one, but a beam search finds them only at its end")
         texts = [prompts] if isinstance(prompts, str) else list(prompts)
-        written = any(isinstance(text, str) for text in texts)
-        if written and self.tokenizer is None:
-            raise ValueError("the model has no tokenizer: give the tokens of the prompts, or set model.tokenizer")
+        are_texts = any(isinstance(text, str) for text in texts)
+        if are_texts and self.tokenizer is None:
+            raise ValueError("the model has no tokenizer: pass prompts as tokens, or set model.tokenizer")
         if end is None and self.tokenizer is not None:
             end = self.tokenizer.token_to_id(END)
-        ids: list[Any] = [self.tokenizer.encode(text).ids for text in texts] if written else texts
-        stream = Stream(self.tokenizer, len(texts), on_token) if written and on_token is not None else None
+        ids: list[Any] = [self.tokenizer.encode(text).ids for text in texts] if are_texts else texts
+        stream = Stream(self.tokenizer, len(texts), on_token) if are_texts and on_token is not None else None
         with at_end(self.train, self.training) as mode, mode:
             self.eval()
             hypotheses = write(self, ids, max_length, search, end, on_token if stream is None else stream.add)
-        if not written:
+        if not are_texts:
             return [hypothesis.tokens for hypothesis in hypotheses]
         results = [self.tokenizer.decode(hypothesis.tokens) for hypothesis in hypotheses]
         if stream is not None:
@@ -136,21 +136,21 @@ class Writes(nn.Module):
 def check_exclusive(
     temperature: float | None, top_k: int | None, top_p: float | None, beams: int, name: Callable[[str], str] = str
 ) -> None:
-    """Raise ValueError: options of a search exclude each other. ``name`` makes of an option's name the one that the
-    person knows, such as ``--top-k``."""
+    """Raise ValueError if options of a search exclude each other. ``name`` maps an option's name to the one in the
+    message, such as ``--top-k``."""
     limits = [option for option, value in (("top_k", top_k), ("top_p", top_p)) if value is not None]
     drawing = limits + (["temperature"] if temperature else [])
     if beams != 1 and drawing:
         other = f"{name('beams')} search for the likeliest text"
-        raise ValueError(f"{name(drawing[0])} is for drawing tokens, and {other}: choose one")
+        raise ValueError(f"{name(drawing[0])} is for sampling, and {other}: choose one")
     if temperature == 0 and limits:
         other = f"{name('temperature')} 0 takes the likeliest"
-        raise ValueError(f"{name(limits[0])} is for drawing tokens, and {other}: choose one")
+        raise ValueError(f"{name(limits[0])} is for sampling, and {other}: choose one")
 
 
 class Stream:
-    """Tokens that become text as they come: a character is passed on when all its bytes are there, by ``on_piece``,
-    with the number of one of ``count`` texts. The tokenizer is a ``tokenizers.Tokenizer``."""
+    """Decodes the tokens of ``count`` texts as they arrive, with a ``tokenizers.Tokenizer``: passes each character to
+    ``on_piece``, with the index of the text, once all its bytes are complete."""
 
     def __init__(self, tokenizer: Any, count: int, on_piece: OnPiece) -> None:
         self.tokenizer, self.on_piece = tokenizer, on_piece
@@ -165,7 +165,7 @@ class Stream:
             self.on_piece(text, piece)
 
     def close(self, texts: Sequence[str]) -> None:
-        """Pass on what has not been: the bytes of characters that were never completed."""
+        """Pass on the remaining bytes, which belong to incomplete characters."""
         for i, text in enumerate(texts):
             if rest := text[self.lengths[i] :]:
                 self.on_piece(i, rest)

@@ -1,1 +1,1 @@
-"""A language model on any text: ``minigrad gpt --help``."""
+"""A language model for any text: ``minigrad gpt --help``."""

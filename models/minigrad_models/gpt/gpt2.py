@@ -1,7 +1,7 @@
 """GPT-2, "Language Models are Unsupervised Multitask Learners" (Radford et al. 2019): a causal language model.
 
-A stack of transformer layers as in GPT (Radford et al. 2018), with the norm before each sub-layer and one after the
-last (section 2.3). ``GPT2.from_pretrained(folder)`` reads the weights that transformers' ``GPT2LMHeadModel`` has.
+A stack of transformer layers as in GPT (Radford et al. 2018), with a layer norm before each sub-layer and one after the
+last (section 2.3). ``GPT2.from_pretrained(folder)`` reads the weights of transformers' ``GPT2LMHeadModel``.
 
 Shapes: B batch, T tokens, D model width, H heads, L layers, V vocabulary.
 """
@@ -56,11 +56,11 @@ PREFIX, HEAD = "transformer.", "lm_head.weight"
 
 @dataclass
 class Config:
-    """The hyperparameters; the defaults are the smallest model's (table 2: 124 million weights). Raises ValueError: a
-    size below 1, H that does not divide D, a dropout that is no probability, another activation."""
+    """The hyperparameters; the defaults give the smallest model (table 2: 124 million weights). Raises ValueError if a
+    size is below 1, H does not divide D, a dropout is not a probability, or the activation is unknown."""
 
     vocabulary: int = 50257  # V
-    positions: int = 1024  # the context, tokens that the model sees at most
+    positions: int = 1024  # the context, the most tokens that the model sees
     d_model: int = 768  # D
     heads: int = 12  # H, which divides D
     layers: int = 12  # L
@@ -76,7 +76,7 @@ class Config:
         self.d_ff = self.d_ff or 4 * self.d_model
         check_sizes(self)
 
-    # What the layers ask besides, see ``LayerConfig``.
+    # The layers also read these, see ``LayerConfig``.
     activation_dropout, norm_first, position_encoding = 0.0, True, "learned"
 
     def published(self) -> dict[str, Any]:
@@ -84,7 +84,7 @@ class Config:
 
 
 class GPT2(Causal, Pretrained):
-    """Tokens -> logits of the next token at each position; ``generate`` writes texts."""
+    """Tokens -> logits of the next token at each position; ``generate`` continues texts."""
 
     MODEL_TYPE, ARCHITECTURE = "gpt2", "GPT2LMHeadModel"
     config: Config
@@ -113,7 +113,7 @@ class GPT2(Causal, Pretrained):
         return pretrained.from_published(Config, published, FIELDS, FIXED)
 
     def to_ours(self, weights: Weights) -> tuple[Weights, list[str]]:
-        """See ``Pretrained``. The file may have linear layers as (out, in), too, and the names of the bare model."""
+        """See ``Pretrained``. The file may also have linear layers as (out, in), or the names of the bare model."""
         weights = {name.removeprefix(PREFIX): w for name, w in weights.items() if not name.endswith(MASKS)}
         head = weights.pop(HEAD, None)
         joint = weights.get("h.0.attn.c_attn.weight")
@@ -130,8 +130,8 @@ class GPT2(Causal, Pretrained):
 
 
 def initialise(model: GPT2) -> None:
-    """Section 2.3, and GPT's section 4.1: weights of N(0, 0.02²), zero biases; those of the layers that add to the
-    residual stream smaller by the root of their number, 2 L."""
+    """Section 2.3, and GPT's section 4.1: weights from N(0, 0.02²), zero biases. The weights of the 2 L layers that add
+    to the residual stream are divided by √(2 L)."""
     for name, parameter in model.named_parameters():
         if parameter.ndim == 2:
             adds = name.endswith(("attention.output.weight", "feed_forward.outer.weight"))

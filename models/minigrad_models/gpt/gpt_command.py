@@ -13,11 +13,11 @@ from ..programs.folder import find_data_set
 from ..programs.options import add_drawing, add_number, whole
 from .gpt_settings import SHAKESPEARE, Settings
 
-ABOUT = "Train a language model on a text, and write with it."
+ABOUT = "Train a language model on a text, and generate text with it."
 EXAMPLES = """
 examples:
-  minigrad gpt train                               Shakespeare, or sentences that ship (1 to 2 minutes)
-  minigrad gpt generate --prompt "My friends"      write with the trained model
+  minigrad gpt train                               Shakespeare, or the bundled sentences (1 to 2 minutes)
+  minigrad gpt generate --prompt "My friends"      generate text with the trained model
   minigrad gpt train --input book.txt --tokenizer subwords
   minigrad gpt train --preset shakespeare          the larger model
   minigrad gpt train --from GPT2DIR --input book.txt --window 256
@@ -25,37 +25,37 @@ examples:
   minigrad gpt export DIR
   minigrad gpt config --preset shakespeare >my.toml
 
-The same command again resumes a training that was stopped in any way.
+If a training was stopped, run the same command again to resume it.
 """
 PRESET = "shakespeare-cpu" if find_data_set(*SHAKESPEARE) else "sentences"
 DEFAULT_RUN = Path("runs") / PRESET
 
 
 def _run(p: argparse.ArgumentParser) -> None:
-    common.add_run(p, DEFAULT_RUN, "the folder of a training, the file of a model, or a GPT-2 of transformers'")
+    common.add_run(p, DEFAULT_RUN, "the folder of a training, the file of a model, or a GPT-2 in transformers' format")
 
 
 def _generate(p: argparse.ArgumentParser) -> None:
     _run(p)
     p.add_argument("--prompt", nargs="+", metavar="TEXT", help="texts to continue (default: the beginning of a line)")
-    add_number(p, "--tokens", whole(), 500, "tokens to write")
+    add_number(p, "--tokens", whole(), 500, "tokens to generate")
     add_number(p, "--batch", whole(1, 10_000), 1, "texts for each prompt")
     add_drawing(p)
 
 
 def _evaluate(p: argparse.ArgumentParser) -> None:
     _run(p)
-    common.add_file(p, "--input", "a text (default: the validation part of the training's)")
+    common.add_file(p, "--input", "a text (default: the validation part of the training text)")
     common.add_windows(p, "the window")
 
 
 def _export(p: argparse.ArgumentParser) -> None:
-    p.add_argument("folder", type=Path, metavar="DIR", help="the folder to write; such files in it are replaced")
+    p.add_argument("folder", type=Path, metavar="DIR", help="the folder to write; replaces such files in it")
     _run(p)
 
 
 def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
-    """The folder of a run: --run, or one that is named after preset and text."""
+    """The folder of a run: --run, or a folder named after the preset and the text."""
     return common.folder_of(options, PRESET, Path(settings.data.input).stem)
 
 
@@ -77,9 +77,9 @@ names = "preset's and the text's"
 TRAIN, CONFIG = common.training_commands("gpt.gpt_run", Settings, settings_of, run_folder, names, PRESET, start="from")
 COMMANDS = (
     TRAIN,
-    Command("generate", "write texts", _generate, later("gpt.gpt_run.generate")),
+    Command("generate", "generate texts", _generate, later("gpt.gpt_run.generate")),
     Command("evaluate", "loss, perplexity and bits per character of a text", _evaluate, measured),
-    Command("export", "write a folder that the transformers library reads", _export, _do_export),
+    Command("export", "write a folder that the transformers library can read", _export, _do_export),
     CONFIG,
 )
 parser, main = common.program("minigrad gpt", ABOUT, EXAMPLES, COMMANDS, "--batch or --window")

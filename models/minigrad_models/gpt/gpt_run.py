@@ -1,7 +1,7 @@
-"""The models that a run may train, by the setting ``model``; training and writing with one; and a trained model: of a
-run of this program, see ``minigrad_models.programs.folder``, or of a folder of transformers'.
+"""The models that a run can train, by the setting ``model``; training them, and generating text; and loading a trained
+model from a run of this program, see ``minigrad_models.programs.folder``, or from a folder in transformers' format.
 
-A new model is an entry of ``ARCHITECTURES``, and its name in ``gpt_settings.MODELS``.
+To add a model, add an entry to ``ARCHITECTURES``, and its name to ``gpt_settings.MODELS``.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ from .tokens import Tokens, decode
 
 @dataclass(frozen=True)
 class Architecture:
-    """A model, and how it is built, trained and scored.
+    """A model, and how to build, train and score it.
 
-    The model has ``config``, with vocabulary, d_model, layers and d_ff; ``context``, the tokens that it sees at most,
-    or None if it reads texts of any length; and ``begin(prompts)``, with a ``stride`` if it has a context: see
-    ``gpt2.GPT2``. If it is a ``Pretrained``, it can be exported.
+    The model has ``config``, with vocabulary, d_model, layers and d_ff; ``context``, the most tokens that it sees, or
+    None if it reads texts of any length; and ``begin(prompts)``, with a ``stride`` if it has a context: see
+    ``gpt2.GPT2``. A ``Pretrained`` can be exported.
     """
 
     model: Any  # its class
     config: Any  # the class of its configuration
-    names: dict[str, str]  # of the settings that are sizes, each with the configuration's name of it
-    others: dict[str, Any]  # the rest of its configuration; each dropout is the setting's
-    # Makes the loss function of a training: (model, batch) -> the mean loss, and the number of targets. A
-    # ``Recurrence`` is carried from update to update.
+    names: dict[str, str]  # the size settings -> their names in the configuration
+    others: dict[str, Any]  # the rest of its configuration; all dropouts have the setting's value
+    # Builds the loss function of a training: (model, batch) -> the mean loss, and the number of targets. A
+    # ``Recurrence`` has a state that is carried from update to update.
     loss: Callable[[], Callable[[Any, Any], tuple[Tensor, float]]]
-    batches: Any  # of a training, called as ``text.Windows`` is
+    batches: Any  # of a training, with the parameters of ``text.Windows``
     score: Score  # the loss of a text, see ``score_windows``
 
     def dropouts(self, value: float) -> dict[str, float]:
@@ -71,7 +71,7 @@ ARCHITECTURES = {
         transformer_xl.TransformerXL,
         transformer_xl.Config,
         {**SIZES, "context": "segment", "memory": "memory"},
-        {"activation": "gelu_tanh", "norm_first": True},  # GPT-2's: what differs is the memory, and the positions
+        {"activation": "gelu_tanh", "norm_first": True},  # as in GPT-2: only the memory and the positions differ
         Recurrence,
         text.segments,
         text.score_segments,
@@ -80,7 +80,7 @@ ARCHITECTURES = {
 
 
 def build(settings: ModelSettings, vocabulary: int, device: str = "cpu") -> Any:
-    """A new model. Raises ValueError: sizes that it cannot have, or that are too large for the machine's memory."""
+    """A new model. Raises ValueError if the sizes are invalid or too large for the machine's memory."""
     kind, s = ARCHITECTURES[settings.model], settings
     values = {**asdict(s), "d_ff": s.d_ff or 4 * s.d_model, "memory": s.memory or s.context}
     sizes = {theirs: values[name] for name, theirs in kind.names.items()}
@@ -89,7 +89,7 @@ def build(settings: ModelSettings, vocabulary: int, device: str = "cpu") -> Any:
 
 
 class Described(Description):
-    """What a checkpoint says besides weights."""
+    """The metadata of a checkpoint."""
 
     tokenizer: dict[str, str]
 
@@ -98,7 +98,7 @@ PROGRAM = Program("minigrad_models.gpt", 1, Described, Settings)
 
 
 class Trained(NamedTuple):
-    """A model and its vocabulary; the settings of its training, if this program has trained it."""
+    """A model and its vocabulary, and the settings of its training if this program trained it."""
 
     model: Any
     tokens: Tokens
@@ -111,11 +111,11 @@ class Trained(NamedTuple):
 
 
 def load(path: Path, device: str = "cpu") -> Trained:
-    """The model of a run (if it is not finished, the best so far), of a file, or of a folder of transformers'."""
+    """The model of a run (the best so far if it is unfinished), of a file, or of a folder in transformers' format."""
     if (path / pretrained.CONFIG).is_file():
         gpt = gpt2.GPT2.from_pretrained(path)
         if gpt.tokenizer is None:
-            raise ValueError(f"{path} has no tokenizer: neither tokenizer.json nor vocab.json and merges.txt")
+            raise ValueError(f"{path} has no tokenizer: no tokenizer.json, and no vocab.json with merges.txt")
         try:
             return Trained(gpt.to(device), tokens.from_library(gpt.tokenizer), None)
         except ValueError as error:
@@ -131,7 +131,7 @@ def load(path: Path, device: str = "cpu") -> Trained:
 
 
 def sizes(path: Path) -> dict[str, Any]:
-    """The settings that a training has to have that begins with a model; raises as ``load``."""
+    """The settings that a training must have to begin with a model; raises as ``load``."""
     gpt = load(path)
     about = {"model": gpt.architecture, "tokenizer": gpt.tokens.kind, "vocabulary": len(gpt.tokens)}
     names = ARCHITECTURES[gpt.architecture].names
@@ -139,12 +139,12 @@ def sizes(path: Path) -> dict[str, Any]:
 
 
 def export(trained: Trained, folder: Path) -> None:
-    """Write a folder that transformers' GPT2LMHeadModel and AutoTokenizer read."""
+    """Write a folder that transformers' GPT2LMHeadModel and AutoTokenizer can read."""
     if not isinstance(trained.model, pretrained.Pretrained):
-        raise ValueError(f"transformers has no model of the kind {trained.architecture}: it cannot be exported")
+        raise ValueError(f"transformers has no {trained.architecture} model: it cannot be exported")
     trained.model.tokenizer = trained.tokens.library()
     trained.model.save_pretrained(folder)
-    # Else transformers takes it for GPT-2's tokenizer, of which it reads the vocabulary alone.
+    # Without this, transformers assumes GPT-2's tokenizer, and reads only the vocabulary.
     about: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
     about["model_max_length"] = trained.model.config.positions
     with replaced(folder / "tokenizer_config.json") as temporary:
@@ -154,11 +154,11 @@ def export(trained: Trained, folder: Path) -> None:
 def evaluate(
     path: Path, device: str = "cpu", file: Path | None = None, window: int | None = None, stride: int | None = None
 ) -> dict[str, float]:
-    """The loss per token, perplexity, bits per character, and the numbers of tokens and characters, of a file's text or
-    the validation part of the training's. For the window and stride see ``programs.validation.pieces`` and
-    ``text.score_segments``; by default windows are the training's, side by side. Raises FileNotFoundError: no model, or
-    no text; ValueError: a window or stride out of range, a text that is too short or has characters that the vocabulary
-    lacks; and as ``load``."""
+    """The loss per token, perplexity, bits per character, and the numbers of tokens and characters, of a file or of the
+    validation part of the training text. For the window and stride see ``programs.validation.pieces`` and
+    ``text.score_segments``; the default windows are as in training, without overlap. Raises FileNotFoundError if the
+    model or the text is missing; ValueError if the window or stride is out of range, or the text is too short or has
+    characters that the vocabulary lacks; and as ``load``."""
     trained = load(path, device)
     settings, most = trained.settings, trained.model.context
     window = window or (settings.window if settings else most)
@@ -168,13 +168,13 @@ def evaluate(
     elif settings is not None:
         content = text.read(settings.data).validation
     else:
-        raise ValueError(f"{path} says nothing of a text to evaluate with: give --input FILE")
+        raise ValueError(f"{path} names no text to evaluate: give --input FILE")
     ids = trained.tokens.encode(content)
     if len(ids) < 2:
-        raise ValueError(f"{file or 'the text'} has {len(ids)} tokens: the first is not predicted, so two are needed")
+        raise ValueError(f"{file or 'the text'} has {len(ids)} tokens, but evaluation needs at least two")
     score = ARCHITECTURES[trained.architecture].score
-    with bar(len(ids) - 1, "reading", " tokens") as shown:
-        loss = score(trained.model, ids, window, stride or 0, progress=shown.update)
+    with bar(len(ids) - 1, "reading", " tokens") as progress:
+        loss = score(trained.model, ids, window, stride or 0, progress=progress.update)
     per_character = text.bits(loss, len(content), len(ids))
     losses = {"loss": loss, "perplexity": math.exp(min(loss, 700.0)), "bits_per_character": per_character}
     return {**losses, "tokens": len(ids), "characters": len(content)}
@@ -183,17 +183,17 @@ def evaluate(
 def write(
     trained: Trained, prompts: Sequence[Sequence[int]], length: int, search: Search, on_token: OnToken | None = None
 ) -> list[list[int]]:
-    """The tokens that follow prompts, as ``generation.write`` finds them, without the token that ends a text."""
+    """The continuations of prompts by ``generation.write``, without the token that ends a text."""
     end = trained.tokens.end
     hypotheses = generation.write(trained.model, prompts, length, search, end, on_token)
     return [[i for i in hypothesis.tokens if i != end] for hypothesis in hypotheses]
 
 
 def prompt_of(tokens: Tokens, text: str | None) -> list[int]:
-    """The ids of a prompt; of none, the token before a text, a line's end, or the vocabulary's first."""
+    """The ids of a prompt; without one, the token before a text, a line break, or the vocabulary's first token."""
     if text is not None:
         if not text:
-            raise ValueError("the prompt is empty: a language model continues at least one token")
+            raise ValueError("the prompt is empty: a language model needs at least one token")
         return [int(i) for i in tokens.encode(text)]
     if tokens.end is not None:
         return [tokens.end]
@@ -203,14 +203,14 @@ def prompt_of(tokens: Tokens, text: str | None) -> list[int]:
 
 
 def generate(options: argparse.Namespace) -> int:
-    """Write texts; a single one as its tokens come. Returns the exit status."""
+    """Generate texts; a single text is printed token by token. Returns the exit status."""
     search = search_of(options)
     trained = load(options.run, options.device)
     context = trained.model.context
     texts = options.prompt if options.prompt is not None else [None]
     prompts = [prompt_of(trained.tokens, text) for text in texts]
     if context is not None and (longest := max(map(len, prompts))) > context:
-        print(f"note: a prompt has {longest:,} tokens, and the model sees the last {context:,}", file=sys.stderr)
+        print(f"note: a prompt has {longest:,} tokens, but the model sees only the last {context:,}", file=sys.stderr)
     rows = [(text or "", ids) for text, ids in zip(texts, prompts, strict=True) for _ in range(options.batch)]
     mg.manual_seed(options.seed)
     begin = time.perf_counter()
@@ -222,22 +222,22 @@ def generate(options: argparse.Namespace) -> int:
 
 
 def stream(trained: Trained, rows: list[tuple[str, list[int]]], length: int, search: Search) -> int:
-    """Write one text, token by token; the number of its tokens."""
+    """Print one text, token by token. Returns the number of its tokens."""
     ((text, prompt),) = rows
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")  # the bytes of an unfinished character wait
-    put = partial(print, end="", flush=True)
-    put(text)
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")  # it buffers the bytes of an unfinished character
+    emit = partial(print, end="", flush=True)
+    emit(text)
     end, piece = trained.tokens.end, trained.tokens.piece
-    on_token = lambda _, token: None if token == end else put(decoder.decode(piece(token)))
+    on_token = lambda _, token: None if token == end else emit(decoder.decode(piece(token)))
     (ids,) = write(trained, [prompt], length, search, on_token)
-    put(decoder.decode(b"", final=True) + "\n")
+    emit(decoder.decode(b"", final=True) + "\n")
     return len(ids)
 
 
 def several(trained: Trained, rows: list[tuple[str, list[int]]], length: int, search: Search) -> int:
-    """Write several texts at once, or one by beam search, with a bar on the way; the number of their tokens."""
-    with bar(length * len(rows), "writing", " tokens", shown=search.beams <= 1) as shown:
-        texts = write(trained, [ids for _, ids in rows], length, search, lambda *_: shown.update())
+    """Generate several texts at once, or one by beam search, with a progress bar. Returns the number of tokens."""
+    with bar(length * len(rows), "writing", " tokens", shown=search.beams <= 1) as progress:
+        texts = write(trained, [ids for _, ids in rows], length, search, lambda *_: progress.update())
     for number, ((prompt, _), ids) in enumerate(zip(rows, texts, strict=True), 1):
         if len(rows) > 1:
             print(f"{'' if number == 1 else chr(10)}--- {number} ---")
@@ -250,56 +250,56 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     s = settings.training
     corpus = text.read(settings.data)
     config = {**settings.fixed(), "the text": corpus.digest}
-    vocabulary, config = PROGRAM.started(folder, config, fresh, lambda kept: tokens.from_dict(kept["tokenizer"]))
+    vocabulary, config = PROGRAM.started(folder, config, fresh, lambda extra: tokens.from_dict(extra["tokenizer"]))
     if is_finished(PROGRAM, settings, folder, fresh):
         return 0
     mg.manual_seed(s.seed)
     model, vocabulary = model_of(settings, corpus, vocabulary)
-    ids, asked = (vocabulary.encode(part) for part in (corpus.train, corpus.validation))
-    if len(asked) < 2:
+    ids, held_out = (vocabulary.encode(part) for part in (corpus.train, corpus.validation))
+    if len(held_out) < 2:
         end = corpus.validation[:60]
-        raise ValueError(f"the text's end, {end!r}, is a single token: too little to validate with")
+        raise ValueError(f"the end of the text, {end!r}, is a single token: too little for validation")
     characters = len(corpus.validation)
-    evaluation = lambda model: evaluated(model, settings, vocabulary, asked, characters)
+    evaluation = lambda model: evaluated(model, settings, vocabulary, held_out, characters)
     kind = ARCHITECTURES[settings.model.model]
     batches, loss = kind.batches(ids, settings.window, s.batch, s.seed, s.device), kind.loss()
     extra = PROGRAM.described(settings, config, model=asdict(model.config), tokenizer=vocabulary.as_dict())
     carried = loss if isinstance(loss, Recurrence) else None
     trainer = trainer_of(model, batches, loss, evaluation, s, folder, extra, settings.data.tokenizer, carried)
-    about = f"{corpus.name}: {len(ids):,} {settings.data.tokenizer} to learn from, {len(asked):,} to validate with, "
+    about = f"{corpus.name}: {len(ids):,} {settings.data.tokenizer} for training, {len(held_out):,} for validation, "
     about += f"a vocabulary of {len(vocabulary):,}; "
 
     def report() -> str:
-        nats = kind.score(model, asked, settings.window)
-        per_character = text.bits(nats, characters, len(asked))
+        nats = kind.score(model, held_out, settings.window)
+        per_character = text.bits(nats, characters, len(held_out))
         validation = f"loss {nats:.4f} per token, {per_character:.3f} bits per character"
         return report_of(PROGRAM, trainer, folder, validation)
 
     return train_to_end(PROGRAM, trainer, settings, folder, about, fresh, report)
 
 
-def model_of(settings: Settings, corpus: text.Text, kept: Tokens | None) -> tuple[Any, Tokens]:
-    """The model to train, with random weights or those of ``start``, and its vocabulary: that of a run which goes on
-    (``kept``), that of ``start``, or one that is learned from the text."""
+def model_of(settings: Settings, corpus: text.Text, vocabulary: Tokens | None) -> tuple[Any, Tokens]:
+    """The model to train, with random weights or the weights of ``start``, and its vocabulary: from the run to resume
+    (``vocabulary``), from ``start``, or learned from the text."""
     sizes, data, device = settings.model, settings.data, settings.training.device
     if sizes.start:
         trained, kind = load(Path(sizes.start)), ARCHITECTURES[sizes.model]
         model = kind.model(replace(trained.model.config, **kind.dropouts(sizes.dropout)))
         model.load_state_dict(trained.model.state_dict())
-        return model.to(device), kept or trained.tokens
+        return model.to(device), vocabulary or trained.tokens
     whole = corpus.train + corpus.validation
-    vocabulary = kept or tokens.learn(data.tokenizer, whole, corpus.train, data.vocabulary)
+    vocabulary = vocabulary or tokens.learn(data.tokenizer, whole, corpus.train, data.vocabulary)
     return build(sizes, len(vocabulary), device), vocabulary
 
 
 def evaluated(model: Any, settings: Settings, vocabulary: Tokens, ids: Ids, characters: int) -> dict[str, float]:
-    """Nats per token of the text that validates (T,), and bits per character; a text of the model's is printed."""
+    """Nats per token of the validation text (T,), and bits per character; prints a text that the model generates."""
     s = settings.training
     score = ARCHITECTURES[settings.model.model].score
     loss = score(model, ids, settings.window, batch=4 * s.batch, most=s.validated)
     if s.sample:
         mg.manual_seed(s.seed)  # the same draws each time
         trained = Trained(model, vocabulary, settings)
-        (written,) = write(trained, [prompt_of(vocabulary, None)], s.sample, Search(temperature=0.8))
-        show(decode(vocabulary, written))
+        (sample,) = write(trained, [prompt_of(vocabulary, None)], s.sample, Search(temperature=0.8))
+        show(decode(vocabulary, sample))
     return {METRIC: loss, "bits_per_character": text.bits(loss, characters, len(ids))}

@@ -14,12 +14,12 @@ SHAKESPEARE = "tinyshakespeare", "input.txt"  # in the folder of data sets
 
 @dataclass(frozen=True)
 class DataSettings:
-    """The text, and how it becomes tokens."""
+    """The text, and its tokenizer."""
 
-    input: str = setting("", "a text file; sentences: those that ship; empty: Shakespeare, in MINIGRAD_DATA, or these")
+    input: str = setting("", "a text file; sentences: the bundled ones; empty: Shakespeare in MINIGRAD_DATA, or these")
     tokenizer: str = setting("characters", "the kind of tokens", TOKENIZERS)
     vocabulary: int = count(4000, "subwords in a vocabulary, 256 or more", 1_000_000)
-    held_out: float = setting(0.1, "the part of the text, its end, that validates", limits=(0.000001, 0.9))
+    held_out: float = setting(0.1, "the part of the text, at its end, for validation", limits=(0.000001, 0.9))
 
 
 @dataclass(frozen=True)
@@ -29,29 +29,29 @@ class ModelSettings:
     model: str = setting("gpt2", "the architecture", MODELS)
     start: str = setting(
         "",
-        "begin with the weights and tokens of a run of this program, or of a folder that transformers wrote; the sizes "
-        "are then its own",
+        "begin with the weights and tokens of a run of this program, or of a folder in transformers' format; this also "
+        "sets the sizes",
     )
     layers: int = count(4, "layers")
     heads: int = count(4, "attention heads")
     d_model: int = count(128, "width of every layer's input and output")
     d_ff: int = amount(0, "width inside the feed-forward networks; 0: four times d_model")
     context: int = count(64, "tokens that the model sees at once; transformer-xl: of a segment")
-    memory: int = amount(0, "tokens before a segment that transformer-xl remembers; 0: as many as it has")
+    memory: int = amount(0, "tokens before a segment that transformer-xl remembers; 0: the segment's length")
     dropout: float = chance(0.0, "probability of dropout of embeddings, attention and the sub-layers' outputs")
 
 
 @dataclass(frozen=True)
 class TrainingSettings(LanguageUpdates):
-    """The updates, and what is shown of them."""
+    """The updates, and their evaluation."""
 
-    validated: int = amount(200_000, "the most tokens to validate with while it trains; 0: no limit")
-    sample: int = amount(200, "tokens of a text to write at each evaluation; 0: none")
+    validated: int = amount(200_000, "the most tokens to validate with during training; 0: no limit")
+    sample: int = amount(200, "tokens of a text to generate at each evaluation; 0: none")
 
 
 @dataclass(frozen=True)
 class Settings(Sections):
-    """All sections. Raises ValueError: a value out of range; the message names the setting."""
+    """All sections. Raises ValueError for a value out of range; the message names the setting."""
 
     PRESETS = Path(__file__).parent / "presets"
     FREE = FREE | {"sample"}
@@ -67,8 +67,8 @@ class Settings(Sections):
         if sizes.memory and sizes.model != "transformer-xl":
             raise ValueError(f"memory is {sizes.memory}: only transformer-xl has one")
         if training.ranks > 1 and sizes.model == "transformer-xl":
-            there = f"ranks is {training.ranks}, and {sizes.model} has one"
-            raise ValueError(f"{there}: what one update hands to the next, its memory, stays in one process")
+            there = f"ranks is {training.ranks}, but {sizes.model} needs 1"
+            raise ValueError(f"{there}: an update passes its memory to the next one, in the same process")
         if self.data.tokenizer == "subwords" and self.data.vocabulary < 256 and not sizes.start:
             raise ValueError(f"vocabulary is {self.data.vocabulary}: subwords of bytes begin with the 256 bytes")
 

@@ -1,4 +1,4 @@
-"""The text of a training, its windows or segments in batches, and the loss of a text in segments."""
+"""The training text, batches of its windows or segments, and the loss of a text in segments."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ..text import Segments
 from ..translation import english_italian
 from .gpt_settings import SHAKESPEARE, DataSettings
 
-ROWS = 8  # in which a text is scored segment by segment, side by side: each begins without a memory
+ROWS = 8  # rows of a text that are scored in parallel, segment by segment; each begins without a memory
 
 
 class Text(NamedTuple):
-    """A text in two parts; ``digest`` is a checksum of both."""
+    """A text in two parts, with a checksum of both."""
 
     name: str
     train: str
@@ -35,19 +35,19 @@ def read(settings: DataSettings) -> Text:
     path = Path(settings.input) if settings.input else find_data_set(*SHAKESPEARE)
     if path is None or settings.input == "sentences":
         shakespeare = command("data", "tinyshakespeare")
-        name = f"English sentences that a program wrote, examples/english_italian (Shakespeare: {shakespeare})"
+        name = f"English sentences from a grammar, examples/english_italian (Shakespeare: {shakespeare})"
         text = "".join(f"{pair.source}\n" for pair in english_italian.load())
     else:
         name, text = path.name, read_file(path, settings.tokenizer)
     cut = int(len(text) * (1 - settings.held_out))
     if min(cut, len(text) - cut) < 2:
-        raise ValueError(f"{name} has {len(text)} characters: too few to learn from, and to validate with")
+        raise ValueError(f"{name} has {len(text)} characters: too few for training and validation")
     digest = hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
     return Text(name, text[:cut], text[cut:], digest)
 
 
 def read_file(path: Path, tokenizer: str) -> str:
-    """The text of a file; only as bytes may it be other than UTF-8. Raises as ``read``."""
+    """The text of a file, which must be UTF-8 unless its tokens are bytes. Raises as ``read``."""
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
     if not path.is_file():
@@ -62,20 +62,20 @@ def read_file(path: Path, tokenizer: str) -> str:
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{path} is not text in UTF-8 (byte {content[error.start]:#04x} at {error.start:,}). Convert it first, "
-            "for instance: iconv -f LATIN1 -t UTF-8; or take its bytes, --tokenizer bytes"
+            "for instance: iconv -f LATIN1 -t UTF-8; or use its bytes, --tokenizer bytes"
         ) from None
 
 
 class Windows:
-    """The batches of a training, B windows of T tokens: in each epoch the text (N,) is cut at another place, in a new
-    order. The rest of an epoch, fewer windows, is left out, if there is more than that. Each batch depends on the seed,
-    the epoch and its number alone, so that a run can be resumed at any of them. Raises ValueError: the text is shorter
-    than a window and the token after it."""
+    """The batches of a training, B windows of T tokens: each epoch cuts the text (N,) at other places, in a new order.
+    The last, incomplete batch of an epoch is dropped, unless it is the only one. Each batch depends only on the seed,
+    the epoch and its number, so that a run can resume at any batch. Raises ValueError if the text is shorter than a
+    window and the token after it."""
 
     def __init__(self, ids: Ids, window: int, batch: int, seed: int = 0, device: str = "cpu") -> None:
         if len(ids) <= window:
             raise ValueError(
-                f"the text has {len(ids):,} tokens to learn from, and a window needs {window + 1:,}: give a longer "
+                f"the text has {len(ids):,} tokens for training, but a window needs {window + 1:,}: give a longer "
                 f"text, or a smaller --window or --context"
             )
         self.ids, self.window, self.batch, self.seed, self.device = ids, window, batch, seed, device
@@ -90,7 +90,7 @@ class Windows:
 
 
 def segments(ids: Ids, window: int, batch: int, seed: int = 0, device: str = "cpu") -> Segments:
-    """The batches of a training, see ``Windows``; the loss function brings them to the device."""
+    """The batches of a training, see ``Windows``; the loss function moves them to the device."""
     try:
         return Segments(ids, batch, window, seed)
     except ValueError as error:
@@ -107,13 +107,12 @@ def score_segments(
     most: int = 0,
     progress: Progress | None = None,
 ) -> float:
-    """The mean cross-entropy of a text's tokens (N,), in nats, read in segments with a memory by any model with
-    ``segment_loss``. A segment has ``stride`` tokens, and the memory the rest of the window: so a token sees ``window``
-    at most, and attends to ``window - stride`` at least, as soon as there are so many. A stride of 0: segments of the
-    window's length, and the memory of the training. ``batch`` rows of the text, at most ``ROWS``, are read side by
-    side; at most ``most`` tokens are predicted, from the first on (0: all); ``progress`` hears their number after each
-    segment."""
-    length, kept = (stride, window - stride) if stride else (window, model.config.memory)
+    """The mean cross-entropy of a text's tokens (N,), in nats, by any model with ``segment_loss``, which reads it in
+    segments with a memory. A segment has ``stride`` tokens, and the memory the rest of the window: a token sees at most
+    ``window`` tokens, and at least ``window - stride`` once there are that many. With a stride of 0, segments have the
+    window's length, and the memory is as in training. ``batch`` rows of the text, at most ``ROWS``, are read in
+    parallel; at most ``most`` tokens are predicted (0: all); ``progress`` gets their number after each segment."""
+    length, remembered = (stride, window - stride) if stride else (window, model.config.memory)
     count = min(len(ids) - 1, most or len(ids))
     rows = min(batch, ROWS, -(-count // length))
     width = -(-count // rows)
@@ -125,7 +124,7 @@ def score_segments(
         piece = slice(begin, begin + length)
         counted = int((targets[:, piece] != NONE).sum())
         here = [mg.from_numpy(np.ascontiguousarray(part[:, piece])).to(device) for part in (tokens, targets)]
-        loss, memory = model.segment_loss(*here, memory, kept)
+        loss, memory = model.segment_loss(*here, memory, remembered)
         nats += float(loss) * counted
         if progress is not None:
             progress(counted)

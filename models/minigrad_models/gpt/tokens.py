@@ -1,6 +1,6 @@
 """Tokens of a language model: characters, bytes, or subwords of bytes. Each stands for some bytes of UTF-8.
 
-Texts may hold bytes that are not UTF-8, as Python's "surrogateescape" has them.
+Texts may hold bytes that are not UTF-8, encoded by Python's "surrogateescape".
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..schema import check, check_size, short
 from ..text.subwords import byte_level, check_vocabulary, load_library
 
 CHUNK = 1 << 20  # characters of a text to encode at once: the library's results are large
-MOST_NAMED = 10  # characters in a message
+MOST_NAMED = 10  # the most characters that a message names
 END = "<|endoftext|>"  # of GPT-2's vocabulary
 _ESCAPED = "surrogateescape"
 
@@ -26,22 +26,22 @@ class Tokens(ABC):
     """A vocabulary."""
 
     kind: str  # the setting ``tokenizer``
-    end: int | None = None  # the token that ends a text, if there is one
+    end: int | None = None  # the token that ends a text, or None
 
     @abstractmethod
     def __len__(self) -> int: ...
 
     @abstractmethod
     def encode(self, text: str) -> Ids:
-        """The ids of a text (T,). Raises ValueError: it has what the vocabulary lacks."""
+        """The ids of a text (T,). Raises ValueError if the vocabulary lacks a part of it."""
 
     @abstractmethod
     def piece(self, i: int) -> bytes:
-        """The bytes of a token; none for ids that a model has beyond its vocabulary."""
+        """The bytes of a token; empty for ids beyond the vocabulary."""
 
     @abstractmethod
     def library(self) -> Any:
-        """The same as a ``tokenizers.Tokenizer``. Raises ImportError."""
+        """The same vocabulary as a ``tokenizers.Tokenizer``. Raises ImportError."""
 
     def as_dict(self) -> dict[str, str]:
         """A description that ``from_dict`` reads."""
@@ -49,7 +49,7 @@ class Tokens(ABC):
 
 
 class Characters(Tokens):
-    """Each character is a token; ids are in the order of the ``alphabet``."""
+    """Each character is a token; ids follow the order of the ``alphabet``."""
 
     kind = "characters"
 
@@ -68,9 +68,9 @@ class Characters(Tokens):
         if (ids < 0).any():
             unknown = "".join(dict.fromkeys(text[i] for i in np.flatnonzero(ids < 0)[:1000]))
             more = " and others" if len(unknown) > MOST_NAMED else ""
-            shown = ascii if any("\ud800" <= c < "\ue000" for c in unknown) else repr  # as a terminal can show it
+            escape = ascii if any("\ud800" <= c < "\ue000" for c in unknown) else repr  # a terminal can print it
             raise ValueError(
-                f"the model has never seen {shown(unknown[:MOST_NAMED])}{more}: its vocabulary is the "
+                f"the model has never seen {escape(unknown[:MOST_NAMED])}{more}: its vocabulary is the "
                 f"{len(self)} characters of its training text"
             )
         return ids.astype(np.min_scalar_type(len(self) - 1))
@@ -79,7 +79,7 @@ class Characters(Tokens):
         return self.alphabet[i : i + 1].encode("utf-8", _ESCAPED)
 
     def library(self) -> Any:
-        """See ``Tokens``: byte-pair encoding of characters, without a pair."""
+        """See ``Tokens``: byte-pair encoding of characters, without merges."""
         library = load_library()
         tokenizer = library.Tokenizer(library.models.BPE({c: i for i, c in enumerate(self.alphabet)}, []))
         tokenizer.decoder = library.decoders.Fuse()
@@ -104,7 +104,7 @@ class Bytes(Tokens):
         return bytes([i]) if i < 256 else b""
 
     def library(self) -> Any:
-        """See ``Tokens``: byte-pair encoding without a pair."""
+        """See ``Tokens``: byte-pair encoding without merges."""
         return byte_level(load_library().models.BPE(bytes_of_characters(), []), use_regex=False)
 
 
@@ -125,7 +125,7 @@ class Subwords(Tokens):
 
     @classmethod
     def train(cls, text: str, vocabulary: int) -> Subwords:
-        """Learn subwords from a text. The same text gives the same."""
+        """Learn subwords from a text, deterministically."""
         check_vocabulary(vocabulary)
         library = load_library()
         tokenizer = byte_level(library.models.BPE())
@@ -152,14 +152,14 @@ class Subwords(Tokens):
 
 
 def learn(kind: str, text: str, train: str, vocabulary: int) -> Tokens:
-    """The tokens of a kind: characters of a whole text, or subwords of its training part."""
+    """The vocabulary of a kind: the characters of a whole text, or subwords of its training part."""
     if kind == "characters":
         return Characters("".join(sorted(set(text))))
     return Bytes() if kind == "bytes" else Subwords.train(train, vocabulary)
 
 
 def from_dict(state: dict[str, Any]) -> Tokens:
-    """The tokens that a checkpoint describes. Raises ValueError: it describes none."""
+    """The vocabulary that a checkpoint describes. Raises ValueError if the description is invalid."""
     check(state, dict[str, str], "its tokenizer")
     kind = state.get("kind")
     if kind == "characters" and (alphabet := state.get("alphabet")) and len(set(alphabet)) == len(alphabet):
@@ -172,7 +172,7 @@ def from_dict(state: dict[str, Any]) -> Tokens:
 
 
 def from_library(tokenizer: Any) -> Tokens:
-    """The tokens of a ``tokenizers.Tokenizer``, GPT-2's or ours. Raises ValueError: it is neither."""
+    """The vocabulary of a ``tokenizers.Tokenizer``, GPT-2's or ours. Raises ValueError for any other."""
     text = tokenizer.to_str()
     names = [tokenizer.id_to_token(i) or "" for i in range(tokenizer.get_vocab_size())]
     if _kind(json.loads(text), "decoder") == "Fuse" and all(len(name) == 1 for name in names):
@@ -181,7 +181,7 @@ def from_library(tokenizer: Any) -> Tokens:
 
 
 def _subwords_of(text: str) -> Subwords:
-    """The tokenizer of a file, of which nothing is used but byte-pair encoding over bytes."""
+    """The tokenizer of a file, which must be byte-pair encoding over bytes."""
     library = load_library()
     try:
         state = json.loads(text)
@@ -191,7 +191,7 @@ def _subwords_of(text: str) -> Subwords:
         if kinds != ["BPE", "ByteLevel", "ByteLevel"] or state.get("normalizer"):
             raise ValueError(f"it is {', '.join(map(short, kinds))}")
         return Subwords(library.Tokenizer.from_str(text))
-    except Exception as error:  # the library raises nothing more special
+    except Exception as error:  # the library raises plain Exceptions
         raise ValueError(f"the tokenizer is not byte-pair encoding over bytes: {str(error)[:200]}") from None
 
 
@@ -201,15 +201,15 @@ def _kind(state: dict[str, Any], part: str) -> str | None:
 
 
 def bytes_of_characters() -> dict[str, int]:
-    """The characters that stand for bytes in GPT-2's vocabulary: a visible one of Latin-1 for itself, and for the
-    others those from U+0100 on."""
+    """The characters that stand for bytes in GPT-2's vocabulary: the byte's own character if it is visible in Latin-1,
+    and otherwise a character from U+0100 on."""
     visible = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     hidden = [byte for byte in range(256) if byte not in visible]
     return {chr(b): b for b in visible} | {chr(0x100 + n): b for n, b in enumerate(hidden)}
 
 
 def decode(tokens: Tokens, ids: Iterable[int]) -> str:
-    """The text of some ids; U+FFFD stands for bytes that are no character."""
+    """The text of some ids; U+FFFD replaces invalid bytes."""
     return b"".join(map(tokens.piece, ids)).decode("utf-8", "replace")
 
 
@@ -218,7 +218,7 @@ def _points(text: str) -> Ids:
 
 
 def _chunks(text: str) -> Iterator[str]:
-    """A text in pieces that end with a line, if they have an end of one."""
+    """Split a text into chunks, at line breaks if possible."""
     start = 0
     while start < len(text):
         end = start + CHUNK

@@ -1,8 +1,8 @@
 """Transformer-XL (Dai et al. 2019, arXiv 1901.02860): a causal language model that remembers earlier segments.
 
-A text is read in segments. Each layer attends to the segment and, behind it, to a memory: its inputs of earlier
-segments, without a gradient into them (section 3.2). Positions are distances between tokens, so those of a segment and
-of a memory of any length fit together (section 3.3, whose terms (a) to (d) the docstrings name).
+A text is read in segments. Each layer attends to the segment and to a memory before it: the layer's inputs in earlier
+segments, without gradients (section 3.2). Positions are distances between tokens, so a segment fits to a memory of any
+length (section 3.3, whose terms (a) to (d) the docstrings name).
 
 Shapes: B batch, T tokens of a segment, M tokens of the memory, S = M + T, D model width, H heads, L layers, V
 vocabulary. The memory of all layers is one tensor (L, B, M, D).
@@ -28,41 +28,41 @@ from ..generation.generate import Writes
 
 @dataclass
 class Config:
-    """The hyperparameters; the defaults are the smallest model for enwik8 (table 2: 12 layers, 41 million weights).
-    Raises ValueError: a size that cannot be, a dropout that is no probability, or another activation."""
+    """The hyperparameters; the defaults give the smallest model for enwik8 (table 2: 12 layers, 41 million weights).
+    Raises ValueError for an invalid size, dropout or activation."""
 
     vocabulary: int  # V
     d_model: int = 512  # D, even
     heads: int = 8  # H, which divides D
     layers: int = 12  # L
     d_ff: int = 2048  # the width inside the feed-forward networks
-    segment: int = 512  # tokens of a segment, and those that the memory keeps, in training
-    memory: int = 512
-    dropout: float = 0.1  # of embeddings, distances, the outputs of sub-layers, and those of the last layer
+    segment: int = 512  # tokens of a segment in training
+    memory: int = 512  # tokens that the memory keeps in training
+    dropout: float = 0.1  # of embeddings, distances, the outputs of sub-layers and of the last layer
     attention_dropout: float = 0.0  # of the weights of attention
     activation_dropout: float = 0.1  # inside feed-forward networks
     activation: str = "relu"  # the paper's; "gelu" or "gelu_tanh"
     epsilon: float = 1e-5  # of the layer norms
-    norm_first: bool = False  # normalise the inputs of sub-layers and the last layer's outputs; the paper does the sums
+    norm_first: bool = False  # normalise the inputs of sub-layers and the last outputs; the paper normalises the sums
 
     def __post_init__(self) -> None:
         check_sizes(self)
         if self.d_model % 2:
             raise ValueError(f"d_model ({self.d_model}) must be even: half of a distance's numbers are sines")
 
-    # What the layers ask besides, see ``LayerConfig``.
+    # The layers also read these, see ``LayerConfig``.
     positions, position_encoding = 0, "relative"
 
 
 class RelativeAttention(nn.Module):
-    """Section 3.3: attention whose scores know how far apart tokens are, and not where they stand.
+    """Section 3.3: attention whose scores depend on the distance between tokens, not on their positions.
 
-    The score of query i and key j, distances being i − j, is
+    The score of query i and key j at the distance i − j is
 
         (a) qᵢᵀ kⱼ + (b) qᵢᵀ W_R R₍ᵢ₋ⱼ₎ + (c) uᵀ kⱼ + (d) vᵀ W_R R₍ᵢ₋ⱼ₎,
 
-    (a) by content, (b) by content and distance, (c) a key's weight, (d) a distance's. The factor 1/√(D/H) and the
-    output's projection are those of "Attention Is All You Need"; no projection has a bias.
+    (a) by content, (b) by content and distance, (c) a bias by key, (d) a bias by distance. The factor 1/√(D/H) and the
+    output projection are as in "Attention Is All You Need"; no projection has a bias.
     """
 
     def __init__(self, config: Config) -> None:
@@ -86,8 +86,8 @@ class RelativeAttention(nn.Module):
     def forward(
         self, x: Tensor, keys: Tensor, values: Tensor, distances: Tensor, u: Tensor, v: Tensor, hidden: Tensor | None
     ) -> Tensor:
-        """The segment's states (B, T, D) -> (B, T, D). Keys, values and distances are as of the methods; u and v are
-        (H, 1, D/H). ``hidden``, as of ``unseen``, broadcasts to (B, H, T, S)."""
+        """The segment's states (B, T, D) -> (B, T, D). The methods return keys, values and distances; u and v are
+        (H, 1, D/H). ``hidden``, from ``unseen``, broadcasts to (B, H, T, S)."""
         q = self.split(self.query(x))  # (B, H, T, D/H)
         scale = 1 / math.sqrt(q.shape[-1])
         scores = relative_shift((q + v) * scale @ distances.mT)  # (b) + (d): (B, H, T, S + 1) -> (B, H, T, S)
@@ -117,17 +117,17 @@ class Layer(nn.Module):
         return self.through(x, attend)
 
     def through(self, x: Tensor, attend: Callable[[Tensor], Tensor]) -> Tensor:
-        """The layer by its attention (B, T, D) -> (B, T, D)."""
+        """The layer with a given attention function (B, T, D) -> (B, T, D)."""
         return self.feed_forward_residual(self.attention_residual(x, attend), self.feed_forward)
 
 
 class TransformerXL(Writes):
-    """Tokens of a segment, and the memory of those before it -> logits of the next token at each position.
+    """Tokens of a segment, and the memory of earlier segments -> logits of the next token at each position.
 
-    All layers have one u and one v, as in the paper's equations.
+    All layers share u and v, as in the paper's equations.
     """
 
-    context = None  # tokens that it sees at most: its positions have no end
+    context = None  # no limit: positions are relative
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -156,29 +156,29 @@ class TransformerXL(Writes):
     def hidden_states(
         self, tokens: Tensor, mask: Tensor | None = None, memory: Tensor | None = None, reach: int | None = None
     ) -> list[Tensor]:
-        """The inputs of each layer, and the outputs of the last after the norm, if it has one: tokens (B, T) -> L + 1
-        times (B, T, D).
+        """The inputs of each layer, and the last outputs after the norm, if there is one: tokens (B, T) -> L + 1 times
+        (B, T, D).
 
         Args:
             mask: (B, S), True at tokens, False at padding; None without padding.
-            memory: (L, B, M, D) of the tokens before; None for a beginning.
+            memory: (L, B, M, D) of the tokens before; None at the beginning of a text.
             reach: the largest distance at which a token sees another; None for all of memory and segment, as in
-                training. With it, a text in segments, with a memory of that length, has the states of a whole one.
+                training. With it, and a memory of that length, the states do not depend on the segments.
         """
         b, t = tokens.shape
         if memory is None:
             memory = self.embedding.weight.new_zeros(len(self.layers), b, 0, self.config.d_model)
         hidden = unseen(t, memory.shape[2] + t, mask, reach, tokens.device)
         states, r = [self.embed(tokens)], self.sinusoids(memory.shape[2] + t)
-        # What layers share comes before the first: so a picture of the graph can draw all layers as one.
+        # Compute shared tensors before the first layer, so that a picture of the graph can draw all layers as one.
         u, v = self.u[0], self.v[0]
         for layer, past in zip(self.layers, memory.unbind(), strict=True):
             states.append(layer(states[-1], past, r, u, v, hidden))
         return [*states[:-1], self.dropout(self.norm(states[-1]))]
 
     def remember(self, states: Sequence[Tensor], memory: Tensor | None = None, length: int | None = None) -> Tensor:
-        """The memory for the next segment (L, B, M, D), without a gradient: of this segment's ``hidden_states`` and its
-        memory the last ``length`` tokens (None: the configuration's number)."""
+        """The memory for the next segment (L, B, M, D), detached: the last ``length`` tokens (None: as configured) of
+        the memory and this segment's ``hidden_states``."""
         length = self.config.memory if length is None else length
         inputs = mg.stack([x.detach() for x in states[:-1]])
         together = inputs if memory is None else mg.cat((memory, inputs), 2)
@@ -213,23 +213,23 @@ class TransformerXL(Writes):
         length: int | None = None,
         ignore: int = -100,
     ) -> tuple[Tensor, Tensor]:
-        """The mean cross-entropy of targets (B, T), each after the token at its place (B, T), and the memory for the
-        next segment; ``length`` as in ``remember``, ``ignore`` is no target."""
+        """The mean cross-entropy of targets (B, T), each the token after the one at its position, without targets
+        ``ignore``, and the memory for the next segment; ``length`` as in ``remember``."""
         states = self.hidden_states(tokens, memory=memory)
         last, weight = states[-1].flatten(0, 1), self.embedding.weight
         loss = F.linear_cross_entropy(last, weight, targets.reshape(-1), linear_bias=self.bias, ignore_index=ignore)
         return loss, self.remember(states, memory, length)
 
     def begin(self, prompts: Sequence[Sequence[int]], cached: bool = True, reach: int | None = None) -> Plain:
-        """The decoder for ``generation.beam_search`` that continues prompts, each token at most ``reach`` tokens (None:
-        the configuration's memory) after those it sees. Raises ValueError as ``Prompts``, and for a reach below 1."""
+        """A decoder for ``generation.beam_search`` that continues prompts. Each token sees at most the ``reach`` tokens
+        before it (None: the configured memory). Raises ValueError as ``Prompts``, and for a reach below 1."""
         kind = Cached if cached and not self.training else Plain
         return kind(self, prompts, self.config.memory if reach is None else reach)
 
 
 def unseen(t: int, s: int, mask: Tensor | None, reach: int | None, device: Any) -> Tensor | None:
-    """Where the T queries may not attend, of S keys that end with them: the future, what is beyond ``reach``, and
-    padding (mask (B, S)). (T, S), or (B, 1, T, S) with a mask; None, if there is one query and it sees all."""
+    """Where the T queries, the last of the S keys, may not attend: the future, keys beyond ``reach``, and padding (mask
+    (B, S)). (T, S), or (B, 1, T, S) with a mask; None if there is one query and it sees all keys."""
     if t == 1 and mask is None and (reach is None or s <= reach + 1):
         return None
     distance = mg.arange(s - t, s, device=device)[:, None] - mg.arange(s, device=device)
@@ -238,7 +238,7 @@ def unseen(t: int, s: int, mask: Tensor | None, reach: int | None, device: Any) 
 
 
 def initialise(model: TransformerXL) -> None:
-    """As the authors' program: N(0, 0.02²) for matrices, u and v; biases are 0."""
+    """Initialise as the authors' code does: N(0, 0.02²) for matrices, u and v; biases are 0."""
     for name, parameter in model.named_parameters():
         if parameter.ndim > 1:
             nn.init.normal_(parameter, std=0.02)
@@ -247,7 +247,7 @@ def initialise(model: TransformerXL) -> None:
 
 
 class Plain(Prompts):
-    """The definition of continuing prompts: at each step the model runs over the whole text.
+    """The reference decoder: at each step the model runs over the whole text.
 
     N rows are B prompts times W beams. See ``TransformerXL.begin``.
     """
@@ -264,11 +264,11 @@ class Plain(Prompts):
 
 
 class Cached(Plain):
-    """The same with the keys and values of the last ``reach`` tokens: a new token costs one position and no more."""
+    """The same with a cache of the keys and values of the last ``reach`` tokens: a token costs only one position."""
 
     def __init__(self, model: TransformerXL, prompts: Sequence[Sequence[int]], reach: int) -> None:
         super().__init__(model, prompts, reach)
-        self.distances: list[Tensor] = []  # of each layer W_R R, for all distances
+        self.distances: list[Tensor] = []  # W_R R of each layer, for all distances
         self.kept: list[Sequence[Tensor]] = [()] * len(model.layers)  # keys and values, (N, H, at most reach, D/H)
         self.done = 0  # tokens that the cache has seen
 
@@ -287,7 +287,7 @@ class Cached(Plain):
         return model.logits(x[:, -1])
 
     def attend(self, i: int, attention: RelativeAttention, hidden: Tensor | None, y: Tensor) -> Tensor:
-        """The attention of a layer's new tokens to those kept and to themselves (N, T, D) -> (N, T, D)."""
+        """The attention of a layer's new tokens to the cached ones and to themselves (N, T, D) -> (N, T, D)."""
         both: Sequence[Tensor] = attention.keys_values(y)
         if self.kept[i]:
             both = [mg.cat(pair, 2) for pair in zip(self.kept[i], both, strict=True)]

@@ -1,4 +1,4 @@
-"""Music: MIDI files, the events of a performance, and chorales on a grid."""
+"""Music: MIDI files, events of performances, and chorales on a grid."""
 
 from .chorales import grid_of, read_chorales
 from .languages import EVENTS, decode, encode, name

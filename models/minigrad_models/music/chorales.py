@@ -1,4 +1,4 @@
-"""Chorales on a grid: a row a sixteenth note, a column a voice (soprano, alto, tenor, bass), as Coconet has them."""
+"""Chorales on a grid, as in Coconet: a row per sixteenth note, a column per voice (soprano, alto, tenor, bass)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ SILENCE = -1
 ROWS = 4  # a quarter note
 MOST_ROWS = 100_000
 SPLITS = ("train", "valid", "test")
-COMPOSED = Path(__file__).with_name("composed.json.gz")  # pieces that ship: examples/chorales.py wrote them
+COMPOSED = Path(__file__).with_name("composed.json.gz")  # the bundled pieces, which examples/chorales.py composed
 _MOST_BYTES = 16 << 20  # of a file of chorales; all of Bach's take 1.7 MB
 
 
 class Span(NamedTuple):
-    """The cells of one note: rows ``first`` to ``end`` (without it) of a voice."""
+    """The cells of one note: rows ``first`` to ``end`` (excluded) of a voice."""
 
     voice: int
     first: int
@@ -38,16 +38,16 @@ class Span(NamedTuple):
 
 def read_chorales(path: str | os.PathLike[str]) -> dict[str, list[Grid]]:
     """Read Coconet's JSON: split ("train", "valid", "test") -> pieces, (T, 4) int64: pitches, or -1 for silence. Raises
-    FileNotFoundError: there is none. ValueError: it is no such JSON, or larger than 16 MiB. OSError: it cannot be
-    read."""
+    FileNotFoundError if the file does not exist, ValueError if it has another format or more than 16 MiB, OSError if it
+    cannot be read."""
     file = Path(path)
     data = gzip.decompress(COMPOSED.read_bytes()) if file == COMPOSED else content(file, _MOST_BYTES)
     try:
         pieces = json.loads(data.decode())
     except (ValueError, RecursionError) as error:  # JSON's and UTF-8's errors are ValueErrors
-        raise ValueError(f"{file} is no JSON: {error}") from None
+        raise ValueError(f"{file} is not JSON: {error}") from None
     if not isinstance(pieces, dict) or not all(isinstance(pieces.get(split), list) for split in SPLITS):
-        raise ValueError(f"{file} has no lists of chorales called train, valid and test")
+        raise ValueError(f"{file} has no lists of chorales named train, valid and test")
     return {
         split: [_grid(piece, f"{file}, {split}, chorale {i}") for i, piece in enumerate(pieces[split])]
         for split in SPLITS
@@ -55,21 +55,21 @@ def read_chorales(path: str | os.PathLike[str]) -> dict[str, list[Grid]]:
 
 
 def _grid(piece: object, where: str = "a grid") -> Grid:
-    """Rows of four voices as an array (T, 4). Raises ValueError: they are something else."""
+    """Rows of four voices as an array (T, 4). Raises ValueError for anything else."""
     try:
         grid = np.array(piece)
     except (ValueError, OverflowError):  # rows of different lengths, or numbers of many digits
         grid = np.array(None)
     if grid.ndim != 2 or grid.shape[1] != len(VOICES) or grid.dtype.kind not in "iu":
-        raise ValueError(f"{where}: it is not made of rows of {len(VOICES)} whole numbers")
+        raise ValueError(f"{where}: expected rows of {len(VOICES)} integers")
     if (wrong := grid[(grid < SILENCE) | (grid >= PITCHES)]).size:
-        raise ValueError(f"{where}: {wrong[0]} is neither a pitch, 0 to 127, nor {SILENCE} for silence")
+        raise ValueError(f"{where}: {wrong[0]} is not a pitch, 0 to 127, or {SILENCE} for silence")
     return grid.astype(np.int64)
 
 
 def spans(grid: Grid) -> list[Span]:
-    """Which cells of a grid (T, 4) form one note: equal pitches that follow one another in a voice. By voice, then
-    first row; silence is none. Raises ValueError: it is no grid."""
+    """The notes of a grid (T, 4), each a run of equal pitches in a voice, without silence. Sorted by voice, then first
+    row. Raises ValueError if the array is not a grid."""
     result = []
     for voice, pitches in enumerate(_grid(grid).T):
         borders = [0, *(np.flatnonzero(np.diff(pitches)) + 1).tolist(), len(pitches)]
@@ -78,14 +78,14 @@ def spans(grid: Grid) -> list[Span]:
 
 
 def grid_of(music: Song | Sequence[Note], *, tempo: float = 100.0, melody: bool = False) -> Grid:
-    """The grid (T, 4) of a song or of notes. Onsets and ends are rounded to sixteenths, by the song's own tempos; notes
-    have ``tempo`` quarter notes a minute.
+    """The grid (T, 4) of a song or of notes. Onsets and ends are rounded to sixteenths, by the song's tempos; plain
+    notes have ``tempo`` quarter notes per minute.
 
-    Tracks 0 to 3 are the voices; up to four tracks with other numbers are voices in their order. A single track is a
-    melody, in voice 0; with ``melody``, the highest notes of all tracks are one, whatever their number. Where several
-    notes of a voice sound at once the highest stands. A note has one row at least.
+    Tracks 0 to 3 are the voices; up to four tracks with other numbers become voices in order. A single track is a
+    melody, in voice 0; with ``melody``, the highest notes of all tracks form the melody. If several notes of a voice
+    sound at once, the highest is used. A note has at least one row.
 
-    Raises ValueError: there are no notes, there are more than four tracks, or more than 100,000 sixteenths.
+    Raises ValueError if there are no notes, more than four tracks, or more than 100,000 sixteenths.
     """
     notes = checked(music.notes if isinstance(music, Song) else music)
     if not notes:
@@ -97,7 +97,7 @@ def grid_of(music: Song | Sequence[Note], *, tempo: float = 100.0, melody: bool 
         fits = tracks[-1] < len(VOICES)
         voices = {track: track if fits else i for i, track in enumerate(tracks)}
     else:
-        raise ValueError(f"there are {len(tracks)} tracks: a grid has four voices, or a melody, the highest notes")
+        raise ValueError(f"there are {len(tracks)} tracks: a grid has four voices, or a melody of the highest notes")
     check_tempo(tempo)
     position = (music if isinstance(music, Song) else Song((), ((0.0, tempo),))).quarters
     rows = max(position(note.end) for note in notes) * ROWS
@@ -105,7 +105,7 @@ def grid_of(music: Song | Sequence[Note], *, tempo: float = 100.0, melody: bool 
         raise ValueError(f"the music has {rows:.3g} sixteenths: a grid has at most {MOST_ROWS:,}")
     grid = np.full((math.floor(rows) + 2, len(VOICES)), SILENCE, np.int64)
     last = 0
-    for note in sorted(notes, key=lambda note: note.pitch):  # higher ones cover lower ones
+    for note in sorted(notes, key=lambda note: note.pitch):  # higher notes overwrite lower ones
         first = round(position(note.start) * ROWS)
         end = max(first + 1, round(position(note.end) * ROWS))
         grid[first:end, voices[note.track]] = note.pitch

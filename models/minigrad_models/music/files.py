@@ -1,4 +1,4 @@
-"""The files that commands write, MIDI and pages; and the commands ``generate`` and ``roll``.
+"""Writing MIDI files and pages; the commands ``generate`` and ``roll``.
 
 Shapes: L layers, H heads, T tokens, N notes.
 """
@@ -27,71 +27,71 @@ from .midi import TEMPOS, Song, check_tempo, write_midi
 from .music_run import closed, compose
 
 ENDINGS = {"--output": (".mid", ".midi"), "--page": (".html",)}
-MOST = 1 << 28  # numbers of a page's attention, in half precision: half a gigabyte
+MOST = 1 << 28  # the most numbers of a page's attention, in half precision: half a gigabyte
 
 
 def tempo_of(song: Song) -> float:
-    """The tempo at a song's beginning, in the range of a file's."""
+    """The tempo at a song's beginning, clamped to the range of a file."""
     return min(max(float(song.tempos[0][1]), TEMPOS[0]), TEMPOS[1])
 
 
 def check_endings(output: Path, page: Path | None) -> None:
-    """Raise ValueError: a file to write has a name that its kind does not have."""
+    """Raise ValueError if an output file has a wrong suffix."""
     for option, path in (("--output", output), ("--page", page)):
         if path is not None and path.suffix.lower() not in ENDINGS[option]:
             raise ValueError(f"{option} {path}: the name must end in {' or '.join(ENDINGS[option])}")
 
 
-def save(trained: run.Trained, ids: Ids, written: Written, tempo: float, output: Path, page: Path | None) -> None:
-    """Write the MIDI file of a sequence (T,), and its page, if that has a path; and say so."""
-    if not written.notes:
-        advice = "Another --seed or more --seconds may help, or a longer training"
-        raise ValueError(f"the model wrote silence: {output} is not written. {advice}")
+def save(trained: run.Trained, ids: Ids, music: Written, tempo: float, output: Path, page: Path | None) -> None:
+    """Write the MIDI file of a sequence (T,), and its page if there is a path, and report both on stderr."""
+    if not music.notes:
+        advice = "Another --seed, more --seconds, or a longer training may help"
+        raise ValueError(f"the model generated silence: {output} is not written. {advice}")
     output.parent.mkdir(parents=True, exist_ok=True)
-    write_midi(output, written.notes, tempo, names=dict(enumerate(trained.voices)))
+    write_midi(output, music.notes, tempo, names=dict(enumerate(trained.voices)))
     print(f"wrote {output}", file=sys.stderr)
     if page is not None:
-        path = page_of(trained, ids, written, tempo, output.stem).save(page)
+        path = page_of(trained, ids, music, tempo, output.stem).save(page)
         print(f"wrote {path}", file=sys.stderr)
 
 
-def page_of(trained: run.Trained, ids: Ids, written: Written, tempo: float, title: str) -> Any:
-    """A piano roll with the model's attention, if its notes are not too many (a note on stderr says so), and with bars
-    if the music has voices: a performance's tempo says nothing of its bars."""
-    attention = attention_of_notes(trained.model, ids, written, trained.settings.grid)
+def page_of(trained: run.Trained, ids: Ids, music: Written, tempo: float, title: str) -> Any:
+    """A piano roll with the model's attention, unless there are too many notes (then with a message on stderr), and
+    with bars if the music has voices: the tempo of a performance does not determine its bars."""
+    attention = attention_of_notes(trained.model, ids, music, trained.settings.grid)
     if attention is None:
-        print(f"note: {len(written.notes):,} notes are too many for arcs: the page has none", file=sys.stderr)
+        print(f"note: {len(music.notes):,} notes are too many: the page has no attention arcs", file=sys.stderr)
     bars: dict[str, Any] = {"tempo": tempo, "tracks": trained.voices} if trained.voices else {}
-    return piano_roll(written.notes, attention=attention, title=f"Piano roll: {title}", **bars)
+    return piano_roll(music.notes, attention=attention, title=f"Piano roll: {title}", **bars)
 
 
-def attention_of_notes(model: Any, ids: Ids, written: Written, grid: int = 1) -> Ids | None:
-    """How much each note looked at each other (L, H, N, N), float16; None if there are too many notes for a page. A
-    model chooses a note at the position before the note's first token; that position's weights are added up over the
-    tokens of each note (``Written.owner``), and what it gives to others is left out. Where a piece (T,) is longer than
-    the model's context, the window moves by half of itself, from one multiple of ``grid`` to another."""
-    count, config = len(written.notes), model.config
+def attention_of_notes(model: Any, ids: Ids, music: Written, grid: int = 1) -> Ids | None:
+    """The attention of each note to each other note (L, H, N, N), float16; None if there are too many notes for a page.
+    A model predicts a note at the position before the note's first token. The weights of that position are summed over
+    the tokens of each note (``Written.owner``); weights of other tokens are dropped. If a piece (T,) is longer than the
+    model's context, the window moves by half its length, from one multiple of ``grid`` to another."""
+    count, config = len(music.notes), model.config
     if config.layers * config.heads * count**2 > MOST:
         return None
     result = np.zeros((config.layers, config.heads, count, count), np.float16)
     context, device = model.context, next(iter(model.parameters())).device
     for begin, first, end in pieces(len(ids), context, max(grid, context // 2), grid):
-        chosen = np.flatnonzero((written.first > first) & (written.first <= end))
-        if len(chosen):
+        selected = np.flatnonzero((music.first > first) & (music.first <= end))
+        if len(selected):
             tokens = mg.from_numpy(ids[begin:end].astype(np.int64))[None].to(device)
             weights = np.stack(viz.attention(model, tokens).weights())  # (L, H, T, T)
-            rows = weights[:, :, written.first[chosen] - 1 - begin]
-            owner = written.owner[begin:end]
+            rows = weights[:, :, music.first[selected] - 1 - begin]
+            owner = music.owner[begin:end]
             places = np.argsort(owner, kind="stable")
             places = places[owner[places] >= 0]
             if len(places):
                 owners, begins = np.unique(owner[places], return_index=True)
-                result[:, :, chosen[:, None], owners] = np.add.reduceat(rows[..., places], begins, axis=-1)
+                result[:, :, selected[:, None], owners] = np.add.reduceat(rows[..., places], begins, axis=-1)
     return result
 
 
 def motif(path: Path, language: Language, seconds: float | None) -> tuple[Ids, float]:
-    """The beginning of a MIDI file as tokens, and its tempo. Notes that sound at its end are not closed."""
+    """The beginning of a MIDI file as tokens, and its tempo. Notes that still sound at its end remain open."""
     piece, song = data.piece_in(path, language)
     ids = language.encode(piece)
     if seconds is not None:
@@ -105,26 +105,26 @@ def motif(path: Path, language: Language, seconds: float | None) -> tuple[Ids, f
 
 
 def generate(options: argparse.Namespace) -> int:
-    """The command: write music. Returns the exit status."""
+    """The command ``generate``. Returns the exit status."""
     check_endings(options.output, options.page)
     search = search_of(options)
     trained = run.load(options.run, options.device)
     language, tempo, prompt = trained.language, TEMPO, np.array([trained.language.begin])
     if options.tempo is not None and language.kind != "chorales":
-        raise ValueError("--tempo is for chorales: a performance's times are seconds")
+        raise ValueError("--tempo is for chorales: performances are timed in seconds")
     if options.seed_seconds is not None and options.seed_file is None:
-        raise ValueError("--seed-seconds is the length of a motif: give one, --seed-file")
+        raise ValueError("--seed-seconds is the length of a motif: it needs --seed-file")
     if options.seed_file is not None:
         prompt, tempo = motif(options.seed_file, language, options.seed_seconds)
     tempo = tempo if options.tempo is None else options.tempo
     check_tempo(tempo, "--tempo")
     if len(prompt) > (context := trained.model.context):
-        print(f"note: the motif has {len(prompt):,} tokens, and the model sees the last {context:,}", file=sys.stderr)
+        print(f"note: the motif has {len(prompt):,} tokens; the model sees only the last {context:,}", file=sys.stderr)
     mg.manual_seed(options.seed)
     begin = time.perf_counter()
-    with bar(options.seconds * options.batch, "writing", " s of music") as shown:
-        asked = options.seconds, search, options.batch, tempo
-        sequences = compose(trained.model, language, prompt, *asked, shown.update)
+    with bar(options.seconds * options.batch, "writing", " s of music") as progress:
+        args = options.seconds, search, options.batch, tempo
+        sequences = compose(trained.model, language, prompt, *args, progress.update)
     spent = time.perf_counter() - begin
     count = sum(len(ids) - len(prompt) for ids in sequences)
     total = float(language.seconds(prompt, tempo).sum()) + options.seconds
@@ -138,7 +138,7 @@ def generate(options: argparse.Namespace) -> int:
 
 
 def roll(options: argparse.Namespace) -> int:
-    """Draw a file, with the attention of a model that reads it, if there is one. Returns the exit status."""
+    """Draw a file, with the attention of a model if one is given. Returns the exit status."""
     output = options.output or Path(options.file.stem + ".html")
     if options.run is None:
         print(piano_roll(options.file).save(output))
@@ -147,8 +147,8 @@ def roll(options: argparse.Namespace) -> int:
     piece, song = data.piece_in(options.file, trained.language)
     tempo = tempo_of(song)
     ids = trained.language.encode(piece)
-    written = trained.language.decode(ids, tempo)
-    if not written.notes:
-        raise ValueError(f"{options.file} has no notes that the model could read")
-    print(page_of(trained, ids, written, tempo, options.file.stem).save(output))
+    music = trained.language.decode(ids, tempo)
+    if not music.notes:
+        raise ValueError(f"{options.file} has no notes that the model can read")
+    print(page_of(trained, ids, music, tempo, options.file.stem).save(output))
     return 0

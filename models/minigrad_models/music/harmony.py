@@ -1,13 +1,13 @@
-"""A melody with three voices below it: a particle filter.
+"""Harmonising a melody with three lower voices, by a particle filter.
 
-The model writes a chorale from left to right, so it cannot be asked what fits a melody to come. Sequential Monte Carlo
-can: K chorales are written side by side, in which the soprano's tokens are the melody's, and alto, tenor and bass are
-drawn from the model. Each chorale has a weight, the product of the probabilities that the model gave to the melody's
-notes. When the effective sample size of the weights, (Σw)² / Σw², is less than half of K, chorales are drawn anew in
-proportion to them: those that led to the melody as it went on are continued several times, others not at all (Doucet
-and Johansen 2009, "A Tutorial on Particle Filtering and Smoothing: Fifteen years later", sections 3.4 and 3.5; Lew et
-al. 2023, arXiv 2306.03081, for language models). The result is one of the K, drawn in proportion to their weights: as K
-grows, a draw from p(alto, tenor, bass | the whole melody).
+The model generates a chorale from left to right, so it cannot look ahead in the melody. Sequential Monte Carlo makes up
+for this: it generates K chorales in parallel, in which the soprano's tokens are the melody's, and alto, tenor and bass
+are sampled from the model. Each chorale has a weight, the product of the model's probabilities of the melody's notes.
+When the effective sample size of the weights, (Σw)² / Σw², falls below K / 2, chorales are resampled in proportion to
+them: a chorale that led to the melody well is continued several times, others not at all (Doucet and Johansen 2009, "A
+Tutorial on Particle Filtering and Smoothing: Fifteen years later", sections 3.4 and 3.5; Lew et al. 2023, arXiv
+2306.03081, for language models). The result is one of the K, sampled in proportion to their weights; as K grows, its
+distribution approaches p(alto, tenor, bass | the whole melody).
 
 Shapes: K particles, T steps, V vocabulary.
 """
@@ -36,17 +36,17 @@ from .music_data import song_in
 from .music_run import Restricted
 
 BAR = 16  # steps
-SOPRANO, ALTO = 0, 1  # the melody, and the first voice that is not given
+SOPRANO, ALTO = 0, 1  # the melody, and the first voice to generate
 
 
 @mg.no_grad()
 def particle_filter(
     decoder: Decoder, melody: Ids, voices: int = len(VOICES), temperature: float = 1.0, progress: Any = None
 ) -> tuple[Tensor, Ids]:
-    """Draw what follows each note of a melody (T,), ``voices`` - 1 tokens, so that it suits what the melody does later,
-    for the K rows of a decoder. The temperature is the model's, for the melody as for what is drawn, by
-    ``minigrad.manual_seed``; ``progress`` hears the number of steps as they are done. Returns the sequences
-    (K, 1 + ``voices`` T) and the logarithms of their weights (K,)."""
+    """Sample ``voices`` - 1 tokens after each note of a melody (T,), for the K rows of a decoder, so that they also fit
+    the rest of the melody. The temperature applies to the melody and to sampling, which uses the generator of
+    ``minigrad.manual_seed``; ``progress`` is called with 1 after each step. Returns the sequences (K, 1 + ``voices`` T)
+    and the logarithms of their weights (K,)."""
     tokens = decoder.start
     count = len(tokens)
     log_weights = np.zeros(count)
@@ -75,7 +75,7 @@ def effective(log_weights: Ids) -> float:
 
 
 def resampled(log_weights: Ids, count: int) -> Ids:
-    """``count`` rows in proportion to weights, by systematic resampling: one draw, and equal steps from there."""
+    """``count`` rows in proportion to weights, by systematic resampling: one random number, then equal steps."""
     weights = np.exp(log_weights - log_weights.max())
     edges = np.cumsum(weights / weights.sum())
     places = (float(mg.rand(1).item()) + np.arange(count)) / count
@@ -83,20 +83,20 @@ def resampled(log_weights: Ids, count: int) -> Ids:
 
 
 class Melody(NamedTuple):
-    """A melody on the grid, from the first bar with a note on."""
+    """A melody on the grid, from its first bar with a note."""
 
-    song: Song  # that it is from
+    song: Song  # its source
     notes: list[Note]
     cells: Ids  # the pitch of each step (T,), 0 for silence
-    begin: int  # the song's step that is the first of ``cells``
+    begin: int  # the song's step at the first of ``cells``
 
     def step(self, seconds: float) -> int:
-        """The step of ``cells`` that is nearest to a time."""
+        """The step of ``cells`` nearest to a time."""
         return round(ROWS * self.song.quarters(seconds)) - self.begin
 
 
 def melody_of(path: Path) -> Melody:
-    """The melody in a MIDI file: of its notes, those above which none sounds when they begin."""
+    """The melody in a MIDI file: the notes that are the highest when they begin."""
     song = song_in(path)
     highest = grid_of(song, melody=True)[:, SOPRANO]
     notes = [n for n in song.notes if highest[round(ROWS * song.quarters(n.start))] == n.pitch]
@@ -106,7 +106,7 @@ def melody_of(path: Path) -> Melody:
 
 
 def into_range(cells: Ids, low: int, high: int) -> int:
-    """The fewest semitones by which pitches come into a range, or as near to it as they can."""
+    """The smallest transposition, in semitones, that moves pitches into a range, or as near to it as possible."""
     pitches = cells[cells > SILENCE]
     least, most = int(pitches.min()), int(pitches.max())
 
@@ -117,35 +117,35 @@ def into_range(cells: Ids, low: int, high: int) -> int:
 
 
 def harmonise(options: argparse.Namespace) -> int:
-    """Write a melody with three voices below it. Returns the exit status."""
+    """Harmonise a melody with three lower voices. Returns the exit status."""
     files.check_endings(options.output, options.page)
     trained = run.load(options.run, options.device)
     if trained.language.kind != "chorales":
         about = f"{trained.file} is a model of {trained.language.plural}"
-        raise ValueError(f"harmonise is for chorales, and {about}: choose another with --run")
+        raise ValueError(f"harmonise needs a model of chorales, but {about}: choose another with --run")
     melody = melody_of(options.melody)
     shift = into_range(melody.cells, *trained.ranges[0]) if trained.ranges else 0
     if shift:
         print(
             f"note: the model reads the melody {abs(shift)} semitones {'higher' if shift > 0 else 'lower'}, in the "
-            "range of the sopranos that it has learned from; what is written is in the melody's own key",
+            "range of the sopranos in its training data; the output is in the melody's key",
             file=sys.stderr,
         )
     language, cells = Chorales(), np.where(melody.cells > SILENCE, melody.cells + shift, SILENCE)
     mg.manual_seed(options.seed)
     model = Restricted(trained.model, language, 0)
     decoder = model.begin([[language.begin]] * options.particles, **strides(trained.model, 0))
-    with bar(len(cells), "harmonising", " steps") as shown:
-        tokens, weights = particle_filter(decoder, cells, len(VOICES), options.temperature, shown.update)
+    with bar(len(cells), "harmonising", " steps") as progress:
+        tokens, weights = particle_filter(decoder, cells, len(VOICES), options.temperature, progress.update)
     ids = tokens[int(resampled(weights, 1)[0])].numpy()
-    written = written_with(melody, language.grid(ids), shift, len(ids))
-    files.save(trained, ids, written, files.tempo_of(melody.song), options.output, options.page)
+    music = written_with(melody, language.grid(ids), shift, len(ids))
+    files.save(trained, ids, music, files.tempo_of(melody.song), options.output, options.page)
     return 0
 
 
 def written_with(melody: Melody, grid: Ids, shift: int, count: int) -> Written:
-    """The melody, and the alto, tenor and bass of a grid in its key and in the time of its file, ``shift`` semitones
-    lower than the grid; and which cells of a chorale of ``count`` tokens are each note's."""
+    """The melody, and the alto, tenor and bass of a grid, moved down by ``shift`` semitones into the melody's key, with
+    the times of its file; and the note of each cell of a chorale of ``count`` tokens."""
     velocity = round(sum(note.velocity for note in melody.notes) / len(melody.notes))
     notes = [*melody.notes]
     for voice, first, end, pitch in spans(grid):
@@ -160,5 +160,5 @@ def written_with(melody: Melody, grid: Ids, shift: int, count: int) -> Written:
     owner = np.full(count, -1, np.int64)
     for number, note in enumerate(notes):
         stop = max(melody.step(note.end), int(steps[number]) + 1)
-        owner[firsts[number] : 1 + len(VOICES) * stop : len(VOICES)] = number  # until the next note takes over
+        owner[firsts[number] : 1 + len(VOICES) * stop : len(VOICES)] = number  # the next note overwrites the rest
     return Written(notes, firsts, owner)

@@ -1,19 +1,19 @@
-"""The two languages of music that a model may learn: chorales and performances. Both are made of whole numbers.
+"""The two token languages of music that a model can learn: chorales and performances. Tokens are integers.
 
-A sequence begins with a token of its own, ``begin``, so that the first note is predicted, too. The events of a
-performance are those of Oore et al. 2018, "This Time with Feeling" (arXiv 1808.03715, section 3.1):
+A sequence begins with a special token, ``begin``, so that the model also predicts the first note. The events of a
+performance follow Oore et al. 2018, "This Time with Feeling" (arXiv 1808.03715, section 3.1):
 
-| ids | event | says |
+| ids | event | meaning |
 |---|---|---|
-| 0 to 127 | NOTE_ON<pitch> | a note begins, with the velocity that was set last |
-| 128 to 255 | NOTE_OFF<pitch> | of the notes of this pitch that sound, the first to have begun ends |
+| 0 to 127 | NOTE_ON<pitch> | a note begins, with the last velocity that was set |
+| 128 to 255 | NOTE_OFF<pitch> | the earliest sounding note of this pitch ends |
 | 256 to 355 | TIME_SHIFT<milliseconds> | 10 to 1000 ms pass, in steps of 10 |
 | 356 to 387 | SET_VELOCITY<velocity> | the velocities from 4k to 4k + 3, which are played as 4k (the first as 1) |
 
-``decode(encode(notes))`` has each note's pitch, its velocity as it is played, and its onset and end to the nearest
-10 ms; a note that lasts less than a step is given one. Two things have no words in this language. One is tracks. The
-other is a note that begins after another of its pitch and ends before it, which takes two instruments: the two
-exchange their ends, and what sounds is the same.
+``decode(encode(notes))`` keeps each note's pitch, its velocity as played, and its onset and end to the nearest 10 ms; a
+note shorter than a step becomes one step long. The language cannot express two things. One is tracks. The other is a
+note that begins after another note of the same pitch and ends before it, which takes two instruments: the two notes
+swap their ends, which sounds the same.
 """
 
 from __future__ import annotations
@@ -31,58 +31,59 @@ from .midi import PITCHES, Note, Song, checked, ordered, stretched
 
 NOTE_ON, NOTE_OFF, TIME_SHIFT, SET_VELOCITY, EVENTS = 0, 128, 256, 356, 388
 """The first id of each kind, and their number."""
-STEPS = 100  # a second
+STEPS = 100  # per second
 LONGEST_SHIFT = SET_VELOCITY - TIME_SHIFT  # steps
 BIN = 4  # velocities
 LONGEST_OPEN = 5.0
-"""Seconds after which ``decode`` ends a note that has no NOTE_OFF, if the piece does not end before."""
+"""Seconds after which ``decode`` ends a note without a NOTE_OFF, unless the piece ends earlier."""
 _FIRST_BIN = 16  # before a velocity is set
 SILENCE, CHORALE_BEGIN = 0, 128
-TEMPO, LOUDNESS = 100.0, 80  # quarter notes a minute, and the velocity, of a chorale that has none
+TEMPO, LOUDNESS = 100.0, 80  # default tempo (quarter notes per minute) and velocity of a chorale
 OCTAVE = ("C", "C#", "D", "Eb", "E", "F", "F#", "G", "Ab", "A", "Bb", "B")
 
 
 class Written(NamedTuple):
-    """Notes, and where they are in the tokens that they are written in."""
+    """Notes, and their positions in a sequence of tokens."""
 
     notes: list[Note]  # in the order of their first tokens
-    first: Ids  # of each note, the place of its first token (N,)
-    owner: Ids  # of each token, the number of the note that it belongs to, or -1 (T,)
+    first: Ids  # the position of each note's first token (N,)
+    owner: Ids  # the index of the note that each token belongs to, or -1 (T,)
 
 
 class Rules:
-    """Which tokens may follow those of a decoder's rows (N); it begins before their first. These are a chorale's: any
-    pitch or silence, but no beginning inside of it; it ends when it has its tokens."""
+    """The rules that restrict the next token of a decoder's rows (N), from the first token on. The base class has the
+    rules of chorales: any pitch or silence, but no second ``begin``; only the number of tokens ends a chorale."""
 
     mask = np.arange(129)[None] != CHORALE_BEGIN
 
     def add(self, tokens: Ids) -> None:
-        """The next token of each row (N,)."""
+        """Add the next token of each row (N,)."""
 
     def allowed(self) -> Ids:
-        """True at the tokens that may come next, (N, V) or (1, V); each row has one."""
+        """True at the tokens that are allowed next, (N, V) or (1, V); each row has at least one."""
         return self.mask
 
     def reorder(self, rows: Ids) -> None:
         """Continue row rows[n] as row n."""
 
     def over(self) -> bool:
-        """Whether all rows have come to their end, and only a token that says so may follow."""
+        """Whether all rows have ended, so that only the end token is allowed."""
         return False
 
 
 def encode(notes: Iterable[Note]) -> Ids:
     """The events of notes, in any order: (T,) int64.
 
-    At one time notes end before others begin, each by pitch; a velocity is set where its bin changes; a longer time is
-    several shifts, all but the last of a second. Raises ValueError: a note's number is out of range (``Note``).
+    At equal times notes end before others begin, both in the order of pitch; a velocity is set where its bin changes;
+    a longer time takes several shifts, all of a second except the last. Raises ValueError if a field of a note is out
+    of range (``Note``).
     """
     table = np.array([(n.start, n.end, n.pitch, n.velocity) for n in checked(notes)], np.float64).reshape(-1, 4)
     start = np.rint(table[:, 0] * STEPS).astype(np.int64)
     end = np.maximum(np.rint(table[:, 1] * STEPS).astype(np.int64), start + 1)
     pitch, velocity = table[:, 2].astype(np.int64), table[:, 3].astype(np.int64) // BIN
     time, begins = np.concatenate([end, start]), np.repeat([False, True], len(table))
-    # Of notes that begin together, the first to end comes first: so it is in ``decode``.
+    # If notes begin together, the first to end is written first, as ``decode`` expects.
     order = np.lexsort((*(np.tile(key, 2) for key in (velocity, end, pitch)), begins, time))
     time, begins, pitch, velocity = time[order], begins[order], np.tile(pitch, 2)[order], np.tile(velocity, 2)[order]
     onsets = np.flatnonzero(begins)
@@ -90,7 +91,7 @@ def encode(notes: Iterable[Note]) -> Ids:
     changes[onsets] = np.diff(velocity[onsets], prepend=-1) != 0
     gap = np.diff(time, prepend=0)
     shifts = -(-gap // LONGEST_SHIFT)
-    # Before each event stand its shifts, then its velocity: event i is the last of so many.
+    # Each event follows its shifts and then its velocity: ``last`` is the position of event i.
     last = np.cumsum(shifts + changes + 1) - 1
     ids = np.full(last[-1] + 1 if len(last) else 0, TIME_SHIFT + LONGEST_SHIFT - 1, np.int64)
     ids[last] = np.where(begins, NOTE_ON, NOTE_OFF) + pitch
@@ -103,18 +104,18 @@ def encode(notes: Iterable[Note]) -> Ids:
 def decode(ids: Iterable[int] | Ids) -> list[Note]:
     """The notes of events, by onset, then pitch, all of track 0.
 
-    Events may be in any order, as models write them. A NOTE_OFF without a note says nothing; a NOTE_ON while its pitch
-    sounds begins another note; a note lasts a step at least. A note without a NOTE_OFF ends with the piece, or
-    ``LONGEST_OPEN`` after its onset. Before a velocity is set it is 64. Raises ValueError: an id is no event's.
+    Events may be in any order, as models generate them. A NOTE_OFF without a note is ignored; a NOTE_ON while its pitch
+    sounds begins another note; a note lasts at least a step. A note without a NOTE_OFF ends with the piece, or
+    ``LONGEST_OPEN`` after its onset. The initial velocity is 64. Raises ValueError if an id is not an event.
     """
     return ordered(decode_in_order(_events(ids))[0])
 
 
 def decode_in_order(ids: Ids) -> tuple[list[Note], Ids]:
-    """The notes of ``decode``, in the order of their NOTE_ONs; and of each event the number of the note that it begins
-    or ends, or -1 (T,)."""
+    """The notes of ``decode``, in the order of their NOTE_ONs; and the index of the note that each event begins or
+    ends, or -1 (T,)."""
     now, velocity = 0, BIN * _FIRST_BIN
-    begun: list[tuple[int, int, int]] = []  # pitch, velocity and onset of each note
+    onsets: list[tuple[int, int, int]] = []  # pitch, velocity and onset of each note
     ends: dict[int, int] = {}  # by the note's number
     sounding: defaultdict[int, deque[int]] = defaultdict(deque)  # pitch -> notes: the first to begin ends first
     owner = np.full(len(ids), -1, np.int64)
@@ -124,21 +125,21 @@ def decode_in_order(ids: Ids) -> tuple[list[Note], Ids]:
         elif event >= TIME_SHIFT:
             now += event - TIME_SHIFT + 1
         elif event < NOTE_OFF:
-            owner[place] = len(begun)
-            sounding[event].append(len(begun))
-            begun.append((event, velocity, now))
+            owner[place] = len(onsets)
+            sounding[event].append(len(onsets))
+            onsets.append((event, velocity, now))
         elif waiting := sounding[event - NOTE_OFF]:
             owner[place] = waiting[0]
             ends[waiting.popleft()] = now
     notes = []
-    for number, (pitch, struck, onset) in enumerate(begun):
+    for number, (pitch, struck, onset) in enumerate(onsets):
         end = ends.get(number, min(now, onset + round(LONGEST_OPEN * STEPS)))
         notes.append(Note(pitch, struck, onset / STEPS, max(end, onset + 1) / STEPS))
     return notes, owner
 
 
 def name(event: int) -> str:
-    """An event's name: 60 is "NOTE_ON<60>", 305 "TIME_SHIFT<500>". Raises ValueError: the id is no event's."""
+    """An event's name: 60 is "NOTE_ON<60>", 305 "TIME_SHIFT<500>". Raises ValueError if the id is not an event."""
     _events([event])
     if event >= SET_VELOCITY:
         return f"SET_VELOCITY<{max(1, BIN * (event - SET_VELOCITY))}>"
@@ -148,13 +149,13 @@ def name(event: int) -> str:
 
 
 def _events(ids: Iterable[int] | Ids) -> Ids:
-    """The ids as an array (T,). Raises ValueError: one is no event's."""
+    """The ids as an array (T,). Raises ValueError if one is not an event."""
     array = np.asarray(ids if isinstance(ids, np.ndarray) else list(ids))
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise ValueError(f"events are a sequence of whole numbers, not {array.ndim}-dimensional {array.dtype}")
+        raise ValueError(f"events must be a sequence of integers, not {array.ndim}-dimensional {array.dtype}")
     wrong = array[(array < 0) | (array >= EVENTS)]
     if wrong.size:
-        raise ValueError(f"{wrong[0]} is no event: ids are 0 to {EVENTS - 1}")
+        raise ValueError(f"{wrong[0]} is not an event: ids are 0 to {EVENTS - 1}")
     return array.astype(np.int64)
 
 
@@ -162,27 +163,27 @@ class Chorales:
     """Four voices in sixteenth notes (Huang et al. 2018, section 4.1): soprano, alto, tenor and bass of the first step,
     then of the next. A token is a pitch, 0 for silence; a piece is an array (steps, 4) with -1 for silence.
 
-    Attributes, as of ``Performances``:
-        kind: the setting. plural: for a person. vocabulary: V. begin: the token before a piece. unit: tokens of a step.
+    Attributes, as in ``Performances``:
+        kind: the setting. plural: for messages. vocabulary: V. begin: the token before a piece. unit: tokens of a step.
     """
 
     kind, plural, vocabulary, begin, unit = "chorales", "chorales", 129, CHORALE_BEGIN, len(VOICES)
 
     def encode(self, piece: Any, factor: float = 1.0) -> Ids:
-        """A piece as tokens, ``begin`` among them: int64 (T,). A performance is ``factor`` times as long."""
+        """A piece as tokens, including ``begin``: int64 (T,). A performance becomes ``factor`` times as long."""
         cells = np.asarray(piece, np.int64).ravel()
         return np.concatenate([[self.begin], np.maximum(cells, SILENCE)])
 
     def piece_of(self, song: Song) -> Any:
-        """A song as a piece. Raises ValueError: it cannot be one."""
+        """A song as a piece. Raises ValueError if this is not possible."""
         return np.asarray(grid_of(song), np.int64)
 
     def moved(self, ids: Ids, semitones: Any) -> Ids:
-        """Tokens whose pitches are higher by a number, or each by its own (T,)."""
+        """Tokens with their pitches raised by a number, or each by its own number (T,)."""
         return np.where((ids > SILENCE) & (ids < PITCHES), ids + semitones, ids)
 
     def pitches(self, ids: Ids) -> Ids:
-        """The pitches in tokens, in no order."""
+        """The pitches in tokens."""
         return ids[(ids > SILENCE) & (ids < PITCHES)]
 
     def grid(self, ids: Ids) -> Ids:
@@ -192,7 +193,7 @@ class Chorales:
         return np.where((cells > SILENCE) & (cells < PITCHES), cells, -1)
 
     def decode(self, ids: Ids, tempo: float = TEMPO) -> Written:
-        """The notes of a sequence that begins with ``begin``. All cells of a held note are its."""
+        """The notes of a sequence that begins with ``begin``. A held note owns all its cells."""
         row = 60 / tempo / ROWS
         cells = sorted(spans(self.grid(ids)), key=lambda span: (span.first, span.voice))
         firsts = np.array([1 + self.unit * span.first + span.voice for span in cells], np.int64)
@@ -203,28 +204,27 @@ class Chorales:
         return Written(notes, firsts, owner)
 
     def line(self, ids: Ids, most: int) -> str:
-        """The beginning of a sequence, ``most`` tokens, for a person: chords from the soprano down, each as long as it
-        sounds."""
+        """The first ``most`` tokens of a sequence as text: chords from the soprano down, each with its length."""
         rows = self.grid(ids[: 1 + most]).tolist()
         chords = (" ".join("-" if p < 0 else f"{OCTAVE[p % 12]}{p // 12 - 1}" for p in row) for row in rows)
         lengths = [(chord, len([*same])) for chord, same in groupby(chords)]
         return ", ".join(f"{chord} ×{n}" if n > 1 else chord for chord, n in lengths)
 
     def seconds(self, ids: Ids, tempo: float) -> Ids:
-        """The time that each token takes (T,)."""
+        """The duration of each token (T,)."""
         return np.where(ids == self.begin, 0.0, 60 / tempo / ROWS / self.unit)
 
     def most_tokens(self, seconds: float, tempo: float) -> int:
-        """The most tokens that so many seconds have: whole steps, one at least."""
+        """The most tokens that fit into ``seconds``: whole steps, at least one."""
         return self.unit * max(1, round(seconds * tempo / 60 * ROWS))
 
     def rules(self, rows: int, seconds: float) -> Rules:
-        """The rules by which sequences of so many seconds are written, from ``begin`` on."""
+        """The rules for generating sequences of ``seconds``, from ``begin`` on."""
         return Rules()
 
 
 class Performances:
-    """A pianist's events. A piece is a list of notes. The methods are those of ``Chorales``."""
+    """A pianist's events. A piece is a list of notes. For the methods see ``Chorales``."""
 
     kind, plural, vocabulary, begin, unit = "performance", "performances", EVENTS + 1, EVENTS, 1
 
@@ -242,7 +242,7 @@ class Performances:
         return ids[ids < NOTE_OFF]
 
     def decode(self, ids: Ids, tempo: float = TEMPO) -> Written:
-        """The events that begin and end a note belong to it; times and velocities to none."""
+        """The events that begin and end a note belong to it; times and velocities belong to no note."""
         notes, owner = decode_in_order(ids[1:])
         return Written(notes, np.flatnonzero(ids < NOTE_OFF), np.concatenate([[-1], owner]))
 
@@ -253,7 +253,7 @@ class Performances:
         return shifts(ids) / STEPS
 
     def most_tokens(self, seconds: float, tempo: float) -> int:
-        """At each instant every key may be released and struck, each after a velocity."""
+        """At each instant every key can be released and struck, each after a velocity."""
         return (round(STEPS * seconds) + 1) * (4 * PITCHES + 2)
 
     def rules(self, rows: int, seconds: float) -> Rules:
@@ -261,14 +261,14 @@ class Performances:
 
 
 def shifts(ids: Ids) -> Ids:
-    """The time that each event of a performance takes, in its steps of 10 ms (T,)."""
+    """The duration of each event of a performance, in steps of 10 ms (T,)."""
     return np.where((ids >= TIME_SHIFT) & (ids < SET_VELOCITY), ids - TIME_SHIFT + 1, 0)
 
 
 class Playing(Rules):
-    """What a pianist can do: release keys that are down, strike those that are up, until so many steps are over; then
-    ``Performances.begin``, and nothing else, is allowed. At one instant each key is released and struck once at most,
-    and the velocity does not change twice in a row: so time passes, whatever a model prefers."""
+    """Rules that a pianist can follow: release keys that are down, strike keys that are up, for ``steps`` steps; then
+    only ``Performances.begin`` is allowed. In one instant each key is released and struck at most once, and the
+    velocity does not change twice in a row, so that time passes with any model."""
 
     def __init__(self, rows: int, steps: int) -> None:
         self.limit = steps

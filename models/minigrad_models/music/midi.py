@@ -1,8 +1,8 @@
-"""Notes; and MIDI files, read and written.
+"""Notes, and reading and writing MIDI files.
 
-The library is mido: it is pure Python, so a damaged file cannot crash the process, and it shows every message with its
+The library is mido: it is pure Python, so a damaged file cannot crash the process, and it gives every message with its
 channel; an hour of piano takes a second. symusic, which drops notes that are never released, is the second
-reader of the tests. Seconds are exact: computed from ticks and tempos as whole numbers, and rounded once.
+reader in the tests. Seconds are exact: computed from ticks and tempos as integers, and rounded once.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 PITCHES = 128
 MOST_SECONDS = 24 * 3600.0
-"""The latest end of a note, so that no stray number asks for a gigabyte of silence."""
+"""The latest end of a note, so that a stray number does not cause a gigabyte of silence."""
 MOST_BYTES = 2 << 20  # of a file: a quarter of a million notes; as messages they take two hundred times as much
-DRUMS = 9  # the channel of percussion, which people count as the tenth
+DRUMS = 9  # the channel of percussion, commonly called channel 10
 CHANNELS = [channel for channel in range(16) if channel != DRUMS]
-TEMPO = 120.0  # quarter notes a minute, of a file that names none
-TEMPOS = (4.0, 1000.0)  # the slowest and fastest to be written: a quarter note is at most 2²⁴ µs
+TEMPO = 120.0  # quarter notes per minute, of a file without a tempo
+TEMPOS = (4.0, 1000.0)  # the slowest and fastest that can be written: a quarter note is at most 2²⁴ µs
 _MINUTE = 60_000_000  # microseconds
 _MOST_TICKS = 1 << 48
 _LONGEST_GAP = (1 << 28) - 1  # ticks between two messages: a number of four bytes with seven bits each
-_MOST_HIGH_BYTES = 1024  # in a row: mido would read such a number, in quadratic time
+_MOST_HIGH_BYTES = 1024  # in a row: mido would read them as one number, in quadratic time
 _MOST_TRACKS = 32_000
 _PEDAL, _PEDAL_DOWN = 64, 64  # the controller, and the least value that counts as down
 
@@ -52,7 +52,7 @@ class Note(NamedTuple):
     velocity: int  # how hard it was struck, 1 to 127
     start: float  # seconds
     end: float
-    track: int = 0  # of a file, the number of its instrument; of a chorale, the voice, 0 (soprano) to 3 (bass)
+    track: int = 0  # in a file, the number of the instrument; in a chorale, the voice, 0 (soprano) to 3 (bass)
 
 
 def ordered(notes: Iterable[Note]) -> list[Note]:
@@ -61,29 +61,29 @@ def ordered(notes: Iterable[Note]) -> list[Note]:
 
 
 def stretched(notes: Iterable[Note], factor: float) -> list[Note]:
-    """The notes with all times ``factor`` times as long: 1.05 is 5 % slower. Raises ValueError: it is not positive."""
+    """The notes with all times multiplied by ``factor``: 1.05 is 5 % slower. Raises ValueError if it is not above 0."""
     if not (factor > 0 and math.isfinite(factor)):
-        raise ValueError(f"times are stretched by a positive factor, not {factor}")
+        raise ValueError(f"the stretch factor must be positive, not {factor}")
     return [note._replace(start=note.start * factor, end=note.end * factor) for note in notes]
 
 
 def checked(notes: Iterable[Note]) -> list[Note]:
-    """The notes as a list. Raises ValueError: a pitch, velocity, time or track that MIDI has no number for."""
-    kept = list(notes)
-    for number, (pitch, velocity, start, end, track) in enumerate(kept):
+    """The notes as a list. Raises ValueError if MIDI cannot represent a pitch, velocity, time or track."""
+    result = list(notes)
+    for number, (pitch, velocity, start, end, track) in enumerate(result):
         fault = ""
         if not (_whole(pitch) and 0 <= pitch < PITCHES):
-            fault = f"pitches are whole numbers from 0 to 127, not {pitch}"
+            fault = f"pitches are integers from 0 to 127, not {pitch}"
         elif not (_whole(velocity) and 1 <= velocity <= 127):
-            fault = f"velocities are whole numbers from 1 to 127, not {velocity}"
-        elif not 0 <= start <= end <= MOST_SECONDS:  # not so either if one of them is NaN
+            fault = f"velocities are integers from 1 to 127, not {velocity}"
+        elif not 0 <= start <= end <= MOST_SECONDS:  # also false if one of them is NaN
             times = "a note begins at 0 s or later, and ends after that, within 24 hours"
             fault = f"it lasts from {start} to {end}: {times}"
         elif not (_whole(track) and track >= 0):
-            fault = f"tracks are whole numbers from 0 on, not {track}"
+            fault = f"tracks are integers from 0 on, not {track}"
         if fault:
-            raise ValueError(f"note {number} of {len(kept):,}: {fault}")
-    return kept
+            raise ValueError(f"note {number} of {len(result):,}: {fault}")
+    return result
 
 
 def _whole(value: object) -> bool:
@@ -94,8 +94,8 @@ def _whole(value: object) -> bool:
 class Song:
     """The music of a file."""
 
-    notes: tuple[Note, ...]  # by onset, then pitch, then track; a sustain pedal has been applied
-    tempos: tuple[tuple[float, float], ...] = ((0.0, TEMPO),)  # (seconds, quarter notes a minute) of each change
+    notes: tuple[Note, ...]  # by onset, then pitch, then track; with the sustain pedal applied
+    tempos: tuple[tuple[float, float], ...] = ((0.0, TEMPO),)  # (seconds, quarter notes per minute) of each change
     drums: int = 0  # notes of percussion (channel 10) that were left out
 
     @property
@@ -113,7 +113,7 @@ class Song:
 
     @cached_property
     def _tempo_map(self) -> tuple[Floats, Floats]:
-        """Times between which the tempo is one, the last of them beyond all notes; and their positions."""
+        """Times between which the tempo is constant, the last of them after all notes; and their positions."""
         times, tempos = np.array([*self.tempos, (self.tempos[-1][0] + 2 * MOST_SECONDS, 0.0)]).T
         return times, np.concatenate([[0.0], np.cumsum(np.diff(times) * tempos[:-1] / 60)])
 
@@ -121,23 +121,23 @@ class Song:
 def read_midi(path: str | os.PathLike[str], *, sustain: bool = True) -> Song:
     """Read a file of type 0 or 1.
 
-    A note's ``track`` is the number of the file's track, not counting a first one without notes, which holds the
-    tempos; in a file of type 0 it is the number of the channel among those with notes.
+    A note's ``track`` is the number of the file's track, not counting a first track without notes, which holds the
+    tempos; in a file of type 0 it is the number of the channel among the channels with notes.
 
-    Each note-off ends the note of its pitch, channel and track that began first; what is never released ends with its
+    Each note-off ends the earliest note of its pitch, channel and track; a note that is never released ends with its
     track. With ``sustain``, notes are held while the pedal of their channel is down, until it goes up or the same
-    pitch is struck again, as in Magenta and Oore et al. 2018. A file in which nothing sounds is a song without notes.
+    pitch is struck again, as in Magenta and Oore et al. 2018. A silent file gives a song without notes.
 
-    Raises FileNotFoundError: there is none. ValueError: it is no MIDI file, damaged, over 2 MiB, of drums only, or has
-    a note later than 24 hours; or its times are not musical (type 2, or SMPTE's frames). OSError: it cannot be read.
-    ImportError: mido is missing.
+    Raises FileNotFoundError if the file does not exist; ValueError if it is not a MIDI file, is damaged, has more than
+    2 MiB, only drums, or a note later than 24 hours, or its times are not musical (type 2, or SMPTE frames); OSError if
+    it cannot be read; ImportError if mido is missing.
     """
     file = Path(path)
     if not os.path.exists(file):
-        raise FileNotFoundError(errno.ENOENT, "there is no such file", str(file))
+        raise FileNotFoundError(errno.ENOENT, "the file does not exist", str(file))
     data = content(file, MOST_BYTES)
     if data[:4] != b"MThd":
-        raise ValueError(f"{file} is {'empty' if not data else 'no MIDI file: it does not begin with MThd'}")
+        raise ValueError(f"{file} is {'empty' if not data else 'not a MIDI file: it does not begin with MThd'}")
     mido = load_library()
     try:
         low = np.flatnonzero(np.frombuffer(data, np.uint8) < 128)
@@ -145,7 +145,7 @@ def read_midi(path: str | os.PathLike[str], *, sustain: bool = True) -> Song:
             raise ValueError("it is damaged: it holds a number of more than a thousand bytes")
         try:
             parsed = mido.MidiFile(file=io.BytesIO(data))
-        except Exception as error:  # mido raises whatever a wrong byte leads to: EOFError, IndexError, its own, ...
+        except Exception as error:  # mido raises various errors for wrong bytes: EOFError, IndexError, its own, ...
             reason = "it ends too early" if isinstance(error, EOFError) else str(error)
             raise ValueError(f"it is damaged: {reason}") from None
         return _song(parsed, sustain)
@@ -154,7 +154,7 @@ def read_midi(path: str | os.PathLike[str], *, sustain: bool = True) -> Song:
 
 
 def load_library() -> Any:
-    """mido. Raises ImportError: it is missing."""
+    """mido. Raises ImportError if it is missing."""
     try:
         import mido
     except ImportError:
@@ -175,10 +175,10 @@ class _Key(NamedTuple):
 
 def _song(file: Any, sustain: bool) -> Song:
     if file.type not in (0, 1):
-        raise ValueError(f"it is of type {file.type}: files of type 0 and 1 are read")
+        raise ValueError(f"it is of type {file.type}: only types 0 and 1 are supported")
     keys: list[_Key] = []
     pedals: list[tuple[int, int, bool]] = []  # tick, channel, whether it goes down
-    changes: list[tuple[int, int]] = []  # tick, microseconds a quarter note
+    changes: list[tuple[int, int]] = []  # tick, microseconds per quarter note
     drums = 0
     silent = bool(file.tracks) and not any(message.type == "note_on" for message in file.tracks[0])
     for number, messages in enumerate(file.tracks, -silent):
@@ -205,7 +205,7 @@ def _song(file: Any, sustain: bool) -> Song:
         for (channel, pitch), waiting in down.items():
             keys += [_Key(start, now, pitch, velocity, channel, number) for start, velocity in waiting]
     if drums and not keys:
-        raise ValueError(f"it has drums only (channel 10, {drums:,} notes), and those are left out")
+        raise ValueError(f"it has only drums (channel 10, {drums:,} notes), which are left out")
     clock = _Clock(changes, file.ticks_per_beat)
     keys = _held(sorted(keys), pedals) if sustain and pedals else sorted(keys)
     channels = sorted({key.channel for key in keys})
@@ -213,27 +213,27 @@ def _song(file: Any, sustain: bool) -> Song:
     for key in keys:
         begin, end = clock.seconds(key.start), clock.seconds(key.end)
         if end > MOST_SECONDS:
-            raise ValueError(f"it has a note that ends after {end:.3g} s: music of up to 24 hours is read")
+            raise ValueError(f"it has a note that ends after {end:.3g} s: the limit is 24 hours")
         track = key.track if file.type else channels.index(key.channel)
         notes.append(Note(key.pitch, key.velocity, begin, end, track))
     return Song(tuple(ordered(notes)), clock.tempos, drums)
 
 
 class _Clock:
-    """Ticks to seconds, by changes (tick, microseconds a quarter note) and the ticks of a quarter note. ``tempos`` are
-    (seconds, quarter notes a minute) of each change, the first at 0."""
+    """Converts ticks to seconds, by changes (tick, microseconds per quarter note) and the ticks of a quarter note.
+    ``tempos`` are (seconds, quarter notes per minute) of each change, the first at 0."""
 
     def __init__(self, changes: list[tuple[int, int]], division: int) -> None:
         if any(length == 0 for _, length in changes):
-            raise ValueError("it has a tempo of 0 microseconds a quarter note")
+            raise ValueError("it has a tempo of 0 microseconds per quarter note")
         if division <= 0:
-            raise ValueError(f"its time division is {division}: ticks of a quarter note are read, not SMPTE's frames")
+            raise ValueError(f"its time division is {division}: SMPTE frames are not supported")
         start = {0: int(_MINUTE / TEMPO)}
-        lengths = {**start, **dict(sorted(changes, key=lambda change: change[0]))}  # of one tick the last one counts
+        lengths = {**start, **dict(sorted(changes, key=lambda change: change[0]))}  # the last one of each tick counts
         self._unit = 1_000_000 * division
         self._ticks, self._lengths = list(lengths), list(lengths.values())
         spans = (length * (b - a) for length, (a, b) in zip(self._lengths, pairwise(self._ticks), strict=False))
-        self._sums = [0, *accumulate(spans)]  # of microseconds times ticks a quarter note, up to each change
+        self._sums = [0, *accumulate(spans)]  # of microseconds times ticks per quarter note, up to each change
         pairs = zip(self._sums, self._lengths, strict=True)
         self.tempos = tuple((total / self._unit, _MINUTE / length) for total, length in pairs)
 
@@ -243,15 +243,15 @@ class _Clock:
 
 
 def _held(keys: list[_Key], pedals: list[tuple[int, int, bool]]) -> list[_Key]:
-    """The keys, as long as they sound. In one tick pedals come first, then keys that go down, then those that go up,
-    as in Magenta; and a note that is struck again in the tick of its onset is none."""
+    """The keys with the ends of their sound. In one tick pedals are first, then keys that go down, then keys that go
+    up, as in Magenta; a note that is struck again in the tick of its onset is dropped."""
     order: list[tuple[int, int, int]] = [(tick, 0, i) for i, (tick, _, _) in enumerate(pedals)]
     order += [(key.start, 1, i) for i, key in enumerate(keys)] + [(key.end, 2, i) for i, key in enumerate(keys)]
     order.sort()
     ends = [key.end for key in keys]
     down: dict[int, bool] = {}  # by channel
     sounding: defaultdict[tuple[int, int], set[int]] = defaultdict(set)  # by channel and pitch
-    held: defaultdict[int, set[int]] = defaultdict(set)  # by channel: sounding, though the key is up
+    held: defaultdict[int, set[int]] = defaultdict(set)  # by channel: sounding although the key is up
     for tick, what, i in order:
         if what == 0:
             _, channel, down[channel] = pedals[i]
@@ -267,59 +267,59 @@ def _held(keys: list[_Key], pedals: list[tuple[int, int, bool]]) -> list[_Key]:
                     ends[j] = tick
                     held[channel].discard(j)
             sounding[channel, pitch].add(i)
-        elif i in sounding[channel, pitch]:  # else it was struck again
+        elif i in sounding[channel, pitch]:  # otherwise it was struck again
             if down.get(channel):
                 held[channel].add(i)
             else:
                 sounding[channel, pitch].discard(i)
     for j in set().union(*held.values()):
         ends[j] = order[-1][0]
-    kept = zip(keys, ends, strict=True)
-    return [key._replace(end=end) for key, end in kept if key.start < end or key.start == key.end]
+    pairs = zip(keys, ends, strict=True)
+    return [key._replace(end=end) for key, end in pairs if key.start < end or key.start == key.end]
 
 
 def write_midi(
     path: str | os.PathLike[str], notes: Iterable[Note], tempo: float = TEMPO, names: Mapping[int, str] | None = None
 ) -> Path:
-    """Write a file of type 1: a track with the tempo, then one for each ``track`` up to the last that the notes have.
+    """Write a file of type 1: a track with the tempo, then one for each ``track`` up to the last one of the notes.
 
-    A quarter note has as many ticks as make a sixteenth note, and if the tempo allows it 10 ms, a whole number of
-    them; else times are rounded to less than a millisecond. A note lasts at least one tick, and ends before another
-    begins at the same time. Notes of a pitch that overlap are on different channels, so that every reader knows which
-    of them ends: 15 can sound at once, more are left out. A track's first channel is its number's.
+    The ticks per quarter note are chosen so that a sixteenth note, and if the tempo allows it also 10 ms, is a whole
+    number of ticks; otherwise the rounding error is below a millisecond. A note lasts at least one tick, and ends
+    before another begins at the same time. Overlapping notes of a pitch are on different channels, so that every reader
+    knows which of them ends: 15 can sound at once, more are left out. A track's first channel has its number.
 
     Args:
-        notes: in any order; none gives a file in which nothing sounds.
-        tempo: quarter notes a minute, 4 to 1000: where other programs draw bars. It changes no note's seconds.
+        notes: in any order; an empty sequence gives a silent file.
+        tempo: quarter notes per minute, 4 to 1000, which determines bars in other programs, but not the notes' seconds.
         names: of tracks, by their numbers.
 
-    Raises ValueError: a pitch, velocity, time, track or tempo out of range. FileNotFoundError: there is no such folder.
-    OSError: it cannot be written; an older file stays. ImportError: mido is missing.
+    Raises ValueError if a pitch, velocity, time, track or tempo is out of range; FileNotFoundError if the folder does
+    not exist; OSError if writing fails, which leaves an older file unchanged; ImportError if mido is missing.
     """
     mido = load_library()
-    target, kept = Path(path), ordered(checked(notes))
+    target, in_order = Path(path), ordered(checked(notes))
     check_tempo(tempo)
-    tracks = max((note.track for note in kept), default=-1) + 1
+    tracks = max((note.track for note in in_order), default=-1) + 1
     if tracks > _MOST_TRACKS:
-        raise ValueError(f"a file has at most {_MOST_TRACKS:,} tracks, and a note is of track {tracks - 1}")
+        raise ValueError(f"a file has at most {_MOST_TRACKS:,} tracks, but a note is on track {tracks - 1}")
     if not (folder := target.absolute().parent).is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(folder))
+        raise FileNotFoundError(errno.ENOENT, "the folder does not exist", str(folder))
     length = round(_MINUTE / tempo)  # of a quarter note, in microseconds
-    least = math.lcm(length // math.gcd(length, 10_000), 4)  # ticks of which 10 ms is a whole number, and a sixteenth
+    least = math.lcm(length // math.gcd(length, 10_000), 4)  # 10 ms and a sixteenth are whole numbers of these ticks
     division = -(-480 // least) * least
-    division = division if division < 1 << 15 else 960  # a file cannot say more
+    division = division if division < 1 << 15 else 960  # the format's limit
     file = mido.MidiFile(type=1, ticks_per_beat=division, charset="utf-8")
     file.tracks.append(mido.MidiTrack([mido.MetaMessage("set_tempo", tempo=length)]))
-    placed = _placed(kept, division * tempo / 60)
+    placed = _placed(in_order, division * tempo / 60)
     for number in range(tracks):
         track, now = mido.MidiTrack(), 0
         if names and number in names:
             track.append(mido.MetaMessage("track_name", name=names[number]))
         for tick, begins, pitch, channel, velocity in sorted(placed[number]):
             if tick - now > _LONGEST_GAP:
-                raise ValueError(f"nothing begins or ends for {tick - now:,} ticks: a file can say {_LONGEST_GAP:,}")
+                raise ValueError(f"nothing begins or ends for {tick - now:,} ticks: the limit is {_LONGEST_GAP:,}")
             kind, at = "note_on" if begins else "note_off", {"channel": channel, "note": pitch, "time": tick - now}
-            track.append(mido.Message(kind, True, velocity=velocity, **at))  # unchecked, which takes half of the time
+            track.append(mido.Message(kind, True, velocity=velocity, **at))  # unchecked, which takes half the time
             now = tick
         file.tracks.append(track)
     buffer = io.BytesIO()
@@ -330,16 +330,16 @@ def write_midi(
 
 
 def check_tempo(tempo: float, name: str = "a tempo") -> None:
-    """Raise ValueError: a tempo that cannot be written."""
+    """Raise ValueError if a tempo cannot be written."""
     if not TEMPOS[0] <= tempo <= TEMPOS[1]:
-        raise ValueError(f"{name} is {TEMPOS[0]:g} to {TEMPOS[1]:g} quarter notes a minute, not {tempo:g}")
+        raise ValueError(f"{name} must be {TEMPOS[0]:g} to {TEMPOS[1]:g} quarter notes per minute, not {tempo:g}")
 
 
 _Sound = tuple[int, bool, int, int, int]  # tick, whether a note begins, pitch, channel, velocity: ends sort first
 
 
 def _placed(notes: list[Note], rate: float) -> defaultdict[int, list[_Sound]]:
-    """The beginnings and ends in each track; ``rate`` is ticks a second."""
+    """The beginnings and ends in each track; ``rate`` is in ticks per second."""
     ends: dict[tuple[int, int], int] = {}  # by channel and pitch
     sounds: defaultdict[int, list[_Sound]] = defaultdict(list)
     for note in notes:
@@ -348,7 +348,7 @@ def _placed(notes: list[Note], rate: float) -> defaultdict[int, list[_Sound]]:
         own = note.track % len(CHANNELS)
         choices = CHANNELS[own:] + CHANNELS[:own]
         channel = next((c for c in choices if ends.get((c, note.pitch), 0) <= start), None)
-        if channel is None:  # nobody hears the sixteenth
+        if channel is None:  # a sixteenth note at once would be inaudible
             continue
         ends[channel, note.pitch] = end
         begins = start, True, note.pitch, channel, note.velocity

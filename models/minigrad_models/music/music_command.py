@@ -12,19 +12,19 @@ from ..programs.folder import find_data_set
 from ..programs.options import add_drawing, add_number, positive, whole
 from .music_settings import BACH, Settings
 
-ABOUT = "Train a Music Transformer on MIDI files, and write music with it."
+ABOUT = "Train a Music Transformer on MIDI files, and generate music with it."
 EXAMPLES = """
 examples:
-  minigrad music train                              chorales: Bach's, or those that ship (2 minutes)
+  minigrad music train                              chorales: Bach's, or the bundled ones (2 minutes)
   minigrad music generate --output chorale.mid --page chorale.html
   minigrad music harmonise melody.mid --output four-voices.mid
   minigrad music train --preset piano --data MIDI_FOLDER
   minigrad music generate --run runs/piano --seed-file motif.mid --seconds 30 --output out.mid
-  minigrad music roll out.mid                       a page to see and to hear
+  minigrad music roll out.mid                       a page that shows and plays it
   minigrad music evaluate --part test
   minigrad music config --preset piano >my.toml
 
-The same command again resumes a training that was stopped in any way.
+If a training was stopped, run the same command again to resume it.
 """
 PRESET = "chorales" if find_data_set(*BACH) else "composed"
 DEFAULT_RUN = Path("runs") / PRESET
@@ -34,35 +34,35 @@ def _files(p: argparse.ArgumentParser, output: str) -> None:
     p.add_argument(
         "--output", type=Path, default=Path(output), metavar="FILE", help=f"the MIDI file (default: {output})"
     )
-    common.add_file(p, "--page", "write a page, too: a piano roll that plays, with attention")
+    common.add_file(p, "--page", "also write a page: a piano roll that plays, with attention")
 
 
 def _generate(p: argparse.ArgumentParser) -> None:
     common.add_run(p, DEFAULT_RUN)
-    common.add_file(p, "--seed-file", "a MIDI file: its music is continued")
-    p.add_argument("--seed-seconds", type=positive(), metavar="S", help="of its beginning alone (default: all of it)")
+    common.add_file(p, "--seed-file", "a MIDI file to continue")
+    p.add_argument("--seed-seconds", type=positive(), metavar="S", help="use only its first S seconds (default: all)")
     add_number(p, "--seconds", positive(), 30.0, "of new music", "S")
-    tempo = "of chorales: quarter notes a minute (default: the motif's, or 100)"
+    tempo = "of chorales: quarter notes per minute (default: the motif's, or 100)"
     p.add_argument("--tempo", type=positive(), metavar="T", help=tempo)
     _files(p, "generated.mid")
-    add_number(p, "--batch", whole(1, 10_000), 1, "files to write, with a number in their names")
+    add_number(p, "--batch", whole(1, 10_000), 1, "files to write, numbered in their names")
     add_drawing(p, "search for the likeliest music with N beams")
 
 
 def _harmonise(p: argparse.ArgumentParser) -> None:
-    p.add_argument("melody", type=Path, help="a MIDI file; of its first track, the highest notes")
+    p.add_argument("melody", type=Path, help="a MIDI file, whose highest notes are the melody")
     common.add_run(p, DEFAULT_RUN)
     _files(p, "harmonised.mid")
-    side_by_side = "chorales that are written side by side; more suit the melody better"
+    side_by_side = "chorales to generate in parallel; more of them fit the melody better"
     add_number(p, "--particles", whole(1, 10_000), 32, side_by_side, "K")
-    add_number(p, "--temperature", positive(), 1.0, "of the draws")
-    add_number(p, "--seed", whole(0, 2**63 - 1), 0, "of the draws")
+    add_number(p, "--temperature", positive(), 1.0, "of sampling")
+    add_number(p, "--seed", whole(0, 2**63 - 1), 0, "of sampling")
 
 
 def _roll(p: argparse.ArgumentParser) -> None:
     p.add_argument("file", type=Path, help="a MIDI file")
     common.add_file(p, "--output", "an .html file (default: the file's name)")
-    p.add_argument("--run", type=Path, metavar="DIR", help="a trained model, whose attention is drawn when it reads it")
+    p.add_argument("--run", type=Path, metavar="DIR", help="a trained model: also draw its attention to the notes")
     common.add_device(p)
 
 
@@ -84,10 +84,10 @@ measured = lambda o: common.print_numbers(evaluate(o.run, o.device, o.part, o.da
 TRAIN, CONFIG = common.training_commands("music.music_run", Settings, settings_of, run_folder, "preset's", PRESET)
 COMMANDS = (
     TRAIN,
-    Command("generate", "write music, from nothing or from a motif on", _generate, later("music.files.generate")),
-    Command("harmonise", "write alto, tenor and bass below a melody", _harmonise, later("music.harmony.harmonise")),
+    Command("generate", "generate music, from scratch or from a motif", _generate, later("music.files.generate")),
+    Command("harmonise", "add alto, tenor and bass to a melody", _harmonise, later("music.harmony.harmonise")),
     Command("roll", "draw a MIDI file as a piano roll that plays", _roll, later("music.files.roll")),
-    Command("evaluate", "the loss of music that the model has not learned from", _evaluate, measured),
+    Command("evaluate", "the loss on music that the model was not trained on", _evaluate, measured),
     CONFIG,
 )
 parser, main = common.program("minigrad music", ABOUT, EXAMPLES, COMMANDS, "--batch, --window or --particles")

@@ -1,4 +1,4 @@
-"""The music of a training: files in, pieces out, what validates; and batches of windows of the pieces."""
+"""The training music: reads pieces from files, holds out a validation part, and cuts batches of windows."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from .midi import PITCHES, Note, Song, read_midi
 from .music_settings import BACH, DataSettings
 
 MIDI = (".mid", ".midi")
-DEGREES = (0.0, -1.0, -0.5, 0.5, 1.0)  # of the stretch; the first leaves a piece as it is
+DEGREES = (0.0, -1.0, -0.5, 0.5, 1.0)  # of the stretch; the first leaves a piece unchanged
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece to learn from: its tokens at each length, the first its own, and its lowest and highest pitch."""
+    """A training piece: its tokens at each stretch, the first without any, and its lowest and highest pitch."""
 
     versions: tuple[Ids, ...]
     low: int
@@ -37,14 +37,14 @@ class Piece:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Pieces to learn from, and tokens of those that validate and test."""
+    """The pieces for training, and the tokens of the pieces for validation and test."""
 
     name: str
     train: list[Piece]
     valid: list[Ids]
     test: list[Ids] = field(default_factory=list)
     ranges: list[list[int]] = field(default_factory=list)  # lowest and highest pitch of each voice of chorales
-    is_held_out: bool = True  # else the pieces that validate are those to learn from
+    is_held_out: bool = True  # if False, the pieces for validation are the training pieces
 
     @property
     def digest(self) -> str:
@@ -56,50 +56,50 @@ class Corpus:
         return digest.hexdigest()
 
     def part(self, name: str) -> list[Ids]:
-        """The pieces of a part, as tokens. Raises ValueError: it has none."""
+        """The pieces of a part, as tokens. Raises ValueError if it has no pieces."""
         if not (pieces := [piece.versions[0] for piece in self.train] if name == "train" else getattr(self, name)):
             raise ValueError(f"{self.name} has no part {name!r}")
         return list(pieces)
 
 
 def read(settings: DataSettings) -> Corpus:
-    """The music of the settings: chorales of a file that says which part each belongs to, or of files of four voices;
-    or performances, the end of each of which validates."""
+    """The music of the settings: chorales from a file with their parts (train, valid, test), or from files with four
+    voices; or performances, the end of each of which is for validation."""
     language, paths = LANGUAGES[settings.kind], [Path(path) for path in settings.data]
     if settings.kind == "chorales" and settings.data in ((), ("composed",)):
         paths = [(not paths and find_data_set(*BACH)) or COMPOSED]
     elif not paths:
-        paths = [data_set("midi", name="maestro", instead="give music of your own: --data PATH")]
+        paths = [data_set("midi", name="maestro", instead="give your own music: --data PATH")]
     about = paths[0].name if len(paths) == 1 else f"{len(paths)} paths"
     if paths == [COMPOSED]:
         about = f"pieces that a program composed, examples/chorales.py (Bach's: {command('data', 'jsb')})"
     corpus = (chorales if settings.kind == "chorales" else performances)(about, paths, settings)
     if not corpus.train or not corpus.valid:
-        raise ValueError(f"{corpus.name} has too few {language.plural} to learn from and to validate with")
+        raise ValueError(f"{corpus.name} has too few {language.plural} for training and validation")
     return corpus
 
 
 def chorales(about: str, paths: list[Path], settings: DataSettings) -> Corpus:
-    """Chorales of some files, see ``read``."""
+    """Chorales from some files, see ``read``."""
     language = Chorales()
     if len(paths) == 1 and paths[0].suffix.lower() in (".json", COMPOSED.suffix):
         grids = read_chorales(paths[0])
     else:
         pieces = songs(paths, language)
-        part = settings.held_out  # one piece at least, if there is another
-        held = min(max(1, round(part * len(pieces))), len(pieces) - 1) if part else 0
-        grids = {"train": pieces[: len(pieces) - held], "valid": pieces[len(pieces) - held :], "test": []}
+        part = settings.held_out  # at least one piece, if there is another
+        border = len(pieces) - (min(max(1, round(part * len(pieces))), len(pieces) - 1) if part else 0)
+        grids = {"train": pieces[:border], "valid": pieces[border:], "test": []}
     train, valid, test = ([language.encode(grid) for grid in grids[part]] for part in SPLITS)
     cells = np.concatenate([np.zeros((0, len(VOICES)), np.int64), *grids["train"]])
     ranges = []
     for voice in cells.T if (cells >= 0).any() else ():
-        sounding = voice[voice >= 0] if (voice >= 0).any() else cells[cells >= 0]  # a silent voice has that of all
+        sounding = voice[voice >= 0] if (voice >= 0).any() else cells[cells >= 0]  # a silent voice gets the full range
         ranges.append([int(sounding.min()), int(sounding.max())])
     return Corpus(about, [piece_of(language, (ids,)) for ids in train], valid or train, test, ranges, bool(valid))
 
 
 def performances(about: str, paths: list[Path], settings: DataSettings) -> Corpus:
-    """Performances of some files, see ``read``."""
+    """Performances from some files, see ``read``."""
     language = LANGUAGES["performance"]
     factors = [1 + settings.stretch * degree for degree in (DEGREES if settings.stretch else DEGREES[:1])]
     train, valid = [], []
@@ -112,8 +112,8 @@ def performances(about: str, paths: list[Path], settings: DataSettings) -> Corpu
 
 
 def split(notes: Sequence[Note], part: float) -> tuple[list[Note], list[Note]]:
-    """The notes before the last ``part`` of their time, and those after it, from time 0 on. Notes that sound across it
-    end there."""
+    """Split notes at the last ``part`` of their time; the second half begins at time 0. Notes that sound across the
+    border end there."""
     if not part:
         return list(notes), []
     cut = (1 - part) * max(note.end for note in notes)
@@ -128,7 +128,7 @@ def piece_of(language: Any, versions: tuple[Ids, ...]) -> Piece:
 
 
 def songs(paths: Any, language: Any) -> list[Any]:
-    """The pieces of MIDI files and of folders of them. What in a folder cannot be read is left out, with a note."""
+    """The pieces of MIDI files and of folders of them. Skips unreadable files in folders, with a note on stderr."""
     result = []
     for path in watched([Path(path) for path in several(paths)], "reading"):
         if not path.is_dir():
@@ -144,12 +144,12 @@ def songs(paths: Any, language: Any) -> list[Any]:
             except ValueError as error:
                 print(f"note: left out: {error}", file=sys.stderr)
         if len(result) == before:
-            raise ValueError(f"none of the {len(files)} .mid files in {path} can be learned from")
+            raise ValueError(f"none of the {len(files)} .mid files in {path} can be used for training")
     return result
 
 
 def song_in(path: Path) -> Song:
-    """The song in a MIDI file. Raises FileNotFoundError, ValueError: there is none, or it has no notes."""
+    """The song in a MIDI file. Raises FileNotFoundError if it does not exist, ValueError if it has no notes."""
     song = read_midi(path)
     if not song.notes:
         raise ValueError(f"{path} has no notes")
@@ -157,7 +157,7 @@ def song_in(path: Path) -> Song:
 
 
 def piece_in(path: Path, language: Any) -> tuple[Any, Song]:
-    """The piece in a MIDI file, and its song. Raises as ``song_in``, and ValueError: it cannot be one."""
+    """The piece in a MIDI file, and its song. Raises as ``song_in``, and ValueError if it does not fit the language."""
     song = song_in(path)
     try:
         return language.piece_of(song), song
@@ -167,13 +167,13 @@ def piece_in(path: Path, language: Any) -> tuple[Any, Song]:
 
 @dataclass
 class Windows:
-    """The batches of a training, B windows of T tokens. Each depends on the seed, the epoch and its number only, so
-    that a run can be resumed at any of them. An epoch has every token of every piece, in a version that is drawn, moved
-    by -``transpose`` to ``transpose`` - 1 semitones, as far as MIDI has them. A piece is cut at a place that changes
-    with the epoch, at multiples of ``grid``: a window always begins at the same voice and part of a bar. The first
-    window begins with the piece and may overlap with the second, and the last is moved back until it is full, as far as
-    the grid allows: only what is missing then is padding, with targets that do not count. The rest of an epoch, fewer
-    windows, is left out, if there is more. Raises ValueError: no piece has a note."""
+    """The batches of a training, B windows of T tokens. Each depends only on the seed, the epoch and its number, so
+    that a run can resume at any batch. An epoch has every token of every piece, in a random version, transposed by
+    -``transpose`` to ``transpose`` - 1 semitones, as far as MIDI's range allows. Each epoch cuts a piece at other
+    places, at multiples of ``grid``: a window always begins at the same voice and part of a bar. The first window
+    begins with the piece and may overlap with the second; the last is moved back until it is full, as far as the grid
+    allows, and then padded, with targets that the loss ignores. The last, incomplete batch of an epoch is dropped,
+    unless it is the only one. Raises ValueError if no piece has a note."""
 
     language: Language
     pieces: Sequence[Piece]
@@ -187,7 +187,7 @@ class Windows:
     def __post_init__(self) -> None:
         self.pieces = [piece for piece in self.pieces if len(piece.versions[0]) > 1]
         if not self.pieces:
-            raise ValueError("there is no note to learn from")
+            raise ValueError("the training data has no notes")
         lowest = np.array([max(-self.transpose, 1 - piece.low) for piece in self.pieces])
         highest = np.array([min(max(self.transpose - 1, 0), PITCHES - 1 - piece.high) for piece in self.pieces])
         self.least, self.most = np.minimum(lowest, 0), np.maximum(highest, 0)
@@ -202,7 +202,7 @@ class Windows:
             yield self.rows(ids, begins[rows], ends[rows])
 
     def music(self, generator: np.random.Generator) -> tuple[Ids, Ids]:
-        """All pieces as an epoch plays them, one after another, and the length of each."""
+        """All pieces in the versions of an epoch, concatenated, and the length of each."""
         shifts = generator.integers(self.least, self.most + 1)
         choices = generator.integers([len(piece.versions) for piece in self.pieces])
         versions = [piece.versions[i] for piece, i in zip(self.pieces, choices.tolist(), strict=True)]
@@ -210,7 +210,7 @@ class Windows:
         return self.language.moved(np.concatenate(versions), np.repeat(shifts, lengths)), lengths
 
     def cuts(self, lengths: Ids, generator: np.random.Generator) -> tuple[Ids, Ids]:
-        """Where windows begin, and where the pieces end that they are of."""
+        """The beginning of each window, and the end of its piece."""
         offsets = self.grid * generator.integers(self.window // self.grid, size=len(lengths))
         begins, ends = [], []
         for place, length, offset in zip(np.cumsum(lengths) - lengths, lengths.tolist(), offsets.tolist(), strict=True):
@@ -221,7 +221,7 @@ class Windows:
         return np.concatenate(begins), np.concatenate(ends)
 
     def rows(self, ids: Ids, begins: Ids, ends: Ids) -> Batch:
-        """The windows that begin at some places (B,), up to the ends of their pieces (B,)."""
+        """The windows that begin at given positions (B,), up to the ends of their pieces (B,)."""
         places = begins[:, None] + np.arange(self.window + 1)  # (B, T + 1)
         inside = places < ends[:, None]
         rows = np.where(inside, ids[np.minimum(places, len(ids) - 1)], 0).astype(np.int64)

@@ -1,4 +1,4 @@
-"""A trained music model, its writing, and its training. For the folder of a run see ``programs.folder``."""
+"""A music model: loading, generating, and training. For the folder of a run see ``programs.folder``."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from .music_settings import Settings
 from .music_transformer import Config, MusicTransformer
 
 LEAST = 0.01  # seconds of a note
-SHOWN = 48  # tokens of a sample in the line that is printed
-MOST = 1 << 28  # numbers in the table of positions, which a file merely claims
+SHOWN = 48  # tokens of a sample to print
+MOST = 1 << 28  # the most numbers in the table of positions, whose size a file could exaggerate
 
 
 class Described(Description):
-    """What a checkpoint says besides weights."""
+    """The metadata of a checkpoint."""
 
     ranges: list[list[int]]
 
@@ -48,34 +48,34 @@ class Trained(NamedTuple):
     model: MusicTransformer
     language: Language
     settings: Settings  # of its training
-    ranges: list[list[int]]  # the lowest and highest pitch of each voice that it has learned from
+    ranges: list[list[int]]  # the lowest and highest pitch of each voice in its training data
     file: Path
 
     @property
     def voices(self) -> tuple[str, ...]:
-        """The names of the tracks that it writes."""
+        """The names of the tracks in its output."""
         return VOICES if self.language.kind == "chorales" else ()
 
 
 def build(settings: Settings) -> MusicTransformer:
-    """A new model. Raises ValueError: sizes that it cannot have, or that are too large for the machine's memory."""
+    """A new model. Raises ValueError if the sizes are invalid or too large for the machine's memory."""
     return models.build(MusicTransformer, settings.config(), settings.training.device)
 
 
 def load(path: Path, device: str = "cpu") -> Trained:
-    """The model of a run (if it is not finished, the best so far), or of a file."""
+    """The model of a run (the best so far if it is unfinished), or of a file."""
     with PROGRAM.reading(path) as (checkpoint, settings, description):
         language = LANGUAGES[settings.data.kind]
         config = models.configured(Config, description["model"])
         if config.vocabulary != language.vocabulary:
             there = f"its model has {config.vocabulary:,} tokens"
-            raise ValueError(f"{there}, and {language.plural} have {language.vocabulary}")
+            raise ValueError(f"{there}, but {language.plural} have {language.vocabulary}")
         if config.positions * config.d_model > MOST:
             raise ValueError(f"its model claims {config.positions:,} positions")
         ranges = description["ranges"]
         ordered = all(len(pair) == 2 and 0 <= pair[0] <= pair[1] < PITCHES for pair in ranges)
         if len(ranges) not in (0, len(VOICES)) or not ordered:
-            raise ValueError("its ranges of voices are none")
+            raise ValueError("its ranges of voices are invalid")
         model = models.restored(MusicTransformer, config, checkpoint["model"])
     return Trained(model.to(device).eval(), language, settings, ranges, PROGRAM.find(path))
 
@@ -88,12 +88,12 @@ def score(
     stride: int = 0,
     progress: Progress | None = None,
 ) -> float:
-    """The loss of music that a model has not learned from, in nats per token: by default in the windows of the
-    training, which move by half of themselves.
+    """The loss of held-out music, in nats per token: by default in windows as in training, which move by half their
+    length.
 
     For chorales it is the note-wise negative log-likelihood of Huang et al. 2018 (table 2): the mean of
-    -ln p(cell | all cells before it in its piece) over all cells of all pieces, not transposed. A cell is what a voice
-    does in a sixteenth note, silence included.
+    -ln p(cell | all cells before it in its piece) over all cells of all pieces, not transposed. A cell is the pitch or
+    silence of a voice in a sixteenth note.
     """
     window = window or settings.window
     batch = max(1, 8_192 // window)
@@ -103,9 +103,9 @@ def score(
 def evaluate(
     path: Path, device: str = "cpu", part: str = "valid", files: Sequence[str] = (), window: int = 0, stride: int = 0
 ) -> dict[str, Any]:
-    """The loss per token in nats, perplexity, and the numbers of tokens and pieces, of music in files or a part of the
-    training's; for the window and stride see ``score``. Raises FileNotFoundError: no model, or no music; ValueError:
-    there is no such part, a window or stride out of range; and as ``load``."""
+    """The loss per token in nats, perplexity, and the numbers of tokens and pieces, of music in files or of a part of
+    the training's data; for the window and stride see ``score``. Raises FileNotFoundError if the model or the music is
+    missing; ValueError for an unknown part, or a window or stride out of range; and as ``load``."""
     trained = load(path, device)
     settings = trained.settings
     window = window or settings.window
@@ -117,18 +117,18 @@ def evaluate(
     else:
         pieces = data.read(settings.data).part(part)
     count = sum(len(ids) - 1 for ids in pieces)
-    with bar(count, "reading", " tokens") as shown:
-        loss = score(trained.model, pieces, settings, window, stride, shown.update)
+    with bar(count, "reading", " tokens") as progress:
+        loss = score(trained.model, pieces, settings, window, stride, progress.update)
     return {"loss": loss, "perplexity": math.exp(min(loss, 700.0)), "tokens": count, "pieces": len(pieces)}
 
 
 class Allowed:
-    """A decoder whose logits of tokens that the rules of its rows do not allow are -inf. After the end, the decoder
-    within is not asked. ``vocabulary`` is V."""
+    """A decoder that sets the logits of tokens that the rules of its rows forbid to -inf. After the end it does not
+    call the inner decoder. ``vocabulary`` is V."""
 
     def __init__(self, decoder: Decoder, rules: Rules, vocabulary: int) -> None:
         self.decoder, self.rules, self.vocabulary, self.start = decoder, rules, vocabulary, decoder.start
-        self.read = 0  # tokens of a row that the rules know
+        self.read = 0  # tokens of a row that the rules have read
 
     def next_logits(self, tokens: Tensor) -> Tensor:
         for column in tokens[:, self.read :].numpy().T:
@@ -147,7 +147,7 @@ class Allowed:
 
 
 class Restricted:
-    """A ``generation.generate.Model`` that writes as another, but by the rules of a language, for so many seconds."""
+    """A ``generation.generate.Model`` that restricts another one to the rules of a language, for ``seconds``."""
 
     def __init__(self, model: Any, language: Language, seconds: float) -> None:
         self.model: Model = model
@@ -168,8 +168,8 @@ def compose(
     tempo: float = TEMPO,
     progress: Any = None,
 ) -> list[Ids]:
-    """Several sequences that go on from one, the prompt (T,), for so many seconds; it is their beginning, and begins
-    with ``language.begin``. The tempo is of chorales. ``progress`` hears seconds of music, as they are written."""
+    """Several sequences that continue a prompt (T,), which begins with ``language.begin``, for ``seconds``, including
+    the prompt. The tempo is for chorales. ``progress`` is called with the seconds of music of each new token."""
     total = float(language.seconds(prompt, tempo).sum()) + seconds
 
     report = lambda _, token: progress(float(language.seconds(np.array([token]), tempo)[0]))
@@ -179,10 +179,10 @@ def compose(
     return [np.array([*prompt, *(i for i in h.tokens if i != language.begin)], np.int64) for h in hypotheses]
 
 
-def closed(written: Written, seconds: float) -> Written:
-    """The same, with notes that end after so many seconds at the latest."""
-    notes = [note._replace(end=max(min(note.end, seconds), note.start + LEAST)) for note in written.notes]
-    return written._replace(notes=notes)
+def closed(music: Written, seconds: float) -> Written:
+    """The same music, with all notes ended after at most ``seconds``."""
+    notes = [note._replace(end=max(min(note.end, seconds), note.start + LEAST)) for note in music.notes]
+    return music._replace(notes=notes)
 
 
 def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
@@ -190,7 +190,7 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     s, language = settings.training, LANGUAGES[settings.data.kind]
     corpus = data.read(settings.data)
     config = {**settings.fixed(), "the music": corpus.digest}
-    _, config = PROGRAM.started(folder, config, fresh, lambda kept: None)
+    _, config = PROGRAM.started(folder, config, fresh, lambda extra: None)
     if is_finished(PROGRAM, settings, folder, fresh):
         return 0
     mg.manual_seed(s.seed)
@@ -212,16 +212,16 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
         return report_of(PROGRAM, trainer, folder, validation, "--output", "out.mid")
 
     tokens = sum(len(piece.versions[0]) for piece in corpus.train)
-    validation = f"{len(corpus.valid):,} ({sum(map(len, corpus.valid)):,}) to validate with"
+    validation = f"{len(corpus.valid):,} ({sum(map(len, corpus.valid)):,}) for validation"
     if not corpus.is_held_out:
-        validation = "NOTHING IS HELD OUT: it is validated with what it learns from"
-    about = f"{corpus.name}: {len(corpus.train):,} {language.plural} ({tokens:,} tokens) to learn from, {validation}; "
+        validation = "NOTHING IS HELD OUT: validation uses the training data"
+    about = f"{corpus.name}: {len(corpus.train):,} {language.plural} ({tokens:,} tokens) for training, {validation}; "
     return train_to_end(PROGRAM, trainer, settings, folder, about, fresh, report)
 
 
 def evaluated(model: Any, settings: Settings, pieces: list[Ids], path: Path) -> dict[str, float]:
-    """Nats per token (for chorales the note-wise loss) of the pieces that validate, ``validated`` of them; and a sample
-    of the model's: a line of its beginning, and a MIDI file."""
+    """Nats per token (for chorales the note-wise loss) of at most ``validated`` validation pieces. Also generates a
+    sample: prints its beginning, and writes a MIDI file."""
     s, language, most = settings.training, LANGUAGES[settings.data.kind], int(settings.training.validated)
     if most and len(pieces) > most:  # at equal distances
         pieces = [pieces[i] for i in np.linspace(0, len(pieces) - 1, most).astype(int).tolist()]
@@ -234,6 +234,6 @@ def evaluated(model: Any, settings: Settings, pieces: list[Ids], path: Path) -> 
             path.parent.mkdir(parents=True, exist_ok=True)
             total = float(language.seconds(ids, TEMPO).sum())
             write_midi(path, closed(language.decode(ids), total).notes, TEMPO)
-        except OSError as error:  # a disk that is full does not end the training
+        except OSError as error:  # a full disk must not end the training
             show(f"note: {path} is not written: {error.strerror or error}")
     return {METRIC: score(model, pieces, settings)}

@@ -15,28 +15,28 @@ BACH = "jsb", "Jsb16thSeparated.json"  # in the folder of data sets
 
 @dataclass(frozen=True)
 class DataSettings:
-    """The music, and how it varies from epoch to epoch."""
+    """The music, and its augmentation."""
 
     kind: str = setting("chorales", "four voices in sixteenth notes, or a pianist's performances", KINDS)
     data: tuple[str, ...] = setting(
         (),
-        "chorales: a .json of them, or .mid files of four voices; performances: .mid files; or folders; composed: the "
-        "chorales that ship; empty: the data set in the folder MINIGRAD_DATA, or else, of chorales, those that ship",
+        "chorales: a .json file, or .mid files of four voices; performances: .mid files; or folders; composed: the "
+        "bundled chorales; empty: the data set in the folder MINIGRAD_DATA, or else, for chorales, the bundled ones",
     )
     held_out: float = setting(
         0.1,
-        "the part that validates: of .mid files of chorales the last ones, of each performance its end; 0: nothing is "
-        "held out, and validated is what was learned from",
+        "the part for validation: the last .mid files of chorales, or the end of each performance; 0: nothing is held "
+        "out, and validation uses the training data",
         limits=(0, 0.9),
     )
     transpose: int = setting(
         0,
-        "each epoch moves each piece by -N to N - 1 semitones, drawn anew; 6: all twelve keys; 0: none",
+        "each epoch transposes each piece by a random -N to N - 1 semitones; 6: all twelve keys; 0: none",
         limits=(0, 24),
     )
     stretch: float = setting(
         0.0,
-        "performances: each epoch plays each piece slower or faster by up to this part, in five degrees; 0: neither",
+        "performances: each epoch slows or speeds up each piece by at most this part, in five degrees; 0: neither",
         limits=(0, 0.5),
     )
 
@@ -51,26 +51,26 @@ class ModelSettings:
     d_model: int = count(128, "width of every layer's input and output")
     d_ff: int = amount(0, "width inside the feed-forward networks; 0: four times d_model")
     context: int = count(256, "tokens that the model sees at once")
-    distances: int = amount(0, "distances with an embedding of their own; 0: as many as context has")
-    cycle: int = amount(0, "tokens of a cycle whose places have embeddings; 64: a bar of a chorale; 0: none")
+    distances: int = amount(0, "distances with their own embeddings; 0: as many as context")
+    cycle: int = amount(0, "tokens of a cycle whose positions have embeddings; 64: a bar of a chorale; 0: none")
     dropout: float = chance(0.1, "probability of dropout of embeddings and the sub-layers' outputs")
     attention_dropout: float = chance(0.0, "probability of dropout of the weights of attention")
 
 
 @dataclass(frozen=True)
 class TrainingSettings(LanguageUpdates):
-    """The updates, and what is shown of them."""
+    """The updates, and their evaluation."""
 
     batch: int = other(LanguageUpdates, "batch", 16)
     weight_decay: float = other(LanguageUpdates, "weight_decay", 0.01)
     ema: float = other(LanguageUpdates, "ema", 0.999)
-    validated: int = amount(0, "the most pieces to validate with while it trains; 0: all")
-    sample: int = amount(8, "seconds of music to write at each evaluation; 0: none")
+    validated: int = amount(0, "the most pieces to validate with during training; 0: all")
+    sample: int = amount(8, "seconds of music to generate at each evaluation; 0: none")
 
 
 @dataclass(frozen=True)
 class Settings(Sections):
-    """All sections. Raises ValueError: a value out of range; the message names the setting."""
+    """All sections. Raises ValueError for a value out of range; the message names the setting."""
 
     PRESETS = Path(__file__).parent / "presets"
     FREE = FREE | {"sample"}
@@ -86,8 +86,8 @@ class Settings(Sections):
         for name, value in (("context", sizes.context), ("window", training.window)):
             if value % (2 * self.grid):
                 raise ValueError(
-                    f"{name} is {value}, and must be a multiple of {2 * self.grid}: windows begin and move by half of "
-                    f"themselves, at multiples of {self.grid} tokens"
+                    f"{name} is {value}, but must be a multiple of {2 * self.grid}: windows begin at multiples of "
+                    f"{self.grid} tokens, and move by half their length"
                 )
 
     @property
@@ -97,11 +97,11 @@ class Settings(Sections):
 
     @property
     def grid(self) -> int:
-        """Windows begin at multiples of it: a whole step of the music, and a whole cycle."""
+        """Windows begin at multiples of this: at whole steps of the music, and at whole cycles."""
         return math.lcm(LANGUAGES[self.data.kind].unit, int(self.model.cycle) or 1)
 
     def config(self) -> Config:
-        """The configuration of the model. Raises ValueError: sizes that it cannot have."""
+        """The configuration of the model. Raises ValueError for invalid sizes."""
         sizes = asdict(self.model)
         context, d_model = sizes.pop("context"), self.model.d_model
         for name, usual in {"d_ff": 4 * d_model, "distances": context, "cycle": None}.items():

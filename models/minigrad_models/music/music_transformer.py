@@ -1,8 +1,8 @@
 """The Music Transformer (Huang et al. 2018, arXiv 1809.04281): music as a language, and attention by distance.
 
-A stack of causal transformer layers over the events of a piece. Relative attention (section 3.4) adds to each score
-what a head knows of the distance; without it this is the plain transformer, the paper's baseline, whose sines are added
-to embeddings.
+A stack of causal transformer layers over the events of a piece. Relative attention (section 3.4) adds a term by
+distance to each head's scores; without it this is the plain transformer, the paper's baseline, which adds sines to
+embeddings.
 
 Shapes: B batch, T tokens, D model width, H heads, L layers, V vocabulary.
 """
@@ -27,22 +27,22 @@ ATTENTIONS = ("relative", "absolute")
 
 @dataclass
 class Config:
-    """The hyperparameters; the defaults are those of the paper's model for chorales (table 2). Raises ValueError: a
-    size that cannot be, a dropout that is no probability, another attention or activation."""
+    """The hyperparameters; the defaults give the paper's model for chorales (table 2). Raises ValueError if a size is
+    invalid, a dropout is not a probability, or the attention or activation is unknown."""
 
     vocabulary: int  # V
-    positions: int = 2048  # the context, tokens that the model sees at most
+    positions: int = 2048  # the context, the most tokens that the model sees
     d_model: int = 256  # D
     heads: int = 8  # H, which divides D
     layers: int = 5  # L
     d_ff: int = 1024  # the width inside the feed-forward networks
-    dropout: float = 0.1  # of embeddings, the outputs of sub-layers, and those of the last layer
+    dropout: float = 0.1  # of embeddings, and the outputs of sub-layers and of the last layer
     attention_dropout: float = 0.0  # of the weights of attention
     activation_dropout: float = 0.0  # inside feed-forward networks
     attention: str = "relative"  # by distance; or "absolute", sines added to the embeddings
-    distances: int = 512  # those which have an embedding; larger ones count as the largest of them
-    # The length of a cycle that the music has, with an embedding for each place in it, added to that of the token (of a
-    # chorale with four voices and bars of sixteen steps, 64); None for none.
+    distances: int = 512  # the number of embeddings; larger distances are clamped to the largest
+    # The length of a cycle in the music, with an embedding for each position in it, which is added to the token's; None
+    # for no cycle. It is 64 for a chorale with four voices and bars of sixteen steps.
     cycle: int | None = None
     activation: str = "relu"  # the paper's; "gelu" or "gelu_tanh"
     epsilon: float = 1e-5  # of the layer norms
@@ -55,11 +55,11 @@ class Config:
         if self.attention == "absolute" and self.d_model % 2:
             raise ValueError(f"d_model ({self.d_model}) must be even: half of a position's numbers are sines")
 
-    position_encoding = "relative"  # what the layers ask besides, see ``LayerConfig``
+    position_encoding = "relative"  # the layers also read this, see ``LayerConfig``
 
 
 class Attention(MultiHeadAttention):
-    """Multi-head attention that is relative, or not."""
+    """Multi-head attention, optionally relative."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(config, ordered=True)
@@ -116,15 +116,15 @@ class MusicTransformer(Causal):
         return self.dropout(self.norm(states))
 
     def begin(self, prompts: Sequence[Sequence[int]], cached: bool = True, stride: int = 1) -> continuation.Plain:
-        """The decoder for ``generation.beam_search`` that continues prompts; see ``continuation``. Raises ValueError: a
-        stride that is no multiple of the cycle."""
+        """A decoder for ``generation.beam_search`` that continues prompts; see ``continuation``. Raises ValueError if
+        the stride is not a multiple of the cycle."""
         if stride % (self.config.cycle or 1):
             raise ValueError(f"stride must be a multiple of the cycle, {self.config.cycle}, not {stride}")
         return super().begin(prompts, cached, stride)
 
 
 def initialise(model: MusicTransformer) -> None:
-    """Xavier's uniform matrices, zero biases, embeddings of variance 1/D, which the factor √D brings to 1."""
+    """Xavier uniform matrices, zero biases, embeddings of variance 1/D, which the factor √D scales to 1."""
     for name, parameter in model.named_parameters():
         if "embedding" in name or "place" in name or "distance" in name:
             nn.init.normal_(parameter, std=parameter.shape[-1] ** -0.5)

@@ -1,1 +1,1 @@
-"""What the programs that train a model and keep it share: settings, the folder of a run, updates, the command line."""
+"""Code shared by the training programs: settings, the folder of a run, the training loop, the command line."""

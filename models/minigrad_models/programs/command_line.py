@@ -1,4 +1,4 @@
-"""What the command lines of programs that train share: options for settings, the streams, errors in one line."""
+"""Code shared by the command lines of training programs: options for settings, streams, errors in one line."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ Run = Callable[[argparse.Namespace], int]
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse's parser, which proposes the nearest command, choice or option in place of a misspelled one."""
+    """argparse's parser, extended to suggest the nearest command, choice or option for a misspelled one."""
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         options, others = self.parse_known_args(args, namespace)
         if others:
-            known = getattr(options, "parser", self)._option_string_actions  # those of the command that is chosen
-            self.error(f"unrecognized arguments: {' '.join(others)}", others[0].partition("=")[0], known)
+            names = getattr(options, "parser", self)._option_string_actions  # the options of the chosen command
+            self.error(f"unrecognized arguments: {' '.join(others)}", others[0].partition("=")[0], names)
         return options
 
-    def error(self, message: str, word: str = "", known: Iterable[str] = ()) -> NoReturn:
-        """End the program with status 2. The message has the known name that is nearest to a word, if one is near."""
+    def error(self, message: str, word: str = "", names: Iterable[str] = ()) -> NoReturn:
+        """End the program with status 2. The message suggests the name nearest to a word, if one is close."""
         if choice := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message):
-            word, known = choice[1], choice[2].replace("'", "").split(", ")
-        near = difflib.get_close_matches(word, [*known], 1)
+            word, names = choice[1], choice[2].replace("'", "").split(", ")
+        near = difflib.get_close_matches(word, [*names], 1)
         quote = "'" if choice else ""
         super().error(message + (f"; do you mean {quote}{near[0]}{quote}?" if near else ""))
 
@@ -50,14 +50,14 @@ class Command(NamedTuple):
     """One of a program's commands."""
 
     name: str
-    help: str  # what it does, in a line
+    help: str  # one line
     add: Callable[[argparse.ArgumentParser], object]  # adds its options to its parser
-    run: Run  # does it, and returns the exit status
+    run: Run  # runs it, and returns the exit status
 
 
 def parser_of(prog: str, description: str, examples: str, commands: Iterable[Command]) -> Parser:
-    """The parser of a program that a person runs by typing ``prog``; examples are shown after the options. ``act`` does
-    the command that is chosen; without one it prints the help."""
+    """The parser of the program ``prog``, with examples after the options. ``act`` runs the chosen command; without a
+    command it prints the help."""
     p = Parser(prog=prog, description=description, epilog=examples, formatter_class=RAW)
     p.set_defaults(act=lambda options: p.parse_args(["--help"]))
     parsers = p.add_subparsers(dest="command", metavar="command")
@@ -70,8 +70,8 @@ def parser_of(prog: str, description: str, examples: str, commands: Iterable[Com
 
 
 def act(parser: argparse.ArgumentParser, arguments: list[str] | None) -> int:
-    """Do what the chosen command is for. Returns the exit status. The command has the arguments (None: those of the
-    process) as ``options.words``."""
+    """Run the chosen command. Returns the exit status. The command gets the arguments (None: of the process) as
+    ``options.words``."""
     options = parser.parse_args(arguments)
     options.words = sys.argv[1:] if arguments is None else arguments
     status: int = options.act(options)
@@ -81,8 +81,8 @@ def act(parser: argparse.ArgumentParser, arguments: list[str] | None) -> int:
 def program(
     prog: str, description: str, examples: str, commands: Iterable[Command], less_memory: str
 ) -> tuple[Callable[[], Parser], Callable[[list[str] | None], int]]:
-    """What makes a program's parser, and what runs its command line and returns the exit status: see ``parser_of``,
-    ``act`` and ``run_program``."""
+    """Two functions: one builds a program's parser, the other runs its command line and returns the exit status. See
+    ``parser_of``, ``act`` and ``run_program``."""
     parser = partial(parser_of, prog, description, examples, commands)
     return parser, lambda arguments: run_program(lambda: act(parser(), arguments), less_memory)
 
@@ -90,29 +90,29 @@ def program(
 def add_run(
     p: argparse.ArgumentParser, default: Path, what: str = "the folder of a training, or the file of a model"
 ) -> None:
-    """The options that name a trained model, and where it computes."""
+    """Add the options for a trained model and its device."""
     p.add_argument("--run", type=Path, default=default, metavar="DIR", help=f"{what} (default: {default})")
     add_device(p)
 
 
 def add_device(p: argparse.ArgumentParser) -> None:
-    """The option that says where a model computes."""
+    """Add the option for a model's device."""
     p.add_argument("--device", type=device, default="cpu", help='"cpu" (default), "cuda" or "cuda:1"')
 
 
 def add_windows(p: argparse.ArgumentParser, stride: str) -> None:
-    """The options of an evaluation in windows, see ``programs.validation``; ``stride`` is its default in words."""
+    """Add the options of an evaluation in windows, see ``programs.validation``; ``stride`` describes its default."""
     p.add_argument(
-        "--window", type=whole(), default=0, metavar="N", help="tokens that it sees (default: as in training)"
+        "--window", type=whole(), default=0, metavar="N", help="tokens of the window (default: as in training)"
     )
-    moves = f"tokens by which it moves; with fewer, each is predicted from more (default: {stride})"
+    moves = f"tokens by which it moves; with fewer, each token is predicted from more (default: {stride})"
     p.add_argument("--stride", type=whole(), default=0, metavar="N", help=moves)
     add_file(p, "--json", "write the numbers as JSON")
 
 
 def print_numbers(numbers: Mapping[str, float], file: Path | None) -> int:
-    """Print numbers by name, a line each, and write them as JSON, if there is a file for them. Returns the exit status.
-    Raises OSError: they cannot be written."""
+    """Print numbers by name, one per line, and write them to ``file`` as JSON, unless it is None. Returns the exit
+    status. Raises OSError if they cannot be written."""
     width = max(map(len, numbers)) + 2
     print("\n".join(f"{name.replace('_', ' '):<{width}} {value:,.6g}" for name, value in numbers.items()))
     if file is not None:
@@ -121,7 +121,7 @@ def print_numbers(numbers: Mapping[str, float], file: Path | None) -> int:
 
 
 def add_file(p: argparse.ArgumentParser, name: str, meaning: str) -> None:
-    """An option that is a file, None by default."""
+    """Add an option that is a file, None by default."""
     p.add_argument(name, type=Path, metavar="FILE", help=meaning)
 
 
@@ -134,13 +134,13 @@ def training_commands(
     default: str,
     **options: str,
 ) -> tuple[Command, Command]:
-    """The commands ``train`` and ``config`` of a module with ``PROGRAM`` and ``train``: ``settings_of`` takes options
-    and PROGRAM, ``folder`` is that of the run, which ``names`` explains; the others are those of ``add_settings``."""
+    """The commands ``train`` and ``config`` of a module with ``PROGRAM`` and ``train``. ``settings_of`` takes options
+    and PROGRAM, ``folder`` returns the folder of the run, which ``names`` describes; see also ``add_settings``."""
 
     def train(o: argparse.Namespace) -> int:
         from .start_training import train_as_ranks
 
-        check_device(o.device or "cpu")  # all that may be wrong raises before anything is read, or changes
+        check_device(o.device or "cpu")  # raise all errors before anything is read or changed
         run = import_module(f"minigrad_models.{module}")
         settings = settings_of(o, run.PROGRAM)
         return train_as_ranks(run.PROGRAM, o, settings, folder(o, settings), run.train)
@@ -151,7 +151,7 @@ def training_commands(
         return 0
 
     def add(p: argparse.ArgumentParser) -> None:
-        folder = f"the run's folder (default: runs/, and the {names} name)"
+        folder = f"the folder of the run (default: in runs/, with the {names} name)"
         p.add_argument("--run", type=Path, metavar="DIR", help=folder)
         p.add_argument("--fresh", action="store_true", help="start over, and rename the earlier training in the folder")
         add_settings(p, kind, default, **options)
@@ -162,8 +162,8 @@ def training_commands(
 
 
 def add_settings(p: argparse.ArgumentParser, kind: type[Sections], default: str, **options: str) -> None:
-    """Options for a preset, for a file, and for each setting. ``default`` says what holds without preset and file;
-    ``options`` are the names of those that have not the setting's."""
+    """Add options for a preset, for a file, and for each setting. ``default`` describes the default of the first two;
+    ``options`` are names of options that differ from the setting's name."""
     base = p.add_mutually_exclusive_group()
     presets = ", ".join(kind.preset_names())
     base.add_argument("--preset", metavar="NAME", help=f"start from a preset: {presets} (default: {default})")
@@ -183,7 +183,7 @@ def add_settings(p: argparse.ArgumentParser, kind: type[Sections], default: str,
 
 
 def values_of(options: argparse.Namespace, kind: type[Sections]) -> dict[str, Any]:
-    """The settings that were given as options."""
+    """The settings that the options give."""
     return {name: getattr(options, name) for name in kind.fields() if getattr(options, name) is not None}
 
 
@@ -198,15 +198,15 @@ def settings_of(
     suited: Callable[[dict[str, Any]], S] | None = None,
     values: dict[str, Any] | None = None,
 ) -> S:
-    """The settings of a training: ``values``, by default the options; then those of ``--config`` or ``--preset``. If
-    these are missing, those of the training in the ``folder`` with which the ``program`` goes on; or else those
-    ``suited`` to the values, or the default preset's. With a preset, such a training keeps its number of updates. A
-    model to begin with, the setting ``start``, has ``sizes``. Raises ValueError: the values have others."""
+    """The settings of a training: ``values`` (by default the options), then the settings of ``--config`` or
+    ``--preset``. Without these two, the settings of the training in the ``folder`` that the ``program`` resumes; or
+    else settings ``suited`` to the values, or the default preset. With a preset, a resumed training keeps its number of
+    updates. ``sizes`` of an initial model (the setting ``start``) must match; otherwise raises ValueError."""
     values, begins = values or values_of(options, kind), options.preset is None and options.config is None
     start = kind.read(options.config) if options.config else kind.preset(options.preset or default)
     data = {name: value for name, value in values.items() if kind.fields()[name][0] == "data"}
-    begun = program and not options.fresh and program.begun(folder(options, start.changed(data)))
-    then: Any = begun and begun[0]
+    earlier = program and not options.fresh and program.begun(folder(options, start.changed(data)))
+    then: Any = earlier and earlier[0]
     if then and begins:
         return start.changed({**then.without({"device", "minutes"}), **values})
     values = {**({"steps": then.training.steps} if then and options.preset else {}), **values}
@@ -218,7 +218,7 @@ def settings_of(
 
 
 def folder_of(options: argparse.Namespace, default: str, *names: str) -> Path:
-    """The folder of a run: --run; or one in runs/ with the name of the preset or the configuration file, and others."""
+    """The folder of a run: --run; or a folder in runs/ named after the preset or the configuration file, and others."""
     if options.run is not None:
         return Path(options.run)
     name = options.preset or (options.config.stem if options.config else default)
@@ -226,20 +226,20 @@ def folder_of(options: argparse.Namespace, default: str, *names: str) -> Path:
 
 
 def later(path: str) -> Callable[..., Any]:
-    """What does a command, "music.files.roll", of a module that is imported when it is called: ``--help`` is fast."""
+    """A function such as "music.files.roll", whose module is imported only when it is called: ``--help`` is fast."""
     module, _, name = path.rpartition(".")
     return lambda *options: getattr(import_module(f"minigrad_models.{module}"), name)(*options)
 
 
 def run_program(program: Callable[[], int], less_memory: str) -> int:
-    """The exit status of a program: errors that a person can mend are one line on stderr. ``less_memory`` names options
-    that need less of it when they are smaller."""
+    """The exit status of a program. Errors that a user can fix are printed as one line on stderr. ``less_memory`` names
+    options that need less memory if they are smaller."""
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:  # closed before the start: ``print`` would write notes for stderr to stdout
             setattr(sys, name, open(os.devnull, "r+", encoding="utf-8"))  # noqa: SIM115 (as long as the program)
     try:
         status = program()
-        sys.stdout.flush()  # here, where errors are told
+        sys.stdout.flush()  # here, where errors are reported
         return status
     except BrokenPipeError:  # the reader has closed the pipe
         return 1
@@ -248,7 +248,7 @@ def run_program(program: Callable[[], int], less_memory: str) -> int:
         return 1
     except (FileNotFoundError, ValueError, RuntimeError, ImportError, OSError) as error:
         parts: list[Any] = [error]
-        if isinstance(error, OSError) and error.strerror:  # without the number that it has in C
+        if isinstance(error, OSError) and error.strerror:  # without errno
             parts = [part for part in (error.filename, error.strerror) if part is not None]
         print(f"error: {': '.join(map(str, parts))}", file=sys.stderr)
         return 1
@@ -258,6 +258,6 @@ def run_program(program: Callable[[], int], less_memory: str) -> int:
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
-            except (OSError, ValueError):  # a closed pipe, a full disk: Python would say so at its exit
+            except (OSError, ValueError):  # a closed pipe, a full disk: Python would complain at exit
                 with suppress(OSError, ValueError):
                     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,4 +1,4 @@
-"""Models of checkpoints: nothing is made in sizes that a file merely claims."""
+"""Models from checkpoints, without trusting the sizes that a file claims."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Model = TypeVar("Model", bound=nn.Module)
 
 
 def configured(kind: Any, arguments: dict[str, Any]) -> Any:
-    """A model's configuration, of a class ``kind``, from a checkpoint. Raises ValueError: it makes no sense."""
+    """A model's configuration, an instance of ``kind``, from a checkpoint. Raises ValueError if it is invalid."""
     check(arguments, kind, "its model")
     if "vocabulary" not in arguments or any(type(value) is int and value < 1 for value in arguments.values()):
         raise ValueError("its model has no sizes")
@@ -24,45 +24,45 @@ def configured(kind: Any, arguments: dict[str, Any]) -> Any:
 
 
 def size(kind: Callable[[Any], nn.Module], config: Any) -> int:
-    """The number of a model's weights, without biases and those of norms. Layers after the second are as large."""
-    with device("meta"):  # where it takes no memory
+    """The number of a model's weights, without biases and norms. All layers after the first have the same size."""
+    with device("meta"):  # without allocating memory
         few = [kind(replace(config, layers=layers)).parameters() for layers in (1, 2)]
     one, two = (sum(p.numel() for p in parameters if p.ndim > 1) for parameters in few)
     return one + (config.layers - 1) * (two - one)
 
 
 def build(kind: Callable[[Any], Model], config: Any, device: str = "cpu") -> Model:
-    """A new model. Raises ValueError: it is too large for the machine's memory."""
+    """A new model. Raises ValueError if it is too large for the machine's memory."""
     check_memory(size(kind, config), device)
     return kind(config).to(device)
 
 
 def restored(kind: Callable[[Any], Model], config: Any, weights: dict[str, Any]) -> Model:
-    """A model with the weights of a checkpoint. Raises ValueError: they do not fit."""
+    """A model with the weights of a checkpoint. Raises ValueError if they do not fit."""
     check(weights, dict[str, Tensor], "its weights")
     with device("meta"):
         own = kind(config).state_dict() if config.layers <= len(weights) else {}  # a file may claim any number
     there, needed = ({name: weight.shape for name, weight in state.items()} for state in (weights, own))
     if there != needed:
-        raise ValueError("its weights are not of the sizes that its model has")
-    with undrawn():  # random numbers take longer than the file
+        raise ValueError("its weights do not have the sizes of its model")
+    with undrawn():  # random initialisation takes longer than reading the file
         model = kind(config)
     model.load_state_dict(weights)
     return model
 
 
 def check_device(device: str) -> None:
-    """Raise RuntimeError if tensors cannot be there, before a program begins its work: no CuPy, no GPU, no device."""
+    """Raise RuntimeError, before a program begins, if a device is unavailable: no CuPy, no GPU, or unknown."""
     empty(0, device=device)
 
 
 def check_memory(size: int, device: str) -> None:
-    """Raises ValueError: the machine has no memory for so many weights, their gradients and Adam's two averages."""
+    """Raise ValueError if the machine has too little memory for the weights, their gradients and Adam's averages."""
     if not device.startswith("cpu") or not hasattr(os, "sysconf"):
         return
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     needed = 4 * 4 * size / 2**30
     if needed > machine:
-        takes = f"{needed:,.0f} GiB to train (they, their gradients and Adam's averages)"
+        takes = f"{needed:,.0f} GiB to train (weights, gradients and Adam's averages)"
         advice = "choose fewer layers, or smaller ones (--d-model, --d-ff)"
-        raise ValueError(f"a model of {size:,} weights takes {takes}, and this machine has {machine:.0f}: {advice}")
+        raise ValueError(f"a model of {size:,} weights takes {takes}, but this machine has {machine:.0f}: {advice}")

@@ -1,4 +1,4 @@
-"""Options that several programs have: what argparse takes as the ``type`` of one, and how the next token is chosen."""
+"""Options that several programs share: functions for argparse's ``type``, and options for choosing the next token."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def device(text: str) -> str:
 
 
 def whole(least: int = 1, most: int | None = None) -> Callable[[str], int]:
-    """A whole number, within limits."""
+    """The type of a whole number within limits."""
     limits = f"from {least:,} on" if most is None else f"from {least:,} to {most:,}"
 
     def number(text: str) -> int:
@@ -38,7 +38,7 @@ def whole(least: int = 1, most: int | None = None) -> Callable[[str], int]:
 
 
 def positive(least: float = TINY, below: float = math.inf) -> Callable[[str], float]:
-    """A finite number above 0, or from ``least`` on, and ``below`` another."""
+    """The type of a finite number above 0, or at least ``least``, and ``below`` another."""
     limits = "above 0" if least == TINY else f"from {least:g} on"
     limits += "" if below == math.inf else f", below {below:g},"
 
@@ -55,31 +55,31 @@ def positive(least: float = TINY, below: float = math.inf) -> Callable[[str], fl
 
 
 def add_number(p: Any, name: str, kind: Callable[[str], Any], default: float, meaning: str, metavar: str = "N") -> None:
-    """An option that is a number, of a parser or a group of options."""
+    """Add an option that is a number to a parser or a group of options."""
     p.add_argument(name, type=kind, default=default, metavar=metavar, help=f"{meaning} (default: {default:g})")
 
 
 def add_drawing(p: argparse.ArgumentParser, beams: str = "search for the likeliest text with N beams") -> None:
-    """The options of ``search_of``. ``beams`` says what that option does."""
-    p.add_argument("--temperature", type=positive(0), help="of the draws (default: 1); 0: the likeliest token")
+    """Add the options of ``search_of``. ``beams`` is the help of that option."""
+    p.add_argument("--temperature", type=positive(0), help="of sampling (default: 1); 0: the likeliest token")
     add_limits(p)
     add_number(p, "--repetition-penalty", positive(), 1.0, "above 1, tokens repeat less", "R")
     p.add_argument("--beams", type=whole(1, 1000), default=1, metavar="N", help=beams)
-    stride = "tokens by which the window moves when a text outgrows it; 1: each token sees as many as it can, and "
+    stride = "tokens by which the window moves when a text outgrows it; 1: each token sees as many as possible, but "
     stride += "takes longer (default: half the window)"
     p.add_argument("--stride", type=whole(0), default=0, metavar="N", help=stride)
-    add_number(p, "--seed", whole(0, 2**63 - 1), 0, "of the draws")
+    add_number(p, "--seed", whole(0, 2**63 - 1), 0, "of sampling")
 
 
 def add_limits(p: argparse.ArgumentParser) -> None:
-    """The options that restrict what is drawn."""
-    p.add_argument("--top-k", type=whole(), metavar="K", help="draw from the K likeliest tokens")
-    likeliest = "draw from the likeliest tokens with probability P together"
+    """Add the options that restrict sampling."""
+    p.add_argument("--top-k", type=whole(), metavar="K", help="sample from the K likeliest tokens")
+    likeliest = "sample from the likeliest tokens, with a total probability of P"
     p.add_argument("--top-p", type=float, metavar="P", help=likeliest)
 
 
 def search_of(options: argparse.Namespace) -> Search:
-    """The search of the options. Raises ValueError: some of them have no effect beside others."""
+    """The search of the options. Raises ValueError if options exclude each other."""
     from ..generation.generate import Search, check_exclusive
 
     limits = options.top_k, options.top_p

@@ -1,6 +1,6 @@
-"""The settings of a program in sections, with presets and configuration files in TOML: a frozen dataclass, a
-``Sections``, of frozen dataclasses, whose fields are made by ``setting`` and its like. Command line, files and
-checkpoints are made from these fields. One section of all programs are the ``Updates`` of a training.
+"""The settings of a program in sections, with presets and configuration files in TOML: ``Sections``, a frozen dataclass
+of frozen dataclasses, whose fields are declared by ``setting``, ``count`` and so on. The command line, files and
+checkpoints derive from these fields. All programs have a section with the ``Updates`` of a training.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ FREE = {"ranks", "device", "minutes", "save_seconds", "log_every"}
 
 
 def setting(default: Any, text: str, choices: tuple[str, ...] = (), limits: tuple[float, float] | None = None) -> Any:
-    """A setting with its default, its text for ``--help`` and configuration files, and what it may be."""
+    """A setting with its default, its text for ``--help`` and configuration files, and its allowed values."""
     return dataclasses.field(default=default, metadata={"help": text, "choices": choices, "limits": limits})
 
 
 def count(default: int, text: str, most: float = MANY) -> Any:
-    """A setting that is a whole number from 1 on."""
+    """A setting that is a positive integer."""
     return setting(default, text, limits=(1, most))
 
 
 def amount(default: float, text: str) -> Any:
-    """A setting that is a number from 0 on."""
+    """A setting that is a number of at least 0."""
     return setting(default, text, limits=(0, MANY))
 
 
@@ -55,8 +55,8 @@ def other(kind: type, name: str, default: Any) -> Any:
 class Sections:
     """All settings of a program; its fields are the sections, and the names of settings are unique among them.
     Subclasses have PRESETS, a folder of TOML files, each with every setting; FREE, settings that do not affect the
-    result of a training and may change when it resumes; and LATER, sections of which that is true as a whole. Raises
-    ValueError: a value out of range; the message names the setting."""
+    result of a training and may change when it resumes; and LATER, whole sections of such settings. Raises ValueError
+    for a value out of range; the message names the setting."""
 
     PRESETS: ClassVar[Path]
     FREE: ClassVar[set[str]]
@@ -110,28 +110,28 @@ class Sections:
         }
 
     def fixed(self) -> dict[str, Any]:
-        """The settings that affect the result of a training: they may not change when it resumes."""
+        """The settings that affect the result of a training, and must not change when it resumes."""
         later = {name for name, (section, _, _) in self.fields().items() if section in self.LATER}
         return self.without(self.FREE | later)
 
     def without(self, names: set[str]) -> dict[str, Any]:
-        """The settings by name, without some, in TOML's and JSON's types."""
+        """The settings by name, except some, in TOML's and JSON's types."""
         return {k: v for values in self.as_dict().values() for k, v in values.items() if k not in names}
 
     @classmethod
     def from_dict(cls, parts: dict[str, dict[str, Any]], where: str = "the configuration") -> Self:
         """Settings from ``as_dict`` or a TOML file; missing ones have their defaults."""
-        settings, known = {}, cls.fields()
+        settings, fields = {}, cls.fields()
         for section, values in parts.items():
             if section not in cls.sections() or not isinstance(values, dict):
                 there = ", ".join(cls.sections())
                 raise ValueError(f"{where}: there is no section [{section[:60]}]; there are {there}")
             for name, value in values.items():
-                if name not in known or known[name][0] != section:
-                    near = difflib.get_close_matches(name[:60], known, 1)
-                    hint = f"; do you mean {near[0]!r} in [{known[near[0]][0]}]?" if near else ""
+                if name not in fields or fields[name][0] != section:
+                    near = difflib.get_close_matches(name[:60], fields, 1)
+                    hint = f"; do you mean {near[0]!r} in [{fields[near[0]][0]}]?" if near else ""
                     raise ValueError(f"{where}: [{section}] has no setting {short(name)}{hint}")
-                kind = known[name][1]
+                kind = fields[name][1]
                 if kind is float and isinstance(value, int) and not isinstance(value, bool):
                     value = float(value)
                 is_list = isinstance(value, list) and all(isinstance(v, str) for v in value)
@@ -147,7 +147,7 @@ class Sections:
 
     @classmethod
     def preset(cls, name: str) -> Self:
-        """The settings of a preset. Raises ValueError: there is none of this name."""
+        """The settings of a preset. Raises ValueError if the preset does not exist."""
         if name not in cls.preset_names():
             raise ValueError(f"there is no preset {name!r}; there are {', '.join(cls.preset_names())}")
         return cls.read(cls.PRESETS / f"{name}.toml")
@@ -156,7 +156,7 @@ class Sections:
     def read(cls, path: Path) -> Self:
         data = content(path, _MOST_BYTES)
         if max(line.count(b".") for line in data.splitlines() or [b""]) > _MOST_DOTS:
-            raise ValueError(f"{path} is not TOML of settings: it has a line of more than {_MOST_DOTS} dots")
+            raise ValueError(f"{path} does not hold settings: it has a line with more than {_MOST_DOTS} dots")
         try:
             parts = tomllib.loads(data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n"))
         except (ValueError, RecursionError) as error:
@@ -170,7 +170,7 @@ class Sections:
         lines = [f"# {title}"]
         for section, values in self.as_dict().items():
             lines += ["", f"[{section}]"]
-            for name, value in values.items():  # TOML writes values as JSON does, but for one control character
+            for name, value in values.items():  # TOML writes values like JSON, except one control character
                 text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
                 lines.append(f"{name} = {text} # {self.meaning(name)}")
         return "\n".join(lines) + "\n"
@@ -178,7 +178,7 @@ class Sections:
 
 @dataclasses.dataclass(frozen=True)
 class Updates:
-    """The updates, their optimiser, and what is kept of them; a program's own section of them has more."""
+    """The updates, their optimiser, and snapshots; each program adds its own settings to this section."""
 
     steps: int = count(8000, "updates")
     minutes: float = amount(0.0, "the most minutes of training; 0: no limit")
@@ -200,8 +200,8 @@ class Updates:
     evaluate_every: int = count(500, "updates between evaluations")
     patience: int = amount(0, "evaluations without improvement before the training stops; 0: no limit")
     snapshot_every: int = count(125, "updates between snapshots of the weights")
-    average: int = amount(10, "the number of last snapshots to average; 0: the last weights alone")
-    ema: float = chance(0.0, "decay of an exponential moving average, which replaces that of snapshots; 0: none")
+    average: int = amount(10, "the number of last snapshots to average; 0: only the last weights")
+    ema: float = chance(0.0, "decay of an exponential moving average, used instead of snapshots; 0: none")
     save_seconds: float = amount(60.0, "seconds between checkpoints; 0: only with snapshots and evaluations")
     log_every: int = count(20, "updates between lines of the log")
     seed: int = setting(0, "the same seed gives the same model, to the bit", limits=(0, 2**63 - 1))
@@ -243,7 +243,7 @@ class Updates:
         return optim.MuonWithAdamW([{"params": muon, "muon": True}, *groups], **options)
 
     def loop_settings(self, evaluated: bool, **more: Any) -> LoopSettings:
-        """The settings of the loop; TOML has no None, and 0 stands for it. ``more`` are those that are not here."""
+        """The settings of the loop; TOML has no None, so 0 stands for it. ``more`` are settings beyond this class."""
         same = ("steps", "accumulate", "evaluate_every", "snapshot_every", "log_every", "seed")
         values = {name: getattr(self, name) for name in same}
         values |= {name: getattr(self, name) or None for name in ("minutes", "clip", "save_seconds")}
@@ -268,10 +268,10 @@ class LanguageUpdates(Updates):
     final_rate: float = amount(1e-4, "the learning rate at the end of a cosine")
     beta2: float = chance(0.99, "decay of Adam's mean of squared gradients")
     batch: int = count(12, "windows in a batch")
-    window: int = amount(0, "tokens of such a window; 0: as many as the model sees")
+    window: int = amount(0, "tokens of a window; 0: as many as the model sees")
 
     def check(self, d_model: int, heads: int, context: int) -> None:
-        """Raise ValueError: a model of these sizes cannot be, or not learn so."""
+        """Raise ValueError if a model cannot have these sizes, or cannot be trained with these settings."""
         if d_model % heads:
             raise ValueError(f"d_model ({d_model}) must be a multiple of heads ({heads})")
         if self.window > context:
@@ -284,5 +284,5 @@ class LanguageUpdates(Updates):
         return super().rate(self.final_rate / self.learning_rate if self.learning_rate else 0.0)
 
     def make_optimizer(self, model: nn.Module, *options: Any, **more: Any) -> optim.AdamW:
-        """As in ``Updates``; vectors do not decay."""
+        """As in ``Updates``, without weight decay for vectors."""
         return super().make_optimizer(model, (0.9, self.beta2), 1e-8, decay_vectors=False)

@@ -1,6 +1,6 @@
-"""The trainings of programs that keep a model: how one begins, what it shows, how it stops and ends; and trainings by
-several ranks: ``--ranks 2`` starts them; or mpiexec, srun or ``minigrad.run`` has done so. Rank 0 speaks, writes the
-run's folder and reports at the end; the others compute their share of each update."""
+"""Starting, stopping and finishing the trainings of programs, with their output; and trainings by several ranks:
+``--ranks 2`` starts them, unless mpiexec, srun or ``minigrad.run`` did. Rank 0 prints, writes the folder of the run and
+reports at the end; the others compute their share of each update."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def trainer_of(
     carried: Any = None,
     **best: Any,
 ) -> Trainer:
-    """The loop of a training. Arguments are those of ``Trainer``; ``best`` are the settings ``metric``, which is
-    ``METRIC`` by default, and ``mode``. Raises ValueError: settings of the rates or of the loop that cannot be."""
+    """The loop of a training. For the arguments see ``Trainer``; ``best`` are the settings ``metric``, by default
+    ``METRIC``, and ``mode``. Raises ValueError if settings of the learning rate or of the loop are invalid."""
     optimizer = s.make_optimizer(model)
     settings = s.loop_settings(evaluate is not None, unit=unit, **{"metric": METRIC, **best})
     schedule, more = LambdaLR(optimizer, s.rate()), {"evaluate": evaluate, "extra": extra, "carried": carried}
@@ -60,11 +60,11 @@ def train_to_end(
     report: Callable[[], str],
     best: bool = True,
 ) -> int:
-    """Train, from where an earlier training in the folder stopped, or as a ``fresh`` one, for which the earlier is
-    renamed. Then write the trained model, and print and write the ``report`` of what it is worth, in eval mode.
-    ``settings`` are ``Sections`` with ``Updates`` as ``training``; ``about``, and the model's size, are printed first.
-    The weights are the moving average, the mean of snapshots, or, with ``best``, those with the best evaluation; else
-    the last ones. Returns the exit status (130 after Ctrl-C). Raises as ``Trainer.fit``."""
+    """Resume the training in the folder, or start a ``fresh`` one, for which an earlier one is renamed. At the end
+    write the trained model, and print and write the ``report`` on it, in eval mode. ``settings`` are ``Sections`` with
+    ``Updates`` as ``training``; ``about`` and the model's size are printed first. The weights are the moving average,
+    the mean of snapshots, or, with ``best``, the weights of the best evaluation; otherwise the last ones. Returns the
+    exit status (130 after Ctrl-C). Raises as ``Trainer.fit``."""
     trainer.check()
     if fresh and trainer.ranks.is_first:
         program.set_aside(folder)
@@ -84,7 +84,7 @@ def train_to_end(
             model.load_state_dict(averaged_state(folder))
         elif best and trainer.state.best is not None:
             model.load_state_dict(read_checkpoint(folder / BEST)["model"])
-        (folder / REPORT).unlink(missing_ok=True)  # it is of the earlier model
+        (folder / REPORT).unlink(missing_ok=True)  # it describes the earlier model
         path = write_model(folder, model.state_dict(), trainer.state.step, trainer.extra)
         model.eval()
         print(f"saved to {path}", flush=True)
@@ -94,7 +94,7 @@ def train_to_end(
 
 
 def is_finished(program: Program, settings: Any, folder: Path, fresh: bool) -> bool:
-    """Whether a training in a folder has ended, with these settings; what it printed then is printed again."""
+    """Whether the training in a folder has finished, with these settings; if so, prints its final output again."""
     report = None if fresh else program.report(folder, settings)
     if report is not None:
         print(f"{folder} holds a finished training; --steps N trains longer, --fresh starts over", file=sys.stderr)
@@ -103,30 +103,30 @@ def is_finished(program: Program, settings: Any, folder: Path, fresh: bool) -> b
 
 
 def report_of(program: Program, trainer: Trainer, folder: Path, validation: str, *words: str) -> str:
-    """What a model's validation gave, and the command that writes with it, ``generate --run FOLDER`` and more words."""
+    """The result of a model's validation, and the command to generate with it, ``generate --run FOLDER`` and words."""
     updates = f"{trainer.state.step:,} updates in {trainer.state.seconds:.0f} s"
     write = program.typed("generate", "--run", str(folder), *words)
-    return f"validation, all of it: {validation}; {updates}\n\nwrite with it:  {write}"
+    return f"full validation: {validation}; {updates}\n\nto generate:  {write}"
 
 
 def show(text: str) -> None:
-    """Print a text between the lines of a progress bar, if there is one."""
+    """Print a text without disturbing a progress bar."""
     say(f"\n{text.strip()}\n", sys.stdout)
 
 
 def train_as_ranks(
     program: Program, options: argparse.Namespace, settings: Any, folder: Path, train: Callable[[Any, Path, bool], int]
 ) -> int:
-    """Call ``train(settings, folder, options.fresh)`` as one of the ranks, or start as many as the settings say, by the
-    words of the command, unless this process is one of several already. Without mpi4py, one does the work of all.
-    Returns the exit status. Raises ValueError: more ranks than batches in an update, or a rate that cannot be;
-    RuntimeError: the device is not there; and whatever ``train`` raises."""
+    """Call ``train(settings, folder, options.fresh)`` as one of several ranks; if this process is not one of them,
+    start as many as the settings ask for, with the words of the command. Without mpi4py, one process does all work.
+    Returns the exit status. Raises ValueError if there are more ranks than batches in an update or the learning rate is
+    invalid, RuntimeError if the device is unavailable, and the errors of ``train``."""
     s, started, go = settings.training, find_place().size, partial(train, settings, folder, options.fresh)
     ranks = s.ranks if started == 1 else started
     check_device(s.device)
     s.rate()
     if ranks > s.accumulate:
-        there = f"{ranks} ranks share the batches of an update, of which there are {s.accumulate}"
+        there = f"{ranks} ranks share the batches of an update, but --accumulate is {s.accumulate}"
         raise ValueError(f"{there}: set --accumulate to {ranks} or a multiple of it")
     if started > 1:
         return _as_one(go)
@@ -134,14 +134,14 @@ def train_as_ranks(
         return go()
     if ranks > 1 and not distributed.is_mpi_available():
         install = how_to_install("mpi4py", "mpich")
-        note = f"note: {ranks} ranks need mpi4py, so one does the work of all, which is slower: {install}"
+        note = f"note: {ranks} ranks need mpi4py; now one process does all work, which is slower: {install}"
         print(note, file=sys.stderr)
         ranks = 1
     if ranks == 1:
         return go()
     files = (Path(str(sys.modules[name].__file__)) for name in ("minigrad", "minigrad_models"))
     roots = [*(str(file.resolve().parents[1]) for file in files), *filter(None, [os.environ.get("PYTHONPATH")])]
-    # -P: Python would look for modules in the folder where a person works, first of all
+    # -P: otherwise Python would look for modules first in the current folder
     os.environ["PYTHONPATH"] = os.pathsep.join(roots)
     rank = [sys.executable, "-P", "-m", "minigrad", *program.words, *options.words]
     if rank[4:] == sys.argv[1:]:
@@ -159,13 +159,13 @@ def _as_one(train: Callable[[], int]) -> int:
     try:
         status = train()
         sys.stdout.flush()
-        distributed.barrier()  # mpiexec ends all with the first that ends with an error
+        distributed.barrier()  # mpiexec ends all ranks when the first ends with an error
         distributed.destroy_process_group()
         return status
     except Exception as error:
         if all_end(error):
             if not first:
-                sys.exit(1)  # the first rank shows what all have
+                sys.exit(1)  # the first rank shows the error that all have
         else:
             report_error(error)
         raise

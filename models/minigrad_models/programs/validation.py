@@ -1,4 +1,4 @@
-"""Windows of a sequence of tokens: those of a batch, and the loss of sequences that a model has not learned from."""
+"""Windows of a sequence of tokens: batches of them, and the loss of held-out sequences."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import minigrad as mg
 from minigrad import Tensor
 
 Ids = np.ndarray[Any, np.dtype[Any]]
-NONE = -100  # a target that does not count
+NONE = -100  # a target that the loss ignores
 Progress = Callable[[int], Any]
 Score = Callable[..., float]
 Cut = tuple[int, int, int]
 
 
 class Batch(NamedTuple):
-    """Tokens (B, T), the token after each (B, T), int64, and how many of these count."""
+    """Tokens (B, T), the token after each (B, T), int64, and the number of targets that are not ignored."""
 
     tokens: Tensor
     targets: Tensor
@@ -27,22 +27,22 @@ class Batch(NamedTuple):
 
 
 def mean_loss(model: Any, batch: Batch) -> tuple[Tensor, float]:
-    """The mean cross-entropy of a batch, and the number of its targets: the loss function of a training."""
+    """The loss function of a training: the mean cross-entropy of a batch, and the number of its targets."""
     return model.loss(batch.tokens, batch.targets, NONE), float(batch.weight)
 
 
 def moved(device: str, *tensors: Tensor) -> list[Tensor]:
-    """Tensors on the CPU, of one dtype, on a device: one copy moves them together."""
+    """Move CPU tensors of one dtype to a device, in a single copy."""
     if mg.device(device).type == "cpu":
         return list(tensors)
     if len({tensor.dtype for tensor in tensors}) > 1:
-        raise TypeError(f"one copy moves tensors of one dtype, not of {', '.join(str(t.dtype) for t in tensors)}")
+        raise TypeError(f"tensors to move must have one dtype, not {', '.join(str(t.dtype) for t in tensors)}")
     parts = mg.cat([tensor.flatten() for tensor in tensors]).to(device).split([tensor.numel() for tensor in tensors])
     return [part.view(tensor.shape) for part, tensor in zip(parts, tensors, strict=True)]
 
 
 def windows(ids: Ids, begins: Ids, length: int, device: str) -> Batch:
-    """The windows of a length that begin at some places (B,)."""
+    """The windows of a length that begin at given positions (B,)."""
     rows = ids[begins[:, None] + np.arange(length + 1)].astype(np.int64)  # (B, T + 1)
     parts = (mg.from_numpy(np.ascontiguousarray(part)) for part in (rows[:, :-1], rows[:, 1:]))
     tokens, targets = moved(device, *parts)
@@ -50,10 +50,10 @@ def windows(ids: Ids, begins: Ids, length: int, device: str) -> Batch:
 
 
 def pieces(tokens: int, window: int, stride: int, cycle: int = 1) -> list[Cut]:
-    """Cut a text so that each token but the first is predicted once: (begin, first, end) of each window. Tokens begin
-    .. end - 1 are read, and from ``first`` on the token after each counts. The windows move by ``stride``: a smaller
-    one leaves each token more of the text before it. They begin at multiples of ``cycle``, if window and stride are
-    such."""
+    """Cut a text so that each token except the first is predicted once: (begin, first, end) of each window. The model
+    reads tokens begin .. end - 1; targets count from ``first`` on. The windows move by ``stride``: with a smaller
+    stride each token sees more of the text before it. They begin at multiples of ``cycle`` if window and stride are
+    multiples of it."""
     result, first = [], 0
     while first < tokens - 1:
         end = min(first + (stride if first else window), tokens - 1)
@@ -64,12 +64,12 @@ def pieces(tokens: int, window: int, stride: int, cycle: int = 1) -> list[Cut]:
 
 
 def check_windows(window: int, stride: int | None, context: int | None, grid: int = 1) -> None:
-    """Raise ValueError for the windows of an evaluation. For window and stride see ``pieces``; ``context`` is the
-    tokens that the model sees at most (None: any number), and windows begin at multiples of ``grid``."""
+    """Raise ValueError for invalid windows of an evaluation. For window and stride see ``pieces``; ``context`` is the
+    most tokens that the model sees (None: any number), and windows begin at multiples of ``grid``."""
     if context is not None and window > context:
         raise ValueError(f"--window {window:,}: the model sees {context:,} tokens")
     if stride is not None and stride > window:
-        raise ValueError(f"--stride {stride:,} is more than the window, {window:,}: tokens between would be left out")
+        raise ValueError(f"--stride {stride:,} is more than the window, {window:,}: it would skip tokens")
     for name, value in (("window", window), ("stride", stride or 0)):
         if value % grid:
             raise ValueError(f"--{name} {value}: windows of this model begin at multiples of {grid} tokens")
@@ -86,11 +86,11 @@ def score_windows(
     progress: Progress | None = None,
     cycle: int = 1,
 ) -> float:
-    """The mean cross-entropy of the tokens of a text (N,), or of several that do not see each other, but the first of
-    each, in nats. The model's ``loss(tokens, targets, ignore)`` is a mean. For window, stride and cycle see ``pieces``;
-    0 is a stride of the whole window, so that windows do not overlap. ``batch`` is the windows at a time, ``most``
-    about the tokens to predict if there are more: windows at equal distances; 0 for all. ``progress`` is called with
-    the number of tokens after each batch."""
+    """The mean cross-entropy of the tokens of a text (N,), or of several independent texts, except the first of each,
+    in nats. The model's ``loss(tokens, targets, ignore)`` is a mean. For window, stride and cycle see ``pieces``; 0 is
+    a stride of the whole window, so that windows do not overlap. ``batch`` is the number of windows at a time, ``most``
+    the approximate number of tokens to predict, by windows at equal distances, or 0 for all. ``progress`` is called
+    with the number of tokens after each batch."""
     texts = [texts] if isinstance(texts, np.ndarray) else texts
     cuts, begin = [], 0
     for text in texts:
@@ -99,7 +99,7 @@ def score_windows(
     total = sum(end - first for _, first, end in cuts)
     if most and total > most:
         cuts = [cuts[i] for i in np.linspace(0, len(cuts) - 1, max(1, len(cuts) * most // total)).astype(int).tolist()]
-    cuts.sort(key=lambda cut: cut[0] - cut[2])  # windows of one length together
+    cuts.sort(key=lambda cut: cut[0] - cut[2])  # group windows of the same length
     ids, device = np.concatenate(list(texts)), str(next(iter(model.parameters())).device)
     nats, count = 0.0, 0
     groups = (list(group) for _, group in groupby(cuts, lambda cut: cut[2] - cut[0]))

@@ -1,5 +1,5 @@
-"""The order of a training: batches of sentence pairs of similar length; or segments of a text, each of which goes on
-where the one before it ended, for a model with a memory. Shapes: B rows of a batch, T tokens of a segment.
+"""The order of a training: batches of sentence pairs of similar length; or consecutive segments of a text, for a model
+with a memory. Shapes: B rows of a batch, T tokens of a segment.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from minigrad import Tensor, from_numpy
 
 IntArray = np.ndarray[Any, np.dtype[Any]]
 
-# Source lengths that count as one. On Multi30k, 3 halves the share of pairs that meet again in the next epoch (29 %,
-# against 58 % with 1), for 3 % more padding.
+# Source lengths that count as equal. On Multi30k, 3 halves the share of pairs that share a batch again in the next
+# epoch (29 %, against 58 % with 1), at the cost of 3 % more padding.
 NOISE = 3
 Plan = tuple[IntArray, IntArray]  # an epoch: batch k has the pairs order[first : last], row k of the second array
 
 
 class TokenBatches:
-    """Numbers of pairs in batches with a maximum of tokens; each pair comes once per epoch.
+    """Indices of pairs in batches with a maximum of tokens; each pair occurs once per epoch.
 
     Pairs are sorted by length of target and, roughly, of source, and split into batches with at most ``tokens`` on
-    either side, padding included (a longer pair has its own batch); the batches are shuffled. Without ``shuffle`` they
-    go from short to long, in every epoch. The order of an epoch depends on seed and epoch alone, so two numbers are a
-    position in it (see ``training.LoaderBatches``). ``lengths`` (N, 2) are the tokens of source and target. Raises
-    ValueError: lengths of another shape, or no room for a token.
+    either side, including padding (a longer pair has its own batch); the batches are shuffled. Without ``shuffle`` they
+    go from short to long, in every epoch. The order of an epoch depends only on the seed and the epoch, so two numbers
+    give a position in it (see ``training.LoaderBatches``). ``lengths`` (N, 2) are the tokens of source and target.
+    Raises ValueError if ``lengths`` has another shape, or ``tokens`` is below 1.
     """
 
     def __init__(self, lengths: Any, tokens: int = 4096, *, seed: int = 0, shuffle: bool = True) -> None:
@@ -51,7 +51,7 @@ class TokenBatches:
         if not self.shuffle:
             order = np.argsort(target << 32 | source, kind="stable")
             return order, self._cut(order)
-        # The raw numbers are the same in every version of NumPy; permutations need not be.
+        # The raw numbers are the same in every version of NumPy; permutations may differ.
         bits = np.random.SFC64(np.random.SeedSequence([self.seed, number]))
         random = bits.random_raw(len(self.lengths))
         source += (random % np.uint64(NOISE)).astype(np.int64)
@@ -74,7 +74,7 @@ class TokenBatches:
 
 
 class Segment(NamedTuple):
-    """A batch: each row goes on where that row of the batch before it ended, unless the segment is a beginning."""
+    """A batch: each row continues the same row of the previous batch, unless the segment is a beginning."""
 
     tokens: Tensor  # (B, T), int64
     targets: Tensor  # (B, T): the token after each
@@ -82,14 +82,14 @@ class Segment(NamedTuple):
 
 
 class Segments:
-    """A text (N,) of ints, cut into ``rows`` of equal length that are read side by side, ``length`` tokens at a time.
-    From epoch to epoch the cuts move by less than a segment, by the seed and the epoch, so that its ends are not always
-    the same. What does not fill a row's last segment is left out. Raises ValueError: ``rows`` or ``length`` is below 1,
-    or the text has no segment of that size in an epoch."""
+    """A text (N,) of ints, cut into ``rows`` of equal length that are read in parallel, ``length`` tokens at a time.
+    In each epoch the cuts move by a random part of a segment, by the seed and the epoch, so that segments end at
+    different places. The incomplete last segment of a row is dropped. Raises ValueError if ``rows`` or ``length`` is
+    below 1, or the text has no segment of that size in an epoch."""
 
     def __init__(self, tokens: IntArray, rows: int, length: int, seed: int = 0) -> None:
         if rows < 1 or length < 1:
-            raise ValueError(f"{rows} rows of {length} tokens are no batch")
+            raise ValueError(f"{rows} rows of {length} tokens are not a batch")
         if len(tokens) <= rows * length + length:
             raise ValueError(f"a text of {len(tokens):,} tokens is too short for {rows} rows of {length} tokens")
         self.tokens, self.rows, self.length, self.seed = tokens, rows, length, seed
@@ -105,17 +105,16 @@ class Segments:
 
 
 class Recurrence:
-    """The loss function of a training on ``Segments``, and the memory that it carries from batch to batch (None at a
-    beginning): the trainer's ``loss`` and its ``carried``. The memory is the model's at the time when it read a
-    segment. It cannot be computed anew from the place in the text, since the weights have changed; so it belongs in the
-    checkpoint."""
+    """The loss function of a training on ``Segments``, with the memory that it carries from batch to batch (None at a
+    beginning): the trainer's ``loss`` and its ``carried``. The memory depends on the weights at the time when the model
+    read a segment. It cannot be recomputed from the position in the text, so it belongs in the checkpoint."""
 
     def __init__(self) -> None:
         self.memory: Tensor | None = None
 
     def __call__(self, model: Any, segment: Segment) -> tuple[Tensor, float]:
         """The mean loss of a segment, and the number of its targets. The model's ``segment_loss(tokens, targets,
-        memory)`` returns that loss after a memory (None: of nothing), and the next one, without a gradient."""
+        memory)`` returns the loss after a memory (None: empty), and the next memory, detached."""
         device = next(model.parameters()).device
         before = None if segment.begins or self.memory is None else self.memory.to(device)
         loss, self.memory = model.segment_loss(segment.tokens.to(device), segment.targets.to(device), before)
@@ -125,7 +124,7 @@ class Recurrence:
         return {"memory": self.memory}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from there. Raises LookupError, ValueError: there is no memory in it."""
+        """Restore the memory. Raises LookupError or ValueError if the state has no memory."""
         memory = state["memory"]
         if not isinstance(memory, Tensor | None):
             raise ValueError(f"memory must be a tensor, not {type(memory).__name__}")

@@ -1,4 +1,4 @@
-"""The lines of a file, gzipped or not, as texts that are known to be whole; and sentence pairs from files: a folder, a
+"""Reads the lines of a file, gzipped or not, and checks that they are complete; and sentence pairs from a folder, a
 table, or two aligned files."""
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Any, BinaryIO, NamedTuple
 from minigrad.serialization.source import is_endless, opened
 
 LONGEST = 1 << 26  # bytes of a line
-_MOST_UNPACKED, _MOST_RATIO = 1 << 26, 50  # bytes of any archive, and for each byte of it; text has 3 to 10
-_QUOTED = re.compile(r'"(?:[^"]|"")*"')  # a cell as spreadsheets write it
+_MOST_UNPACKED, _MOST_RATIO = 1 << 26, 50  # bytes of any archive, plus bytes per archive byte; text has 3 to 10
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')  # a quoted cell of a spreadsheet
 SPLITS = {"train": ("train", "training"), "validation": ("val", "valid", "validation", "dev"), "test": ("test",)}
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a UTF-8 file, gzipped or not, without their ends, line feeds, carriage returns before these, and a
-    byte-order mark. Raises ValueError: a device or a pipe; bytes that are not UTF-8, or NUL, with their line; a damaged
-    archive; OSError: the file cannot be read."""
+    """The lines of a UTF-8 file, gzipped or not, without line ends (LF or CRLF) and a byte-order mark. Raises
+    ValueError for a device or a pipe, bytes that are not UTF-8, NUL bytes, or a damaged archive; OSError if the file
+    cannot be read."""
     if is_endless(path):
         raise ValueError(f"{path} is a device or a pipe, not a file, which can be read more than once")
     with opened(path) as plain:
@@ -44,12 +44,12 @@ def read_lines(path: Path) -> Iterator[str]:
                 yield decoded(line.removesuffix(b"\n"), number, str(path))
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise ValueError(f"{path}: not a whole gzip file ({error})") from None
-        except OSError as error:  # of /proc
+        except OSError as error:  # from /proc
             raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def decoded(line: bytes, number: int, where: str) -> str:
-    """A line as text. Raises ValueError: bytes that are not UTF-8, or NUL."""
+    """A line as text. Raises ValueError for bytes that are not UTF-8, or NUL."""
     try:
         text = line.removeprefix(codecs.BOM_UTF8 if number == 1 else b"").decode()
         wrong = f"not text (NUL, the byte 0x00, at {line.index(0)})" if 0 in line else ""
@@ -61,7 +61,7 @@ def decoded(line: bytes, number: int, where: str) -> str:
 
 
 class Pairs(NamedTuple):
-    """Sentences of two languages, line by line, and the number of pairs left out for an empty side."""
+    """Sentences of two languages, line by line, and the number of pairs skipped because a side is empty."""
 
     source: list[str]
     target: list[str]
@@ -73,12 +73,12 @@ def read_pairs(paths: Any, source: str, target: str, required: Sequence[str] = (
 
     Args:
         paths: one folder of files named SPLIT.LANGUAGE (train.en, val.de.gz, ...), or one table (.tsv:
-            source, tab, target; quotes around a cell with commas or doubled quotes are left out), or two files, line
+            source, tab, target; quotes around a cell with commas or doubled quotes are removed), or two files, line
             by line.
         source, target: in a folder, the last part of the files' names, before ".gz".
         required: splits that a folder must have.
 
-    Raises FileNotFoundError, ValueError: missing files, sides of different length, not UTF-8, or no pair.
+    Raises FileNotFoundError or ValueError: missing files, sides of different length, not UTF-8, or no pairs.
     """
     paths = [Path(path) for path in (paths if isinstance(paths, list | tuple) else [paths])]
     for path in paths:
@@ -87,7 +87,7 @@ def read_pairs(paths: Any, source: str, target: str, required: Sequence[str] = (
     if len(paths) == 2:
         return {"train": _aligned(paths[0], paths[1])}
     if len(paths) != 1:
-        raise ValueError(f"a corpus is one folder, one table or two aligned files; {len(paths)} paths were given")
+        raise ValueError(f"a corpus is one folder, one table or two aligned files, not {len(paths)} paths")
     if paths[0].is_dir():
         return _folder(paths[0], source, target, required)
     return {"train": _table(paths[0])}
@@ -149,7 +149,7 @@ def _cell(text: str) -> str:
 
 
 def _kept(rows: Iterable[tuple[str, str]], where: str) -> Pairs:
-    """The pairs whose sides both hold text."""
+    """The pairs in which both sides have text."""
     source, target, skipped = list[str](), list[str](), 0
     for a, b in rows:
         if a and b:

@@ -1,4 +1,4 @@
-"""Sentence pairs: the tokenizers of their two sides, one for both or one each, and pairs as token ids in an array."""
+"""Sentence pairs: tokenizers for both sides, joint or separate, and pairs as token ids in an array."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .tokenizer import BOS, EOS, SCHEMES, Tokenizer, WordTokenizer, several
 
 IntArray = np.ndarray[Any, np.dtype[Any]]
 CHUNK_PAIRS = 512  # to encode at once: the library's results are large
-QUIET_SECONDS = DELAY  # before a bar appears
+QUIET_SECONDS = DELAY  # before a progress bar appears
 
 
 @dataclass(frozen=True)
 class TokenizerPair:
-    """Tokenizers of source and target; the same object twice if the vocabulary is joint."""
+    """Tokenizers of source and target; the same object if the vocabulary is joint."""
 
     source: Tokenizer
     target: Tokenizer
@@ -40,8 +40,8 @@ class TokenizerPair:
         joint: bool = True,
         **options: Any,
     ) -> TokenizerPair:
-        """Learn subwords of both sides together, or (not ``joint``) of each by itself: a vocabulary of that size each.
-        Options and errors are those of ``SubwordTokenizer.train``."""
+        """Learn subwords of both sides together, or (not ``joint``) separately, each with a vocabulary of that size.
+        For options and errors see ``SubwordTokenizer.train``."""
         if joint:
             both = SubwordTokenizer.train(itertools.chain(several(source), several(target)), vocabulary, **options)
             return cls(both, both)
@@ -49,7 +49,7 @@ class TokenizerPair:
 
     @property
     def joint(self) -> bool:
-        """Whether one vocabulary serves both sides."""
+        """Whether both sides share one vocabulary."""
         return self.source is self.target
 
     def as_dict(self) -> dict[str, Any]:
@@ -59,8 +59,8 @@ class TokenizerPair:
 
 
 def tokenizer_from_dict(state: dict[str, Any]) -> Tokenizer:
-    """The tokenizer that its ``as_dict`` described. Raises ValueError: a description that makes no sense, an unknown
-    kind of tokenizer, or a scheme that ``SCHEMES`` lacks."""
+    """The tokenizer that its ``as_dict`` described. Raises ValueError for an invalid description, an unknown kind of
+    tokenizer, or a scheme that ``SCHEMES`` lacks."""
     check(state, dict[str, Any], "a tokenizer")
     if state.get("kind") == "subwords":
         return SubwordTokenizer.from_dict(state)
@@ -74,7 +74,7 @@ def tokenizer_from_dict(state: dict[str, Any]) -> Tokenizer:
 
 
 def tokenizer_pair_from_dict(state: dict[str, Any]) -> TokenizerPair:
-    """The pair that its ``as_dict`` described; the description of one tokenizer stands for both sides. Raises
+    """The pair that its ``as_dict`` described; the description of a single tokenizer applies to both sides. Raises
     ValueError as ``tokenizer_from_dict``."""
     check(state, dict[str, Any], "a pair of tokenizers")
     sides = state if state.get("kind") == "pair" else {"source": state}
@@ -83,27 +83,26 @@ def tokenizer_pair_from_dict(state: dict[str, Any]) -> TokenizerPair:
 
 
 class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
-    """A corpus as ids, without the pairs with more than ``longest`` tokens on a side, BOS and EOS included, of which
-    there are ``left_out``. Example i is a pair: (source ids and EOS, BOS and target ids and EOS). ``ids`` are those of
-    pair after pair, source and then target, in one row; ``lengths`` (N, 2) int32 the tokens of source and target.
-    ``progress`` shows a bar on stderr after two seconds (if tqdm is installed). Raises ValueError: every pair is too
-    long."""
+    """A corpus as ids, without the ``left_out`` pairs that have more than ``longest`` tokens on a side, including BOS
+    and EOS. Example i is a pair: (source ids and EOS, BOS and target ids and EOS). ``ids`` concatenates all pairs, each
+    source then target; ``lengths`` (N, 2) int32 are the tokens of source and target. ``progress`` shows a bar on stderr
+    after two seconds (if tqdm is installed). Raises ValueError if every pair is too long."""
 
     def __init__(self, pairs: Pairs, tokenizers: TokenizerPair, *, longest: int, progress: bool = True) -> None:
         total, largest = len(pairs.source), max(len(tokenizers.source), len(tokenizers.target))
         ids, lengths = list[IntArray](), list[IntArray]()
-        with bar(total, "encoding", " pairs", progress, QUIET_SECONDS) as shown:
+        with bar(total, "encoding", " pairs", progress, QUIET_SECONDS) as encoding_bar:
             for start in range(0, total, CHUNK_PAIRS):
                 chunk = slice(start, start + CHUNK_PAIRS)
                 sources = tokenizers.source.encode_batch(pairs.source[chunk])
                 targets = tokenizers.target.encode_batch(pairs.target[chunk])
                 both = zip(sources, targets, strict=True)
                 sizes = np.array([(len(a) + 1, len(b) + 2) for a, b in both], np.int32)
-                kept = np.flatnonzero(sizes.max(axis=1) <= longest)
-                flat = itertools.chain.from_iterable((*sources[i], EOS, BOS, *targets[i], EOS) for i in kept.tolist())
+                rows = np.flatnonzero(sizes.max(axis=1) <= longest)
+                flat = itertools.chain.from_iterable((*sources[i], EOS, BOS, *targets[i], EOS) for i in rows.tolist())
                 ids.append(np.fromiter(flat, np.uint16 if largest <= 1 << 16 else np.uint32))
-                lengths.append(sizes[kept])
-                shown.update(len(sources))
+                lengths.append(sizes[rows])
+                encoding_bar.update(len(sources))
         self.ids, self.lengths = np.concatenate(ids), np.concatenate(lengths)
         if not len(self.lengths):
             raise ValueError(f"every pair of the corpus ({total:,}) is longer than {longest} tokens")

@@ -1,5 +1,5 @@
-"""Tokenizers of pretrained models, read by the tokenizers library from the files that others publish; and WordPiece,
-BERT's subwords (Wu et al. 2016, arXiv 1609.08144, section 4.1)."""
+"""Tokenizers of pretrained models, read from their published files by the tokenizers library; and WordPiece, BERT's
+subwords (Wu et al. 2016, arXiv 1609.08144, section 4.1)."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _MOST_BYTES = 1 << 24  # of tokenizer_config.json
 
 
 def read_tokenizer(folder: str | os.PathLike[str]) -> Any:
-    """The ``tokenizers.Tokenizer`` of a folder, without truncation and padding; None if it has no such files. It is
-    tokenizer.json; or vocab.json and merges.txt, byte-pair encoding over bytes (GPT-2); or vocab.txt, WordPiece (BERT).
-    The latter two follow tokenizer_config.json; without it texts become lower-case for WordPiece. Raises ValueError: a
-    file is damaged; ImportError: no tokenizers library; OSError: a file cannot be read."""
+    """The ``tokenizers.Tokenizer`` of a folder, without truncation and padding, or None. It reads tokenizer.json; or
+    vocab.json and merges.txt, byte-pair encoding over bytes (GPT-2); or vocab.txt, WordPiece (BERT). The latter two
+    follow tokenizer_config.json; without it WordPiece lower-cases texts. Raises ValueError if a file is damaged,
+    ImportError if the tokenizers library is missing, OSError if a file cannot be read."""
     path = Path(folder)
     if not any((path / name).is_file() for name in (TOKENIZER, VOCABULARY, WORDS)):
         return None
@@ -56,18 +56,18 @@ def read_tokenizer(folder: str | os.PathLike[str]) -> Any:
         )
     except OSError:
         raise
-    except Exception as error:  # the library raises nothing more special
+    except Exception as error:  # the library raises plain Exceptions
         raise ValueError(f"the tokenizer of {path} is damaged: {str(error)[:200]}") from None
 
 
 def write_tokenizer(tokenizer: Any, folder: str | os.PathLike[str]) -> None:
-    """Write tokenizer.json, as a whole. Raises OSError."""
+    """Write tokenizer.json atomically. Raises OSError."""
     with replaced(Path(folder) / TOKENIZER) as temporary:
         Path(temporary).write_text(tokenizer.to_str(pretty=True), encoding="utf-8")
 
 
 def _settings(path: Path) -> dict[str, Any]:
-    """The entries of tokenizer_config.json. Raises ValueError: it is none."""
+    """The entries of tokenizer_config.json. Raises ValueError if they are invalid."""
     if not (path / SETTINGS).is_file():
         return {}
     settings: dict[str, Any] = json.loads(content(path / SETTINGS, _MOST_BYTES).decode("utf-8-sig"))
@@ -86,8 +86,8 @@ def word_pieces(
 ) -> Any:
     """The ``tokenizers.Tokenizer`` of a vocabulary (ids by piece), with BERT's special tokens around a text or a pair:
     [CLS] text [SEP], or [CLS] text [SEP] text [SEP], of types 0 and 1 (Devlin et al. 2019, figure 2). ``strip_accents``
-    None: if texts become lower-case; by ``split_chinese`` each Chinese character is a word. Raises ValueError: the
-    vocabulary lacks [CLS] or [SEP]; ImportError: no tokenizers library."""
+    is by default ``lowercase``; with ``split_chinese`` each Chinese character is a word. Raises ValueError if the
+    vocabulary lacks [CLS] or [SEP], ImportError if the tokenizers library is missing."""
     library = load_library()
     tokenizer = library.Tokenizer(library.models.WordPiece(dict(vocabulary), unk_token="[UNK]"))
     tokenizer.normalizer = library.normalizers.BertNormalizer(
@@ -108,9 +108,9 @@ def word_pieces(
 
 def train_word_pieces(texts: Iterable[str], vocabulary: int) -> Any:
     """Learn pieces from texts, in lower case; the same texts give the same pieces with the same ids. Texts are read
-    once, and kept in memory as words with their counts. ``vocabulary`` is the number of ids, the five special ones
-    included; fewer if the texts do not have so many. Pieces that stand together once are not joined. Raises ValueError:
-    no text, or a vocabulary too large or without room for its characters; ImportError: no tokenizers library."""
+    once, and stored as words with their counts. ``vocabulary`` is the number of ids, including the five special ones;
+    small texts give fewer. Pairs of pieces that occur once are not merged. Raises ValueError if there is no text or the
+    vocabulary is too large or smaller than the alphabet, ImportError if the tokenizers library is missing."""
     check_vocabulary(vocabulary)
     library = load_library()
     blank = word_pieces({token: i for i, token in enumerate(SPECIAL)})
@@ -120,13 +120,13 @@ def train_word_pieces(texts: Iterable[str], vocabulary: int) -> Any:
             counts[word] = counts.get(word, 0) + 1
     if not counts:
         raise ValueError("no text to learn word pieces from: all of it is empty")
-    # The library would number the characters within words as a hash table happens to list them: name them before.
+    # The library would number the characters within words in the random order of a hash table: list them first.
     first = sorted({word[0] for word in counts})
     within = sorted({CONTINUED + character for word in counts for character in word[1:]})
     fixed = [*SPECIAL, *within]
     if len(fixed) + len(first) > vocabulary:
-        taken = f"the characters of the texts, which take {len(fixed) + len(first) - len(SPECIAL):,}"
-        raise ValueError(f"a vocabulary of {vocabulary:,} has no room for {len(SPECIAL)} special tokens and {taken}")
+        letters = f"the {len(fixed) + len(first) - len(SPECIAL):,} characters of the texts"
+        raise ValueError(f"a vocabulary of {vocabulary:,} is too small for {len(SPECIAL)} special tokens and {letters}")
     learner = library.Tokenizer(library.models.WordPiece(unk_token="[UNK]"))
     learner.pre_tokenizer = library.pre_tokenizers.WhitespaceSplit()
     trainer = library.trainers.WordPieceTrainer(
@@ -141,5 +141,5 @@ def train_word_pieces(texts: Iterable[str], vocabulary: int) -> Any:
     learner.train_from_iterator(words, trainer, length=sum(counts.values()))
     learned: dict[str, int] = learner.get_vocab(with_added_tokens=False) or learner.get_vocab()
     if len(learned) < vocabulary:
-        warnings.warn(f"the texts give {len(learned):,} word pieces, not the {vocabulary:,} asked for", stacklevel=2)
+        warnings.warn(f"the texts give only {len(learned):,} word pieces, not {vocabulary:,}", stacklevel=2)
     return word_pieces(learned)

@@ -1,8 +1,8 @@
-"""The quality of translations: BLEU and chrF by sacrebleu, and BLEU as for Multi30k; and a report on all of it, with
+"""The quality of translations: BLEU and chrF by sacrebleu, and BLEU as for Multi30k; and a report on these scores, with
 BLEU by length and the worst sentences.
 
-The BLEU of the same translations differs by several points between tokenizers (Post 2018, arXiv 1804.08771). So each
-score has its signature.
+The BLEU of the same translations differs by several points between tokenizers (Post 2018, arXiv 1804.08771). Therefore
+each score has a signature.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from minigrad.serialization.source import replaced
 
 from .tokenizer import several
 
-LENGTHS = (5, 10, 15, 20, 30)  # words of the source: the ends of the rows of the table
+LENGTHS = (5, 10, 15, 20, 30)  # words of the source: the upper limits of the table's rows
 SPANS = [f"up to {LENGTHS[0]}", *(f"{a + 1} to {b}" for a, b in pairwise(LENGTHS)), f"{LENGTHS[-1] + 1} and more"]
-SHOWN = 300  # characters of a sentence that are printed
-MOST_RESAMPLED = 10_000  # sentences for a confidence interval, which takes 400 MB for so many
+SHOWN = 300  # characters of a sentence to print
+MOST_RESAMPLED = 10_000  # sentences for a confidence interval, which then takes 400 MB
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,10 @@ class Score:
 
     value: float  # from 0 to 100, higher is better
     text: str  # as sacrebleu prints it, for BLEU with the precisions of 1 to 4 words and the lengths
-    signature: str  # the method, to be quoted with the value
+    signature: str  # of the method, to quote with the value
     interval: float | None = None  # half the width of the 95 % confidence interval, if bootstrapped
     brevity_penalty: float | None = None  # BLEU's factor for short texts
-    length_ratio: float | None = None  # BLEU's ratio of the text's tokens to those of the reference
+    length_ratio: float | None = None  # BLEU's ratio of the text's tokens to the reference's
 
     def __str__(self) -> str:
         return f"{self.text}\n{self.signature}"
@@ -48,25 +48,25 @@ class Score:
 def bleu(
     texts: Sequence[str], references: Sequence[str], tokenize: str = "13a", lowercase: bool = False, bootstrap: int = 0
 ) -> Score:
-    """BLEU (Papineni et al. 2002) of a text, detokenised and with capitals, with one reference per sentence, by
+    """BLEU (Papineni et al. 2002) of a detokenised text, case-sensitive, with one reference per sentence, by
     sacrebleu (Post 2018).
 
     Args:
         tokenize: sacrebleu's tokenizer: "13a", "intl", "char", "zh", "ja-mecab", "ko-mecab"; "none" for tokenised text.
-        bootstrap: samples for the confidence interval (Koehn 2004), usually 1,000: 40 bytes for each of a sentence.
+        bootstrap: samples for the confidence interval (Koehn 2004), usually 1,000; each takes 40 bytes per sentence.
 
-    Raises ValueError: no sentences, sides of different length, or an unknown tokenizer; ImportError: sacrebleu is
-    missing, or a package that its tokenizer needs.
+    Raises ValueError if there are no sentences, the sides have different lengths, or the tokenizer is unknown;
+    ImportError if sacrebleu or a package for its tokenizer is missing.
     """
     return _score(bleu_metric(tokenize, lowercase), texts, references, bootstrap)
 
 
 def bleu_metric(tokenize: str, lowercase: bool = False) -> Any:
-    """sacrebleu's metric. Raises ValueError, ImportError: see ``bleu``; the message says how to install it."""
+    """sacrebleu's metric. Raises ValueError or ImportError, see ``bleu``; the message has the command to install it."""
     metrics = _library("sacrebleu.metrics")
     if tokenize not in metrics.BLEU.TOKENIZERS:
-        known = ", ".join(sorted(metrics.BLEU.TOKENIZERS))
-        raise ValueError(f"sacrebleu has no tokenizer {tokenize!r}; it has {known}")
+        names = ", ".join(sorted(metrics.BLEU.TOKENIZERS))
+        raise ValueError(f"sacrebleu has no tokenizer {tokenize!r}; it has {names}")
     try:  # force: no warning that the text is tokenised
         return metrics.BLEU(tokenize=tokenize, lowercase=lowercase, force=tokenize == "none")
     except RuntimeError as error:  # a dictionary of Japanese or Korean words is missing
@@ -87,8 +87,8 @@ _TOKENIZERS = {language: tokenizer for tokenizer, names in _LANGUAGES.items() fo
 
 
 def tokenizer_for(language: str) -> str:
-    """sacrebleu's tokenizer for a language, whose words may have no spaces between them: the end of a file's name,
-    "de", "zh-CN", "zho_Hans"; "lc.norm.tok.de" is tokenised text.
+    """sacrebleu's tokenizer for a language, which may have no spaces between words. The language is the suffix of a
+    file, "de", "zh-CN", "zho_Hans"; "lc.norm.tok.de" is tokenised text.
 
     >>> from minigrad_models.text.scores import tokenizer_for
     >>> tokenizer_for("zh_TW"), tokenizer_for("de"), tokenizer_for("tok.de")
@@ -101,8 +101,8 @@ def tokenizer_for(language: str) -> str:
 
 
 def chrf(texts: Sequence[str], references: Sequence[str]) -> Score:
-    """chrF (Popović 2015): the F-score of groups of 1 to 6 characters, by sacrebleu; no tokenizer is needed.
-    Else as ``bleu``."""
+    """chrF (Popović 2015): the F-score of character n-grams of length 1 to 6, by sacrebleu, without a tokenizer.
+    Otherwise as ``bleu``."""
     return _score(_library("sacrebleu.metrics").CHRF(), texts, references)
 
 
@@ -114,12 +114,12 @@ def sentence_chrf(texts: Sequence[str], references: Sequence[str]) -> list[float
 
 
 def moses_bleu(texts: Sequence[str], references: Sequence[str], language: str, bootstrap: int = 0) -> Score:
-    """BLEU as papers on Multi30k report it: both sides lower-cased and in Moses' tokens. This is the score of Wu et al.
-    2021 (arXiv 2105.14462) for translations in plain text: their tokenised references are ``moses_tokens`` of the raw
-    ones. Since case does not count, it is higher than ``bleu``. The ``language`` is that of both sides ("de", "fr",
-    ...); else as ``bleu``, but it needs sacremoses, too."""
+    """BLEU as papers on Multi30k report it: both sides lower-cased and tokenised by Moses. This is the score of Wu et
+    al. 2021 (arXiv 2105.14462) for translations in plain text: their tokenised references are ``moses_tokens`` of the
+    raw ones. It ignores case, so it is higher than ``bleu``. Both sides are in the ``language`` ("de", "fr", ...).
+    Otherwise as ``bleu``, but it also needs sacremoses."""
     texts, references = _checked(texts, references)
-    # lower-cased already; lowercase=True puts that into the signature
+    # already lower-cased; lowercase=True adds that to the signature
     score = bleu(moses_tokens(texts, language), moses_tokens(references, language), "none", True, bootstrap)
     before = f"norm-lc-moses.{language}|sacremoses:{version('sacremoses')}"
     return dataclasses.replace(score, signature=f"{score.signature}|before:{before}")
@@ -128,13 +128,13 @@ def moses_bleu(texts: Sequence[str], references: Sequence[str], language: str, b
 def moses_tokens(sentences: Iterable[str], language: str) -> list[str]:
     """Sentences with normalised punctuation, lower-cased, and tokenised by Moses, with spaces between tokens. From
     Multi30k's raw files (train, val and test_2016_flickr; English, German and French) it reproduces the ``lc.norm.tok``
-    files of the data set: all 93,042 sentences are equal, to the character. Raises ValueError: ``language`` is no
-    language code; ImportError: sacremoses is missing."""
+    files of the data set: all 93,042 sentences are equal, to the character. Raises ValueError if ``language`` is not a
+    language code, ImportError if sacremoses is missing."""
     if not (language.isalpha() and language.isascii() and language.islower()):
-        raise ValueError(f"a language is given by its code ('de', 'fr'), not by {language!r}")
+        raise ValueError(f"the language must be a code such as 'de' or 'fr', not {language!r}")
     library = _library("sacremoses")
     normalizer, tokenizer = library.MosesPunctNormalizer(language, perl_parity=True), library.MosesTokenizer(language)
-    # Moses' program reads lines with their ends, which one of its rules needs (a quotation mark after the last
+    # Moses' program reads lines with their line breaks, which one of its rules needs (a quotation mark after the last
     # full stop moves before it).
     plain = (normalizer.normalize(sentence + "\n").lower() for sentence in several(sentences))
     return [str(tokenizer.tokenize(sentence, return_str=True, escape=True)) for sentence in plain]
@@ -184,7 +184,7 @@ class LengthRow:
 
     words: str  # of their sources
     sentences: int  # their number
-    bleu: float  # of all of them
+    bleu: float  # of all these sentences
     length_ratio: float  # tokens of the translations over tokens of the references
 
 
@@ -220,7 +220,7 @@ class Report:
 
 
 def _compared(source: str, translation: str, reference: str) -> str:
-    """Three lines, or two if the translation equals the reference; long ones are cut off."""
+    """Three lines, or two if the translation equals the reference; long lines are truncated."""
     same = translation == reference
     lines = [source, f"translated {translation}", f"reference  {reference}"][: 2 if same else 3]
     return "\n       ".join(line if len(line) <= SHOWN else line[: SHOWN - 1] + "…" for line in lines)
@@ -237,14 +237,14 @@ def report(
     """Measure translations against references.
 
     Args:
-        texts, references, sources: each translation, how it should be, and the sentence.
-        language: the end of the target's file names: "de" adds BLEU in Moses' tokens; "lc.norm.tok.de" stands for
-            tokenised text, of which BLEU takes the words as they are; "zh", "ja" and "ko" have tokenizers of their own.
+        texts, references, sources: the translations, the right translations, and the source sentences.
+        language: the suffix of the target's files: "de" adds BLEU in Moses' tokens; "lc.norm.tok.de" means tokenised
+            text, whose words BLEU uses unchanged; "zh", "ja" and "ko" have their own tokenizers.
         worst: the number of sentences with the lowest chrF to show.
         tokenizer: sacrebleu's, for BLEU; "auto": by the language.
 
-    Raises ValueError: no sentences, or sides of different length; ImportError: sacrebleu, or its tokenizer's
-    dictionary, is missing.
+    Raises ValueError if there are no sentences, or the sides have different lengths; ImportError if sacrebleu or its
+    tokenizer's dictionary is missing.
     """
     texts, references, sources = map(several, (texts, references, sources))
     if len(sources) != len(references):
@@ -276,15 +276,15 @@ def report(
 
 
 def write(path: Path, results: Report, texts: Sequence[str]) -> None:
-    """Write a report as JSON, with all translations, in one step. Raises OSError: it cannot be written."""
+    """Write a report as JSON, with all translations, atomically. Raises OSError if it cannot be written."""
     everything = {**dataclasses.asdict(results), "translations": texts}
     with replaced(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
         json.dump(everything, file, ensure_ascii=False, indent=1)
 
 
 def likely(exact: int, sentences: int) -> tuple[float, float]:
-    """The interval, at 95 %, of the share of all sentences that are right, if ``exact`` of some drawn at random are
-    (Wilson 1927)."""
+    """The 95 % confidence interval of the share of right sentences, if ``exact`` of a random sample are right (Wilson
+    1927)."""
     z, share = 1.96, exact / sentences
     middle = (share + z**2 / (2 * sentences)) / (1 + z**2 / sentences)
     half = z / (1 + z**2 / sentences) * math.sqrt(share * (1 - share) / sentences + (z / (2 * sentences)) ** 2)
@@ -308,7 +308,7 @@ def by_length(sentences: Sequence[Sentence], tokenize: str = "13a") -> list[Leng
 def samples(
     sources: Sequence[str], translations: Sequence[str], references: Sequence[str], count: int = 5, seed: int = 0
 ) -> str:
-    """Random translations for a person to read, with the references from which they differ."""
+    """Random translations to read, with the references that differ from them."""
     sources, translations, references = map(several, (sources, translations, references))
     rows = random.Random(seed).sample(range(len(references)), min(count, len(references)))
     return "\n".join(" " * 7 + _compared(sources[i], translations[i], references[i]) for i in rows)

@@ -14,13 +14,13 @@ from minigrad.backend.extras import how_to_install
 from ..schema import check, check_size, short
 from .tokenizer import SPECIAL, UNKNOWN, several, until_end
 
-MOST = 1_000_000  # tokens of a vocabulary; those of models for a hundred languages have a quarter of that
-SPACE = "▁"  # begins a word, in place of the space before it (Kudo and Richardson 2018, arXiv 1808.06226)
+MOST = 1_000_000  # tokens of a vocabulary; models for a hundred languages have a quarter of that
+SPACE = "▁"  # begins a word, and replaces the space before it (Kudo and Richardson 2018, arXiv 1808.06226)
 
 # The characters of words: letters, marks, digits, and the invisible joiners and soft hyphens within words.
 _IN_WORD = r"\p{L}\p{M}\p{N}\x{200C}\x{200D}\x{AD}"
-# Subwords do not cross the places where Moses' tokenizer puts spaces: before a full stop, after a quote. These
-# stay whole: "&apos;" (an escape of Moses), "U.S.", words with hyphens and apostrophes inside, "1,000.5", "...".
+# Subwords do not cross the places where Moses' tokenizer puts spaces: before a full stop, after a quote. These are not
+# split: "&apos;" (an escape of Moses), "U.S.", words with hyphens and apostrophes inside, "1,000.5", "...".
 _PIECE = (
     rf"{SPACE}?(?:&(?:#\p{{N}}+|\p{{L}}+);"
     rf"|(?:\p{{L}}\.){{2,}}"
@@ -34,9 +34,9 @@ _STEPS = {"Sequence", "NFC", "Lowercase", "Replace", "Strip", "Metaspace", "Spli
 
 
 class SubwordTokenizer:
-    """Words split into subwords of a vocabulary that is learnt from texts, by a ``tokenizers.Tokenizer`` as from
-    ``train``. Decoding after encoding gives the text's normal form (``prepare``), with "<unk>" in place of characters
-    that the training texts lack."""
+    """Splits words into subwords of a vocabulary that ``train`` learns from texts, by a ``tokenizers.Tokenizer``.
+    Decoding after encoding gives the text's normal form (``prepare``), with "<unk>" for characters that the training
+    texts lack."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -50,12 +50,12 @@ class SubwordTokenizer:
         vocabulary in the same order. Texts are read once; memory grows with the number of different words.
 
         Args:
-            vocabulary: the number of ids, the four special ones included; a warning tells if there are fewer.
-            min_frequency: no rarer pair is merged.
-            split_digits: each digit is a token of its own, so that a number never seen is made of tokens that were.
+            vocabulary: the number of ids, including the four special ones; if the texts give fewer, it warns.
+            min_frequency: rarer pairs are not merged.
+            split_digits: each digit is a separate token, so that unseen numbers consist of known tokens.
 
-        Raises ValueError: no text, or a vocabulary too small for the characters, or too large; ImportError: no
-        tokenizers library.
+        Raises ValueError if there is no text, or the vocabulary is too small for the characters, or too large;
+        ImportError if the tokenizers library is missing.
         """
         texts = iter(several(texts))
         first = next((text for text in texts if text.strip()), None)
@@ -63,7 +63,7 @@ class SubwordTokenizer:
             raise ValueError("no text to learn subwords from: all lines are empty")
         check_vocabulary(vocabulary)
         if vocabulary <= len(SPECIAL):
-            raise ValueError(f"a vocabulary of {vocabulary}: {len(SPECIAL)} are special, no subword is left")
+            raise ValueError(f"a vocabulary of {vocabulary} has no subwords: {len(SPECIAL)} tokens are special")
         library = load_library()
         learner = library.Tokenizer(library.models.BPE(unk_token=SPECIAL[UNKNOWN]))
         steps = [library.normalizers.NFC(), library.normalizers.Replace(SPACE, "_")]  # the mark itself in a text
@@ -84,17 +84,17 @@ class SubwordTokenizer:
         if size == len(SPECIAL):
             raise ValueError("no text to learn subwords from: only spaces")
         if size > vocabulary:
-            taken = f"{size - len(SPECIAL)} different characters of the texts and {len(SPECIAL)} special tokens"
-            raise ValueError(f"a vocabulary of {vocabulary} has no room for the {taken}: it takes at least {size}")
+            alphabet = f"{size - len(SPECIAL)} different characters of the texts and {len(SPECIAL)} special tokens"
+            raise ValueError(f"a vocabulary of {vocabulary} is too small for the {alphabet}: it takes at least {size}")
         if size < vocabulary:
-            warnings.warn(f"the texts give {size} subwords, not the {vocabulary} asked for", stacklevel=2)
+            warnings.warn(f"the texts give only {size} subwords, not {vocabulary}", stacklevel=2)
         return cls(trained)
 
     def __len__(self) -> int:
         return len(self.tokens)
 
     def prepare(self, text: str) -> str:
-        """The normal form: Unicode's, with single spaces and none at the ends."""
+        """The normal form: Unicode's, with single spaces, and stripped."""
         text = text.strip().encode("utf-8", "replace").decode()  # a terminal may pass bytes that are not UTF-8
         return str(self.model.normalizer.normalize_str(text)) if self.model.normalizer else text
 
@@ -120,15 +120,15 @@ class SubwordTokenizer:
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> SubwordTokenizer:
-        """The tokenizer that its ``as_dict`` described. Raises ValueError: the description makes no sense, or asks for
-        steps or regular expressions that ``train`` does not use: some take for ever, or stop the program."""
-        load_library()  # its ImportError is not about the text
+        """The tokenizer that its ``as_dict`` described. Raises ValueError if the description is invalid, or has steps
+        or regular expressions that ``train`` does not use: some never end, or crash the program."""
+        load_library()  # before the try: a missing library is not the description's fault
         text: Any = state.get("json")
         check(text, str, "the JSON of a tokenizer")
         try:
             model = calmly(_without_marks, _checked(json.loads(text)))
-        except Exception as error:  # the library raises nothing more special
-            raise ValueError(f"the description of a tokenizer makes no sense: {str(error)[:200]}") from None
+        except Exception as error:  # the library raises plain Exceptions
+            raise ValueError(f"the description of a tokenizer is invalid: {str(error)[:200]}") from None
         tokens = [model.id_to_token(i) for i in range(model.get_vocab_size())]
         if None in tokens or tuple(tokens[: len(SPECIAL)]) != SPECIAL:
             raise ValueError(f"the ids of a tokenizer are not 0, 1, 2, … with {', '.join(SPECIAL)} first")
@@ -137,8 +137,7 @@ class SubwordTokenizer:
 
 def load_library() -> Any:
     """The tokenizers library, with one thread unless TOKENIZERS_PARALLELISM is set; ImportError if missing. Its threads
-    gain little on sentences (a fifth on two cores), compete with training, and cause warnings when the process is
-    forked."""
+    gain little on sentences (a fifth on two cores), compete with training, and cause warnings after a fork."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
         import tokenizers
@@ -149,7 +148,7 @@ def load_library() -> Any:
 
 
 def _checked(state: Any) -> dict[str, Any]:
-    """The state of a tokenizer of the library, without what ``train`` does not use. Raises ValueError."""
+    """The state of a tokenizer of the library, without the parts that ``train`` does not use. Raises ValueError."""
     check(state, dict[str, Any], "a tokenizer")
     check_size(state)
     for name in ("normalizer", "pre_tokenizer", "decoder"):
@@ -161,7 +160,7 @@ def _checked(state: Any) -> dict[str, Any]:
 
 
 def _check_steps(step: Any) -> None:
-    """Raise ValueError for a step, or one within it, that ``train`` does not use."""
+    """Raise ValueError for a step, or an inner step, that ``train`` does not use."""
     if step is None:
         return
     check(step, dict[str, Any], "its step")
@@ -173,28 +172,28 @@ def _check_steps(step: Any) -> None:
     pattern = step.get("pattern") or {}
     check(pattern, dict[str, str], "its pattern")
     if "Regex" in pattern and pattern["Regex"] not in (_PIECE, _DIGIT, _SPACES):
-        raise ValueError(f"it has the regular expression {short(pattern['Regex'])}, which may take for ever")
+        raise ValueError(f"it has the regular expression {short(pattern['Regex'])}, which may never end")
     if len(str(step.get("content", ""))) > len(SPACE):
-        raise ValueError("it puts a long text in the place of another")
+        raise ValueError("it replaces a text by a longer one")
 
 
 def calmly(call: Callable[..., Any], *arguments: Any) -> Any:
-    """The library's answer. Raises ValueError where its own code gives up (a panic, which is no Exception)."""
+    """The result of a call to the library. Raises ValueError if its Rust code panics, which is not an Exception."""
     try:
         return call(*arguments)
     except BaseException as error:
         if type(error).__name__ != "PanicException":
             raise
-        raise ValueError(f"the tokenizers library cannot go on: {str(error)[:200]}") from None
+        raise ValueError(f"the tokenizers library panicked: {str(error)[:200]}") from None
 
 
 def _without_marks(state: dict[str, Any]) -> Any:
-    """The tokenizer of a state, for which "<s>" in a text (HTML!) is three characters, not BOS."""
+    """The tokenizer of a state, which reads "<s>" in a text (HTML!) as three characters, not BOS."""
     return load_library().Tokenizer.from_str(json.dumps({**state, "added_tokens": []}))
 
 
 def byte_level(model: Any, add_prefix_space: bool = False, use_regex: bool = True) -> Any:
-    """A tokenizer over bytes (Radford et al. 2019, section 2.2); by ``use_regex`` pairs do not cross the borders of
+    """A tokenizer over bytes (Radford et al. 2019, section 2.2); with ``use_regex`` merges do not cross the borders of
     words."""
     library = load_library()
     tokenizer = library.Tokenizer(model)
@@ -204,7 +203,6 @@ def byte_level(model: Any, add_prefix_space: bool = False, use_regex: bool = Tru
 
 
 def check_vocabulary(vocabulary: int) -> None:
-    """Raise ValueError: so many tokens that the library, which makes room for all of them at once, would end the
-    program."""
+    """Raise ValueError for a vocabulary so large that the library, which allocates all of it at once, would crash."""
     if vocabulary > MOST:
         raise ValueError(f"a vocabulary of {vocabulary:,} tokens is too large: at most {MOST:,}")

@@ -13,13 +13,13 @@ PAD, BOS, EOS, UNKNOWN = range(4)
 
 
 class Tokenizer(Protocol):
-    """What a translator needs of a tokenizer."""
+    """The methods of a tokenizer that a translator uses."""
 
     def __len__(self) -> int:
         """The number of ids."""
 
     def prepare(self, text: str) -> str:
-        """A text that a person typed, as the corpus would write it."""
+        """A text that a user typed, normalised to the style of the corpus."""
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text, without BOS and EOS."""
@@ -41,7 +41,7 @@ class Tokenizer(Protocol):
 
 
 def several(items: Any) -> Any:
-    """Texts or paths, of which a single one stands for a list of one: a string is no list of its letters."""
+    """A list of texts or paths; a single one becomes a list of one, so that a string is not a list of its letters."""
     return [items] if isinstance(items, str | os.PathLike) else items
 
 
@@ -51,7 +51,7 @@ def until_end(ids: Iterable[int]) -> list[int]:
 
 
 class Scheme(NamedTuple):
-    """How a text becomes words, words a text, and what a person typed a text."""
+    """Functions that split a text into words, join words to a text, and normalise a text that a user typed."""
 
     split: Callable[[str], list[str]]
     join: Callable[[list[str]], str]
@@ -59,12 +59,12 @@ class Scheme(NamedTuple):
 
 
 SPACES = Scheme(str.split, " ".join, str.strip)
-SCHEMES = {"spaces": SPACES}  # by the names of descriptions: a program enters its own before it saves or loads with it
+SCHEMES = {"spaces": SPACES}  # by their names in descriptions: a program registers its own before it saves or loads
 
 
 class WordTokenizer:
-    """One token per word or punctuation mark, for small closed vocabularies: the special tokens, and ``words``, which
-    stand between spaces, or as a ``scheme`` says."""
+    """One token per word or punctuation mark, for small closed vocabularies: the special tokens, and ``words``, split
+    at spaces or by another ``scheme``."""
 
     def __init__(self, words: list[str], scheme: Scheme = SPACES) -> None:
         self.words = [*SPECIAL, *several(words)]
@@ -73,8 +73,8 @@ class WordTokenizer:
 
     @classmethod
     def train(cls, texts: Iterable[str], vocabulary: int | None = None, scheme: Scheme = SPACES) -> WordTokenizer:
-        """The words of texts, the most frequent first; equally frequent ones in alphabetical order. ``vocabulary`` is
-        the largest number of entries, special tokens included (None: every word)."""
+        """The words of texts, the most frequent first, ties in alphabetical order. ``vocabulary`` is the largest number
+        of entries, including special tokens (None: every word)."""
         counts = Counter(chain.from_iterable(map(scheme.split, several(texts))))
         words = sorted(counts, key=lambda word: (-counts[word], word))
         return cls(words if vocabulary is None else words[: max(0, vocabulary - len(SPECIAL))], scheme)
@@ -101,10 +101,9 @@ class WordTokenizer:
         return [word for word in self.scheme.split(text) if word not in self.ids]
 
     def as_dict(self) -> dict[str, Any]:
-        """The description that ``tokenizer_from_dict`` reads. Raises ValueError: its functions are none of
-        ``SCHEMES``."""
+        """The description that ``tokenizer_from_dict`` reads. Raises ValueError if its scheme is not in ``SCHEMES``."""
         for name, scheme in SCHEMES.items():
             if scheme == self.scheme:
                 return {"kind": "words", "scheme": name, "words": self.words[len(SPECIAL) :]}
-        fault = "it splits, joins or normalises with functions of its own"
+        fault = "its scheme is not in SCHEMES"
         raise ValueError(f"this WordTokenizer cannot be described, or saved with a model: {fault}")

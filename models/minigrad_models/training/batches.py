@@ -28,8 +28,8 @@ POOL = 50  # batches that are sorted by length together
 
 class ShuffledOrder:
     """The numbers 0 .. size-1 in lists of ``batch_size``, in a new random order in each epoch, by the seed and the
-    epoch. ``drop_last`` leaves out a last list that is shorter. With ``lengths`` of all, those of a list are of similar
-    length: ``POOL`` lists at a time are sorted. Raises ValueError: ``size`` or ``batch_size`` is less than 1."""
+    epoch. ``drop_last`` drops an incomplete last list. With the ``lengths`` of all examples, each list has examples of
+    similar length: ``POOL`` lists at a time are sorted. Raises ValueError if ``size`` or ``batch_size`` is below 1."""
 
     def __init__(
         self,
@@ -64,9 +64,9 @@ class ShuffledOrder:
 
 class LoaderBatches:
     """Batches of a dataset, which is anything with ``__getitem__`` and ``__len__``. A run resumes exactly if an example
-    depends only on its number and the default generator. ``order`` is the size of batches, shuffled anew in each epoch
-    by the seed; or an object whose ``epoch(number, start)`` yields lists of numbers, such as ShuffledOrder and
-    TokenBatches. ``collate`` makes a batch of a list of examples; by default as in DataLoader."""
+    depends only on its number and the default generator. ``order`` is a batch size, for batches that are reshuffled in
+    each epoch by the seed; or an object whose ``epoch(number, start)`` yields lists of numbers, such as ShuffledOrder
+    and TokenBatches. ``collate`` makes a batch of a list of examples, by default as in DataLoader."""
 
     def __init__(
         self,
@@ -91,8 +91,8 @@ class LoaderBatches:
 
 
 class Stream:
-    """Epoch after epoch without end, from a position on: ``epoch`` and ``batch`` are that of the next batch, or of the
-    end of an epoch."""
+    """An endless sequence of epochs, from a position on: ``epoch`` and ``batch`` are the position of the next batch, or
+    of the end of an epoch."""
 
     def __init__(self, batches: Batches[Any], epoch: int = 0, batch: int = 0) -> None:
         self.batches, self.epoch, self.batch = batches, epoch, batch
@@ -108,7 +108,7 @@ class Stream:
             self.epoch, self.batch = self.epoch + 1, 0
 
     def take(self) -> Any:
-        """The next batch. Raises ValueError: an epoch is empty."""
+        """The next batch. Raises ValueError if an epoch is empty."""
         return next(self._all)
 
     def close(self) -> None:

@@ -1,20 +1,20 @@
-"""The folder of a run, and why a training that is killed at any moment resumes as if nothing had happened.
+"""The folder of a run, and the reasons why a training that is killed at any moment resumes as if nothing had happened.
 
     last.safetensors             the whole training: the only file that it resumes from
     best.safetensors             the weights with the best evaluation
     snapshots/STEP.safetensors   the weights at some steps, for averages
     log.jsonl                    the log: JSON lines that can be plotted
 
-Each checkpoint is written to a file in a temporary folder, flushed to the disk, and renamed: its name always stands
-for the old or the new file as a whole. ``last`` says what the others should hold: the best metric and its step, the
-snapshots to keep, the number of lines of the log. The line, the snapshot and the best weights of a step are flushed
-before the ``last`` of that step, and older snapshots are deleted after it: so everything that ``last`` mentions exists.
+Each checkpoint is written to a file in a temporary folder, flushed to the disk, and renamed: its name always refers
+to the complete old or new file. ``last`` describes the other files: the best metric and its step, the snapshots to
+keep, the number of lines of the log. The line, the snapshot and the best weights of a step are flushed before the
+``last`` of that step, and older snapshots are deleted after it, so that everything that ``last`` mentions exists.
 
-A run that is killed before the renaming of ``last`` resumes from an older one. The log is cut back to its lines,
-snapshots that it does not mention are deleted, and the steps in between run again from the same weights, random numbers
-and batches: they write the same files. A new run writes ``last`` first: so a full disk shows at once.
+A run that is killed before ``last`` is renamed resumes from an older ``last``. It truncates the log to the lines of
+that, deletes snapshots that it does not mention, and runs the steps in between again from the same weights, random
+numbers and batches, which write the same files. A new run writes ``last`` first, so a full disk is noticed at once.
 
-If a file cannot be written, the training ends with an error, and the old file stays: the same program goes on from it.
+If a file cannot be written, the training ends with an error, and keeps the old file: the same program can resume.
 With ``minutes`` the number of steps depends on their speed, and a killed run forgets the seconds since its ``last``.
 
 A line of training is {"step", "epoch", "loss", "lr", "grad_norm", "tokens", "seconds"}: loss (per token) and
@@ -46,11 +46,11 @@ from minigrad.serialization import load, save, source
 from ..schema import check, check_like, check_size, content, short
 from .trainer_settings import Settings, State
 
-PATIENCE = 5.0  # seconds: a killed training may take a little to end
+PATIENCE = 5.0  # seconds: a killed training may take a moment to end
 PROGRAM, VERSION = "minigrad.training", 1  # the format's name
 _MOST_BYTES = 1 << 30  # of a log
 MOST = 2**53  # of every count: a step, a line, an epoch
-LENGTH = ("steps", "epochs")  # settings of which a training that goes on may have more
+LENGTH = ("steps", "epochs")  # settings that may be larger when a training resumes
 _TRAINING = ("training", "settings", "optimizer", "schedule", "averaged", "random", "extra")
 _SNAPSHOT = re.compile(r"\d+\.safetensors")
 DAMAGE = (*source.DAMAGE, RuntimeError, pickle.UnpicklingError, MemoryError)
@@ -58,7 +58,7 @@ ADVICE = "What to do: restore it from a copy, or train in another folder; nothin
 
 
 class Content(TypedDict, total=False):
-    """The schema of a checkpoint; weights alone lack what a training needs to go on."""
+    """The schema of a checkpoint; a file of weights lacks the entries that a training needs to resume."""
 
     program: Required[str]
     version: Required[int]
@@ -101,7 +101,7 @@ class RunFolder:
         """The checkpoint to resume from; None in a new folder."""
         if not self.last.exists():
             if present := [path for path in (self.best, self.log, *self._files()) if path.exists()]:
-                there = f"{self.path} holds a run's {present[0].name}, but no {self.last.name} to go on from"
+                there = f"{self.path} holds a run's {present[0].name}, but no {self.last.name} to resume from"
                 advice = "What to do: restore that, or train in another folder; nothing has been changed"
                 raise FileExistsError(f"{there}. {advice}")
             return None
@@ -109,8 +109,8 @@ class RunFolder:
         if any(type(count) is int and not 0 <= count < MOST for count in checkpoint.get("training", {}).values()):
             raise RuntimeError(f"{self.last} is damaged: a count of its training is out of range")
         if missing := [name for name in _TRAINING if name not in checkpoint]:
-            fault = "holds weights alone" if "training" in missing else f"lacks {', '.join(missing)}"
-            raise RuntimeError(f"{self.last} {fault}: a training cannot go on from it")
+            fault = "holds only weights" if "training" in missing else f"lacks {', '.join(missing)}"
+            raise RuntimeError(f"{self.last} {fault}: a training cannot resume from it")
         return checkpoint
 
     def snapshots(self) -> list[Path]:
@@ -125,12 +125,12 @@ class RunFolder:
         write_checkpoint(self._snapshots / f"{step:09d}.safetensors", content)
 
     def put_last(self, content: dict[str, Any]) -> None:
-        """Write ``last``, and delete the snapshots that it does not mention. Raises OSError; the old ``last`` stays."""
+        """Write ``last``, then delete snapshots that it does not mention. Raises OSError; the old ``last`` remains."""
         write_checkpoint(self.last, content)
         self.clean(content["training"]["snapshots"])
 
     def clean(self, steps: list[int]) -> None:
-        """Delete what killed processes were writing, and all snapshots but those of some steps."""
+        """Delete the unfinished files of killed processes, and all snapshots except at some steps."""
         for folder in (self.path, self._snapshots):
             for path in folder.glob(".*.safetensors.*.tmp"):
                 shutil.rmtree(path, ignore_errors=True)
@@ -140,7 +140,7 @@ class RunFolder:
 
 
 def write_checkpoint(path: Path, content: dict[str, Any]) -> None:
-    """Replace a checkpoint as a whole, or not at all. Raises OSError: it cannot be written."""
+    """Replace a checkpoint atomically. Raises OSError if it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         save({"program": PROGRAM, "version": VERSION, **content}, path)
@@ -148,7 +148,7 @@ def write_checkpoint(path: Path, content: dict[str, Any]) -> None:
         message = f"cannot save {path}: {error.strerror or error}. Earlier checkpoints are unharmed"
         if error.errno == errno.ENOSPC:
             needed, free = (n / 1e6 for n in (_bytes(content), shutil.disk_usage(path.parent).free))
-            message += f". It takes {needed:,.1f} MB, and {free:,.1f} MB are free: free more, and train again"
+            message += f". It takes {needed:,.1f} MB, but {free:,.1f} MB are free: free more, and train again"
         raise OSError(error.errno, message) from error
 
 
@@ -161,8 +161,8 @@ def _bytes(value: Any) -> int:
 
 def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[str, Any]:
     """Any checkpoint of a run, on the CPU: each has "model" (a state dict), "step" and "extra". With ``mmap``, tensors
-    are read from the file when they are used. Raises FileNotFoundError: there is none; RuntimeError: it is damaged, or
-    not a checkpoint of a run."""
+    are read from the file when they are used. Raises FileNotFoundError if the file does not exist, RuntimeError if it
+    is damaged, or not a checkpoint of a run."""
     file = Path(path)
     if not file.exists():
         raise FileNotFoundError(f"there is no checkpoint {file}")
@@ -178,7 +178,7 @@ def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[st
         raise RuntimeError(f"{file} is not a checkpoint of {PROGRAM}. {ADVICE}")
     if (version := checkpoint.get("version")) != VERSION:
         other = "unknown" if version is None else short(version)
-        raise RuntimeError(f"{file} is of version {other}, this program reads version {VERSION}")
+        raise RuntimeError(f"{file} is of version {other}, but this program reads version {VERSION}")
     try:
         check(checkpoint, Content, "the checkpoint")
     except ValueError as error:
@@ -187,9 +187,9 @@ def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[st
 
 
 def averaged_state(folder: str | os.PathLike[str]) -> dict[str, Tensor]:
-    """The mean of the snapshots of a run as a state dict, on the CPU. Sums are in float64, and are rounded once.
-    Integers and bools are those of the last. It is a better model than that of any one step (Izmailov et al. 2018,
-    arXiv 1803.05407; Vaswani et al. 2017, section 6.1). Raises FileNotFoundError: the run has no snapshots
+    """The mean of the snapshots of a run as a state dict, on the CPU. Sums are in float64, and rounded once. Integers
+    and bools are taken from the last snapshot. The mean is a better model than any single snapshot (Izmailov et al.
+    2018, arXiv 1803.05407; Vaswani et al. 2017, section 6.1). Raises FileNotFoundError if the run has no snapshots
     (``keep_snapshots`` of its settings)."""
     if not (paths := RunFolder(folder).snapshots()):
         raise FileNotFoundError(f"{folder} holds no snapshots to average: set keep_snapshots in Settings")
@@ -202,8 +202,7 @@ def averaged_state(folder: str | os.PathLike[str]) -> dict[str, Tensor]:
 
 
 def check_optimizer(optimizer: Optimizer, saved: Any) -> None:
-    """Raise ValueError for a state that an optimiser could not go on from: options or states of other types or
-    shapes."""
+    """Raise ValueError for a state that an optimiser cannot load: options or states of other types or shapes."""
     check(saved, dict[str, Any], "optimizer")
     check(saved.get("state"), dict[int, dict[str, Any]], "optimizer.state")
     check_like(saved.get("param_groups"), optimizer._numbered()[1], "optimizer.param_groups", False)
@@ -215,7 +214,7 @@ def check_optimizer(optimizer: Optimizer, saved: Any) -> None:
             raise ValueError(f"{where} is of none of the {len(parameters)} parameters")
         required = [name for name, start in starts.items() if start == ZEROS or not isinstance(start, str)]
         missing = [name for name in required if name not in values]
-        if 0 < len(missing) < len(required):  # none of them: another rule's state, such as Muon's
+        if 0 < len(missing) < len(required):  # if all are missing, it is the state of another rule, such as Muon
             raise ValueError(f"{where} lacks {', '.join(missing)}")
         for name in starts.keys() & values.keys():
             like = parameters[number].detach() if isinstance(starts[name], str) else 0
@@ -223,7 +222,7 @@ def check_optimizer(optimizer: Optimizer, saved: Any) -> None:
 
 
 def check_same(path: Path, saved: dict[str, Any], present: dict[str, Any]) -> None:
-    """Raise ValueError for another configuration, with the keys that differ, but ``LENGTH``, and both their values."""
+    """Raise ValueError for another configuration, with the keys that differ, except ``LENGTH``, and their values."""
 
     def shown(values: dict[str, Any], name: str) -> str:
         value = values.get(name)
@@ -254,9 +253,9 @@ _handles: set[int] = set()  # that this process has opened to lock
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder, if its file system has locks (some of networks have none). The lock is the system's own: it ends
-    with the process, even if that is killed. Raises BlockingIOError: another process holds it, or another trainer."""
-    windows = sys.platform == "win32"  # it locks no folders
+    """Lock a folder, if its file system supports it (some network ones do not). The operating system releases the lock
+    when the process ends, even if it is killed. Raises BlockingIOError if another process or trainer holds it."""
+    windows = sys.platform == "win32"  # it cannot lock folders
     handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT) if windows else os.open(folder, os.O_RDONLY)
     _handles.add(handle)
     try:
@@ -268,13 +267,13 @@ def locked(folder: Path) -> Iterator[None]:
             time.sleep(0.1)
         yield
     finally:
-        if handle in _handles:  # else this is a forked process
+        if handle in _handles:  # otherwise this is a forked process
             _handles.remove(handle)
             os.close(handle)
 
 
 def _lock(handle: int) -> bool:
-    """Whether nobody else holds it. A browser's tab has one process, and no locks."""
+    """Try to take the lock; False if another process has it. A browser's tab has one process, and no locks."""
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -292,7 +291,7 @@ def _lock(handle: int) -> bool:
 
 
 def _release() -> None:
-    """Let a forked process hold nothing of its parent's."""
+    """Release the parent's locks in a forked process."""
     while _handles:
         os.close(_handles.pop())
 
@@ -302,20 +301,20 @@ if hasattr(os, "register_at_fork"):
 
 
 class Log(AbstractContextManager["Log"]):
-    """Cuts a file off after the first ``keep`` lines, and appends others; ``lines`` counts them. Raises OSError: it
+    """Truncates a file to its first ``keep`` lines, and appends others; ``lines`` counts them. Raises OSError if it
     cannot be opened."""
 
     def __init__(self, path: str | os.PathLike[str], keep: int = 0) -> None:
         self.path = path
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
         with os.fdopen(os.dup(self._file), "rb") as file:
-            kept = [line for line in file.readlines()[:keep] if line.endswith(b"\n")]
-        self._size, self.lines = sum(map(len, kept)), len(kept)
+            lines = [line for line in file.readlines()[:keep] if line.endswith(b"\n")]
+        self._size, self.lines = sum(map(len, lines)), len(lines)
         if os.fstat(self._file).st_size > self._size:
             os.ftruncate(self._file, self._size)
 
     def add(self, entry: dict[str, Any]) -> None:
-        """Append a line, in which numbers that are not finite are null. Raises OSError: the disk refuses it."""
+        """Append a line, with null for numbers that are not finite. Raises OSError if writing fails."""
         line = json.dumps(_finite(entry), ensure_ascii=False, allow_nan=False).encode() + b"\n"
         os.lseek(self._file, self._size, os.SEEK_SET)
         try:
@@ -339,8 +338,8 @@ def _finite(value: Any) -> Any:
 
 
 def read_log(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """The lines of a log, or of the log in a run's folder, without an unfinished last one. Raises FileNotFoundError:
-    there is no log; ValueError: a line is not JSON, or it is a device or over 1 GiB."""
+    """The lines of a log, or of the log in a run's folder, without an unfinished last line. Raises FileNotFoundError if
+    the log does not exist; ValueError if a line is not JSON, or it is a device or larger than 1 GiB."""
     file = Path(path) / "log.jsonl" if Path(path).is_dir() else Path(path)
     entries: list[dict[str, Any]] = []
     for number, line in enumerate(content(file, _MOST_BYTES).splitlines(keepends=True), 1):

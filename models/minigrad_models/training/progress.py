@@ -1,5 +1,5 @@
 """Progress of a training on stderr: loss, tokens (or another unit) per second, time left, the last evaluation; and
-Ctrl-C, which takes effect between two updates, never within one."""
+handling of Ctrl-C, which takes effect between two updates, never within one."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from minigrad.utils.bar import in_notebook, library
 
 QUIET_SECONDS = 10.0
 LOST = (OSError, ValueError)  # a full disk, a lost terminal or a closed stream must not end a training
-# On Windows SIGTERM never comes from outside; there, Ctrl-Break is what a console or a parent process can send.
+# On Windows other processes cannot send SIGTERM; there, a console or a parent process can send Ctrl-Break.
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 if sys.platform == "win32":
     SIGNALS.append(signal.SIGBREAK)
 
 
 class Progress(AbstractContextManager["Progress"]):
-    """A tqdm bar in a terminal or notebook, else (in a log, or without tqdm) a line every ten seconds, or only notes.
-    ``steps`` and ``limit`` are updates and seconds in total, ``done`` and ``seconds`` those of earlier runs; ``unit``
-    names what the losses' weights count."""
+    """A tqdm bar in a terminal or notebook; elsewhere (in a log, or without tqdm) a line every ten seconds; if not
+    ``shown``, only notes. ``steps`` and ``limit`` are the total updates and seconds, ``done`` and ``seconds`` are from
+    earlier runs; ``unit`` is the unit of the losses' weights."""
 
     def __init__(
         self, steps: int, limit: float, done: int = 0, seconds: float = 0.0, shown: bool = True, unit: str = "tokens"
@@ -64,12 +64,12 @@ class Progress(AbstractContextManager["Progress"]):
             self.note(self.text(seconds))
 
     def text(self, seconds: float) -> str:
-        """A line of progress after so many seconds."""
+        """A line of progress after ``seconds`` of training."""
         step, speed = f"step {self.done:,}/{self.steps:,}", f"{self.rate:,.0f} {self.unit}/s"
         return f"{step}, loss {self.loss:.3f}, {speed}, {clock(self.left(seconds))} left{self.metric}"
 
     def left(self, seconds: float) -> float:
-        """The seconds of training that are left after so many, if updates go on as fast."""
+        """The seconds of training that remain after ``seconds``, at the current speed of updates."""
         spent, updates = seconds - self.first_seconds, max(1, self.done - self.first)
         return min(spent / updates * (self.steps - self.done), self.limit - seconds)
 
@@ -86,7 +86,7 @@ class Progress(AbstractContextManager["Progress"]):
 
 
 def _bar() -> Any:
-    """A bar from 0 to 100; None without tqdm, or where nobody sees it: outside of terminals and notebooks."""
+    """A bar from 0 to 100; None without tqdm, or outside of terminals and notebooks."""
     with suppress(AttributeError, *LOST):  # sys.stderr may be None, or closed
         if (notebook := in_notebook()) or sys.stderr.isatty() or "MINIGRAD_TERMINAL" in os.environ:
             width = "bar" if notebook else "bar:24"
@@ -104,10 +104,10 @@ def clock(seconds: float) -> str:
 
 
 class Interrupt:
-    """In ``with Interrupt() as stop:`` Ctrl-C and SIGTERM (on Windows also Ctrl-Break) set ``stop.asked``; a second one
-    interrupts. Signals that the program was started to ignore (as in ``nohup``) stay ignored. Outside of the main
-    thread, where Python takes no signals, nothing changes. Processes that are forked meanwhile leave Ctrl-C to this
-    one; SIGTERM ends them. At the first signal ``note`` is called with a text."""
+    """In ``with Interrupt() as stop:`` Ctrl-C and SIGTERM (on Windows also Ctrl-Break) set ``stop.asked``; a second
+    signal interrupts. Signals that the program ignores from its start (as with ``nohup``) remain ignored. In other
+    threads than the main one, where Python handles no signals, it does nothing. Forked child processes leave Ctrl-C to
+    this process; SIGTERM ends them. The first signal calls ``note`` with a text."""
 
     def __init__(self, note: Callable[[str], None] = lambda text: None) -> None:
         self.asked, self._owner = False, os.getpid()
@@ -118,7 +118,7 @@ class Interrupt:
         if threading.current_thread() is threading.main_thread():
             for number in SIGNALS:
                 if signal.getsignal(number) is not signal.SIG_IGN:
-                    self._before[number] = signal.getsignal(number)  # first: ``__exit__`` puts back what is noted
+                    self._before[number] = signal.getsignal(number)  # first, so that ``__exit__`` can restore it
                     signal.signal(number, self._handle)
         return self
 
@@ -131,9 +131,9 @@ class Interrupt:
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
-        with suppress(RuntimeError):  # the signal came while another text was being written
+        with suppress(RuntimeError):  # the signal arrived while another text was being written
             self._note("stopping as soon as the current step is saved; repeat to stop at once")
 
     def __exit__(self, *raised: object) -> None:
-        for number, handler in reversed(self._before.items()):  # Ctrl-C last: it may then come at once
+        for number, handler in reversed(self._before.items()):  # Ctrl-C last: it may then arrive at once
             signal.signal(number, signal.SIG_DFL if handler is None else handler)

@@ -36,7 +36,7 @@ Evaluate = Callable[[Any], Mapping[str, float]]
 class Outcome:
     """The result of ``fit``."""
 
-    reason: Reason  # all steps or minutes are over, patience has run out, or the run was interrupted
+    reason: Reason  # all steps or minutes are done, patience has run out, or the run was interrupted
     step: int  # updates so far
     seconds: float  # of training
     best: float | None  # the best metric
@@ -49,36 +49,36 @@ class Outcome:
 
 
 class Trainer:
-    """Trains a model, and keeps everything that is needed to resume in a folder.
+    """Trains a model, and stores everything that it needs to resume in a folder.
 
     A run that is killed at any moment and started again by the same program, on the same machine, ends with the
-    same weights to the bit as one that was not; ``checkpoints.py`` explains why.
+    same weights to the bit as an uninterrupted run; ``checkpoints.py`` explains why.
 
     After ``distributed.init_process_group`` all ranks share the batches of each update; each has the same arguments.
-    Rank 0 evaluates, writes the folder and shows progress. The losses are those of one process, up to rounding, and a
-    training may go on with another number of ranks. Of running statistics those of rank 0 are kept.
+    Rank 0 evaluates, writes the folder and shows progress. The losses equal a single process's, up to rounding, and a
+    training can resume with another number of ranks. Rank 0 determines running statistics.
 
     Args:
-        model, optimizer: as in PyTorch's loops. Modules of the model that are in eval mode stay in it; if the
-            model itself is in eval mode, everything goes into training mode.
+        model, optimizer: as in PyTorch's loops. Modules of the model that are in eval mode remain in it; if the
+            model itself is in eval mode, everything is switched to training mode.
         batches: an object with ``epoch(number, start)``, such as LoaderBatches.
         loss: (model, batch) -> the mean loss, a tensor of one element, and its weight (target tokens), by
             which the batches of one update, and the losses of several, are averaged.
         folder, settings: of the run; the folder is created if it does not exist.
         schedule: of the learning rate; it steps after each update. A resumed run may have another function in
             its LambdaLR; any other schedule continues unchanged.
-        evaluate: model -> metrics by name. It runs in eval mode, without gradients; the random numbers that it
-            draws do not affect training.
+        evaluate: model -> metrics by name. It runs in eval mode, without gradients; its random numbers do not
+            affect training.
         extra: plain data (``minigrad.save``) for the checkpoints, such as tokenizers. Its "config", if it has
             one, must be the same when the run resumes, except "steps" and "epochs".
-        carried: an object with ``state_dict`` and ``load_state_dict``: what one update hands to the next besides the
-            model, such as the memory of a recurrent model; a run of one rank.
+        carried: an object with ``state_dict`` and ``load_state_dict``: the state that an update passes to the next one
+            in addition to the model, such as the memory of a recurrent model; only for a single rank.
 
     Attributes:
         state: the position of the training.
         averaged: the moving average of the model, or None.
 
-    Raises TypeError: ``schedule`` is no LRScheduler, or needs a metric; ValueError: patience without evaluation.
+    Raises TypeError unless ``schedule`` is an LRScheduler without a metric; ValueError for patience without evaluation.
     """
 
     def __init__(
@@ -96,11 +96,11 @@ class Trainer:
         carried: Any = None,
     ) -> None:
         if not isinstance(schedule, LRScheduler | None):
-            raise TypeError("schedule must be an LRScheduler; of a function, LambdaLR(optimizer, function)")
+            raise TypeError("schedule must be an LRScheduler; for a function, use LambdaLR(optimizer, function)")
         if isinstance(schedule, ReduceLROnPlateau):
             raise TypeError("a ReduceLROnPlateau cannot be the schedule: it steps with a metric, others without one")
         if settings.patience is not None and evaluate is None:
-            raise ValueError("patience counts evaluations, and there are none: give evaluate")
+            raise ValueError("patience counts evaluations, so it needs evaluate")
         self.model, self.optimizer, self.batches, self.loss = model, optimizer, batches, loss
         self.folder, self.settings, self.schedule = RunFolder(folder), settings, schedule
         self.evaluate, self.extra, self.carried = evaluate, extra or {}, carried
@@ -111,45 +111,45 @@ class Trainer:
         self._clock = self._saved_at = time.monotonic()
 
     def check(self) -> None:
-        """Raise what ``fit`` would, before it touches the folder. Raises ValueError: there are more ranks than batches
-        in an update, or they would each carry something else from one to the next."""
+        """Raise the errors of ``fit`` before it touches the folder. Raises ValueError if there are more ranks than
+        batches in an update, or several ranks and a ``carried`` state."""
         ranks, accumulate = self.ranks.count, self.settings.accumulate
         if ranks > accumulate:
-            there = f"{ranks} ranks share the batches of an update, of which there are {accumulate}"
+            there = f"{ranks} ranks share the batches of an update, but accumulate is {accumulate}"
             raise ValueError(f"{there}: set accumulate to {ranks} or a multiple of it")
         if ranks > 1 and self.carried is not None:
-            raise ValueError("there must be one rank: what one update hands to the next stays in one process")
+            raise ValueError("there must be one rank: an update passes its state to the next one in the same process")
 
     def fit(self, begun: Callable[[], None] | None = None) -> Outcome:
         """Train to the end, from where an earlier call stopped. The model then has the last weights. Ctrl-C and SIGTERM
-        finish the update, save, and return; a second signal interrupts at once. ``begun`` is called when the folder is
-        held and its checkpoint has been accepted, before the first step. Raises ValueError: as ``check``, or the run in
-        the folder has another configuration; OSError: the folder cannot be written to; RuntimeError: its checkpoint is
-        damaged, or a loss or a gradient is not finite."""
+        finish the update, save, and return; a second signal interrupts at once. ``begun`` is called when the folder
+        is locked and its checkpoint is accepted, before the first step. Raises ValueError as ``check``, or if the run
+        in the folder has another configuration; OSError if the folder is not writable; RuntimeError if its checkpoint
+        is damaged, or a loss or a gradient is not finite."""
         self.check()
         first = self.ranks.is_first
-        with ExitStack() as held:
-            self.ranks.of_first(lambda: held.enter_context(self.folder.held()))
-            going_on = self._restore()
+        with ExitStack() as stack:
+            self.ranks.of_first(lambda: stack.enter_context(self.folder.held()))
+            status = self._restore()
             if begun is not None:
                 self.ranks.of_first(begun)
-            if not self.model.training:  # else its modules keep their modes
+            if not self.model.training:  # otherwise its modules keep their modes
                 self.model.train()
             state, settings = self.state, self.settings
             over = self.ranks.of_first(self._over) or self._impatient()
             if over and not self._evaluation_due(True):
-                going_on = f"holds a finished training of {state.step:,} steps; to begin another, give another folder"
-            if first and going_on:
+                status = f"holds a finished training of {state.step:,} steps; to begin another, use another folder"
+            if first and status:
                 with suppress(*LOST):
-                    print(f"{self.folder.path} {going_on}", file=sys.stderr)
+                    print(f"{self.folder.path} {status}", file=sys.stderr)
             if over and not self._evaluation_due(True):
                 return self._outcome(over)
             limit = math.inf if settings.minutes is None else 60 * settings.minutes
-            store.library()  # kernels are compiled now, if ever, and not within an update whose time tells what is left
+            store.library()  # compile kernels now, not during an update, whose time determines the time left
             self._clock = time.monotonic()
-            shown = settings.progress and first
+            with_bar = settings.progress and first
             with (
-                Progress(settings.steps, limit, state.step, state.seconds, shown, settings.unit) as self._bar,
+                Progress(settings.steps, limit, state.step, state.seconds, with_bar, settings.unit) as self._bar,
                 Interrupt(self._bar.note if first else lambda text: None) as self._stop,
                 Log(self.folder.log if first else os.devnull, state.lines) as self._log,
                 closing(Stream(self.batches, state.epoch, state.batch)) as self._stream,
@@ -165,10 +165,10 @@ class Trainer:
         self._pending: Updated | None = None
         reason: Reason | None = None
         while not reason:
-            over, asked, snapshot, evaluation, save = self.ranks.of_first(self._due)
-            if asked or over or snapshot or evaluation or save:
-                self._count_pending()  # nothing is saved or evaluated before the last update is known to be sound
-            if asked:
+            over, stop, snapshot, evaluation, save = self.ranks.of_first(self._due)
+            if stop or over or snapshot or evaluation or save:
+                self._count_pending()  # check that the last update is finite before saving or evaluating
+            if stop:
                 break
             if snapshot:
                 state.snapshots = [*state.snapshots, state.step][-self.settings.keep_snapshots :]
@@ -187,8 +187,8 @@ class Trainer:
         return self._outcome(reason or "interrupted")
 
     def _due(self) -> tuple[Reason | None, bool, bool, bool, bool]:
-        """Rank 0's decision for all ranks before an update: whether the training is over, is asked to stop, and needs a
-        snapshot, an evaluation, or a checkpoint."""
+        """Rank 0's decision for all ranks before an update: whether the training is over, was asked to stop, and needs
+        a snapshot, an evaluation, or a checkpoint."""
         state, settings, step = self.state, self.settings, self.state.step
         over = self._over()
         every = settings.snapshot_every or settings.evaluate_every
@@ -217,7 +217,7 @@ class Trainer:
         return Outcome(reason, self.state.step, self.state.seconds, self.state.best, self.state.best_step)
 
     def _seconds(self) -> float:
-        """The seconds of training up to now, also in the state."""
+        """The seconds of training so far; updates the state."""
         now = time.monotonic()
         self.state.seconds += now - self._clock
         self._clock = now
@@ -229,26 +229,26 @@ class Trainer:
         state, settings, stream = self.state, self.settings, self._stream
         rate = float(self.optimizer.param_groups[0]["lr"])
         step, add = state.step + 1, self.ranks.add_gradients
-        done = update(self.model, self.optimizer, self.loss, self._batches(step), settings.clip, step, add)
+        updated = update(self.model, self.optimizer, self.loss, self._batches(step), settings.clip, step, add)
         if self.schedule is not None:
             self.schedule.step()
         if self.averaged is not None:
             self.averaged.update_parameters(self.model)
         state.step += 1
         state.epoch, state.batch = stream.epoch, stream.batch
-        state.tokens += done.weight
+        state.tokens += updated.weight
         self._count_pending()
-        self._pending = done
+        self._pending = updated
         is_logged = state.step % settings.log_every == 0
-        if done.is_known or is_logged:
+        if updated.is_known or is_logged:
             self._count_pending()
         if is_logged:
             sums, state.window = state.window, Window()
             self._write({"loss": sums.loss / sums.tokens, "grad_norm": sums.norm / sums.updates, "lr": rate})
 
     def _batches(self, step: int) -> Iterator[Any]:
-        """The batches of an update. Of several, each is fetched and used with random numbers that depend on the seed,
-        the step and the batch's number alone: not on the rank that computes it."""
+        """The batches of an update. If there are several, each is fetched and used with random numbers that depend only
+        on the seed, the step and the batch's number, not on the rank that computes it."""
         for number in range(self.settings.accumulate):
             if self.settings.accumulate > 1:
                 digest = hashlib.sha256(f"{self.settings.seed} {step} {number}".encode()).digest()
@@ -256,18 +256,18 @@ class Trainer:
             yield self._stream.take()
 
     def _count_pending(self) -> None:
-        """Count the loss and the norm of the last update. A GPU computes them while the next one is launched, so that
-        it never waits for this process."""
+        """Count the loss and the norm of the last update. A GPU computes them while the next update is launched, so
+        that it never waits for this process."""
         if self._pending is not None:
-            done, self._pending = self._pending, None
-            loss, norm = done.check()
+            updated, self._pending = self._pending, None
+            loss, norm = updated.check()
             window = self.state.window
-            window.updates, window.tokens = window.updates + 1, window.tokens + done.weight
-            window.loss, window.norm = window.loss + loss * done.weight, window.norm + norm
-            self._bar.advance(loss, done.weight, self._seconds())
+            window.updates, window.tokens = window.updates + 1, window.tokens + updated.weight
+            window.loss, window.norm = window.loss + loss * updated.weight, window.norm + norm
+            self._bar.advance(loss, updated.weight, self._seconds())
 
     def _write(self, entries: dict[str, Any]) -> None:
-        """A line of the log: the position of the training, and some entries."""
+        """Write a line of the log: the position of the training, and some entries."""
         state = self.state
         position = {"step": state.step, "epoch": state.epoch}
         totals = {"tokens": round(state.tokens), "seconds": round(self._seconds(), 3)}
@@ -275,13 +275,13 @@ class Trainer:
         state.lines = self._log.lines
 
     def _consolidate(self) -> None:
-        """Before a checkpoint: the weights of all ranks are equal, and rank 0 has the whole state of the optimiser."""
+        """Prepare a checkpoint: check that all ranks have equal weights, and gather the optimiser's state on rank 0."""
         self.ranks.check_equal(self.model)
         if isinstance(self.optimizer, ZeroRedundancyOptimizer):
             self.optimizer.consolidate_state_dict()
 
     def _evaluate(self) -> tuple[int, float | None, int, int]:
-        """Evaluate, and save the weights if they are the best. Returns what the state then says of evaluations."""
+        """Evaluate, and save the weights if they are the best. Returns the fields of the state about evaluations."""
         assert self.evaluate is not None
         state, settings = self.state, self.settings
         model = self.model if self.averaged is None else self.averaged.module
@@ -321,8 +321,8 @@ class Trainer:
         }
 
     def _restore(self) -> str:
-        """Resume the run in the folder, or begin one. Nothing changes before the checkpoint has been checked. Returns
-        what a person reads of where it goes on, and of what is new; "" at the beginning."""
+        """Resume the run in the folder, or begin a new one. Nothing changes before the checkpoint has been checked.
+        Returns a message about the position and changed settings; "" at the beginning."""
         checkpoint = self.ranks.of_first(self._read)
         if checkpoint is None:
             self._begin()
@@ -336,7 +336,7 @@ class Trainer:
             self.folder.clean(self.state.snapshots)
         self._saved_step = self.state.step
         self._clock = self._saved_at = time.monotonic()
-        text = f"goes on from step {self.state.step:,} of {new['steps']:,}"
+        text = f"resumes from step {self.state.step:,} of {new['steps']:,}"
         if old["steps"] != new["steps"]:
             before, now = checkpoint["optimizer"]["param_groups"][0]["lr"], self.optimizer.param_groups[0]["lr"]
             rate = f"; its learning rate, {before:.3g} until now, is {now:.3g}" if before != now else ""
@@ -344,22 +344,22 @@ class Trainer:
         return text if self.state.step else ""
 
     def _read(self) -> dict[str, Any] | None:
-        """The checkpoint to go on from, if it is of this training."""
+        """The checkpoint to resume from, if it belongs to this training."""
         checkpoint = self.folder.read_last()
         if checkpoint is None:
             return None
         with self._blaming_checkpoint():
-            saved = asdict(Settings(**checkpoint["settings"]))  # older checkpoints lack what has a default
+            saved = asdict(Settings(**checkpoint["settings"]))  # older checkpoints may lack settings with defaults
         there = _identity(checkpoint["extra"], saved, checkpoint["schedule"], checkpoint.get("carried"))
         here = _identity(self.extra, asdict(self.settings), self.schedule, self.carried)
         check_same(self.folder.last, there, here)
         if (step := checkpoint["step"]) > self.settings.steps:
-            advice = "Ask for more, or start over in another folder"
-            raise ValueError(f"{self.folder.path} has {step:,} steps already, not {self.settings.steps:,}. {advice}")
+            advice = "Set more steps, or start over in another folder"
+            raise ValueError(f"{self.folder.path} already has {step:,} steps, not {self.settings.steps:,}. {advice}")
         return {**checkpoint, "settings": saved}
 
     def _take_over(self, checkpoint: dict[str, Any]) -> None:
-        """The weights, the optimiser's state, the schedule, the random numbers and the position of a checkpoint."""
+        """Load the weights, the optimiser's state, the schedule, the generators and the position of a checkpoint."""
         self.model.load_state_dict(checkpoint["model"])
         check_optimizer(self.optimizer, checkpoint["optimizer"])
         self.optimizer.load_state_dict(checkpoint["optimizer"])
@@ -367,7 +367,7 @@ class Trainer:
             check_like(checkpoint["schedule"], self.schedule.state_dict(), "schedule", complete=False)
             self.schedule.load_state_dict(checkpoint["schedule"])
             if isinstance(self.schedule, LambdaLR):  # it may have a new function, for another number of steps
-                self.schedule._update_lr(self.schedule.last_epoch)  # the optimiser has the rate of the old one
+                self.schedule._update_lr(self.schedule.last_epoch)  # the optimiser has the old function's rate
         if self.averaged is not None:
             self.averaged.load_state_dict(checkpoint["averaged"])
         if self.carried is not None:
@@ -378,14 +378,14 @@ class Trainer:
 
     @contextmanager
     def _blaming_checkpoint(self) -> Iterator[None]:
-        """Whatever goes wrong, the checkpoint is to blame: RuntimeError."""
+        """Turn errors into a RuntimeError that blames the checkpoint."""
         try:
             yield
         except DAMAGE as error:
             raise RuntimeError(f"{self.folder.last} does not fit this training: {error}. {ADVICE}") from error
 
     def _begin(self) -> None:
-        """Begin a run, with a first checkpoint, which shows that one can be written and read."""
+        """Begin a run with a first checkpoint, to test that it can be written and read."""
         self.state = State()
         seed(self.settings.seed)
         self._clock = time.monotonic()
@@ -417,7 +417,7 @@ class Trainer:
 def moving_average(model: Module, decay: float) -> AveragedModel:
     """A copy of a model for the mean m ← d · m + (1 - d) · w of the weights w after each update (Polyak and Juditsky
     1992). It begins with the weights after the first update. After n updates, d = min(decay, (1 + n) / (10 + n)), so
-    that the first weights soon fade (TensorFlow's ExponentialMovingAverage with num_updates). Call
+    that the first weights fade quickly (TensorFlow's ExponentialMovingAverage with num_updates). Call
     ``update_parameters(model)`` after each update. Buffers are copied, not averaged."""
 
     def update(means: Sequence[Tensor], new: Sequence[Tensor], age: Any) -> None:

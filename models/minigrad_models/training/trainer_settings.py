@@ -1,5 +1,5 @@
-"""The settings of a training, its position, and the generators of random numbers that it may use, minigrad's, Python's
-and NumPy's: everything besides weights and the optimiser's state."""
+"""The settings of a training, its position, and the random number generators of minigrad, Python and NumPy: everything
+except weights and the optimiser's state."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ from ..schema import check_like
 
 COUNTS = ("steps", "accumulate", "evaluate_every", "save_every", "snapshot_every", "patience", "log_every")
 FIXED = ("seed", "accumulate", "clip", "ema_decay")  # a new value makes it another training
-METRIC = ("metric", "mode")  # a new value makes all earlier evaluations void
+METRIC = ("metric", "mode")  # a new value invalidates all earlier evaluations
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of ``Trainer``. A step is one update of the weights. Raises ValueError: a number out of range.
+    """The settings of ``Trainer``. A step is one update of the weights. Raises ValueError for a number out of range.
 
     Args:
         steps: updates in total.
-        minutes: stop earlier, after so many minutes of training (all runs in the folder together).
-        accumulate: batches whose gradients make one update; ranks share them. With more than one, each has random
-            numbers of its own, which depend on ``seed``, the step and its number alone.
+        minutes: stop earlier, after this many minutes of training (of all runs in the folder together).
+        accumulate: batches whose gradients make one update; ranks share them. With more than one, each batch has its
+            own random numbers, which depend only on ``seed``, the step and the batch's number.
         clip: the largest norm of all gradients together; None for any.
-        evaluate_every: steps between evaluations; the last step has one, too.
-        save_every: steps between checkpoints; None for by time alone.
-        save_seconds: seconds between checkpoints; None for by steps alone. One more follows every evaluation and
-            snapshot, and the end.
-        patience: stop after so many evaluations in a row without improvement; None for never.
-        metric: the name, among the evaluation's results, of the number that should improve. A run that is
-            resumed with another metric or ``mode`` forgets the best so far.
+        evaluate_every: steps between evaluations; there is also one after the last step.
+        save_every: steps between checkpoints; None to save only by time.
+        save_seconds: seconds between checkpoints; None to save only by steps. Each evaluation and snapshot, and the
+            end, also saves one.
+        patience: stop after this many evaluations in a row without improvement; None for never.
+        metric: the name, among the evaluation's results, of the number that should improve. A run that
+            resumes with another metric or ``mode`` forgets the best so far.
         mode: whether a smaller ("min") or larger ("max") metric is better.
         keep_snapshots: the number of recent snapshots of the weights to keep, for ``averaged_state``.
         snapshot_every: steps between snapshots; None for ``evaluate_every``.
         ema_decay: keep an exponential moving average of the weights, for evaluations.
         log_every: steps between lines of the log.
-        seed: of dropout, and of Python's and NumPy's own random numbers.
+        seed: of dropout, and of Python's and NumPy's random numbers.
         progress: show a bar (with tqdm, in a terminal), or a line every ten seconds, on stderr.
-        unit: what the weights of losses count, for the progress: "tokens", "pictures".
+        unit: the unit of the losses' weights, for the progress: "tokens", "pictures".
     """
 
     steps: int
@@ -70,12 +70,12 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name in COUNTS:
-            self._check(name, "be a positive whole number", lambda x: is_whole(x) and x > 0)
+            self._check(name, "be a positive integer", lambda x: is_whole(x) and x > 0)
         for name in ("minutes", "clip", "save_seconds"):
             self._check(name, "be positive", lambda x: x > 0)
         self._check("ema_decay", "lie in [0, 1)", lambda x: 0 <= x < 1)
         self._check("mode", 'be "min" or "max"', lambda x: x in ("min", "max"), optional=False)
-        self._check("keep_snapshots", "be a whole number from 0 on", lambda x: is_whole(x) and x >= 0, optional=False)
+        self._check("keep_snapshots", "be an integer of at least 0", lambda x: is_whole(x) and x >= 0, optional=False)
 
     def _check(self, name: str, rule: str, holds: Callable[[Any], bool], optional: bool = True) -> None:
         value = getattr(self, name)
@@ -84,7 +84,7 @@ class Settings:
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value is an int, and no bool."""
+    """Whether a value is an int, but not a bool."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -105,13 +105,13 @@ class State:
     step: int = 0  # updates so far
     epoch: int = 0
     batch: int = 0  # of the epoch
-    tokens: float = 0.0  # learned from
+    tokens: float = 0.0  # so far
     seconds: float = 0.0  # of training, all runs in the folder together
     best: float | None = None  # the best metric
     best_step: int = 0
     bad: int = 0  # evaluations since the best
     evaluated: int = 0  # the step of the last evaluation
-    snapshots: list[int] = field(default_factory=list)  # the steps of those to keep
+    snapshots: list[int] = field(default_factory=list)  # the steps of the snapshots to keep
     lines: int = 0  # of the log
     window: Window = field(default_factory=Window)  # for the next line
 
@@ -133,7 +133,7 @@ def positions() -> dict[str, Any]:
 
 
 def go_to(state: dict[str, Any]) -> None:
-    """Restore the states from ``positions``. Raises ValueError: they are none."""
+    """Restore the states from ``positions``. Raises ValueError if they are invalid."""
     check_like(state, positions(), "random")
     if not 0 <= state["numpy"]["state"]["pos"] <= 624:  # NumPy would read beyond its words
         raise ValueError("random['numpy'] has a position beyond its words")
@@ -144,8 +144,8 @@ def go_to(state: dict[str, Any]) -> None:
 
 @contextmanager
 def undisturbed(model: Module) -> Iterator[None]:
-    """For evaluation: no gradients, the model in eval mode; at the end the modes of all modules, and all
-    random number generators, are as before."""
+    """A context for evaluation: no gradients, the model in eval mode; at the end it restores the modes of all modules,
+    and all random number generators."""
     modes = [(module, module.training) for module in model.modules()]
     before = positions()
 

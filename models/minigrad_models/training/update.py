@@ -1,9 +1,9 @@
 """One update of the weights, from one batch or from several, by this process or by the ranks of
 ``minigrad.distributed``.
 
-Of N ranks, rank r takes the batches r, r + N, ... of an update. Gradients are added up over all ranks, and every rank
-changes its weights by the same sum. The sum depends on the seed, the step and the batches' numbers, not on how many
-ranks there are (up to rounding): a training can go on with another number.
+With N ranks, rank r computes the batches r, r + N, ... of an update. Gradients are summed over all ranks, and every
+rank updates its weights by the same sum. The sum depends on the seed, the step and the batches' numbers, not on the
+number of ranks (up to rounding): a training can resume with another number.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from minigrad.nn.utils.clip_grad import clip_grads_with_norm_, get_total_norm, s
 from minigrad.optim.optimizer import Optimizer
 
 T = TypeVar("T")
-PATIENT = timedelta(days=365)  # how long ranks wait while the first evaluates or saves
+PATIENT = timedelta(days=365)  # the timeout of other ranks while the first evaluates or saves
 Loss = Callable[[Any, Any], tuple[Tensor, float]]
 
 
@@ -39,9 +39,9 @@ class Part(NamedTuple):
 
 
 class Updated:
-    """An update: the weight of all its batches, their mean loss, and the norm of the gradient. A GPU has yet to compute
-    the latter two. Reading them waits for it: after the next update has been launched, that costs nothing; nor does it
-    where all is on the CPU, ``is_known``."""
+    """An update: the weight of all its batches, their mean loss, and the norm of the gradient. On a GPU the latter two
+    are still being computed, and reading them synchronises, which costs nothing after the next update has been
+    launched. On the CPU (``is_known``) it never costs anything."""
 
     def __init__(self, parts: list[Part], norm: Tensor, step: int) -> None:
         self.weight, self.step = sum(part.weight for part in parts), step
@@ -55,7 +55,7 @@ class Updated:
         return self.check()[0]
 
     def check(self) -> tuple[float, float]:
-        """The mean loss, and the norm of the gradient before it was clipped. Raises RuntimeError: one is not finite."""
+        """The mean loss, and the gradient's norm before clipping. Raises RuntimeError if one is not finite."""
         loss, norm = sum(read() * weight for read, weight in self._losses) / self.weight, self._norm()
         for name, value in (("loss", loss), ("norm of the gradient", norm)):
             if not math.isfinite(value):
@@ -68,7 +68,7 @@ class Updated:
 
 
 def _later(value: Any) -> Callable[[], float]:
-    """A number, or the only element of a tensor as soon as it is computed."""
+    """A function that returns a number, or the only element of a tensor once it is computed."""
     if not isinstance(value, Tensor):
         return lambda: float(value)
     read = of(value.array).later(value.array)
@@ -84,10 +84,10 @@ def update(
     step: int,
     gradients: Callable[[Module, Loss, Iterable[Any], int], list[Part]] | None = None,
 ) -> Updated:
-    """Change the weights by the gradient of the mean loss of all batches. Each batch counts by its weight (target
-    tokens): the gradient ∑ᵢ wᵢ ∇Lᵢ / ∑ᵢ wᵢ is that of one large batch, up to rounding; ``gradients`` adds them up, by
-    default ``add_gradients``. Raises RuntimeError: the loss or the norm is not finite in ``step``; the weights are
-    unchanged (on a GPU, reading them raises); ValueError: a weight is not positive."""
+    """Update the weights by the gradient of the mean loss of all batches. Each batch counts by its weight (target
+    tokens): the gradient ∑ᵢ wᵢ ∇Lᵢ / ∑ᵢ wᵢ equals the gradient of one large batch, up to rounding; ``gradients`` sums
+    them, by default ``add_gradients``. Raises RuntimeError, with unchanged weights, if the loss or the norm is not
+    finite in ``step`` (on a GPU, reading them raises it later); ValueError if a weight is not positive."""
     optimizer.zero_grad()
     parts = (gradients or add_gradients)(model, loss, batches, step)
     parameters: list[Tensor] = [p for group in optimizer.param_groups for p in group["params"]]
@@ -96,21 +96,21 @@ def update(
     if factor != 1:
         scale_(present, float(factor))
     norm = get_total_norm(present)
-    done = Updated(parts, norm, step)
-    if done.is_known:
-        done.check()
+    updated = Updated(parts, norm, step)
+    if updated.is_known:
+        updated.check()
     if clip is not None:
         clip_grads_with_norm_(parameters, clip, norm)
     optimizer.step()
-    return done
+    return updated
 
 
 def add_gradients(
     model: Module, loss: Loss, batches: Iterable[Any], step: int, rank: int = 0, ranks: int = 1
 ) -> list[Part]:
-    """Add up the gradients of one rank's batches, with weights relative to the first of them, which leaves the gradient
-    of a single batch unchanged to the bit: of each ``ranks`` batches it takes the one at ``rank``, and fetches all.
-    Raises ValueError: a weight is not positive."""
+    """Sum the gradients of one rank's batches, with weights relative to the first of them, which leaves the gradient of
+    a single batch unchanged to the bit. It fetches all batches, and computes the one at ``rank`` of each ``ranks``.
+    Raises ValueError if a weight is not positive."""
     parts: list[Part] = []
     for number, batch in enumerate(batches):
         if number % ranks != rank:
@@ -124,8 +124,8 @@ def add_gradients(
 
 
 class Ranks:
-    """The ranks of ``init_process_group``, which has to come before; without it, this process alone, one of ``count``.
-    Rank 0, ``is_first``, alone evaluates, writes files, and shows progress."""
+    """The ranks of an earlier ``init_process_group``; without it, this process is the only rank (``count`` is 1). Only
+    rank 0, ``is_first``, evaluates, writes files, and shows progress."""
 
     def __init__(self) -> None:
         there = distributed.is_initialized()
@@ -144,19 +144,19 @@ class Ranks:
         return objects.of_first(make, self._group)
 
     def close(self) -> None:
-        """Free what the ranks have for each other, at the end of a training."""
+        """Free the process group, at the end of a training."""
         if self._group is not None:
             distributed.destroy_process_group(self._group)
         self._group = self._buckets = None
 
     def send(self, tensors: Iterable[Tensor]) -> None:
-        """Give all ranks the tensors of rank 0."""
+        """Send the tensors of rank 0 to all ranks."""
         if self.count > 1:
             for tensor in tensors:
                 distributed.broadcast(tensor.detach(), src=0)
 
     def add_gradients(self, model: Module, loss: Loss, batches: Iterable[Any], step: int) -> list[Part]:
-        """Add up the gradients of all batches of an update, over all ranks. Returns all parts, in order."""
+        """Sum the gradients of all batches of an update, over all ranks. Returns all parts, in order."""
         parts = add_gradients(model, loss, batches, step, self.rank, self.count)
         if self.count == 1:
             return parts
@@ -165,8 +165,8 @@ class Ranks:
         gathered: list[Any] = [None] * self.count
         objects.all_gather_object(gathered, (own, [p.grad is not None for p in parameters]))
         together = sorted((part for theirs, _ in gathered for part in theirs), key=lambda part: part.number)
-        used = [any(present) for present in zip(*(present for _, present in gathered), strict=True)]
-        # Gradients are added up, times each rank's factor, where any rank has one.
+        is_used = [any(present) for present in zip(*(present for _, present in gathered), strict=True)]
+        # Gradients are summed, times each rank's factor, for each parameter that has one on any rank.
         if self._buckets is None or [*map(id, self._buckets.parameters)] != [*map(id, parameters)]:
             self._buckets = Buckets(parameters, the_group())
         buckets, factor = self._buckets, own[0].weight / together[0].weight
@@ -177,11 +177,11 @@ class Ranks:
             buckets.complete(number, factor)
         buckets.wait()
         for number, parameter in enumerate(parameters):
-            parameter.grad = wrap(buckets.view(number)) if used[number] else None
+            parameter.grad = wrap(buckets.view(number)) if is_used[number] else None
         return together
 
     def check_equal(self, model: Module) -> None:
-        """Raise RuntimeError on all ranks if their weights are not equal to the bit, as they have to be."""
+        """Raise RuntimeError on all ranks unless their weights are equal to the bit."""
         if self.count == 1:
             return
         sums: list[Any] = [None] * self.count
@@ -190,5 +190,5 @@ class Ranks:
             own = zlib.crc32(host(p.detach()).tobytes(), own)
         objects.all_gather_object(sums, own)
         if others := [rank for rank, each in enumerate(sums) if each != sums[0]]:
-            reason = "its machine, or what the model or the loss do besides, is not that of the others"
+            reason = "its machine differs from the others, or the model or the loss has other side effects on it"
             raise RuntimeError(f"the weights of rank {others[0]} differ from those of rank 0: {reason}")

@@ -1,4 +1,4 @@
-"""A translator: ``minigrad train`` trains it, and what it wrote translates, here or from the command line.
+"""A translator: ``minigrad train`` trains it, and its file translates, here or from the command line.
 
 from minigrad_models.translation import Translator
 
@@ -18,7 +18,7 @@ __all__ = ["Attention", "Hypothesis", "Translation", "Translator"]
 
 
 def __getattr__(name: str) -> Any:
-    """What is exported, imported when it is asked for: the command line needs no model to tell of its options."""
+    """The exported names, imported on first use: the command line does not need a model to list its options."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from . import translator
@@ -27,5 +27,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """What is exported; other names have paths of their own."""
+    """The exported names; import others from their modules."""
     return [*__all__, *(name for name in globals() if name.startswith("__"))]

@@ -1,4 +1,4 @@
-"""The models that a run may train, by the setting ``model``: the transformer, and what it replaced."""
+"""The models that a run can train, by the setting ``model``: the transformer, and its predecessors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .translation_settings import ModelSettings, check_positions
 
 
 class Architecture(NamedTuple):
-    """A model's class, that of its configuration, and the arguments of this that the architecture's name stands for."""
+    """A model's class, its configuration's class, and the configuration's arguments that the name implies."""
 
     model: Callable[[Any], TranslationModel]
     config: Any
@@ -33,17 +33,17 @@ ARCHITECTURES = {
 
 
 def configuration(sizes: ModelSettings, vocabulary: int, source_vocabulary: int | None = None) -> Any:
-    """The configuration of a model. Raises ValueError: sizes that it cannot have."""
+    """The configuration of a model. Raises ValueError for invalid sizes."""
     kind = ARCHITECTURES[sizes.model]
-    known = inspect.signature(kind.config).parameters
-    arguments = {name: value for name, value in vars(sizes).items() if name in known}
+    parameters = inspect.signature(kind.config).parameters
+    arguments = {name: value for name, value in vars(sizes).items() if name in parameters}
     if arguments.get("embedding_dropout", 0) < 0:
         arguments["embedding_dropout"] = None  # TOML has no None
     return kind.config(**arguments, **kind.arguments, vocabulary=vocabulary, source_vocabulary=source_vocabulary)
 
 
 def build(sizes: ModelSettings, tokenizers: TokenizerPair, device: str = "cpu") -> TranslationModel:
-    """A new model. Raises ValueError: sizes that it cannot have, or that are too large for the machine's memory."""
+    """A new model. Raises ValueError if the sizes are invalid or too large for the machine's memory."""
     source_vocabulary = None if tokenizers.joint else len(tokenizers.source)
     config = configuration(sizes, len(tokenizers.target), source_vocabulary)
     return models.build(ARCHITECTURES[sizes.model].model, config, device)

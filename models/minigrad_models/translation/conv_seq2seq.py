@@ -1,8 +1,8 @@
 """A convolutional translator: "Convolutional Sequence to Sequence Learning" (Gehring et al. 2017, arXiv 1705.03122).
 
-Each layer mixes a token with its K - 1 neighbours, all tokens at once; what is far apart meets in higher layers. Read
-it beside section 3 of the paper. Shapes: B batch, T target length, S source length, D width of an embedding, H width
-of a layer, K kernel width. A mask is True at tokens and False at padding.
+Each layer mixes a token with the K - 1 tokens around it, for all tokens in parallel; distant tokens interact in higher
+layers. Read it alongside section 3 of the paper. Shapes: B batch, T target length, S source length, D width of an
+embedding, H width of a layer, K kernel width. A mask is True at tokens and False at padding.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from minigrad.nn import functional as F
 from ..text.tokenizer import PAD
 from .encoder_decoder import Configuration, Memory, TranslationModel
 
-HALF = math.sqrt(0.5)  # keeps the variance of a sum of two (section 3.5)
+HALF = math.sqrt(0.5)  # preserves the variance of a sum of two (section 3.5)
 
 
 @dataclass
 class Config(Configuration):
-    """The hyperparameters of a convolutional translator, see ``Configuration``. Raises ValueError: an even kernel; a
-    dropout that is no probability."""
+    """The hyperparameters of a convolutional translator, see ``Configuration``. Raises ValueError if the kernel is
+    even, or a dropout is not a probability."""
 
     vocabulary: int
     d_model: int = 256  # D, the width of the embeddings
@@ -50,13 +50,13 @@ class GatedConvolution(nn.Module):
         self.margins = (before, config.kernel - 1 - before)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, T, H) -> (B, T, H); if causal, no output depends on what comes after it."""
+        """(B, T, H) -> (B, T, H); if causal, no output depends on later tokens."""
         rows = F.pad(self.dropout(x).transpose(1, 2), self.margins)
         return F.glu(self.convolution(rows), 1).transpose(1, 2)
 
 
 class Attention(nn.Module):
-    """Section 3.3: each layer of the decoder looks at the source on its own."""
+    """Section 3.3: each layer of the decoder has its own attention to the source."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -87,20 +87,20 @@ class ConvSeq2Seq(TranslationModel):
         self.apply(initialise)
 
     def embed(self, tokens: Tensor, source: bool = False) -> Tensor:
-        """Section 3.1: the embeddings of words and of their positions, (B, T) -> (B, T, D). Raises ValueError: the
-        sentence is longer than the model's positions."""
+        """Section 3.1: the sum of word and position embeddings, (B, T) -> (B, T, D). Raises ValueError if the sentence
+        is longer than the model's positions."""
         length = tokens.shape[1]
         self.check_length(length)
         return self.dropout(self.vectors(tokens, source) + self.positions.weight[:length])
 
     def encode(self, source: Tensor) -> tuple[Memory, Tensor]:
-        """Source tokens (B, S) -> memory, and its mask (B, 1, 1, S). Keys are z, values z + e: the words themselves
-        beside their surroundings."""
+        """Source tokens (B, S) -> memory, and its mask (B, 1, 1, S). Keys are z, values z + e: words in context, plus
+        the words themselves."""
         mask = source != PAD
         e = self.embed(source, source=True)
         x = self.encoder_input(e)
         for block in self.encoder:
-            x = x * mask[..., None]  # what stands beside the last token must not depend on the padding
+            x = x * mask[..., None]  # so that states near the last token do not depend on the padding
             x = (block(x) + x) * HALF
         z = self.encoder_output(x)
         return Memory(z, (z + e) * HALF), mask[:, None, None]
@@ -115,7 +115,7 @@ class ConvSeq2Seq(TranslationModel):
 
 
 def initialise(module: nn.Module) -> None:
-    """Section 3.5: weights whose outputs have the variance of the inputs; a GLU lets a quarter of it through."""
+    """Section 3.5: weights that preserve the variance of the inputs; a GLU passes a quarter of it."""
     if isinstance(module, nn.Conv1d):
         fan = module.in_channels * module.kernel_size[0]
         nn.init.normal_(module.weight, std=math.sqrt(4 / fan))

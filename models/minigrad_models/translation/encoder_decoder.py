@@ -1,4 +1,4 @@
-"""What translation models share: the loss, and the ways to write a translation. A subclass encodes and decodes.
+"""The base class of translation models, with the loss and decoding. A subclass defines the encoder and the decoder.
 
 Shapes: B batch, T target length, S source length, D width of an embedding, V vocabulary.
 """
@@ -19,10 +19,10 @@ from ..text.tokenizer import BOS, PAD
 
 class Configuration:
     """The hyperparameters that all translators have, and dropouts, which are probabilities. Subclasses are dataclasses,
-    and raise ValueError for values that cannot be."""
+    and raise ValueError for invalid values."""
 
-    vocabulary: int  # V, the entries of the vocabulary of both languages, or of the target's
-    source_vocabulary: int | None  # those of the source's; None if the languages share one
+    vocabulary: int  # V, the size of the joint vocabulary, or of the target's
+    source_vocabulary: int | None  # the size of the source's; None if the languages share one
     d_model: int  # D
     positions: int  # the tokens of the longest sentence
 
@@ -31,7 +31,7 @@ class Configuration:
         return dict(vars(self))
 
     def check_dropouts(self) -> None:
-        """Raise ValueError: a dropout is no probability."""
+        """Raise ValueError if a dropout is not a probability."""
         for name, p in vars(self).items():
             if name.endswith("dropout") and p is not None and not 0 <= p <= 1:
                 raise ValueError(f"{name} has to be between 0 and 1, not {p}")
@@ -39,8 +39,8 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Memory:
-    """What an encoder leaves to a decoder, by sentence: ``keys``, with which states of the decoder are compared,
-    ``values``, of which it reads a mean, (B, S, ·) each; and its first states, if it is recurrent (B, L, H)."""
+    """The output of an encoder for the decoder, by sentence: ``keys``, which are compared with states of the decoder,
+    ``values``, which it averages, (B, S, ·) each; and the initial states of a recurrent decoder (B, L, H)."""
 
     keys: Tensor
     values: Tensor
@@ -52,8 +52,8 @@ class Memory:
 
 
 class Plain:
-    """The definition: at each step the decoder runs over all tokens so far, from ``start`` (B, 1) on. ``memory`` are
-    the encoded sentences, indexed by sentence; ``mask`` is True at their tokens (B, 1, 1, S)."""
+    """The reference: at each step the decoder runs over all tokens so far, from ``start`` (B, 1) on. ``memory`` are the
+    encoded sentences, indexed by sentence; ``mask`` is True at their tokens (B, 1, 1, S)."""
 
     def __init__(self, model: TranslationModel, start: Tensor, memory: Any, mask: Tensor) -> None:
         self.model, self.start = model, start
@@ -69,11 +69,11 @@ class Plain:
 
 
 class TranslationModel(nn.Module):
-    """From source and target tokens to the next target token. One matrix is the target's embedding and the last linear
-    layer (Press and Wolf 2017, arXiv 1608.05859); a separate source vocabulary has a separate embedding. ``config`` is
-    a ``Configuration``."""
+    """From source and target tokens to the next target token. The target's embedding and the last linear layer share
+    one matrix (Press and Wolf 2017, arXiv 1608.05859); a separate source vocabulary has a separate embedding.
+    ``config`` is a ``Configuration``."""
 
-    CACHED: type[Any] = Plain  # the decoder that keeps what does not change from token to token
+    CACHED: type[Any] = Plain  # the decoder with a cache
 
     def __init__(self, config: Any) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ class TranslationModel(nn.Module):
         return embedded
 
     def check_length(self, length: int) -> None:
-        """Raise ValueError: a sentence is longer than the model's positions."""
+        """Raise ValueError if a sentence is longer than the model's positions."""
         if length > (most := self.config.positions):
             raise ValueError(f"a sentence of {length} tokens is longer than the model's {most} positions")
 
@@ -102,13 +102,13 @@ class TranslationModel(nn.Module):
         raise NotImplementedError
 
     def check_attention(self) -> None:
-        """Raises ValueError: the model has no attention."""
+        """Raise ValueError if the model has no attention."""
 
     @mg.no_grad()
     def begin(self, source: Tensor, cached: bool = True) -> Decoder:
-        """The decoder for ``generation.beam_search``, at the beginning of each sentence's translation, from source
-        tokens (B, S). No gradient is recorded. In training mode nothing is cached: each step draws dropout for all
-        tokens anew."""
+        """A decoder for ``generation.beam_search``, at the beginning of each sentence's translation, from source tokens
+        (B, S). It records no gradients. In training mode it caches nothing: each step draws new dropout masks for all
+        tokens."""
         kind = self.CACHED if cached and not self.training else Plain
         return kind(self, mg.full((len(source), 1), BOS, device=source.device), *self.encode(source))
 
@@ -117,9 +117,9 @@ class TranslationModel(nn.Module):
         return F.linear(self.decode(target, *self.encode(source)), self.embedding.weight)
 
     def loss(self, source: Tensor, target: Tensor, label_smoothing: float = 0.0, r_drop: float = 0.0) -> Tensor:
-        """The mean cross-entropy of the tokens after BOS, each predicted from those before it; a scalar. Source tokens
-        are (B, S), target tokens from BOS on (B, T). ``r_drop`` above 0 is the α of ``r_drop_loss``: the batch passes
-        twice."""
+        """The mean cross-entropy of the tokens after BOS, each predicted from the tokens before it; a scalar. Source
+        tokens are (B, S), target tokens from BOS on (B, T). ``r_drop`` above 0 is the α of ``r_drop_loss``, with two
+        passes of the batch."""
         read, following = target[:, :-1], target[:, 1:]
         if r_drop:
             states = self.decode(mg.cat((read, read)), *self.encode(mg.cat((source, source))))
@@ -130,8 +130,8 @@ class TranslationModel(nn.Module):
         )
 
     def greedy(self, source: Tensor, max_length: MaxLength = 100, cached: bool = True) -> Tensor:
-        """The likeliest token at each step: source (B, S) -> tokens (B, T), padded after EOS. The limit on tokens is
-        lowered to the model's longest sentence."""
+        """The likeliest token at each step: source (B, S) -> tokens (B, T), padded after EOS. The limit on tokens is at
+        most the model's longest sentence."""
         most = self.config.positions - 1
         limit = min(max_length, most) if isinstance(max_length, int) else [min(n, most) for n in max_length]
         hypotheses = generate.greedy(self.begin(source, cached), limit)
@@ -141,14 +141,14 @@ class TranslationModel(nn.Module):
 def r_drop_loss(
     states: Tensor, weight: Tensor, target: Tensor, alpha: float, label_smoothing: float = 0.0, ignore_index: int = -100
 ) -> Tensor:
-    """R-Drop (Liang et al. 2021, arXiv 2106.14448): two passes with different dropout masks should agree. It is half
+    """R-Drop (Liang et al. 2021, arXiv 2106.14448): two passes with different dropout masks should agree. This is half
     the loss of the paper's equation 4:
 
         mean of ½ (CE(P₁) + CE(P₂)) + α/4 · (KL(P₁‖P₂) + KL(P₂‖P₁))
 
     over the tokens of the target (B, T) that are not ``ignore_index``. P₁ and P₂ are softmax(states · weightᵀ) of the
     two passes: states of a batch that contains each of B sentences twice (2B, T, D), the weight of the last linear
-    layer (V, D). If there is no token, the mean is NaN, and the gradients are zero. Raises ValueError: α is negative.
+    layer (V, D). Without tokens the mean is NaN, and the gradients are zero. Raises ValueError if α is negative.
     """
     if not alpha >= 0:
         raise ValueError(f"R-Drop's alpha must be 0 or more, not {alpha}")

@@ -1,5 +1,5 @@
-"""A person's own pairs: settings that follow from how many there are and what they are made of; what is said of them
-before a training; and what a trained model shows of itself before anybody types, which is written into its file."""
+"""A user's own pairs: settings that suit their number and content; an overview of them before a training; and examples
+of sentences, which are stored in the model's file and shown before a user types."""
 
 from __future__ import annotations
 
@@ -14,65 +14,65 @@ from ..text import Pairs, SubwordTokenizer, TokenizerPair
 from . import translation_data as data
 from .translation_settings import Settings, preset
 
-RECIPE = "multi30k"  # the settings for as many pairs as that corpus has, and for more
+RECIPE = "multi30k"  # the settings for at least as many pairs as that corpus has
 PAIRS = 29_000
 SMALL = 20_000  # pairs: below, the sizes follow the corpus
 LEAST = 400  # updates
-OFTEN = 5  # a subword stands so often, or is not one
-LARGEST = 200_000  # pairs of a corpus that is read through for this
-FEW, A_LANGUAGE = 100, 5000  # pairs: below, nothing is held out; from there on, there may be more than a rule to learn
+OFTEN = 5  # the least occurrences of a subword
+LARGEST = 200_000  # the most pairs of a corpus to analyse
+FEW, A_LANGUAGE = 100, 5000  # pairs: below the first, none is held out; below the second, they teach little language
 SENTENCES, LONGEST = 6, 80  # characters
 WORDS, LONGEST_WORD = 1000, 40
-READ = 20_000  # sentences of the training that words are taken from
+READ = 20_000  # training sentences to take words from
 _WORD = re.compile(r"\w+(?:[-'’.,]\w+)*")
 
 
 def suited(values: dict[str, Any]) -> Settings:
-    """The settings for the pairs of ``values["data"]``; the other values are given, and hold."""
+    """The settings for the pairs of ``values["data"]``; the other values take precedence."""
     start = preset(RECIPE).changed({"split_digits": True, **values})
     train = data.read(start.data)["train"]
-    chosen, s = sizes(len(train.source), values), start.data
+    changes, s = sizes(len(train.source), values), start.data
     if len(train.source) < SMALL and s.tokenizer == "subwords" and "vocabulary" not in values:
-        # A subword that stands in the corpus a few times only is learned from nothing, and its pieces stand more often
-        # (Gowda and May 2020, arXiv 2004.02334).
+        # A subword that occurs only a few times is hardly trained; its pieces occur more often (Gowda and May 2020,
+        # arXiv 2004.02334).
         options: dict[str, Any] = {"split_digits": s.split_digits, "min_frequency": OFTEN}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            chosen["vocabulary"] = len(SubwordTokenizer.train([*train.source, *train.target], s.vocabulary, **options))
-    return start.changed({**chosen, **values})
+            changes["vocabulary"] = len(SubwordTokenizer.train([*train.source, *train.target], s.vocabulary, **options))
+    return start.changed({**changes, **values})
 
 
 def sizes(pairs: int, values: dict[str, Any]) -> dict[str, Any]:
-    """The updates, and the model, for a number of pairs. The recipe's 10,000 updates go over 29,000 pairs fifty times.
-    Fewer pairs are gone over more often, and by a smaller model: updates grow with the power 0.8 of their number."""
-    chosen: dict[str, Any] = {}
+    """The updates and the model for a number of pairs. The recipe's 10,000 updates are fifty epochs of 29,000 pairs.
+    Fewer pairs get more epochs, and a smaller model: updates grow with the number of pairs to the power 0.8."""
+    changes: dict[str, Any] = {}
     steps = 100 * round(preset(RECIPE).training.steps / 100 * (min(pairs, PAIRS) / PAIRS) ** 0.8)
     steps = values.get("steps", max(LEAST, steps))
     if pairs < SMALL:
-        chosen |= {"layers": 2 if pairs < 2000 else 3, "schedule": "cosine", "mbr": 0.0, "early_stopping": False}
-        chosen["metric"] = "loss"  # BLEU is zero, or nearly, of texts of less than four words
+        changes |= {"layers": 2 if pairs < 2000 else 3, "schedule": "cosine", "mbr": 0.0, "early_stopping": False}
+        changes["metric"] = "loss"  # BLEU is near zero for texts of fewer than four words
     if steps == 1:
-        chosen["schedule"] = "inverse_sqrt"  # the others need an update after those in which the rate rises
+        changes["schedule"] = "inverse_sqrt"  # the others need an update after the warm-up
     every = max(1, steps // 10)
     warm_up = min(every, 1000)
-    return {**chosen, "steps": steps, "warm_up": warm_up, "evaluate_every": every, "snapshot_every": max(1, every // 4)}
+    return changes | {"steps": steps, "warm_up": warm_up, "evaluate_every": every, "snapshot_every": max(1, every // 4)}
 
 
 def overview(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str]:
-    """Lines for a person, on the pairs by split."""
+    """Lines of text that describe the pairs by split."""
     train = pairs["train"]
     held_out: dict[str, int] = {split: len(pairs[split].source) for split in ("validation", "test") if split in pairs}
-    count, uses = len(train.source), {"validation": "to watch the training with", "test": "to test with at the end"}
+    count, uses = len(train.source), {"validation": "for validation", "test": "for the test at the end"}
     if held_out:
         others = ", ".join(f"{number:,} {uses[split]}" for split, number in held_out.items())
-        yield f"{count + sum(held_out.values()):,} pairs: {count:,} to learn from, {others}"
+        yield f"{count + sum(held_out.values()):,} pairs: {count:,} for training, {others}"
     else:
-        yield f"{_counted(count, 'pair')}, all to learn from: none is held out to test with"
+        yield f"{_counted(count, 'pair')}, all for training: none is held out for a test"
     if count > LARGEST:
         return
     counts = Counter(zip(train.source, train.target, strict=True))
     if more := sum(counts.values()) - len(counts):
-        yield f"note: another copy of {_counted(more, 'pair')} was found; what stands twice counts twice"
+        yield f"note: another copy of {_counted(more, 'pair')} was found; duplicates count twice"
     translations = Counter(source for source, _ in counts)
     if many := sum(number > 1 for number in translations.values()):
         yield f"note: {_counted(many, 'sentence')} with several translations; the model can give only one of them"
@@ -80,13 +80,13 @@ def overview(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str
         yield from _new(pairs, tokenizers)
     if count < FEW:
         yield (
-            "note: so few pairs are learned by heart, and little else. A rule, as that of numbers or dates, "
-            "takes some hundred pairs, and every word several of them"
+            "note: the model will learn so few pairs by heart, and little else. A rule, such as for numbers or dates, "
+            "takes some hundred pairs, with several for each word"
         )
     elif count < A_LANGUAGE:
         yield (
-            "note: so few pairs teach a rule, as that of numbers or dates, or a handful of phrases; "
-            "everyday language takes ten thousand pairs and more"
+            "note: so few pairs teach a rule, such as for numbers or dates, or a handful of phrases; "
+            "everyday language takes ten thousand pairs or more"
         )
 
 
@@ -95,7 +95,7 @@ def _counted(number: int, what: str) -> str:
 
 
 def _new(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str]:
-    """The share of the words held out that no pair to learn from has, and characters of that kind."""
+    """The share of held-out words, and the held-out characters, that no training pair has."""
     shares, whole = [], True
     for side, tokenizer in enumerate((tokenizers.source, tokenizers.target)):
         texts = {split: (part.source, part.target)[side] for split, part in pairs.items()}
@@ -103,31 +103,31 @@ def _new(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str]:
         words = [word for text in held_out for word in words_of(tokenizer.prepare(text))]
         new = set(words) - {word for text in texts["train"] for word in words_of(tokenizer.prepare(text))}
         share = sum(word in new for word in words) / max(1, len(words))
-        shares.append(f"{share:.1%} of those to {('read', 'write')[side]}")
+        shares.append(f"{share:.1%} of the words to {('read', 'write')[side]}")
         whole = whole and not new
         if unknown := sorted({part for text in held_out for part in tokenizer.unknown(text)}):
-            yield f"note: only pairs that are held out have {', '.join(unknown)[:80]}, which the model cannot know"
+            yield f"note: only held-out pairs have {', '.join(unknown)[:80]}, which the model cannot know"
     if not whole:
         in_pieces = isinstance(tokenizers.source, SubwordTokenizer)
-        how = "put together from pieces that it knows" if in_pieces else "unknown to the model"
-        yield f"words that only the pairs held out have: {' and '.join(shares)}; they are {how}"
+        how = "composed of pieces that it knows" if in_pieces else "unknown to the model"
+        yield f"words that only held-out pairs have: {' and '.join(shares)}; they are {how}"
 
 
 def words_of(text: str) -> list[str]:
-    """The words and numbers of a text, without marks."""
+    """The words and numbers of a text, without punctuation."""
     return _WORD.findall(text)
 
 
 class Examples(TypedDict):
-    """Sentences of the source that the model has not learned from (if some are held out), the first to be shown; and
-    the words of its training, the commonest first."""
+    """Source sentences that the model was not trained on (if some are held out), to show first; and the words of its
+    training data, the most frequent first."""
 
     sentences: list[str]
     words: list[str]
 
 
 def examples_of(pairs: dict[str, Pairs]) -> Examples:
-    """Examples of the pairs by split; the same pairs give the same."""
+    """Examples from the pairs by split, deterministically."""
     held_out = pairs.get("validation", pairs["train"]).source
     counts = Counter(word for text in islice(pairs["train"].source, READ) for word in words_of(text))
     words = sorted(counts, key=lambda word: (-counts[word], word))
@@ -135,8 +135,8 @@ def examples_of(pairs: dict[str, Pairs]) -> Examples:
 
 
 def limited(examples: Examples) -> Examples:
-    """Some of the examples: short ones, each once, the longest of them first, which show most."""
+    """Some of the examples: short ones, each once, the longest first, which show the most."""
     short = list(dict.fromkeys(text for text in examples["sentences"] if 0 < len(text) <= LONGEST))
-    chosen = sorted(short[:SENTENCES], key=len, reverse=True)
+    sentences = sorted(short[:SENTENCES], key=len, reverse=True)
     words = [word for word in examples["words"] if len(word) <= LONGEST_WORD]
-    return {"sentences": chosen, "words": words[:WORDS]}
+    return {"sentences": sentences, "words": words[:WORDS]}

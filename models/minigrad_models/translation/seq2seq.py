@@ -1,11 +1,11 @@
-"""Recurrent networks that translate, before the transformer, without and with attention.
+"""Recurrent translation models from before the transformer, without and with attention.
 
-Read it beside Cho et al. 2014 (arXiv 1406.1078), Sutskever et al. 2014 (arXiv 1409.3215), Bahdanau et al. 2015 (arXiv
-1409.0473) and Luong et al. 2015 (arXiv 1508.04025). An encoder reads the source from both ends; a decoder writes the
-target token by token, from its state s, the token before, and a context c, which is:
+Read it alongside Cho et al. 2014 (arXiv 1406.1078), Sutskever et al. 2014 (arXiv 1409.3215), Bahdanau et al. 2015
+(arXiv 1409.0473) and Luong et al. 2015 (arXiv 1508.04025). An encoder reads the source in both directions; a decoder
+generates the target token by token, from its state s, the previous token, and a context c:
 
-- "none": the encoder's last state, the same at every step (Cho et al., section 2.2). All of the source goes through it.
-- "additive": the mean of all encoder states, weighted by their fit to the state before (Bahdanau et al., section 3.1).
+- "none": the encoder's last state, the same at every step (Cho et al., section 2.2), which must hold the whole source.
+- "additive": the mean of all encoder states, weighted by their match with the previous state (Bahdanau et al., 3.1).
 - "multiplicative": the same, weighted by a product with the new state (Luong et al., section 3.1, "general").
 
 Shapes: B batch, T target length, S source length, D width of an embedding, H width of a state, L layers, V vocabulary.
@@ -28,13 +28,13 @@ from .encoder_decoder import Configuration, Memory, Plain, TranslationModel
 
 CELLS: dict[str, Any] = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 ATTENTIONS = ("none", "additive", "multiplicative")
-States = tuple[Tensor, ...]  # (L, B, H) each: one, of an LSTM two
+States = tuple[Tensor, ...]  # (L, B, H) each: one, or two for an LSTM
 
 
 @dataclass
 class Config(Configuration):
-    """The hyperparameters of a recurrent translator, see ``Configuration``. Raises ValueError: an unknown cell or
-    attention; a dropout that is no probability."""
+    """The hyperparameters of a recurrent translator, see ``Configuration``. Raises ValueError for an unknown cell or
+    attention, or a dropout that is not a probability."""
 
     vocabulary: int
     cell: str = "gru"  # or "rnn", "lstm"
@@ -42,18 +42,18 @@ class Config(Configuration):
     d_model: int = 256  # D, the width of the embeddings
     hidden: int = 256  # H, the width of the decoder's state, and of the encoder's in each direction
     layers: int = 1  # L, of the encoder, and of the decoder
-    dropout: float = 0.1  # of embeddings, and of what the last layer reads
+    dropout: float = 0.1  # of embeddings, and of the last layer's input
     positions: int = 1024
     source_vocabulary: int | None = None
 
     def __post_init__(self) -> None:
-        for name, value, known in (("cell", self.cell, CELLS), ("attention", self.attention, ATTENTIONS)):
-            if value not in known:
-                raise ValueError(f"{name} is one of {', '.join(known)}, not {value!r}")
+        for name, value, choices in (("cell", self.cell, CELLS), ("attention", self.attention, ATTENTIONS)):
+            if value not in choices:
+                raise ValueError(f"{name} is one of {', '.join(choices)}, not {value!r}")
         self.check_dropouts()
 
     def network(self, width: int, **options: Any) -> Any:
-        """The recurrent layers of encoder or decoder, for inputs of a width."""
+        """The recurrent layers of an encoder or a decoder, for inputs of a given width."""
         dropout = self.dropout if self.layers > 1 else 0.0
         return CELLS[self.cell](width, self.hidden, self.layers, dropout=dropout, batch_first=True, **options)
 
@@ -86,7 +86,7 @@ class Multiplicative(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Bahdanau et al., section 3.2: each token's state says what is before it and what comes after it."""
+    """Bahdanau et al., section 3.2: each token's state summarises the tokens before and after it."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -98,11 +98,11 @@ class Encoder(nn.Module):
         out, last = self.network(packed)
         states, _ = pad_packed_sequence(out, batch_first=True, total_length=x.shape[1])
         ends = last if isinstance(last, tuple) else (last,)
-        return states, tuple(mg.cat((s[-2], s[-1]), -1) for s in ends)  # of the last layer: onwards, backwards
+        return states, tuple(mg.cat((s[-2], s[-1]), -1) for s in ends)  # of the last layer: forward, backward
 
 
 class Decoder(nn.Module):
-    """s_t from s_(t-1), the token before and the context; then the state from which the next token is predicted."""
+    """s_t from s_(t-1), the previous token and the context; then the state that predicts the next token."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -119,8 +119,8 @@ class Decoder(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def remember(self, states: Tensor, ends: States) -> Memory:
-        """The memory of an encoded source: states (B, S, 2H) and last states (B, 2H). Without attention keys and values
-        are the last state alone, (B, 1, 2H)."""
+        """The memory of an encoded source: states (B, S, 2H) and last states (B, 2H). Without attention, keys and
+        values are only the last state, (B, 1, 2H)."""
         first = [layer(end).tanh() for layer, end in zip(self.start, ends, strict=True)]
         start = tuple(s.reshape(-1, self.layers, self.hidden) for s in first)
         if self.scores is None:
@@ -128,14 +128,14 @@ class Decoder(nn.Module):
         return Memory(self.scores.key(states), states, start)
 
     def forward(self, y: Tensor, memory: Memory, mask: Tensor) -> tuple[Tensor, States]:
-        """Embeddings of the tokens before (B, T, D) -> states (B, T, D), and the last s (B, L, H)."""
+        """Embeddings of the previous tokens (B, T, D) -> states (B, T, D), and the last s (B, L, H)."""
         if self.scores is None:
             context = memory.values.expand(-1, y.shape[1], -1)
             s, last = self.run(mg.cat((y, context), -1), memory.start)
         elif self.later:
             s, last = self.run(y, memory.start)
             context = self.look(s, memory, mask)
-        else:  # a look, a step of the network, a look, a step: each context needs the state before
+        else:  # alternate attention and a step of the network: each context needs the previous state
             outs, contexts, last = [], [], memory.start
             for t in range(y.shape[1]):
                 contexts.append(self.look(last[0][:, -1:], memory, mask))
@@ -145,7 +145,7 @@ class Decoder(nn.Module):
         return self.dropout(self.readout(mg.cat((s, context, y), -1)).tanh()), last
 
     def run(self, x: Tensor, states: States) -> tuple[Tensor, States]:
-        """The network over all steps: (B, T, ·) -> s of the last layer (B, T, H), and the last of all (B, L, H)."""
+        """Run the network over all steps: (B, T, ·) -> s of the last layer (B, T, H), and all last s (B, L, H)."""
         before = tuple(s.transpose(0, 1).contiguous() for s in states)
         out, last = self.network(x, before if len(before) > 1 else before[0])
         return out, tuple(s.transpose(0, 1) for s in (last if isinstance(last, tuple) else (last,)))
@@ -165,14 +165,14 @@ class Stepwise(Plain):
 
     @mg.no_grad()
     def next_logits(self, tokens: Tensor) -> Tensor:
-        """Tokens so far (N, T), of which the last is new -> logits of the next token (N, V)."""
+        """Tokens so far (N, T), the last of which is new -> logits of the next token (N, V)."""
         y = self.model.vectors(tokens[:, -1:])
         out, states = self.model.decoder(y, self.memory, self.mask)
         self.memory = replace(self.memory, start=states)
         return F.linear(out[:, 0], self.model.embedding.weight)
 
     def reorder(self, rows: Tensor, beam_size: int) -> None:
-        if beam_size == self.beam_size and len(rows) == len(self.mask):  # all sentences are there
+        if beam_size == self.beam_size and len(rows) == len(self.mask):  # no sentence has finished
             states = tuple(s[rows] for s in self.memory.start)  # beams of one sentence share its memory
             self.memory = replace(self.memory, start=states)
         else:
@@ -181,7 +181,7 @@ class Stepwise(Plain):
 
 
 class Seq2Seq(TranslationModel):
-    """Encoder and decoder of recurrent networks, with the attention that the configuration names."""
+    """Recurrent encoder and decoder, with the configured attention."""
 
     CACHED = Stepwise
 
@@ -206,8 +206,8 @@ class Seq2Seq(TranslationModel):
 
 
 def initialise(module: nn.Module) -> None:
-    """Orthogonal recurrent weights, which keep the length of a state (Bahdanau et al., appendix B.1; Saxe et al. 2014),
-    Xavier's for all others, and an LSTM that forgets nothing at first (Jozefowicz et al. 2015)."""
+    """Orthogonal recurrent weights, which preserve the norm of a state (Bahdanau et al., appendix B.1; Saxe et al.
+    2014), Xavier for all others, and an LSTM that forgets nothing at first (Jozefowicz et al. 2015)."""
     if isinstance(module, nn.RNNBase):
         for name, parameter in module.named_parameters():
             if name.startswith("weight_hh"):

@@ -23,21 +23,21 @@ from .translation_settings import Settings
 from .translator import PROGRAM, Translator, configuration
 
 MOST_VALIDATED = 2000  # pairs to translate at each evaluation
-FEW = 200  # sentences: of fewer, it is told how much their score may be owed to chance
-LONGEST_EXAMPLE = 80  # characters of the sentence in the command that is printed
+FEW = 200  # sentences: with fewer, the report has a confidence interval
+LONGEST_EXAMPLE = 80  # characters of the sentence in the printed command
 
 
 def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     """Train, save, and report on held-out sentences. Returns the exit status (130 after Ctrl-C)."""
     pairs = data.read(settings.data)
     config = configuration(settings, pairs["train"])
-    kept = lambda description: tokenizer_pair_from_dict(description["tokenizers"])
-    tokenizers, config = PROGRAM.started(folder, config, fresh, kept)
+    restore = lambda description: tokenizer_pair_from_dict(description["tokenizers"])
+    tokenizers, config = PROGRAM.started(folder, config, fresh, restore)
     if is_finished(PROGRAM, settings, folder, fresh):
         return 0
     bleu_metric(settings.bleu_tokenizer)  # the report at the end needs it
     if settings.training.device == "cpu":
-        store.prepare()  # kernels, of which some are compiled once, while the vocabulary is learned
+        store.prepare()  # compiles some kernels while the vocabulary is learned
     first = Translator.load(settings.model.start) if settings.model.start and tokenizers is None else None
     mg.manual_seed(settings.training.seed)
     if tokenizers is None:
@@ -55,11 +55,11 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     words = ["--run", str(folder), pairs["train"].source[0]] if settings.data.data else ["I like cats"]
     if len(words[-1]) > LONGEST_EXAMPLE:
         words[-1] = words[-1][:LONGEST_EXAMPLE].rpartition(" ")[0] or words[-1][:LONGEST_EXAMPLE]
-    del pairs["train"]  # large, perhaps, and no longer needed
+    del pairs["train"]  # possibly large, and no longer needed
 
     def report_translations() -> str:
         parts = [report_of(translator, held_out, folder / f"{split}.json") for split, held_out in pairs.items()]
-        return "\n".join([*parts, "\ntranslate with it:  " + PROGRAM.typed("translate", *words)])
+        return "\n".join([*parts, "\nto translate:  " + PROGRAM.typed("translate", *words)])
 
     return train_to_end(PROGRAM, trainer, settings, folder, "\n".join(about), fresh, report_translations, best=False)
 
@@ -72,7 +72,7 @@ def make_trainer(
     evaluate = Evaluation(translator, pairs["validation"]) if "validation" in pairs else None
 
     def loss(model: TranslationModel, batch: Batch) -> tuple[Tensor, float]:
-        """The mean per target token, and the number of target tokens."""
+        """The mean loss per target token, and the number of target tokens."""
         return model.loss(batch.source, batch.target, s.label_smoothing, s.r_drop), float(batch.weight)
 
     batches = PairBatches(encoded, s)
@@ -81,7 +81,7 @@ def make_trainer(
 
 
 class Evaluation:
-    """BLEU of greedy translations of the validation set, the share that is right, and the loss per token."""
+    """BLEU of greedy translations of the validation set, the share of right ones, and the loss per token."""
 
     def __init__(self, translator: Translator, pairs: Pairs) -> None:
         self.tokenizers, self.settings = tokenizers, settings = translator.tokenizers, translator.settings
@@ -104,10 +104,10 @@ class Evaluation:
 
 
 def report_of(translator: Translator, pairs: Pairs, path: Path) -> str:
-    """The scores of the translations of a split, and some of them of the test set; all are written to ``path``."""
+    """The scores of the translations of a split, with samples for the test set; writes all of them to ``path``."""
     split, settings = path.stem, translator.settings
-    with bar(len(pairs.source), f"translating {split}", " sentences") as shown:
-        translations = translator.translate(pairs.source, progress=shown.update)
+    with bar(len(pairs.source), f"translating {split}", " sentences") as progress:
+        translations = translator.translate(pairs.source, progress=progress.update)
     language = settings.data.target if settings.data.data else None
     sources, texts = [t.source for t in translations], [t.text for t in translations]
     scores = report(texts, pairs.target, sources, language, worst=0, tokenizer=settings.bleu_tokenizer)
@@ -116,7 +116,7 @@ def report_of(translator: Translator, pairs: Pairs, path: Path) -> str:
     lines = [f"\n{split}: {scores.exact:,} of {scores.sentences:,} translated exactly ({share:.1%})"]
     if scores.sentences < FEW:
         low, high = likely(scores.exact, scores.sentences)
-        lines += [f"  by so few, the share among others like them is likely (95 %) between {low:.0%} and {high:.0%}"]
+        lines += [f"  95 % confidence interval of this share, with so few sentences: {low:.0%} to {high:.0%}"]
     lines += [f"  {score}" for score in (scores.bleu, scores.chrf, scores.moses) if score is not None]
     lines += [f"  note: {note}" for note in scores.notes]
     if split == "test":

@@ -1,7 +1,7 @@
 """The transformer of "Attention Is All You Need" (Vaswani et al. 2017, arXiv 1706.03762).
 
-Read it beside the paper: each class names its section; the layers are in ``layers``. Shapes: B batch, T target length,
-S source length, D model width (d_model), H heads, V vocabulary. A mask is True at tokens and False at padding.
+Read it alongside the paper: each class names its section; the layers are in ``layers``. Shapes: B batch, T target
+length, S source length, D model width (d_model), H heads, V vocabulary. A mask is True at tokens and False at padding.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ POSITION_ENCODINGS = ("sinusoidal", "rotary")
 
 @dataclass
 class Config(Configuration):
-    """The hyperparameters of a transformer; the defaults are the paper's base model (table 3). See ``Configuration``.
-    Raises ValueError: D is odd or no multiple of H; a dropout is no probability; the position encoding is unknown, or
-    D/H is odd with rotary positions."""
+    """The hyperparameters of a transformer; the defaults give the paper's base model (table 3). See ``Configuration``.
+    Raises ValueError if D is odd or not a multiple of H, a dropout is not a probability, the position encoding is
+    unknown, or D/H is odd with rotary positions."""
 
-    activation, epsilon = "relu", 1e-5  # section 3.3; PyTorch's, as the paper gives none
+    activation, epsilon = "relu", 1e-5  # section 3.3; PyTorch's default, since the paper gives none
 
     vocabulary: int
     d_model: int = 512  # D, the width of every layer's input and output
@@ -68,7 +68,7 @@ class Cached:
 
     @mg.no_grad()
     def next_logits(self, tokens: Tensor) -> Tensor:
-        """Tokens so far (N, T), of which the last is new -> logits of the next token (N, V)."""
+        """Tokens so far (N, T), the last of which is new -> logits of the next token (N, V)."""
         x = self.model.embed(tokens[:, -1:], self.length).array  # (N, 1, D)
         for layer in self.layers:
             x = layer.step(x, self.length)
@@ -86,8 +86,7 @@ class Cached:
 
 
 class CachedLayer:
-    """A decoder layer, with the keys and values of its attentions: those of the source (B, H, S, D/H) are shared by the
-    W beams of a sentence."""
+    """A decoder layer with a cache of keys and values; the W beams of a sentence share the source's (B, H, S, D/H)."""
 
     def __init__(self, layer: DecoderLayer, memory: Tensor, mask: Array | None) -> None:
         cross = layer.cross_attention
@@ -119,8 +118,8 @@ class CachedLayer:
 
 
 class Transformer(TranslationModel):
-    """Figure 1 as a whole: from source and target tokens to the next target token. One matrix is both embeddings and
-    the last linear layer (section 3.4); a separate source vocabulary has a separate embedding."""
+    """All of figure 1: from source and target tokens to the next target token. Both embeddings and the last linear
+    layer share one matrix (section 3.4); a separate source vocabulary has a separate embedding."""
 
     CACHED = Cached
 
@@ -140,7 +139,7 @@ class Transformer(TranslationModel):
 
     def embed(self, tokens: Tensor, start: int = 0, source: bool = False) -> Tensor:
         """Sections 3.4 and 3.5: embeddings times √D, plus positions from ``start`` on unless these are rotary, (B, T)
-        -> (B, T, D). Raises ValueError: the sentence is longer than the model's positions."""
+        -> (B, T, D). Raises ValueError if the sentence is longer than the model's positions."""
         end = start + tokens.shape[1]
         self.check_length(end)
         x = self.vectors(tokens, source) * math.sqrt(self.config.d_model)
@@ -173,12 +172,12 @@ def positional_encoding(positions: int, d_model: int) -> Tensor:
 
 
 def initialise(module: nn.Module) -> None:
-    """Xavier's uniform weights, zero biases, and embeddings of variance 1/D, which the factor √D brings to 1. Queries,
+    """Xavier uniform weights, zero biases, and embeddings of variance 1/D, which the factor √D scales to 1. Queries,
     keys and values are initialised like the matrix (D, 3D) that they form together: smaller by √2."""
     if isinstance(module, nn.Linear):
         nn.init.xavier_uniform_(module.weight)
         nn.init.zeros_(module.bias)
-    elif isinstance(module, MultiHeadAttention):  # ``apply`` visits it after its parts
+    elif isinstance(module, MultiHeadAttention):  # ``apply`` visits it after its children
         for projection in (module.query, module.key, module.value):
             nn.init.xavier_uniform_(projection.weight, gain=math.sqrt(0.5))
     elif isinstance(module, nn.Embedding):

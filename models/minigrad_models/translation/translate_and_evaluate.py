@@ -24,7 +24,7 @@ from .translator import Translation, Translator
 
 LINES = 1000  # of a file, to translate at a time
 AT_ONCE = 1 << 16  # bytes of a pipe
-LONGEST_LINE = 1_000_000  # bytes; it takes some seconds to find out that a model cannot translate that much
+LONGEST_LINE = 1_000_000  # bytes; it takes some seconds to notice that a model cannot translate that much
 TOO_LONG = f"line {{:,}} has more than {LONGEST_LINE:,} bytes: give one sentence per line"
 NOTES = 10  # the most to print for a text
 
@@ -32,7 +32,7 @@ NOTES = 10  # the most to print for a text
 def translate(options: argparse.Namespace) -> int:
     """Print the translation of each sentence. Returns 1 if an argument is an empty sentence."""
     _check(options)
-    lines = None if options.input is None else list(read_lines(options.input))  # before anything is written
+    lines = None if options.input is None else list(read_lines(options.input))  # before writing anything
     translator = Translator.load(options.run, options.device)
     mg.manual_seed(options.seed)
     with _output(options.output) as out:
@@ -44,16 +44,16 @@ def translate(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Refuse options without effect, before anything is read or written."""
+    """Refuse options without effect, before reading or writing anything."""
     sampling = options.sample is not None
     searching = (options.beam, options.length_penalty, options.mbr)
     if sampling and (any(value is not None for value in searching) or options.n_best > 1):
         others = "--beam and --n-best search for the best, with a penalty or --mbr"
-        raise ValueError(f"--sample draws a translation, {others}: choose one")
+        raise ValueError(f"--sample samples a translation, {others}: choose one")
     if not sampling and (options.top_k is not None or options.top_p is not None):
-        raise ValueError("--top-k and --top-p restrict what --sample draws: give --sample, too")
+        raise ValueError("--top-k and --top-p restrict --sample: also give --sample")
     if options.sentences and options.input is not None:
-        raise ValueError("sentences were given, and --input as well: choose one")
+        raise ValueError("give either sentences or --input, not both")
     for name in ("attention", "graph"):
         if getattr(options, name) is not None and len(options.sentences) != 1:
             raise ValueError(f"--{name} draws one sentence: give it as an argument")
@@ -62,11 +62,11 @@ def _check(options: argparse.Namespace) -> None:
 
         AttentionView.checked_ending(options.attention)
     if options.graph is not None and options.graph.suffix.lower() != ".html":
-        raise ValueError(f"--graph writes a page: its name ends in .html, not as {options.graph.name}")
+        raise ValueError(f"--graph writes a page, whose name must end in .html, not {options.graph.name}")
 
 
 def _text(translator: Translator, options: argparse.Namespace, chunks: Iterable[list[str]], out: TextIO) -> None:
-    """Translate line by line; notes come after the last line, on stderr."""
+    """Translate line by line; notes are printed after the last line, on stderr."""
     notes: list[str] = []
     before = 0
     for lines in chunks:
@@ -81,7 +81,7 @@ def _text(translator: Translator, options: argparse.Namespace, chunks: Iterable[
     for note in notes[:NOTES]:
         _tell(f"note: {note}")
     if len(notes) > NOTES:
-        _tell(f"note: and {len(notes) - NOTES:,} notes like these")
+        _tell(f"note: and {len(notes) - NOTES:,} more notes")
 
 
 def _sentences(translator: Translator, options: argparse.Namespace, out: TextIO) -> int:
@@ -125,7 +125,7 @@ def _formatted(translation: Translation, n_best: int) -> str:
 
 
 def _stdin() -> Iterator[list[str]]:
-    """The lines of stdin, as soon as they come: a program may write one, and wait for its translation."""
+    """The lines of stdin as soon as they arrive: a program may write one, and wait for its translation."""
     if sys.stdin.isatty():
         _tell("one sentence per line; end with Ctrl-D")
     rest, count = b"", 0
@@ -142,14 +142,14 @@ def _stdin() -> Iterator[list[str]]:
 
 
 def _tell(text: str) -> None:
-    """A line on stderr, if that takes it: a translation must not end because nobody reads the notes on it."""
+    """Print a line to stderr if possible: a closed stderr must not end a translation."""
     with suppress(OSError, ValueError):
         print(text, file=sys.stderr, flush=True)
 
 
 @contextmanager
 def _output(path: Path | None) -> Iterator[TextIO]:
-    """The output: a file is replaced when all translations are written, and otherwise left as it was."""
+    """The output. A file is replaced once all translations are written; after an error it is unchanged."""
     if path is None:
         yield sys.stdout
     elif path.exists() and not path.is_file():  # a pipe, a terminal
@@ -163,25 +163,25 @@ def _output(path: Path | None) -> Iterator[TextIO]:
 def evaluate(options: argparse.Namespace) -> int:
     """Translate a held-out split, and print a report."""
     translator = Translator.load(options.run, options.device)
-    chosen = translator.settings.data
+    settings = translator.settings.data
     if options.data:
-        splits = read_pairs(options.data, chosen.source, chosen.target, required=(options.split,))
+        splits = read_pairs(options.data, settings.source, settings.target, required=(options.split,))
         pairs = splits[options.split if options.data[0].is_dir() else "train"]  # two files, or a table, have one
     else:
-        splits = data.read(chosen)
+        splits = data.read(settings)
         if options.split not in splits:
             raise ValueError(f"the training's data has no {options.split} set; give --data")
         pairs = splits[options.split]
-    language = chosen.target if len(options.data or ()) != 2 else languages(tuple(map(str, options.data)))["target"]
-    language = chosen.target if language == "target" else language
+    language = settings.target if len(options.data or ()) != 2 else languages(tuple(map(str, options.data)))["target"]
+    language = settings.target if language == "target" else language
     tokenizer = options.bleu_tokenizer or translator.settings.training.bleu_tokenizer
     if tokenizer == "auto":
         tokenizer = tokenizer_for(language)
-    bleu_metric(tokenizer)  # before minutes of translating
+    bleu_metric(tokenizer)  # fail before minutes of translating
     options.n_best, options.sample, options.top_k, options.top_p = 1, None, None, None
     start = time.perf_counter()
-    with bar(len(pairs.source), "translating", " sentences") as shown:
-        translations = _translated(translator, options, pairs.source, shown.update)
+    with bar(len(pairs.source), "translating", " sentences") as progress:
+        translations = _translated(translator, options, pairs.source, progress.update)
     _tell(f"{len(translations):,} sentences translated in {time.perf_counter() - start:.1f} s")
     sources, texts = [t.source for t in translations], [t.text for t in translations]
     results = report(texts, pairs.target, sources, language, options.worst, tokenizer)

@@ -13,7 +13,7 @@ from ..programs.command_line import Command, later
 from ..programs.options import add_limits, whole
 from .translation_settings import BLEU_TOKENIZERS, Settings, languages
 
-DEFAULT = "toy without --data, else what suits the pairs"
+DEFAULT = "toy without --data, else settings that suit the pairs"
 DEFAULT_RUN = Path("runs") / "toy"
 TRANSLATE, EVALUATE = (later(f"translation.translate_and_evaluate.{name}") for name in ("translate", "evaluate"))
 
@@ -21,36 +21,36 @@ TRANSLATE, EVALUATE = (later(f"translation.translate_and_evaluate.{name}") for n
 def _search(p: argparse.ArgumentParser) -> None:
     p.add_argument("--beam", type=whole(), metavar="N", help="the width of the beam search; 1: greedy")
     p.add_argument("--length-penalty", type=float, metavar="ALPHA", help="a higher value favours longer translations")
-    mbr = "choose from the beam by minimum Bayes risk, with weights exp(SHARPNESS · score); 0: the best score"
+    mbr = "select from the beam by minimum Bayes risk, with weights exp(SHARPNESS · score); 0: the best score"
     p.add_argument("--mbr", type=float, metavar="SHARPNESS", help=mbr)
     p.add_argument("--batch", type=whole(), default=100, metavar="N", help="sentences at a time (100)")
     p.add_argument("--no-cache", action="store_true", help="compute everything again at each step")
 
 
 def _translate(p: argparse.ArgumentParser) -> None:
-    p.add_argument("sentences", nargs="*", help="sentences to translate; without any, lines are read")
+    p.add_argument("sentences", nargs="*", help="sentences to translate (default: read lines)")
     p.add_argument("--input", type=Path, metavar="FILE", help="a file of sentences, one per line (default: stdin)")
     p.add_argument("--output", type=Path, metavar="FILE", help="the file for translations (default: stdout)")
     common.add_run(p, DEFAULT_RUN)
     _search(p)
     n_best = "print the N best translations of the beam with their scores"
     p.add_argument("--n-best", type=whole(), default=1, metavar="N", help=n_best)
-    p.add_argument("--sample", type=float, metavar="TEMPERATURE", help="draw translations at random")
+    p.add_argument("--sample", type=float, metavar="TEMPERATURE", help="sample translations at random")
     add_limits(p)
     p.add_argument("--seed", type=int, default=0, help="of --sample (default: 0)")
     attention = "write the attention: a page with all heads and beams (.html), or an image of their mean (.svg; .pdf "
     attention += "and .png need the extra viz)"
     p.add_argument("--attention", type=Path, metavar="FILE", help=attention)
-    graph = "the same page beside the graph of each beam's loss, with links between the two"
+    graph = "the same page next to the graph of each beam's loss, with links between the two"
     p.add_argument("--graph", type=Path, metavar="FILE.html", help=graph)
 
 
 def _evaluate(p: argparse.ArgumentParser) -> None:
     common.add_run(p, DEFAULT_RUN)
     _search(p)
-    p.add_argument("--data", nargs="+", type=Path, metavar="PATH", help="other pairs (default: those of the training)")
+    p.add_argument("--data", nargs="+", type=Path, metavar="PATH", help="other pairs (default: the training's data)")
     p.add_argument("--split", default="test", choices=("validation", "test"), help="the part of them (default: test)")
-    bleu = "sacreBLEU's tokenizer; auto: by the name of the target (default: that of the training)"
+    bleu = "sacreBLEU's tokenizer; auto: by the name of the target (default: as in training)"
     p.add_argument("--bleu-tokenizer", choices=BLEU_TOKENIZERS, help=bleu)
     p.add_argument("--worst", type=int, default=5, metavar="N", help="show the N worst translations (default: 5)")
     p.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON, with all translations")
@@ -59,15 +59,15 @@ def _evaluate(p: argparse.ArgumentParser) -> None:
 def _serve(p: argparse.ArgumentParser) -> None:
     common.add_run(p, DEFAULT_RUN)
     p.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine only)")
-    p.add_argument("--port", type=int, default=8000, help="port to listen on; 0 takes a free one (default: 8000)")
+    p.add_argument("--port", type=int, default=8000, help="port to listen on; 0: any free port (default: 8000)")
 
 
 def settings_of(options: argparse.Namespace, program: Any = None) -> Settings:
-    """The settings from options, and a preset, a file, or a training that the program goes on with."""
+    """The settings from options, and a preset, a file, or the training that the program resumes."""
     values = common.values_of(options, Settings)
     if "data" in values and options.config is None:
         values = {**languages(values["data"]), **values}
-    from .own_pairs import RECIPE, suited  # here: it reads data, for which ``--help`` needs not wait
+    from .own_pairs import RECIPE, suited  # here, because ``--help`` does not need it
 
     more: dict[str, Any] = {"default": "toy", "folder": run_folder, "sizes": later("translation.translator.sizes")}
     more |= {"default": RECIPE, "suited": suited} if "data" in values else {}
@@ -75,7 +75,7 @@ def settings_of(options: argparse.Namespace, program: Any = None) -> Settings:
 
 
 def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
-    """The folder of a run: --run, or one that is named after preset and languages."""
+    """The folder of a run: --run, or a folder named after the preset and the languages."""
     data = settings.data.data
     if options.run is None and not data and options.preset in (None, DEFAULT_RUN.name):
         return DEFAULT_RUN
@@ -102,6 +102,6 @@ COMMANDS = (
     TRAIN,
     Command("translate", "translate sentences: arguments, a file, or a pipe", _translate, TRANSLATE),
     Command("evaluate", "BLEU and chrF of held-out sentences, BLEU by length, and the worst", _evaluate, EVALUATE),
-    Command("serve", "a page on this machine that translates text, and shows the attention", _serve, _do_serve),
+    Command("serve", "serve a page on this machine that translates text and shows attention", _serve, _do_serve),
     CONFIG,
 )

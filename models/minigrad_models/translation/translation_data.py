@@ -1,4 +1,4 @@
-"""The corpus, shipped or from files, as token ids and batches."""
+"""The corpus, bundled or from files, as token ids and batches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from . import english_italian
 from .transformer import pad
 from .translation_settings import DataSettings, Settings, TrainingSettings
 
-CANDIDATES = 8  # pairs that are drawn, for each that is held out of a split
+CANDIDATES = 8  # random pairs for each held-out pair of a split
 
 
 class Batch(NamedTuple):
@@ -41,7 +41,7 @@ def read(settings: DataSettings) -> dict[str, Pairs]:
     elif settings.tokenizer != "words":
         fetched = command("data", "multi30k")
         raise ValueError(
-            f"which sentence pairs? Give --data DIR, a table, or two aligned files; or fetch some: {fetched}"
+            f"which sentence pairs? Give --data DIR, a table, or two aligned files; or download some: {fetched}"
         )
     else:
         splits = read_shipped()
@@ -52,7 +52,7 @@ def read(settings: DataSettings) -> dict[str, Pairs]:
 
 
 def read_shipped(train: int | None = None) -> dict[str, Pairs]:
-    """The corpus that ships with minigrad, by split; ``train`` pairs to learn from (None: all)."""
+    """The corpus that ships with minigrad, by split; ``train`` limits the training pairs (None: all)."""
     splits = {}
     for split in ("train", "validation", "test"):
         pairs = english_italian.load(split, train if split == "train" else None)
@@ -61,33 +61,33 @@ def read_shipped(train: int | None = None) -> dict[str, Pairs]:
 
 
 def hold_out(pairs: Pairs, most: int) -> dict[str, Pairs]:
-    """Split off random pairs, always the same ones, for validation and as many for testing: ``most`` of each, at most a
-    twentieth of all; of fewer than a hundred pairs, none. What is held out is new: where its source stands more than
-    once, all its pairs leave the training. Sentences that stand once are therefore taken first, and the commonest stay
-    with the training."""
+    """Split off random pairs, always the same ones, for validation and as many for the test: ``most`` of each, at most
+    a twentieth of all; none from fewer than a hundred pairs. The training has no held-out source: if it occurs more
+    than once, all its pairs are removed. Therefore sentences that occur once are taken first, and the most frequent
+    ones remain in the training."""
     count = min(most, len(pairs.source) // 20) if len(pairs.source) >= 100 else 0
     if not count:
         return {"train": pairs}
-    drawn = np.random.default_rng(0).permutation(len(pairs.source))[: CANDIDATES * count]
+    candidates = np.random.default_rng(0).permutation(len(pairs.source))[: CANDIDATES * count]
     first: dict[str, int] = {}
-    for i in drawn.tolist():
+    for i in candidates.tolist():
         first.setdefault(pairs.source[i], i)
     copies = Counter(source for source in pairs.source if source in first)
-    taken = sorted(first.values(), key=lambda i: copies[pairs.source[i]])[: 2 * count]
-    new = {pairs.source[i] for i in taken}
-    rest, middle = [i for i, source in enumerate(pairs.source) if source not in new], len(taken) // 2
+    selected = sorted(first.values(), key=lambda i: copies[pairs.source[i]])[: 2 * count]
+    new = {pairs.source[i] for i in selected}
+    rest, middle = [i for i, source in enumerate(pairs.source) if source not in new], len(selected) // 2
     if not rest or not middle:
-        return {"train": pairs}  # one sentence, again and again
+        return {"train": pairs}  # the same sentence everywhere
 
     def part(numbers: list[int], skipped: int = 0) -> Pairs:
         return Pairs([pairs.source[i] for i in numbers], [pairs.target[i] for i in numbers], skipped)
 
-    held_out = {"validation": part(sorted(taken[:middle])), "test": part(sorted(taken[middle:]))}
+    held_out = {"validation": part(sorted(selected[:middle])), "test": part(sorted(selected[middle:]))}
     return {"train": part(rest, pairs.skipped), **held_out}
 
 
 def tokenizers_for(train: Pairs, settings: DataSettings) -> TokenizerPair:
-    """Tokenizers that are trained on the training pairs."""
+    """Tokenizers learned from the training pairs."""
     if settings.tokenizer == "words":
         texts = [*train.source, *train.target]
         if settings.data:
@@ -96,16 +96,16 @@ def tokenizers_for(train: Pairs, settings: DataSettings) -> TokenizerPair:
             words = WordTokenizer.train(texts, scheme=english_italian.SCHEME)
         return TokenizerPair(words, words)
     options = {name: getattr(settings, name) for name in ("vocabulary", "joint", "split_digits")}
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always", UserWarning)
         tokenizers = TokenizerPair.train(train.source, train.target, **options)
-    for warning in caught:
+    for warning in raised:
         print(f"note: {warning.message}", file=sys.stderr)
     return tokenizers
 
 
 def encode(pairs: Pairs, tokenizers: TokenizerPair, settings: Settings) -> EncodedPairs:
-    """The training pairs as ids. Prints how many are left out because they are too long."""
+    """The training pairs as ids. Prints how many were left out because they are too long."""
     longest = min(settings.data.longest, settings.model.positions)
     encoded = EncodedPairs(pairs, tokenizers, longest=longest)
     if pairs.skipped:
@@ -116,7 +116,7 @@ def encode(pairs: Pairs, tokenizers: TokenizerPair, settings: Settings) -> Encod
 
 
 class PairBatches:
-    """Batches of sentence pairs, epoch by epoch; a batch depends on the settings and its number alone."""
+    """Batches of sentence pairs, epoch by epoch; a batch depends only on the settings and its number."""
 
     def __init__(self, encoded: EncodedPairs, settings: TrainingSettings, shuffle: bool = True) -> None:
         self.encoded, self.device = encoded, settings.device
@@ -125,7 +125,7 @@ class PairBatches:
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         for rows in self.order.epoch(number, start):
             source, target = zip(*(self.encoded[i] for i in rows), strict=True)
-            read, written = pad(list(source)), pad(list(target))
-            weight = int((written[:, 1:] != PAD).sum())
-            read, written = moved(self.device, read, written)
-            yield Batch(read, written, weight)
+            sources, targets = pad(list(source)), pad(list(target))
+            weight = int((targets[:, 1:] != PAD).sum())
+            sources, targets = moved(self.device, sources, targets)
+            yield Batch(sources, targets, weight)

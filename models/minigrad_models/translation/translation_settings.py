@@ -19,31 +19,31 @@ MODELS = (
     *(cell + kind for cell in ("rnn", "lstm", "gru") for kind in ("", "-attention", "-multiplicative")),
 )
 PRESETS = Path(__file__).parent / "presets"
-MOST_TOKENS = 1_000_000  # as ``check_vocabulary`` of minigrad_models.text.subwords, which this file does without
+MOST_TOKENS = 1_000_000  # as in ``check_vocabulary`` of minigrad_models.text.subwords, which this file does not import
 
 
 @dataclass(frozen=True)
 class DataSettings:
-    """The sentence pairs, and how they become tokens."""
+    """The sentence pairs, and their tokenizers."""
 
-    data: tuple[str, ...] = setting((), "a folder, a .tsv table or two files; empty: the shipped corpus")
+    data: tuple[str, ...] = setting((), "a folder, a .tsv table or two files; empty: the bundled corpus")
     source: str = setting("en", "in a folder, the last part of the source files' names")
     target: str = setting("de", "in a folder, the last part of the target files' names")
-    pairs: int = amount(0, "the number of pairs to train with, from the first on; 0: all")
+    pairs: int = amount(0, "train with the first N pairs; 0: all")
     tokenizer: str = setting("subwords", "the kind of tokens", ("subwords", "words"))
     vocabulary: int = count(10_000, "subwords in a vocabulary", MOST_TOKENS)
     joint: bool = setting(True, "one vocabulary, and one embedding, for both languages")
-    split_digits: bool = setting(False, "each digit is a token of its own")
+    split_digits: bool = setting(False, "each digit is a separate token")
     longest: int = count(256, "the most tokens on a side of a training pair; longer pairs are left out")
-    held_out: int = amount(1000, "pairs to validate and to test, if the data has none; a twentieth of all at most")
+    held_out: int = amount(1000, "pairs for validation and test, if the data has none; at most a twentieth of all")
 
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """The model and its sizes. Only the transformer has heads, d_ff and what follows them; only others have hidden."""
+    """The model and its sizes. Only the transformer has heads, d_ff and the later fields; only others have hidden."""
 
-    model: str = setting("transformer", "the architecture: the transformer, or what it replaced", MODELS)
-    start: str = setting("", "begin with the weights and vocabularies of a run; the sizes are then its own")
+    model: str = setting("transformer", "the architecture: the transformer, or a predecessor", MODELS)
+    start: str = setting("", "begin with the weights and vocabularies of a run; this also sets the sizes")
     hidden: int = count(256, "width of a recurrent or convolutional layer")
     kernel: int = count(3, "tokens that a convolution mixes, an odd number")
     layers: int = count(4, "layers of the encoder, and of the decoder")
@@ -65,7 +65,7 @@ class ModelSettings:
 class TrainingSettings(Updates):
     """The updates, and regularisation."""
 
-    batch_tokens: int = count(4096, "the most tokens on a side of a batch, padding included")
+    batch_tokens: int = count(4096, "the most tokens on a side of a batch, including padding")
     label_smoothing: float = chance(0.1, "probability that is shared among all wrong tokens")
     r_drop: float = amount(0.0, "weight of R-Drop's divergence between two passes; 0: one pass")
     metric: str = setting("bleu", "the metric of the best checkpoint", ("bleu", "loss"))
@@ -78,13 +78,13 @@ class DecodingSettings:
 
     beam: int = setting(5, "the width of the beam search; 1: greedy", limits=(1, 1000))
     length_penalty: float = setting(1.0, "exponent of the length that divides log-probabilities", limits=(-10, 10))
-    mbr: float = amount(0.0, "choose by minimum Bayes risk, with weights exp(mbr · score); 0: the best score")
-    early_stopping: bool = setting(False, "end at as many texts as the beam is wide, though a likelier one may come")
+    mbr: float = amount(0.0, "select by minimum Bayes risk, with weights exp(mbr · score); 0: the best score")
+    early_stopping: bool = setting(False, "stop after as many finished texts as the beam is wide, as in fairseq")
 
 
 @dataclass(frozen=True)
 class Settings(Sections):
-    """All sections. Raises ValueError: a value out of range; the message names the setting."""
+    """All sections. Raises ValueError for a value out of range; the message names the setting."""
 
     PRESETS, FREE, LATER = PRESETS, FREE, ("decoding",)
 
@@ -126,6 +126,6 @@ preset_names, preset, read, as_toml = Settings.preset_names, Settings.preset, Se
 
 
 def check_positions(positions: int, d_model: int) -> None:
-    """Raise ValueError for so many positions that the table of their encodings would fill the memory."""
+    """Raise ValueError if the table of position encodings would fill the memory."""
     if positions * d_model > MOST_NUMBERS:
         raise ValueError(f"positions ({positions:,}) times d_model ({d_model:,}) is more than {MOST_NUMBERS:,}")

@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     from minigrad.viz.linked import Linked
 
 BATCH = 100  # sentences to translate together
-PLACES = 1 << 16  # tokens of a batch, read and written, in all beams: a limit on their keys and values
+PLACES = 1 << 16  # tokens of a batch, source and target, in all beams: limits the memory of keys and values
 
 
 class Described(Description):
-    """What a checkpoint says besides weights."""
+    """The metadata of a checkpoint."""
 
     tokenizers: dict[str, Any]
     examples: Examples
 
 
 def configuration(settings: Settings, train: Pairs) -> dict[str, Any]:
-    """The values that must not change when a training resumes: settings, and the sentences themselves."""
+    """The values that must not change when a training resumes: settings, and checksums of the sentences."""
     digests = []
     for side in (train.source, train.target) if settings.data.data else ():
         checksum = hashlib.blake2b(digest_size=16)
@@ -53,7 +53,7 @@ PROGRAM = Program("minigrad_models.translation", 2, Described, Settings, REPORTS
 
 
 def sizes(path: Path) -> dict[str, Any]:
-    """The settings that a training has to have that begins with a model; raises as ``Translator.load``."""
+    """The settings that a training must have to begin with a model; raises as ``Translator.load``."""
     names = {"tokenizer", "vocabulary", "joint", "split_digits", *asdict(ModelSettings())} - {"start"}
     with PROGRAM.reading(path) as (_, settings, _):
         return {k: v for k, v in settings.without(set()).items() if k in names and not k.endswith("dropout")}
@@ -70,11 +70,11 @@ class Hypothesis(NamedTuple):
 class Translation:
     """A translated sentence."""
 
-    source: str  # the sentence as the tokenizer reads it
+    source: str  # the sentence as the tokenizer normalises it
     text: str  # its translation, "" for an empty sentence
     score: float  # of the translation
     beam: list[Hypothesis] = field(default_factory=list)  # of the search, the best first
-    notes: list[str] = field(default_factory=list)  # for a person to read
+    notes: list[str] = field(default_factory=list)  # for the user to read
 
 
 class Attention(NamedTuple):
@@ -82,7 +82,7 @@ class Attention(NamedTuple):
 
     source: list[str]  # the texts of the tokens, with "⟨end⟩" at the end
     target: list[str]
-    weights: np.ndarray[Any, np.dtype[np.float32]]  # (layers, heads, T, S) at the place before the token; rows sum to 1
+    weights: np.ndarray[Any, np.dtype[np.float32]]  # (layers, heads, T, S) before each target token; rows sum to 1
 
 
 class _Inputs(NamedTuple):
@@ -90,13 +90,13 @@ class _Inputs(NamedTuple):
 
     source: mg.Tensor  # ids (1, S)
     target: mg.Tensor  # ids (1, T)
-    read: list[str]  # the texts of the S source tokens
-    written: list[str]  # those of the T tokens that the model predicts
+    source_texts: list[str]  # of the S source tokens
+    target_texts: list[str]  # of the T tokens that the model predicts
 
 
 class Translator:
-    """A translation model with the tokenizers of its source and target, the settings of its training, which have the
-    defaults of its search, and examples to show to whoever asks what it can translate."""
+    """A translation model with the tokenizers of its source and target, the settings of its training, which include the
+    defaults of its search, and examples of sentences that it can translate."""
 
     def __init__(
         self, model: TranslationModel, tokenizers: TokenizerPair, settings: Settings, examples: Examples | None = None
@@ -106,9 +106,8 @@ class Translator:
 
     @classmethod
     def load(cls, path: Path | str, device: str = "cpu") -> Translator:
-        """The model of a run's folder (if the run is not finished, the best so far), or of a file. Raises
-        FileNotFoundError: there is none; ValueError, RuntimeError: the file is damaged, or not a model of this
-        program."""
+        """The model of a run's folder (the best so far if it is unfinished), or of a file. Raises FileNotFoundError if
+        it does not exist; ValueError or RuntimeError if the file is damaged, or not a model of this program."""
         with PROGRAM.reading(Path(path)) as (checkpoint, settings, description):
             model = restored(settings.model.model, description["model"], checkpoint["model"])
             tokenizers = tokenizer_pair_from_dict(description["tokenizers"])
@@ -118,7 +117,7 @@ class Translator:
         return cls(model.to(device).eval(), tokenizers, settings, limited(description["examples"]))
 
     def described(self, config: dict[str, Any]) -> dict[str, Any]:
-        """The rest of a checkpoint, which makes it complete; resuming compares ``config``."""
+        """The metadata of a checkpoint; resuming compares ``config``."""
         more = {"model": self.model.config.as_dict(), "tokenizers": self.tokenizers.as_dict()}
         return PROGRAM.described(self.settings, config, **more, examples=self.examples)
 
@@ -136,27 +135,27 @@ class Translator:
         progress: Callable[[int], Any] | None = None,
         mbr: float | None = None,
     ) -> list[Translation]:
-        """Translate sentences, or a single one; those of similar length together, at most ``batch``. Results are in the
-        order of the sentences; an empty one has an empty translation.
+        """Translate sentences, or a single one, in batches of at most ``batch`` sentences of similar length. Results
+        are in the order of the sentences; an empty sentence has an empty translation.
 
         Args:
-            beam, length_penalty, mbr: of the beam search; None is the value of the settings.
-            sample: a temperature, to draw translations at random: from the top_k likeliest tokens, or from the
-                likeliest ones with probability top_p together.
-            cached: keep keys and values; without a cache, each step computes everything again.
+            beam, length_penalty, mbr: of the beam search; None for the value of the settings.
+            sample: a temperature, to sample translations at random: from the top_k likeliest tokens, or from the
+                likeliest tokens with a total probability of top_p.
+            cached: cache keys and values; without a cache, each step computes everything again.
             progress: called with the number of sentences after each batch.
 
-        Raises ValueError: a value out of range, or one that chooses among hypotheses while the beam has only one.
+        Raises ValueError for a value out of range, or one that selects hypotheses while the beam has only one.
         """
         search = {"beam": beam, "length_penalty": length_penalty, "mbr": mbr}
         changes = {name: value for name, value in search.items() if value is not None}
         decoding = self.settings.changed(changes).decoding
         choosing = [name for name, value in changes.items() if name != "beam" and value]
         if choosing and decoding.beam == 1 and sample is None:
-            raise ValueError(f"{choosing[0]} chooses among the texts of a beam, and a beam of 1 has only one")
+            raise ValueError(f"{choosing[0]} selects among the texts of a beam, but a beam of 1 has only one")
         prepared = [self._prepared(sentence) for sentence in several(sentences)]
         full = [i for i, (_, ids, _) in enumerate(prepared) if len(ids) > 1]
-        groups: list[list[int]] = []  # of numbers of sentences, none of them too large
+        groups: list[list[int]] = []  # batches of sentence indices, of limited size
         for i in sorted(full, key=lambda i: len(prepared[i][1])):
             places = 3 * decoding.beam * len(prepared[i][1])
             if not groups or len(groups[-1]) >= batch or (len(groups[-1]) + 1) * places > PLACES:
@@ -206,36 +205,36 @@ class Translator:
         return [searching.minimum_bayes_risk(beam, decoding.mbr) for beam in beams] if decoding.mbr else beams
 
     def attention(self, source: str, target: str) -> Attention:
-        """The attention of each token of a translation to the tokens of the source. Raises ValueError: the model has
-        none."""
+        """The attention of each token of a translation to the tokens of the source. Raises ValueError if the model has
+        no attention."""
         from minigrad.viz.attention import attention
 
         self.model.check_attention()
         inputs = self._inputs(source, target)
         view = attention(self.model, inputs.source, inputs.target)
-        return Attention(inputs.read, inputs.written, np.stack(view.weights("cross")))
+        return Attention(inputs.source_texts, inputs.target_texts, np.stack(view.weights("cross")))
 
     def look(self, translation: Translation) -> AttentionView:
         """All attention, of encoder and decoder, by layer and head, for each hypothesis of a beam. A notebook shows it,
-        and ``save`` writes it as a page (.html) or an image: see ``minigrad.viz.attention``. Raises ValueError: the
-        translation of an empty sentence, which has no attention, or a model that has none."""
+        and ``save`` writes it as a page (.html) or an image: see ``minigrad.viz.attention``. Raises ValueError for the
+        translation of an empty sentence, or a model without attention."""
         from minigrad.viz.attention import AttentionView, Candidate, attention
 
         self.model.check_attention()
         beam: list[Candidate] = []
         for text, score in translation.beam:
             inputs = self._inputs(translation.source, text)
-            target = ["⟨begin⟩", *inputs.written[:-1]]
-            tokens = {"source": inputs.read, "target": target, "written": inputs.written}
+            target = ["⟨begin⟩", *inputs.target_texts[:-1]]
+            tokens = {"source": inputs.source_texts, "target": target, "written": inputs.target_texts}
             attentions = attention(self.model, inputs.source, inputs.target, tokens=tokens).attentions
-            if beam and attentions[0].kind == "encoder":  # all have the same source
+            if beam and attentions[0].kind == "encoder":  # all hypotheses have the same source
                 attentions = (beam[0].attentions[0], *attentions[1:])
             beam.append(Candidate(text, score, attentions))
         return AttentionView(beam[0].attentions if beam else (), f"Attention: {translation.source}", beam)
 
     def linked(self, translation: Translation) -> Linked:
         """The attention, and on the same page the graph of each hypothesis' loss, forward and backward. Raises
-        ValueError: as ``look``."""
+        ValueError as ``look``."""
         from minigrad.viz import graph
         from minigrad.viz.linked import Linked
 
@@ -252,9 +251,9 @@ class Translator:
     def _inputs(self, source: str, target: str) -> _Inputs:
         _, ids, _ = self._prepared(source)
         most, device = self.model.config.positions - 1, self.model.embedding.weight.device
-        written = [*self.tokenizers.target.encode(target)[: most - 1], EOS]
-        read, names = (
+        target_ids = [*self.tokenizers.target.encode(target)[: most - 1], EOS]
+        source_texts, target_texts = (
             ["⟨end⟩" if i == EOS else tokenizer.token(i).strip() or "␣" for i in tokens]
-            for tokenizer, tokens in ((self.tokenizers.source, ids), (self.tokenizers.target, written))
+            for tokenizer, tokens in ((self.tokenizers.source, ids), (self.tokenizers.target, target_ids))
         )
-        return _Inputs(pad([ids], device), pad([[BOS, *written[:-1]]], device), read, names)
+        return _Inputs(pad([ids], device), pad([[BOS, *target_ids[:-1]]], device), source_texts, target_texts)

@@ -1,7 +1,7 @@
-"""Pictures of what models do: ``training("runs/first")``, its curves and weights; ``piano_roll("song.mid")``, music to
-see and to hear; ``positional_encoding(50, 128)``, sinusoids; ``embedding(weight, words)``, words near each other;
-``logit_lens(model, tokens)``, what a language model would say after each layer. They are drawn by ``minigrad.viz``, and
-save and show themselves as its pictures do."""
+"""Pictures of models at work: ``training("runs/first")``, curves and weights of a training; ``piano_roll("song.mid")``,
+music to see and hear; ``positional_encoding(50, 128)``, sinusoids; ``embedding(weight, words)``, a map of words;
+``logit_lens(model, tokens)``, a language model's predictions after each layer. ``minigrad.viz`` draws them, and they
+have its methods to save and show them."""
 
 from .embedding import embedding
 from .logit_lens import logit_lens

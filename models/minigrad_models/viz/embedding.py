@@ -1,4 +1,4 @@
-"""Embeddings to look at: which words are near which, and all of them in two dimensions."""
+"""Pictures of embeddings: the nearest words of each word, and a map of all words in two dimensions."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from minigrad.viz.view import Picture
 from .texts import checked_texts, label, reader
 
 MOST = 100_000  # words in a page
-CELLS = 1 << 23  # cosines that are held at a time
+CELLS = 1 << 23  # cosines in memory at a time
 NAMES = 150  # the most words that the picture names
-TRIED = 2000  # words that a place is looked for, from the first on
+TRIED = 2000  # the first words, for which the picture tries to place a name
 WIDE, HIGH, EDGE = 720.0, 560.0, 36.0  # of the picture, in pixels
 
 
@@ -30,7 +30,7 @@ class Embedding(Picture):
 
     weights: Array  # (V, D), float32
     tokens: tuple[str, ...]  # V texts
-    count: int = 10  # neighbours of each word in the page
+    count: int = 10  # the nearest words of each word in the page
     title: str = "Embedding"
 
     def __repr__(self) -> str:
@@ -39,15 +39,15 @@ class Embedding(Picture):
 
     @cached_property
     def units(self) -> Array:
-        """The vectors at length 1 (V, D), float32; a vector of zeros stays one."""
+        """The normalised vectors (V, D), float32; zero vectors remain zero."""
         norms = np.linalg.norm(self.weights.astype(np.float64), axis=1, keepdims=True)
         units: Array = (self.weights / np.where(norms == 0, 1, norms)).astype(np.float32)
         return units
 
     @cached_property
     def neighbours(self) -> tuple[Array, Array]:
-        """Of each word the ``count`` others of the largest cosine: indices and cosines (V, count), falling; 0 with
-        a vector of zeros."""
+        """The ``count`` nearest words of each word: indices and cosine similarities (V, count), descending; 0 for zero
+        vectors."""
         total = len(self.tokens)
         count = min(self.count, total - 1)
         indices, cosines = np.zeros((total, count), np.int32), np.zeros((total, count), np.float32)
@@ -58,19 +58,19 @@ class Embedding(Picture):
             block[np.arange(len(block)), np.arange(rows.start, rows.stop)] = -np.inf  # not itself
             some = np.argpartition(-block, count - 1, axis=1)[:, :count]
             values = np.take_along_axis(block, some, 1)
-            order = np.lexsort((some, -values))  # of equal ones the first word
+            order = np.lexsort((some, -values))  # ties: the first word
             indices[rows] = np.take_along_axis(some, order, 1)
             cosines[rows] = np.take_along_axis(values, order, 1)
         return indices, np.clip(cosines, -1, 1)
 
     @cached_property
     def principal(self) -> tuple[Array, tuple[float, float]]:
-        """The first two principal components of the words (V, 2) (Pearson 1901; by singular values), and the part of
-        all variance that each of the two has."""
+        """The first two principal components of the words (V, 2) (Pearson 1901; by SVD), and the fraction of the
+        variance that each explains."""
         centred = self.weights.astype(np.float64) - self.weights.mean(0, dtype=np.float64)
-        # The factor R of centred = QR has its singular values and its right vectors, and is small.
+        # The factor R of centred = QR is small, and has the same singular values and right vectors.
         _, sizes, axes = np.linalg.svd(np.linalg.qr(centred, mode="r"))
-        # Of the two signs that an axis can have, the one that makes its largest number positive.
+        # The sign of an axis is arbitrary: make its largest number positive.
         axes = axes[:2] * np.sign(axes[:2, np.abs(axes[:2]).argmax(1)].diagonal())[:, None]
         points, parts = np.zeros((len(centred), 2)), np.zeros(2)
         points[:, : len(axes)] = centred @ axes.T
@@ -79,7 +79,7 @@ class Embedding(Picture):
         return points, (float(parts[0]), float(parts[1]))
 
     def index(self, word: str | int) -> int:
-        """The number of the first word of a name. Raises ValueError: there is none; it names similar ones."""
+        """The index of the first such word. Raises ValueError for an unknown word; the message has similar ones."""
         if isinstance(word, int | np.integer):
             if not 0 <= word < len(self.tokens):
                 raise ValueError(f"there is no word {word}: there are {len(self.tokens):,}, from 0 on")
@@ -89,14 +89,14 @@ class Embedding(Picture):
         raise ValueError(f"there is no word {label(word)!r}{similar(word, self.tokens)}")
 
     def nearest(self, word: str | int, count: int = 10) -> list[tuple[str, float]]:
-        """The words of the largest cosine with one, and their cosines. Raises ValueError as ``index``."""
+        """The nearest words of a word, and their cosine similarities. Raises ValueError as ``index``."""
         index = self.index(word)
         cosines = np.clip(self.units @ self.units[index], -1, 1)
         order = [i for i in np.argsort(-cosines, kind="stable").tolist() if i != index]
         return [(self.tokens[i], float(cosines[i])) for i in order[: max(count, 0)]]
 
     def page(self) -> Page:
-        """A map to point at, with a search and each word's neighbours; one file that works offline."""
+        """An interactive map, with a search and each word's nearest words; a single file that works offline."""
         (indices, cosines), (points, explained) = self.neighbours, self.principal
         data = {
             "title": self.title,
@@ -112,8 +112,8 @@ class Embedding(Picture):
         return Page.of("embedding", self.title, {"embedding": data}, height=680)
 
     def svg(self, word: str | int | None = None) -> str:
-        """A vector picture of all words, or of one among its neighbours; raises ValueError as ``index``. Names are
-        written from the first word on, as far as there is room."""
+        """A vector picture of all words, or of a word and its nearest words; raises ValueError as ``index``. Names are
+        placed from the first word on, as long as they fit."""
         drawing = Drawing(WIDE, HIGH, self.title)
         points, size = self.principal[0], np.array([WIDE, HIGH])
         low, high = points.min(0), points.max(0)
@@ -123,10 +123,10 @@ class Embedding(Picture):
         drawing.add("path", d=dots, stroke=QUIET, stroke_width=3, stroke_linecap="round", opacity=0.45)
         near: list[int] = []
         if word is not None:
-            chosen = self.index(word)
-            near = [chosen, *(self.neighbours[0][chosen].tolist() if self.weights[chosen].any() else ())]
+            centre = self.index(word)
+            near = [centre, *(self.neighbours[0][centre].tolist() if self.weights[centre].any() else ())]
             for i in near[1:]:
-                drawing.line([tuple(places[chosen]), tuple(places[i])], PLUS, 0.8)
+                drawing.line([tuple(places[centre]), tuple(places[i])], PLUS, 0.8)
         boxes: list[Box] = []
         for i in [*near, *range(min(len(self.tokens), TRIED) if word is None else 0)]:
             if len(boxes) < NAMES or i in near:
@@ -136,22 +136,22 @@ class Embedding(Picture):
 
 
 def embedding(weights: Any, tokens: Any = None, neighbours: int = 10, title: str = "") -> Embedding:
-    """The vectors of words: neighbours by cosine, and a map of the first two principal components.
+    """The vectors of words: the nearest words by cosine similarity, and a map of the first two principal components.
 
     Args:
         weights: (V, D): an ``nn.Embedding``, a Tensor or an array.
-        tokens: the text of each; a function from a number to a text, or a tokenizer; their numbers if None.
-        neighbours: how many of each word are in the page. title: of the page.
+        tokens: the text of each; a function from an id to a text, or a tokenizer; the ids if None.
+        neighbours: the number of nearest words in the page. title: of the page.
 
-    Raises TypeError: weights is neither. ValueError: weights are no matrix of finite numbers, there are too many words
-    for a page, or tokens do not fit them.
+    Raises TypeError if weights has another type; ValueError if weights is not a matrix of finite numbers, there are too
+    many words for a page, or tokens do not match them.
     """
     weights = getattr(weights, "weight", weights)
     matrix = host(weights)
-    if matrix.dtype.kind in "OUS":  # a module without weights of its own, a text, a dict, None
-        raise TypeError(f"weights is an nn.Embedding, a Tensor or an array, not a {type(weights).__name__}")
+    if matrix.dtype.kind in "OUS":  # a module without weights, a text, a dict, None
+        raise TypeError(f"weights must be an nn.Embedding, a Tensor or an array, not a {type(weights).__name__}")
     if matrix.ndim != 2 or 0 in matrix.shape:
-        raise ValueError(f"weights is a matrix (V, D) of V words, but has the shape {matrix.shape}")
+        raise ValueError(f"weights must be a matrix (V, D) of V words, but has the shape {matrix.shape}")
     if matrix.dtype.kind not in "fiu":
         raise ValueError(f"weights must be real numbers, not {matrix.dtype}")
     with np.errstate(over="ignore"):
@@ -159,7 +159,7 @@ def embedding(weights: Any, tokens: Any = None, neighbours: int = 10, title: str
     if len(matrix) > MOST:
         raise ValueError(f"{len(matrix):,} words are too many for a page: choose {MOST:,} of them")
     if neighbours < 1:
-        raise ValueError(f"neighbours is 1 at least, not {neighbours}")
+        raise ValueError(f"neighbours must be at least 1, not {neighbours}")
     if tokens is None or callable(tokens) or tokenizer_reader(tokens) is not None:
         tokens = map(reader(tokens), range(len(matrix)))
     names = checked_texts("tokens", tokens)
@@ -168,14 +168,14 @@ def embedding(weights: Any, tokens: Any = None, neighbours: int = 10, title: str
     if not (finite := np.isfinite(matrix).all(1)).all():
         first = int(finite.argmin())
         raise ValueError(
-            f"weights must be finite: there is no distance from NaN or infinity, and that of word {first} "
-            f"({label(names[first])!r}) has such; {np.count_nonzero(~finite):,} do"
+            f"weights must be finite, but {np.count_nonzero(~finite):,} words have NaN or infinity, the first of which "
+            f"is word {first} ({label(names[first])!r})"
         )
     return Embedding(matrix, names, neighbours, title or f"Embedding: {len(names):,} words")
 
 
 def _name(drawing: Drawing, boxes: list[Box], place: Array, name: str, colour: str, forced: bool) -> None:
-    """Write a word beside its point, if no other stands there, or in any case."""
+    """Write a word next to its point, unless it overlaps another; if ``forced``, always."""
     x, y = float(place[0]) + 5, float(place[1]) + 4
     wide = 6.6 * len(name)
     if x + wide > WIDE:

@@ -1,4 +1,4 @@
-"""Charts of lines as vector pictures, drawn by Vega-Lite (Satyanarayan et al. 2017, doi 10.1109/TVCG.2016.2599030)."""
+"""Line charts as vector pictures, drawn by Vega-Lite (Satyanarayan et al. 2017, doi 10.1109/TVCG.2016.2599030)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from minigrad.viz.view import converter
 
 LONGEST = 240  # pixels of a curve's name
 NARROWEST = 200  # pixels of a chart
-MOST_DOTS = 32  # points of a curve, up to which each has a dot
+MOST_DOTS = 32  # the most points of a curve with a dot at each
 
 
 class Curve(NamedTuple):
@@ -25,9 +25,9 @@ class Curve(NamedTuple):
     x: Floats
     y: Floats
     colour: int  # its number in the palette
-    dashed: bool = False  # without dots: a theory's, say
+    dashed: bool = False  # without dots, such as a theoretical curve
     named: bool = True  # the legend has its name
-    joined: bool = True  # a line goes from point to point; else each is a dot
+    joined: bool = True  # a line connects the points; otherwise each is a dot
 
 
 def draw(
@@ -38,9 +38,9 @@ def draw(
     log: tuple[bool, bool] = (False, False),
     width: float = 640.0,
 ) -> str:
-    """A chart ``width`` pixels wide as the text of an SVG file, on white. ``across`` and ``up`` name the axes, ``log``
-    says which are logarithmic. A line stops where a point is not finite, or has no logarithm. Raises ValueError: there
-    is no curve, or the chart is narrower than 200 pixels; ImportError: vl-convert-python is missing."""
+    """A chart ``width`` pixels wide as the text of an SVG file, on white. ``across`` and ``up`` label the axes, ``log``
+    selects logarithmic ones. A line has gaps where a point is not finite, or has no logarithm. Raises ValueError if
+    there are no curves, or the chart is narrower than 200 pixels; ImportError if vl-convert-python is missing."""
     if not curves or width < NARROWEST:
         raise ValueError(f"a width of {width:g} has no space for curves" if curves else "there is no curve to draw")
     chart = {"title": {"text": clean(title), "anchor": "start"}, "width": width, "height": 0.6 * width}
@@ -52,17 +52,17 @@ def layers(across: str, up: str, curves: Sequence[Curve], log: tuple[bool, bool]
     rows = []
     for number, curve in enumerate(curves):
         points = np.stack([curve.x, curve.y], 1)
-        drawn = np.isfinite(points) & ((points > 0) | ~np.array(log))
+        finite = np.isfinite(points) & ((points > 0) | ~np.array(log))
         dots = not curve.joined or (not curve.dashed and len(points) <= MOST_DOTS)
         exact = [[float(f"{value:.12g}") for value in point] for point in points.tolist()]  # 100.00000000000004 is 100
-        for point, is_drawn in zip(exact, drawn.all(1).tolist(), strict=True):
+        for point, is_drawn in zip(exact, finite.all(1).tolist(), strict=True):
             x, y = point if is_drawn else (point[0] if np.isfinite(point[0]) else None, None)
             rows.append({"x": x, "y": y, "curve": number, "line": curve.joined, "dot": dots and is_drawn})
     numbers = list(range(len(curves)))
-    named = [number for number in numbers if curves[number].named]
+    in_legend = [number for number in numbers if curves[number].named]
     label = f"{json.dumps([clean(curve.name) for curve in curves])}[datum.value]"
-    legend = {"values": named, "labelExpr": label, "title": None, "symbolType": "stroke"}
-    of_curve = {"field": "curve", "type": "nominal", "legend": {**legend, "symbolStrokeWidth": 2} if named else None}
+    legend = {"values": in_legend, "labelExpr": label, "title": None, "symbolType": "stroke", "symbolStrokeWidth": 2}
+    of_curve = {"field": "curve", "type": "nominal", "legend": legend if in_legend else None}
     colours = [LIGHT.nth(curve.colour) for curve in curves]
     dashes = [[4, 3] if curve.dashed else [1, 0] for curve in curves]
     place = {
@@ -84,13 +84,13 @@ def layers(across: str, up: str, curves: Sequence[Curve], log: tuple[bool, bool]
 
 
 def scale(log: bool, nice: bool) -> dict[str, Any]:
-    """The scale of an axis, which need not begin at zero; a ``nice`` one ends at round numbers."""
+    """The scale of an axis, which may not begin at zero; a ``nice`` one ends at round numbers."""
     return {"type": "log", "nice": nice} if log else {"zero": False, "nice": nice}
 
 
 def svg(chart: dict[str, Any]) -> str:
-    """A Vega-Lite specification as the text of an SVG file, in the colours and type of all pictures. Raises
-    ImportError: vl-convert-python is missing."""
+    """A Vega-Lite specification as the text of an SVG file, in the colours and fonts of all pictures. Raises
+    ImportError if vl-convert-python is missing."""
     axis = {"gridColor": LINE, "domainColor": QUIET, "tickColor": QUIET, "labelColor": QUIET, "titleColor": QUIET}
     look = {
         "aria": False,  # a label for each point would be most of the file

@@ -1,5 +1,5 @@
-"""What a language model would say if it stopped after each layer: the logit lens (nostalgebraist 2020, "interpreting
-GPT: the logit lens", LessWrong). The last layer's head, with its norm, reads the states between the layers, too."""
+"""The predictions of a language model after each layer: the logit lens (nostalgebraist 2020, "interpreting GPT: the
+logit lens", LessWrong). It also applies the last layer's head, with its norm, to the states between the layers."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from minigrad.viz.view import Picture
 from .texts import reader
 
 MOST = 4_000_000  # tokens with their probabilities in a page
-CELLS = 1 << 22  # logits that are held at a time
+CELLS = 1 << 22  # logits in memory at a time
 COLUMNS = 16  # of a picture, by default
-WIDE, HIGH, LEFT, TOP = 76.0, 24.0, 84.0, 56.0  # of a cell of the picture, and what is around them, in pixels
-UNKNOWN = -1  # for a token that nobody knows
+WIDE, HIGH, LEFT, TOP = 76.0, 24.0, 84.0, 56.0  # the size of a cell, and the margins, in pixels
+UNKNOWN = -1  # for an unknown token
 
 
 class Numbers(NamedTuple):
-    """What is kept of the distributions p of R = L + 1 rows (the inputs of each layer, and the output) at T positions.
+    """A summary of the distributions p of R = L + 1 rows (the inputs of each layer, and the output) at T positions.
     Entropy and divergence are in nats."""
 
-    ids: Array  # (R, T, K) int64: the K likeliest tokens, falling
+    ids: Array  # (R, T, K) int64: the K likeliest tokens, descending
     probabilities: Array  # (R, T, K) float32
     entropy: Array  # (R, T) float32: -Σ p log p
     divergence: Array  # (R, T) float32: KL(p of the last row ‖ p)
-    ranks: Array  # (R, T) int64: of the token that is right, 1 for the likeliest; 0 where none is known
-    chances: Array  # (R, T) float32: its probability; NaN where none is known
+    ranks: Array  # (R, T) int64: of the right token, 1 for the likeliest; 0 if it is unknown
+    chances: Array  # (R, T) float32: the right token's probability; NaN if it is unknown
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ class LogitLens(Picture):
 
     numbers: Numbers
     tokens: tuple[str, ...]  # the texts of the T tokens that the model reads
-    targets: Array  # (T,) int64: the token that is right at each position; -1 where none is known
-    read: Reader  # the text of an id
+    targets: Array  # (T,) int64: the right token at each position; -1 if it is unknown
+    read: Reader  # from an id to its text
     vocabulary: int  # V
-    continues: bool = True  # the right token is the next one; else the one that stands there (masked words)
+    continues: bool = True  # the right token is the next one; otherwise the token at the position (masked words)
     title: str = "Logit lens"
 
     def __repr__(self) -> str:
@@ -64,7 +64,7 @@ class LogitLens(Picture):
         return f"<logit lens of {rows - 1} layers, {positions:,} tokens; .save('x.html'), .svg() or .top(layer, token)>"
 
     def top(self, layer: int, position: int, count: int = 10) -> list[tuple[str, float]]:
-        """The likeliest tokens after a layer, and their probabilities. Raises ValueError: there is no such layer or
+        """The likeliest tokens after a layer, and their probabilities. Raises ValueError for an unknown layer or
         position."""
         rows, positions, _ = self.numbers.ids.shape
         at = checked_number("layer", layer, rows), checked_number("position", position, positions)
@@ -77,28 +77,28 @@ class LogitLens(Picture):
         return {i: clean(self.read(i)) for i in sorted(ids)}
 
     def page(self) -> Page:
-        """The grid to point at, with the likeliest tokens of a cell and curves over the layers; one file that works
+        """The interactive grid, with the likeliest tokens of a cell and curves over the layers; a file that works
         offline."""
-        numbers, known = self.numbers, np.array(sorted(self._texts), np.int64)
+        numbers, ids = self.numbers, np.array(sorted(self._texts), np.int64)
         data = {
             "title": self.title,
             "tokens": list(self.tokens),
-            "names": [self._texts[i] for i in known.tolist()],
+            "names": [self._texts[i] for i in ids.tolist()],
             "shape": list(numbers.ids.shape),
             "vocabulary": self.vocabulary,
             "continues": self.continues,
-            "targets": np.where(self.targets == UNKNOWN, UNKNOWN, np.searchsorted(known, self.targets)).tolist(),
-            "ids": coded(np.searchsorted(known, numbers.ids), "<i4"),
+            "targets": np.where(self.targets == UNKNOWN, UNKNOWN, np.searchsorted(ids, self.targets)).tolist(),
+            "ids": coded(np.searchsorted(ids, numbers.ids), "<i4"),
             "ranks": coded(numbers.ranks, "<i4"),
             **{name: coded(getattr(numbers, name), "<f4") for name in numbers._fields if name not in ("ids", "ranks")},
         }
         return Page.of("lens", self.title, {"lens": data}, height=820)
 
     def svg(self, start: int = 0, stop: int | None = None) -> str:
-        """A vector picture of the positions from ``start`` to before ``stop``, by default 16 of them.
+        """A vector picture of the positions from ``start`` to ``stop``, excluded, by default 16 of them.
 
-        Above a column stands the token that is right, below it the one that the model reads. Raises ValueError: there
-        are no such positions.
+        The right token is above each column, and the token that the model reads is below it. Raises ValueError for
+        positions out of range.
         """
         rows, positions, _ = self.numbers.ids.shape
         start = checked_number("position", start, positions)
@@ -113,14 +113,14 @@ class LogitLens(Picture):
             y = TOP + HIGH * (rows - 1 - row)
             name = "embedding" if row == 0 and rows > 1 else "output" if row == rows - 1 else str(row)
             drawing.text(LEFT - 8, y + HIGH / 2 + 4, name, "end", 11, QUIET)
-            for position in range(start, stop):  # the likeliest token, darker the likelier, in bold where it is right
+            for position in range(start, stop):  # the likeliest token, darker if more likely, bold if it is right
                 x, at = LEFT + WIDE * (position - start), (row, position, 0)
-                chosen, opacity = int(self.numbers.ids[at]), float(self.numbers.probabilities[at])
+                best, opacity = int(self.numbers.ids[at]), float(self.numbers.probabilities[at])
                 box = {"x": x, "y": y, "width": WIDE, "height": HIGH}
                 drawing.add("rect", **box, fill=LIGHT.accent, fill_opacity=opacity, stroke=LINE)
                 colour = LIGHT.on_accent(opacity) if opacity > 0.02 else INK
-                bold = {"font_weight": 600} if chosen == self.targets[position] else {}
-                text = shortened(self._texts[chosen], 11, WIDE - 6)
+                bold = {"font_weight": 600} if best == self.targets[position] else {}
+                text = shortened(self._texts[best], 11, WIDE - 6)
                 drawing.text(x + WIDE / 2, y + HIGH / 2 + 4, text, "middle", 11, colour, **bold)
         for position in range(start, stop):
             middle = LEFT + WIDE * (position - start + 0.5)
@@ -139,50 +139,50 @@ def logit_lens(
     top: int = 10,
     sentence: int = 0,
     title: str = "",
-    **named: Any,
+    **inputs: Any,
 ) -> LogitLens:
-    """What the model would predict if it stopped after each layer: its distribution by layer and position.
+    """The model's predictions after each layer: distributions by layer and position.
 
         viz.logit_lens(GPT2.from_pretrained(folder), "The capital of Italy is").save("lens.html")
 
     Args:
-        model: tokens (B, T) -> logits (B, T, V), of several results the first. It has ``layers``, a ModuleList, called
-            one after another, the first argument of each being the state (B, T, D); and ``logits(states)``, which maps
-            the states after any of them (..., D) to logits (..., V). It runs once, and is afterwards as before.
+        model: tokens (B, T) -> logits (B, T, V), or a tuple that begins with these. It has ``layers``, a ModuleList
+            whose layers run in sequence, each with the state (B, T, D) as its first argument; and ``logits(states)``,
+            which maps the states after any layer (..., D) to logits (..., V). It runs once, and is then unchanged.
         tokens: ids (T,) or (B, T); or a text for the model's tokenizer.
         labels: the texts of all ids, a function from an id to its text, or a tokenizer; by default the model's, or
             the ids.
-        targets: ids (T,) or (B, T) of the tokens that are right, negative where none is known. By default the
-            next ones; for a model that also sees later tokens (BERT), those that stand there.
-        top: K, the likeliest tokens that are kept of each distribution.
-        sentence: which of a batch. title: of the page.
-        named: the model's inputs by name. Of ``mask``, True at tokens (B, T), padding is left out.
+        targets: ids (T,) or (B, T) of the right tokens, negative if unknown. By default the next tokens; for a model
+            that also sees later tokens (BERT), the tokens themselves.
+        top: K, the number of likeliest tokens of each distribution.
+        sentence: the index in a batch. title: of the page.
+        inputs: the model's inputs by name. Padding is left out by ``mask``, True at tokens (B, T).
 
-    Raises TypeError: a model without layers or logits; a text, and no tokenizer. ValueError: there are no tokens,
-    shapes do not fit, top is below 1, the page would be too large, or a distribution is not of numbers.
+    Raises TypeError for a model without layers or logits, or a text without a tokenizer; ValueError if there are no
+    tokens, shapes do not match, top is below 1, the page would be too large, or logits are not finite.
     """
     if not (isinstance(model, Module) and hasattr(model, "layers") and hasattr(model, "logits")):
-        wanted = "a model with layers (a ModuleList) and logits(states), as GPT2 is"
-        raise TypeError(f"logit_lens takes {wanted}, and not a {type(model).__name__}")
+        kind = "a model with layers (a ModuleList) and logits(states), such as GPT2"
+        raise TypeError(f"logit_lens takes {kind}, not a {type(model).__name__}")
     if top < 1:
-        raise ValueError(f"top is 1 at least, not {top}")
+        raise ValueError(f"top must be at least 1, not {top}")
     tokenizer = getattr(model, "tokenizer", None)
     ids = _ids(tokens, tokenizer)
     sentence = checked_number("sentence", sentence, len(ids), "the batch has")
     device = next((p.device for p in model.parameters()), None)
     with in_evaluation(model), no_grad():
-        # Whether the model sees later tokens: its answers to a token before two others tell, each by itself and in the
-        # same place, so that rounding, too, is the same.
+        # Test whether the model sees later tokens by its logits of a token before two others. The two calls have the
+        # same shapes, so that rounding is also the same.
         first = int(ids[0, 0])
         pairs = [first, first], [first, first - 1 if first else 1]
         one, other = (_logits(model(mg.tensor([pair], device=device)))[0, 0] for pair in pairs)
         continues = not (one != other).any()
-        kept = _kept(named.get("mask"), ids, sentence)
-        right = _targets(targets, ids, sentence, kept, continues)
-        states, output = _run(model, mg.tensor(ids, device=device), sentence, kept, named)
+        positions = _positions(inputs.get("mask"), ids, sentence)
+        right = _targets(targets, ids, sentence, positions, continues)
+        states, output = _run(model, mg.tensor(ids, device=device), sentence, positions, inputs)
         numbers = _numbers(model, states, output, right, top)
     read = reader(labels, tokenizer)
-    texts = tuple(clean(read(i)) for i in ids[sentence, kept].tolist())
+    texts = tuple(clean(read(i)) for i in ids[sentence, positions].tolist())
     title = clean(title or cut(f"Logit lens: {' '.join(texts)}", 60))
     return LogitLens(numbers, texts, right, read, output.shape[-1], continues, title)
 
@@ -190,38 +190,38 @@ def logit_lens(
 def _ids(tokens: Any, tokenizer: Any) -> Array:
     if isinstance(tokens, str):
         if tokenizer is None:
-            raise TypeError("a text needs the model's tokenizer, and it has none: pass ids, and labels for them")
+            raise TypeError("a text needs a tokenizer, which the model lacks: pass ids, and labels for them")
         encoded = tokenizer.encode(tokens)
         tokens = getattr(encoded, "ids", encoded)
     ids = host(tokens)
     if ids.ndim not in (1, 2) or ids.dtype.kind not in "iu" or not ids.size:
-        raise ValueError(f"tokens are ids (T,) or (B, T), at least one, not {ids.dtype} of the shape {ids.shape}")
+        raise ValueError(f"tokens must be ids (T,) or (B, T), at least one, not {ids.dtype} of shape {ids.shape}")
     return ids.astype(np.int64).reshape(-1, ids.shape[-1])
 
 
-def _kept(mask: Any, ids: Array, sentence: int) -> Array:
-    """The positions of a sentence that are no padding."""
+def _positions(mask: Any, ids: Array, sentence: int) -> Array:
+    """The positions of a sentence that are not padding."""
     if mask is None:
         return np.arange(ids.shape[1])
-    known = host(mask)
+    array = host(mask)
     batch, length = ids.shape
-    if known.ndim != 2 or len(known) != batch or known.shape[1] < length:
-        raise ValueError(f"the mask has the shape {known.shape}, and the tokens {ids.shape}")
-    kept = np.flatnonzero(known[sentence, -length:])  # a memory's tokens come before them
-    if not kept.size:
+    if array.ndim != 2 or len(array) != batch or array.shape[1] < length:
+        raise ValueError(f"the mask has the shape {array.shape}, but the tokens {ids.shape}")
+    positions = np.flatnonzero(array[sentence, -length:])  # a memory's tokens are before them
+    if not positions.size:
         raise ValueError("the mask leaves no token")
-    return kept
+    return positions
 
 
-def _targets(targets: Any, ids: Array, sentence: int, kept: Array, continues: bool) -> Array:
-    """The tokens that are right at the kept positions; UNKNOWN where none is known."""
+def _targets(targets: Any, ids: Array, sentence: int, positions: Array, continues: bool) -> Array:
+    """The right tokens at some positions; UNKNOWN if they are unknown."""
     if targets is None:
-        row = ids[sentence, kept]
+        row = ids[sentence, positions]
         return np.append(row[1:], UNKNOWN) if continues else row
-    known = host(targets)
-    if known.shape not in (ids.shape, ids.shape[1:]) or known.dtype.kind not in "iu":
-        raise ValueError(f"targets are ids of the tokens' shape {ids.shape}, not {known.dtype} {known.shape}")
-    row = np.broadcast_to(known, ids.shape)[sentence, kept].astype(np.int64)
+    array = host(targets)
+    if array.shape not in (ids.shape, ids.shape[1:]) or array.dtype.kind not in "iu":
+        raise ValueError(f"targets must be ids of the tokens' shape {ids.shape}, not {array.dtype} {array.shape}")
+    row = np.broadcast_to(array, ids.shape)[sentence, positions].astype(np.int64)
     return np.where(row < 0, UNKNOWN, row)
 
 
@@ -231,56 +231,56 @@ def _logits(output: Any) -> Tensor:
     return logits
 
 
-def _run(model: Any, ids: Tensor, sentence: int, kept: Array, named: Mapping[str, Any]) -> tuple[list[Tensor], Tensor]:
+def _run(model: Any, ids: Tensor, row: int, positions: Array, inputs: Mapping[str, Any]) -> tuple[list[Tensor], Tensor]:
     """The inputs (T, D) of each layer, and the logits (T, V) of the output, for one sentence without its padding."""
     states: list[Tensor] = []
     with ExitStack() as hooks:
-        for layer in dict.fromkeys(model.layers):  # one that stands there twice is called twice
+        for layer in dict.fromkeys(model.layers):  # a layer that occurs twice needs only one hook
             hooks.callback(layer.register_forward_pre_hook(lambda _, args: states.append(args[0])).remove)
-        logits = _logits(model(ids, **named))
+        logits = _logits(model(ids, **inputs))
     for name, one in (("a layer's states", states[0] if states else logits), ("the logits", logits)):
         if one.ndim != 3 or one.shape[:2] != ids.shape:
             shapes = tuple(one.shape), tuple(ids.shape)
-            raise ValueError(f"{name} have the shape {shapes[0]}, and not (B, T, …) for tokens {shapes[1]}")
-    places = mg.tensor(kept, device=logits.device)
-    return [state[sentence, places] for state in states], logits[sentence, places]
+            raise ValueError(f"{name} have the shape {shapes[0]}, not (B, T, …) for tokens {shapes[1]}")
+    places = mg.tensor(positions, device=logits.device)
+    return [state[row, places] for state in states], logits[row, places]
 
 
 def _numbers(model: Any, states: list[Tensor], output: Tensor, targets: Array, top: int) -> Numbers:
-    """What is kept of all distributions; a part of the positions at a time."""
+    """The summary of all distributions, computed for a part of the positions at a time."""
     positions, vocabulary = output.shape
     rows, top = len(states) + 1, min(top, vocabulary)
     if rows * positions * top > MOST:
         raise ValueError(
-            f"{rows} rows of {positions:,} tokens, {top} likeliest each, are too many for a page, which holds "
-            f"{MOST:,}: take fewer tokens, or a smaller top"
+            f"{rows} rows of {positions:,} tokens, {top} likeliest each, are too many for a page, whose limit is "
+            f"{MOST:,}: use fewer tokens, or a smaller top"
         )
     if targets.max(initial=UNKNOWN) >= vocabulary:
         raise ValueError(f"token {targets.max()} is not in the vocabulary of {vocabulary:,}")
     right, shape = mg.tensor(targets, device=output.device), (rows, positions)
     kinds = {"ids": np.int64, "ranks": np.int64}
     wide = {"ids": (*shape, top), "probabilities": (*shape, top)}
-    kept = Numbers(*(np.zeros(wide.get(name, shape), kinds.get(name, np.float32)) for name in Numbers._fields))
+    numbers = Numbers(*(np.zeros(wide.get(name, shape), kinds.get(name, np.float32)) for name in Numbers._fields))
     many = max(CELLS // vocabulary, 1)
-    with bar(rows * positions, "logit lens", " distributions") as shown:
+    with bar(rows * positions, "logit lens", " distributions") as progress:
         for start in range(0, positions, many):
             part = slice(start, start + many)
             last = output[part].float().log_softmax(-1)
             for row, state in enumerate([*states, None]):
                 logs = last if state is None else model.logits(state[None, part])[0].float().log_softmax(-1)
-                for into, values in zip(kept, _distribution(logs, last, right[part], top), strict=True):
+                for into, values in zip(numbers, _distribution(logs, last, right[part], top), strict=True):
                     into[row, part] = host(values)
-                shown.update(len(last))
-    wrong = ~np.isfinite(kept.probabilities).all(-1)
+                progress.update(len(last))
+    wrong = ~np.isfinite(numbers.probabilities).all(-1)
     if wrong.any():
         row, position = np.argwhere(wrong)[0].tolist()
-        raise ValueError(f"after layer {row}, at position {position}, the model's logits are not numbers")
-    return kept
+        raise ValueError(f"after layer {row}, at position {position}, the model's logits are not finite")
+    return numbers
 
 
 def _distribution(logs: Tensor, last: Tensor, targets: Tensor, top: int) -> Iterable[Tensor]:
-    """Of log p (N, V), those of the last row, and right tokens (N,): the fields of ``Numbers``."""
-    chances, known = logs.exp(), targets >= 0
+    """The fields of ``Numbers``, from log p (N, V), log p of the last row, and right tokens (N,)."""
+    chances, has_target = logs.exp(), targets >= 0
     values, ids = chances.topk(top)
     of_target = logs.gather(1, targets.clamp(min=0)[:, None])  # (N, 1)
     return (
@@ -288,6 +288,6 @@ def _distribution(logs: Tensor, last: Tensor, targets: Tensor, top: int) -> Iter
         values,
         -where(chances > 0, chances * logs, 0.0).sum(-1),
         where(last > -math.inf, last.exp() * (last - logs), 0.0).sum(-1).clamp(min=0.0),
-        where(known, (logs > of_target).sum(-1) + 1, 0),
-        where(known, of_target[:, 0].exp(), math.nan),
+        where(has_target, (logs > of_target).sum(-1) + 1, 0),
+        where(has_target, of_target[:, 0].exp(), math.nan),
     )

@@ -1,5 +1,5 @@
-"""Notes over time, to see and to hear, with what each looked at: ``piano_roll``. Of all earlier notes a page keeps the
-few largest weights, by layer and head."""
+"""``piano_roll``: notes over time, to see and hear, with a model's attention. A page has only the largest weights to
+earlier notes, by layer and head."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ SCRIPTS = tuple(f"roll{part}.js" for part in ("", "_drawing", "_arcs", "_sound",
 DTYPES = {"pitches": "u1", "velocities": "u1", "starts": "<f4", "ends": "<f4", "tracks": "<i4", "bars": "<f4"}
 WEIGHT = 65_535  # the largest weight, in the page
 BAR = 4.0  # quarter notes
-MOST_BARS = 20_000  # of a tempo that makes more there are none: nobody could tell them apart
+MOST_BARS = 20_000  # with more, the page has no bars: they would be too narrow to see
 KEPT = 8  # earlier notes of a layer, head and note
 MOST = 4_000_000  # weights in a page: some 20 MB
-NONE = -1  # in place of a note, where a note looked at fewer
+NONE = -1  # fills the rest if a note attends to fewer notes
 _CELLS = 1 << 21  # weights that are sorted at once
 
 
@@ -44,14 +44,14 @@ class Score:
     ends: Floats
     tracks: Array  # (N,) int64, places in ``names``
     names: tuple[str, ...]  # of the tracks, by their numbers
-    bars: Floats  # the seconds at which bars of four quarter notes begin; empty where no tempo is known
+    bars: Floats  # the seconds at which bars of four quarter notes begin; empty if the tempo is unknown
 
     def __len__(self) -> int:
         return len(self.pitches)
 
     @property
     def span(self) -> tuple[int, int]:
-        """The lowest and the highest row: a key around all pitches, and an octave at least."""
+        """The lowest and the highest row: one key beyond all pitches, and at least an octave."""
         low, high = int(self.pitches.min()) - 1, int(self.pitches.max()) + 1
         missing = max(11 - (high - low), 0)
         low, high = low - missing // 2, high + missing - missing // 2
@@ -60,20 +60,20 @@ class Score:
 
 
 class Arcs(NamedTuple):
-    """The largest weights of N notes in L layers of H heads, and behind these of each layer's mean over its heads."""
+    """The largest weights of N notes in L layers of H heads, followed by each layer's mean over its heads."""
 
-    notes: Array  # (L, H + 1, N, K) int32: the earlier notes that a note looked at, by falling weight; then NONE
-    weights: Array  # (L, H + 1, N, K) float32: how much
+    notes: Array  # (L, H + 1, N, K) int32: the earlier notes that a note attends to, by descending weight; then NONE
+    weights: Array  # (L, H + 1, N, K) float32: their weights
 
 
 @dataclass(frozen=True)
 class PianoRoll(View):
     """Notes over time. In a notebook it shows itself."""
 
-    score: Score  # the notes, in the order given
+    score: Score  # the notes, in the given order
     title: str = "Piano roll"
-    arcs: Arcs | None = None  # the notes that they looked at, if that is known
-    bars: bool = False  # time is shown in bars at first
+    arcs: Arcs | None = None  # the attention between notes, if it is known
+    bars: bool = False  # the page initially shows time in bars
 
     def __repr__(self) -> str:
         count, tracks = len(self.score), len(self.score.names)
@@ -85,13 +85,13 @@ class PianoRoll(View):
         return f"<piano roll of {text}; .save('x.html')>"
 
     def page(self) -> Page:
-        """A roll to scroll, to hear and to point at; one file that works offline."""
+        """An interactive roll that plays; a single file that works offline."""
         score, attention = self.score, None
         if self.arcs is not None:  # weights as parts of the largest, in 16 bits
             most = float(self.arcs.weights.max()) or 1.0
-            layers, rows, _, kept = self.arcs.notes.shape
+            layers, rows, _, width = self.arcs.notes.shape
             weights = coded(np.rint(self.arcs.weights / most * WEIGHT), "<u2")
-            attention = {"layers": layers, "heads": rows - 1, "kept": kept, "most": most}
+            attention = {"layers": layers, "heads": rows - 1, "kept": width, "most": most}
             attention |= {"notes": coded(self.arcs.notes, "<i4"), "weights": weights}
         data = {
             "title": self.title,
@@ -113,23 +113,23 @@ def piano_roll(
     tracks: Any = None,
     title: str | None = None,
 ) -> PianoRoll:
-    """Notes over time, to see and to hear, and what each note looked at when a model chose it.
+    """Notes over time, to see and hear, and the attention of each note to earlier notes.
 
         piano_roll("song.mid").save("song.html")
 
     Args:
         music: the path of a MIDI file, a ``minigrad_models.music`` Song, or a list of Notes.
-        attention: (L, H, N, N), an array or Tensor: row n has how much note n of those given looked at each note
-            before it. Of each layer, head and note the eight largest are kept, so that a page stays small, and as many
-            of the mean over the heads of a layer.
-        tempo: quarter notes a minute, of notes that have none with them, or in place of a file's. Bars, of four
-            quarter notes, are then shown in place of seconds; with a file's own tempo the page has them to choose.
+        attention: (L, H, N, N), an array or Tensor: row n has the weights of note n for each note before it. The page
+            has only the eight largest of each layer, head and note, and of the mean over the heads of a layer, so that
+            it remains small.
+        tempo: quarter notes per minute, for notes without a tempo, or instead of a file's. The page then shows bars of
+            four quarter notes instead of seconds; with a file's own tempo, bars are an option.
         tracks: names of the tracks by their numbers: a list, a dictionary or a function.
         title: of the page; by default a file's name.
 
-    Raises TypeError: music is neither. ValueError: there is no note, or one with numbers that no note has; attention of
-    another shape, or with negative or infinite weights; a tempo that is none. FileNotFoundError, ValueError: the file
-    cannot be read.
+    Raises TypeError if music has another type; ValueError if there are no notes, a note or the tempo is out of range,
+    or attention has another shape, or negative or infinite weights; FileNotFoundError or ValueError if the file cannot
+    be read.
     """
     score = score_of(music, tempo, tracks)
     arcs = None if attention is None else arcs_of(attention, len(score))
@@ -138,7 +138,7 @@ def piano_roll(
 
 
 def score_of(music: Any, tempo: float | None, tracks: Any) -> Score:
-    """The notes of a file, a Song or a list; see ``piano_roll`` for what it raises."""
+    """The notes of a file, a Song or a list. Raises the errors of ``piano_roll``."""
     from ..music.midi import Note, Song, checked, read_midi
 
     song = None
@@ -150,20 +150,20 @@ def score_of(music: Any, tempo: float | None, tracks: Any) -> Score:
     try:
         notes = checked(Note(*note) for note in music)
     except TypeError as error:
-        what = f"music is the path of a MIDI file, a Song or a list of Notes, not {type(music).__name__}"
+        what = f"music must be the path of a MIDI file, a Song or a list of Notes, not {type(music).__name__}"
         raise TypeError(what) from error
     if not notes:
         raise ValueError(f"there is no note to draw{whose}")
     if tempo is not None:
         if not 0 < tempo < math.inf:
-            raise ValueError(f"tempo is a positive number of quarter notes a minute, not {tempo!r}")
+            raise ValueError(f"tempo must be a positive number of quarter notes per minute, not {tempo!r}")
         song = Song((), ((0.0, float(tempo)),))
     table = np.array(notes, np.float64)
     pitches, velocities, _, _, numbers = table.T.astype(np.int64)
     starts, ends = table.T[2:4]
-    known, places = np.unique(numbers, return_inverse=True)
+    distinct, places = np.unique(numbers, return_inverse=True)
     read = (lambda i: f"track {i + 1}") if tracks is None else reader(tracks)
-    names = tuple(clean(read(i)) for i in known.tolist())
+    names = tuple(clean(read(i)) for i in distinct.tolist())
     bars = np.zeros(0) if song is None else bar_lines(song, float(ends.max()))
     return Score(pitches, velocities, starts, ends, places.reshape(-1), names, bars)
 
@@ -182,13 +182,13 @@ def arcs_of(attention: Any, count: int) -> Arcs:
     array = host(attention)
     shape = array.shape
     if array.ndim != 4 or shape[2:] != (count, count) or 0 in shape:
-        raise ValueError(f"attention is (layers, heads, {count}, {count}) for {count} notes, not {shape}")
+        raise ValueError(f"attention must be (layers, heads, {count}, {count}) for {count} notes, not {shape}")
     if array.dtype.kind not in "fiub":
         raise ValueError(f"attention must be real numbers, not {array.dtype}")
-    layers, heads, kept = shape[0], shape[1], min(KEPT, count)
-    if (total := layers * (heads + 1) * count * kept) > MOST:
-        raise ValueError(f"{total:,} weights are too many for a page, which holds {MOST:,}: take fewer layers or heads")
-    size = layers, heads + 1, count, kept
+    layers, heads, width = shape[0], shape[1], min(KEPT, count)
+    if (total := layers * (heads + 1) * count * width) > MOST:
+        raise ValueError(f"{total:,} weights are too many for a page, at most {MOST:,}: use fewer layers or heads")
+    size = layers, heads + 1, count, width
     arcs = Arcs(np.full(size, NONE, np.int32), np.zeros(size, np.float32))
     many = max(_CELLS // (heads * count), 1)
     for layer in range(layers):
@@ -201,20 +201,20 @@ def arcs_of(attention: Any, count: int) -> Arcs:
                     f"attention must be finite and not negative: in layer {layer}, head {head}, note {start + row} has "
                     f"the weight {rows[head, row, column]:g} for note {column}"
                 )
-            arcs.notes[layer, :, part], arcs.weights[layer, :, part] = _largest(rows[..., : part.stop], start, kept)
+            arcs.notes[layer, :, part], arcs.weights[layer, :, part] = _largest(rows[..., : part.stop], start, width)
     return arcs
 
 
-def _largest(rows: Array, start: int, kept: int) -> tuple[Array, Array]:
-    """Of rows (H, R, N) from the note ``start`` on, and of their mean: notes and weights (H + 1, R, K)."""
+def _largest(rows: Array, start: int, most: int) -> tuple[Array, Array]:
+    """The notes and weights (H + 1, R, K) in rows (H, R, N) from the note ``start`` on, and in their mean."""
     count, width = rows.shape[1:]
-    later = np.arange(width) >= np.arange(start, start + count)[:, None]  # (R, N): itself, too
+    later = np.arange(width) >= np.arange(start, start + count)[:, None]  # (R, N): also the note itself
     rows = np.where(later, 0, np.concatenate([rows, rows.mean(0, keepdims=True)]))
-    kept_here = min(kept, width)
-    places = np.argpartition(-rows, kept_here - 1, axis=-1)[..., :kept_here]
-    places.sort(-1)  # of equal weights the earlier note comes first
+    size = min(most, width)
+    places = np.argpartition(-rows, size - 1, axis=-1)[..., :size]
+    places.sort(-1)  # ties: the earlier note is first
     weights = np.take_along_axis(rows, places, -1)
     order = np.argsort(-weights, axis=-1, kind="stable")
     places, weights = np.take_along_axis(places, order, -1), np.take_along_axis(weights, order, -1)
-    wide = [(0, 0), (0, 0), (0, kept - kept_here)]
+    wide = [(0, 0), (0, 0), (0, most - size)]
     return np.pad(np.where(weights > 0, places, NONE), wide, constant_values=NONE), np.pad(weights, wide)

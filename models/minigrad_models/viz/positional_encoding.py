@@ -1,4 +1,4 @@
-"""Sinusoidal positions to look at: as a heat map, as curves, and as a table of numbers."""
+"""Pictures of sinusoidal positions: a heat map, curves, and a table of numbers."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from .lines import MOST_DOTS, Curve, layers, svg
 from .texts import checked_texts, label
 
 MOST = 2_000_000  # numbers in a page
-NAMED = 48  # positions up to which the picture has a name at each
+NAMED = 48  # the most positions with a label at each
 CURVES = 4  # pairs of dimensions that the picture draws
 TALLEST = 1200.0  # of the heat map, in pixels
-NARROWEST = 4.0  # of a wave that can be seen, in pixels
-SMOOTH = 24  # points of a wave that look like a curve
+NARROWEST = 4.0  # of a visible wave, in pixels
+SMOOTH = 24  # points per wave, enough to look like a curve
 
 
 @dataclass(frozen=True)
@@ -36,35 +36,35 @@ class PositionalEncoding(Picture):
     """The table of ``nn.SinusoidalPositionalEncoding``. In a notebook it shows itself."""
 
     values: Array  # (T, D), float32
-    tokens: tuple[str, ...] = ()  # T texts, or none
+    tokens: tuple[str, ...] = ()  # T texts, or empty
 
     def __repr__(self) -> str:
         length, width = self.values.shape
         return f"<positional encoding of {length:,} positions, {width} wide; .save('x.html') or .svg()>"
 
     def wavelength(self, dimension: int) -> float:
-        """After how many positions a dimension repeats: 2π · 10000^(2i/D), for 2i and 2i + 1. Raises IndexError."""
+        """The period of a dimension in positions: 2π · 10000^(2i/D), for 2i and 2i + 1. Raises IndexError."""
         width = self.values.shape[1]
         if not 0 <= dimension < width:
             raise IndexError(f"there is no dimension {dimension}: there are {width}, from 0 to {width - 1}")
         return float(2 * math.pi * 10000 ** (dimension // 2 * 2 / width))
 
     def data(self) -> dict[str, Any]:
-        """What assets/positional.js draws."""
+        """The data for assets/positional.js."""
         length, width = self.values.shape
         return {"length": length, "width": width, "tokens": list(self.tokens), "values": coded(self.values, "<f4")}
 
     def page(self) -> Page:
-        """Heat map, curves and table, to point at; one file that works offline."""
+        """An interactive heat map, curves and a table; a single file that works offline."""
         title = "Positional encoding: {:,} positions, {} wide".format(*self.values.shape)
         return Page.of("positional", title, {"positional": self.data()}, height=900)
 
     def svg(self) -> str:
-        """A vector picture: the heat map, and below it, as curves, dimensions whose waves fit."""
+        """A vector picture: the heat map, and below it curves of some dimensions with visible waves."""
         length, width = self.values.shape
         cell = min(16.0, max(4.0, 480 / max(length, width)))
         wide, high = max(cell * width, 320.0), min(max(cell * length, 96.0), TALLEST)
-        # Where there are more rows than pixels, means of neighbours: some of the rows would look like other waves.
+        # If there are more rows than pixels, average adjacent rows: sampling would show waves that do not exist.
         pixels = png(diverging(cell_means(self.values, equal_parts(length, int(high)), range(width + 1))))
         image = {"type": "image", "url": f"data:image/png;base64,{base64.b64encode(pixels).decode()}"}
         names = [label(f"{i} {token}") for i, token in enumerate(self.tokens if length <= NAMED else ())]
@@ -82,7 +82,7 @@ class PositionalEncoding(Picture):
                     "mark": {**image, "aspect": False, "smooth": False},
                     "encoding": {"x2": {"datum": width - 0.5}, "y2": {"datum": length - 0.5}},
                 },
-                {  # of which only the legend is seen: what the colours mean
+                {  # an invisible mark, for the legend of the colours
                     "mark": {"type": "square", "size": 0, "opacity": 1},
                     "encoding": {"color": {"field": "value", **number, "legend": legend, "scale": shades}},
                 },
@@ -94,12 +94,12 @@ class PositionalEncoding(Picture):
         return svg({"title": "Sinusoidal positional encoding", "vconcat": parts, "resolve": own})
 
     def _curves(self, wide: float) -> list[Curve]:
-        """The sines of some pairs of dimensions, with dots at the positions where these are few."""
+        """The sines of some pairs of dimensions, with dots at the positions if these are few."""
         length = len(self.values)
         last = max(length - 1, 1)
         positions = np.arange(length if length <= NAMED else 0, dtype=np.float64)
         curves = []
-        for i, pair in enumerate(self._chosen(wide / last)):
+        for i, pair in enumerate(self._visible(wide / last)):
             wave = self.wavelength(2 * pair)
             x = np.linspace(0, last, math.ceil(min(SMOOTH * last / wave, 2 * wide)) + MOST_DOTS)
             name = f"{2 * pair}: wavelength {f'{wave:,.1f}'.removesuffix('.0')}"
@@ -107,9 +107,9 @@ class PositionalEncoding(Picture):
             curves.append(Curve("", positions, self.values[: len(positions), 2 * pair], i, named=False, joined=False))
         return curves
 
-    def _chosen(self, scale: float) -> list[int]:
-        """Pairs of dimensions whose waves are seen where a position is ``scale`` pixels wide: not too narrow,
-        nor so long that they are all but straight."""
+    def _visible(self, scale: float) -> list[int]:
+        """Pairs of dimensions with visible waves if a position is ``scale`` pixels wide: not too narrow, and not so
+        long that they are almost straight."""
         length, width = self.values.shape
         pairs = [i for i in range(-(-width // 2)) if self.wavelength(2 * i) * scale >= NARROWEST]
         fitting = [i for i in pairs if self.wavelength(2 * i) <= 4 * length] or pairs[:1]
@@ -120,18 +120,18 @@ class PositionalEncoding(Picture):
 def positional_encoding(length: int, d_model: int, tokens: Sequence[str] | None = None) -> PositionalEncoding:
     """PE(t, 2i) = sin(t / 10000^(2i/D)), PE(t, 2i+1) = cos(t / 10000^(2i/D)) for T = ``length`` positions and
     D = ``d_model`` dimensions (Vaswani et al. 2017, section 3.5), computed by the layer that models use. ``tokens`` are
-    texts at the positions. Raises ValueError: a size is not positive, the page would be too large, or tokens do not fit
-    the length."""
+    texts at the positions. Raises ValueError if a size is not positive, the page would be too large, or the number of
+    tokens does not match the length."""
     if length < 1 or d_model < 1:
-        raise ValueError(f"there have to be positions and dimensions: length={length}, d_model={d_model}")
+        raise ValueError(f"length and d_model must be positive: length={length}, d_model={d_model}")
     if length * d_model > MOST:
         raise ValueError(
-            f"{length:,} positions of {d_model:,} dimensions are too many to look at: at most {MOST:,} numbers"
+            f"{length:,} positions of {d_model:,} dimensions are too many to draw: at most {MOST:,} numbers"
         )
-    named = checked_texts("tokens", () if tokens is None else tokens)
-    if tokens is not None and len(named) != length:
-        raise ValueError(f"{len(named)} tokens for a length of {length}: there must be one a position")
-    return PositionalEncoding(sinusoids(length, d_model).numpy(), named)
+    texts = checked_texts("tokens", () if tokens is None else tokens)
+    if tokens is not None and len(texts) != length:
+        raise ValueError(f"{len(texts)} tokens for a length of {length}: there must be one per position")
+    return PositionalEncoding(sinusoids(length, d_model).numpy(), texts)
 
 
 def diverging(values: Array, most: float = 1.0) -> Array:

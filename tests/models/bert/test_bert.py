@@ -313,7 +313,7 @@ def test_invalid_input_of_encode() -> None:
         model.encode(["a"])
     model.tokenizer = tokenizer()
     for options in ({"batch": 0}, {"longest": 17}, {"longest": -1}):
-        with pytest.raises(ValueError, match=r"batch \(.*\) is 1 or more, and longest \(.*\) 0 to 16"):
+        with pytest.raises(ValueError, match=r"batch \(.*\) must be above 0, and longest \(.*\) 0 to 16"):
             model.encode(["a"], **options)
     with pytest.raises(ValueError, match="17 tokens are more than the model's 16 positions"):
         model(mg.zeros(1, 17, dtype=mg.int64))
@@ -337,9 +337,9 @@ def changed(folder: Path, **entries: Any) -> Path:
 
 
 WRONG: dict[str, dict[str, Any]] = {
-    "it has position_embedding_type = 'relative_key'; this model can": {"position_embedding_type": "relative_key"},
-    "it has tie_word_embeddings = False; this model can only have True": {"tie_word_embeddings": False},
-    "its activation is 'swish'; known are gelu_new, gelu_pytorch_tanh, gelu, relu": {"hidden_act": "swish"},
+    "it has position_embedding_type = 'relative_key'; this model supports": {"position_embedding_type": "relative_key"},
+    "it has tie_word_embeddings = False; this model supports only True": {"tie_word_embeddings": False},
+    "its activation is 'swish', not one of gelu_new, gelu_pytorch_tanh, gelu, relu": {"hidden_act": "swish"},
     "padding has to be a token, 0 to 30, not 31": {"pad_token_id": 31},
     "types must be at least 1, not 0": {"type_vocab_size": 0},
     "id2label numbers the labels '0, 2', not 0 to 1": {"id2label": {"0": "a", "2": "b"}},
@@ -378,7 +378,7 @@ def test_files_with_missing_or_extra_parts(tmp_path: Path) -> None:
     """A missing head is initialized at random, an extra head is a warning, and a missing layer is an error."""
     encoder = small(Bert)
     encoder.save_pretrained(tmp_path)
-    with pytest.warns(UserWarning, match="classifier.weight, classifier.bias begin at random") as record:
+    with pytest.warns(UserWarning, match="classifier.weight, classifier.bias start at random") as record:
         model = BertForTokenClassification.from_pretrained(tmp_path)
     assert len(record) == 1 and record[0].filename == __file__
     assert mg.equal(model.bert.layers[1].feed_forward.outer.weight, encoder.layers[1].feed_forward.outer.weight)
@@ -386,17 +386,17 @@ def test_files_with_missing_or_extra_parts(tmp_path: Path) -> None:
     with pytest.warns(UserWarning) as record:
         BertForSequenceClassification.from_pretrained(tmp_path)
     missing, unknown = (str(warning.message) for warning in record)
-    assert "bert.pooler.weight, bert.pooler.bias, classifier.weight, classifier.bias begin at random" in missing
-    assert "has weights that BertForSequenceClassification does not: cls.predictions" in unknown
+    assert "bert.pooler.weight, bert.pooler.bias, classifier.weight, classifier.bias start at random" in missing
+    assert "has weights that BertForSequenceClassification lacks: cls.predictions" in unknown
     with pytest.raises(ValueError, match=r"lacks bert.encoder.layer.1.attention.self.query.weight, .* and 11 more"):
         BertForMaskedLM.from_pretrained(changed(tmp_path, num_hidden_layers=2))
 
 
 def test_heads_that_a_configuration_does_not_allow(tmp_path: Path) -> None:
     small(Bert, labels=5).save_pretrained(tmp_path)
-    with pytest.raises(ValueError, match="a span has 2 labels, begin and end, not 5: set num_labels=2"):
+    with pytest.raises(ValueError, match="a span needs 2 labels, begin and end, not 5: set num_labels=2"):
         BertForQuestionAnswering.from_pretrained(tmp_path)
-    with pytest.warns(UserWarning, match="begin at random"):
+    with pytest.warns(UserWarning, match="start at random"):
         assert BertForQuestionAnswering.from_pretrained(tmp_path, num_labels=2).config.labels == 2
-    with pytest.raises(ValueError, match="is_decoder = True; this model can only have False"):
+    with pytest.raises(ValueError, match="is_decoder = True; this model supports only False"):
         Bert.from_pretrained(changed(tmp_path, is_decoder=True))

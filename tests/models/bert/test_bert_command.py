@@ -21,17 +21,17 @@ def test_from_one_command_to_the_next(data: Path, tmp_path: Path, capsys: pytest
     assert cli.main(train) == 0
     printed = capsys.readouterr()
     assert "best, after" in printed.out and "the most frequent answer: accuracy 0.6" in printed.out
-    assert "200 examples to learn from, 40 to measure by; 28 updates" in printed.err
-    assert cli.main(train) == 0  # again: prints the result of the finished run
+    assert "200 examples for training, 40 for evaluation; 28 updates" in printed.err
+    assert cli.main(train) == 0  # again: the result of the finished run
     again = capsys.readouterr()
     assert again.out == printed.out and "holds a finished training of 28 steps" in again.err
     train[train.index("--epochs") + 1] = "5"
     assert cli.main(train) == 0  # longer: continues from the last weights
     longer = capsys.readouterr().err
-    assert f"{run} goes on from step 28 of 35, no longer of 28; its learning rate, 0 until now, is 0.00226" in longer
+    assert f"{run} resumes from step 28 of 35, no longer of 28; its learning rate, 0 until now, is 0.00226" in longer
     train[train.index("--epochs") + 1] = "2"
     assert cli.main(train) == 1
-    assert f"{run} has 35 steps already, not 14. Ask for more, or start over" in capsys.readouterr().err
+    assert f"{run} already has 35 steps, not 14. Set more steps, or start over" in capsys.readouterr().err
     assert cli.main(["evaluate", run, "--data", f"{sst2}/dev.tsv"]) == 0
     assert capsys.readouterr().out.strip().partition(": ")[2] in printed.out
     assert cli.main(["predict", run, "a lovely film", "a dull song"]) == 0
@@ -59,8 +59,8 @@ def test_without_data_it_learns_small_examples(
         line = [task, "--from", "scratch", "--run", str(tmp_path / task), "--epochs", "1", *FEW]
         assert cli.main(line) == 0
         printed = capsys.readouterr()
-        assert f"{task}: small examples from the corpus that ships; " in printed.err and " data lists " in printed.err
-        assert "64 examples to learn from, 16 to measure by; 2 updates" in printed.err and "best, after" in printed.out
+        assert f"{task}: a small data set from the bundled corpus; " in printed.err and " data lists " in printed.err
+        assert "64 examples for training, 16 for evaluation; 2 updates" in printed.err and "best, after" in printed.out
     sentences = english_italian.load("train", 200)
     monkeypatch.setattr(english_italian, "load", lambda: sentences)
     assert cli.main(["pretrain", "--run", str(tmp_path / "run"), "--updates", "2", "--batch", "4", *FEW]) == 0
@@ -75,7 +75,7 @@ def test_wrong_input(trained: Callable[[str], Path], tmp_path: Path, refused: Ca
     refused(["predict", model, "--input", str(empty)], "there is no input")
     refused(["predict", model, "two\ttexts"], "sst2 needs a text without a tab")
     refused(["evaluate", model, "--data", str(empty)], "has no examples")
-    refused(["evaluate", model, "--data", str(odd)], "the label 'odd' is not among those of the training")
+    refused(["evaluate", model, "--data", str(odd)], "the label 'odd' is not in the training data")
 
 
 def test_wrong_options(refused: Callable[..., None]) -> None:

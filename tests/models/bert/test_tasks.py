@@ -62,15 +62,15 @@ def test_invalid_files(tmp_path: Path) -> None:
     misplaced = {"data": [{"paragraphs": [{"context": "It is", "qas": [entry]}]}]}
     keyless = {"data": [{"paragraphs": [{"qas": [{"id": 1}]}]}]}
     wrong: list[tuple[Callable[[Path], Any], str, str]] = [
-        (sentences, "fine\t1\nno label\n", "line 2: a sentence, a tab and a label"),
-        (sentences, "\t1\n", "line 1: a sentence, a tab and a label"),
+        (sentences, "fine\t1\nno label\n", "line 2: expected a sentence, a tab and a label"),
+        (sentences, "\t1\n", "line 1: expected a sentence, a tab and a label"),
         (sentences, "", "has no examples"),
-        (pairs, "head\n1\t2\t3\t4\n", "line 2: five columns are needed, not 4"),
-        (pairs, "head\n1\t2\t3\ta\t \n", "line 2: five columns are needed"),
-        (data.tagged, "word\n", "line 1: a word and its tag"),
-        (data.tagged, "word X-PER\n", "line 1: a word and its tag"),
+        (pairs, "head\n1\t2\t3\t4\n", "line 2: expected five columns, not 4"),
+        (pairs, "head\n1\t2\t3\ta\t \n", "line 2: expected five columns"),
+        (data.tagged, "word\n", "line 1: expected a word and its tag"),
+        (data.tagged, "word X-PER\n", "line 1: expected a word and its tag"),
         (data.tagged, "\n\n", "has no examples"),
-        (data.questions, "{", "is no JSON"),
+        (data.questions, "{", "is not JSON"),
         (data.questions, "[]", "is not in SQuAD's format"),
         (data.questions, json.dumps(keyless), "is not in SQuAD's format: KeyError 'context'"),
         (data.questions, '{"data": []}', "has no examples"),
@@ -136,11 +136,11 @@ def test_lines_of_another_form() -> None:
     for task, line, message in (
         (SST2, "a\tb", "sst2 needs a text without a tab"),
         (SST2, " ", "sst2 needs a text"),
-        (MRPC, "only one", "mrpc needs two texts with a tab between them, not 'only one'"),
+        (MRPC, "only one", "mrpc needs two texts separated by a tab, not 'only one'"),
         (MRPC, "one\t ", "mrpc needs two texts"),
-        (SQUAD, "Who?", "squad needs a question and a text with a tab"),
+        (SQUAD, "Who?", "squad needs a question and a text separated by a tab"),
         (SQUAD, "\ttext", "squad needs a question and a text"),
-        (CONLL, "  ", "words are needed"),
+        (CONLL, "  ", "expected words"),
     ):
         raises(ValueError, message, partial(task.parse, line))
 

@@ -64,8 +64,8 @@ def test_arguments_that_cannot_be_drawn_are_errors(run: Path, monkeypatch: pytes
         Path(name).write_bytes(b"")
     rows = [
         (["nowhere"], "there is no nowhere"),
-        (["model.safetensors"], "give a sentence, too"),
-        (["first", "two", "words"], "one sentence, in quotation marks"),
+        (["model.safetensors"], "also give a sentence"),
+        (["first", "two", "words"], "one sentence in quotation marks"),
         (["a.mid", "first"], "one MIDI file"),
         (["."], "holds no log.jsonl"),
     ]

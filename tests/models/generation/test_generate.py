@@ -138,18 +138,18 @@ def test_dropout_is_off_during_generation() -> None:
 
 WRONG: list[tuple[Any, dict[str, Any], str]] = [
     ([], {}, "a prompt has no tokens"),
-    ([[1, 300]], {}, "a prompt has token 300, and the vocabulary ends at 299"),
-    ("abc", {}, "the model has no tokenizer: give the tokens"),
-    (["abc"], {}, "the model has no tokenizer: give the tokens"),
+    ([[1, 300]], {}, "a prompt has token 300, but the vocabulary ends at 299"),
+    ("abc", {}, "the model has no tokenizer: pass prompts as tokens"),
+    (["abc"], {}, "the model has no tokenizer: pass prompts as tokens"),
     ([[1]], {"max_length": 0}, "max_length must be at least 1 token"),
     ([[1]], {"max_length": [1, 2]}, "2 limits for 1 sentences"),
     ([[1]], {"temperature": -1.0}, "temperature must be positive"),
     ([[1]], {"top_k": 0}, "top_k must be at least 1"),
     ([[1]], {"top_p": 1.5}, "top_p must be above 0"),
-    ([[1]], {"temperature": 0, "top_k": 5}, "top_k is for drawing tokens, and temperature 0 takes the likeliest"),
-    ([[1]], {"beams": 2, "top_p": 0.5}, "top_p is for drawing tokens, and beams search for the likeliest text"),
-    ([[1]], {"beams": 2, "temperature": 1.0}, "temperature is for drawing tokens, and beams"),
-    ([[1]], {"beams": 2, "on_token": print}, "a beam search knows them only at its end"),
+    ([[1]], {"temperature": 0, "top_k": 5}, "top_k is for sampling, and temperature 0 takes the likeliest"),
+    ([[1]], {"beams": 2, "top_p": 0.5}, "top_p is for sampling, and beams search for the likeliest text"),
+    ([[1]], {"beams": 2, "temperature": 1.0}, "temperature is for sampling, and beams"),
+    ([[1]], {"beams": 2, "on_token": print}, "a beam search finds them only at its end"),
     ([[1]], {"beams": 0}, "beam_size must be at least 1, not 0"),
     ([[1]], {"repetition_penalty": 0.0}, "repetition_penalty must be a positive number"),
     ([[1]], {"stride": 17}, r"stride must be between 1 and the model's context \(16\), not 17"),
@@ -160,7 +160,7 @@ def test_bad_input(tokenizer: Any) -> None:
     for prompts, options, message in WRONG:
         with pytest.raises(ValueError, match=message):
             small().generate(prompts, **options)
-    with pytest.raises(ValueError, match="a prompt has no tokens: a language model continues at least one"):
+    with pytest.raises(ValueError, match="a prompt has no tokens: a language model needs at least one"):
         speaker(tokenizer).generate("")
 
 
@@ -168,5 +168,5 @@ def test_a_model_without_a_window_generates_too() -> None:
     model = TransformerXL(XLConfig(20, 8, 2, 1, 8, 4, 4)).eval()
     expected = tokens(generate.greedy(model.begin(PROMPTS), 7, None))
     assert model.generate(PROMPTS, 7) == expected
-    with pytest.raises(ValueError, match="its memory moves with it"):
+    with pytest.raises(ValueError, match="but this model has a memory instead"):
         model.generate(PROMPTS, 7, stride=2)

@@ -62,7 +62,7 @@ def arguments(text: Path, *more: str, steps: int = 20) -> list[str]:
 def test_it_trains_and_shows_samples(text: Path, kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(arguments(text, "--tokenizer", kind, "--vocabulary", "270")) == 0
     output = capsys.readouterr()
-    assert f"{kind} to learn from" in output.out and "bits per character" in output.out
+    assert f"{kind} for training" in output.out and "bits per character" in output.out
     losses = evaluated(text.parent / "run")
     assert len(losses) == 2 and losses[-1] < losses[0]
     assert output.err.count("bits_per_character") == 2
@@ -98,7 +98,7 @@ def test_the_same_command_resumes(
     with monkeypatch.context() as patch:
         patch.setattr(GPT2, "loss", interrupted)
         assert cli.main(arguments(text, *options, "--fresh")) == 130
-    assert "To go on, give the same command:\n  minigrad" in capsys.readouterr().out
+    assert "To resume, run the same command:\n  minigrad" in capsys.readouterr().out
     assert 0 < read_checkpoint(folder / "last.safetensors")["step"] < 20
     assert cli.main(arguments(text, *options, "--sample", "0")) == 0  # samples change nothing
     assert same(whole, weights(folder)) and same(model, weights(folder, "model.safetensors"))
@@ -122,8 +122,8 @@ def test_a_finished_run_trains_longer_and_answers_at_once(
     assert cli.main([*preset, "--steps", "12"]) == 0
     assert cli.main(["train", "--run", str(folder), "--steps", "15"]) == 0
     output = capsys.readouterr()
-    assert f"{folder} goes on from step 12 of 15, no longer of 12; its learning rate, " in output.err
-    report = output.out[output.out.rindex("validation, all of it:") :]
+    assert f"{folder} resumes from step 12 of 15, no longer of 12; its learning rate, " in output.err
+    report = output.out[output.out.rindex("full validation:") :]
     monkeypatch.setattr(run, "model_of", None)
     for command in (preset, ["train", "--run", str(folder)]):
         assert cli.main(command) == 0
@@ -199,7 +199,7 @@ def test_a_seed_repeats_a_text(trained: Path, capsys: pytest.CaptureFixture[str]
     assert cli.main(text_of(trained, "--prompt", "the cat sees the moon.", "--beams", "3")) == 0
     message = capsys.readouterr()
     assert message.out.startswith("the cat sees the moon.")
-    assert "note: a prompt has 22 tokens, and the model sees the last 12" in message.err
+    assert "note: a prompt has 22 tokens, but the model sees only the last 12" in message.err
 
 
 def test_it_prints_at_once(trained: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,8 +220,8 @@ def test_invalid_options_of_generate(trained: Path, refused: Refused) -> None:
     for options, message in (
         (("--prompt", ""), "the prompt is empty"),
         (("--prompt", "the Ω"), "never seen 'Ω': its vocabulary is the .* characters"),
-        (("--beams", "2", "--top-k", "3"), "--top-k is for drawing"),
-        (("--temperature", "0", "--top-p", "0.5"), "--top-p is for drawing"),
+        (("--beams", "2", "--top-k", "3"), "--top-k is for sampling"),
+        (("--temperature", "0", "--top-p", "0.5"), "--top-p is for sampling"),
         (("--top-p", "2"), "top_p must be above 0 and at most 1"),
         (("--stride", "13"), "stride must be between 1 and the model's context"),
     ):
@@ -245,7 +245,7 @@ def test_more_of_the_text_before_a_token(trained: Path, tmp_path: Path, refused:
 
 def test_a_text_that_is_too_short_leaves_no_run(text: Path, refused: Refused) -> None:
     text.write_bytes(b"the cat sees")
-    refused(arguments(text), "10 tokens to learn from, and a window needs 13: give a longer text")
+    refused(arguments(text), "10 tokens for training, but a window needs 13: give a longer text")
     assert not (text.parent / "run").exists()
 
 
@@ -391,15 +391,15 @@ def test_transformer_xl_trains_and_writes(text: Path, refused: Refused, capsys: 
     assert cli.main(["generate", "--run", folder, "--prompt", "the cat sees the moon.", "--tokens", "9"]) == 0
     output = capsys.readouterr()
     assert output.out.startswith("the cat sees the moon.") and "note" not in output.err
-    refused(["generate", "--run", folder, "--stride", "4"], "this model has none")
-    refused(["export", folder, "--run", folder], "transformers has no model of the kind transformer-xl")
+    refused(["generate", "--run", folder, "--stride", "4"], "this model has a memory instead")
+    refused(["export", folder, "--run", folder], "transformers has no transformer-xl model")
 
 
 def test_settings_that_do_not_fit(text: Path, refused: Refused) -> None:
     command = ["train", "--input", str(text), "--run", str(text.parent / "run"), *SIZES, "--steps", "9"]
     refused([*command, "--memory", "8"], "memory is 8: only transformer-xl has one")
     recurrent = [*command, "--model", "transformer-xl"]
-    refused([*recurrent, "--ranks", "2", "--accumulate", "2"], "what one update hands to the next")
+    refused([*recurrent, "--ranks", "2", "--accumulate", "2"], "an update passes its memory to the next")
     refused([*recurrent, "--batch", "500"], "is too short for 500 rows of 8 tokens: give a longer text")
 
 

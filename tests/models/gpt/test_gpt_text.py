@@ -89,7 +89,7 @@ def test_an_epoch_reads_the_text_once() -> None:
 def test_a_text_of_one_window_is_enough() -> None:
     (batch,) = windows(tokens=7, batch=4).epoch(0)
     assert batch.tokens.tolist() == [[0, 1, 2, 3, 4, 5]]
-    raises(ValueError, "6 tokens to learn from, and a window needs 7", lambda: windows(tokens=6))
+    raises(ValueError, "6 tokens for training, but a window needs 7", lambda: windows(tokens=6))
 
 
 def test_each_token_is_predicted_once() -> None:

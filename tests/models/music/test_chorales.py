@@ -82,7 +82,7 @@ def test_a_songs_tempos_are_used(tmp_path: Path) -> None:
 def test_music_that_does_not_fit_the_grid() -> None:
     raises(ValueError, "no notes", lambda: grid_of(Song(())))
     raises(ValueError, "sixteenths", lambda: grid_of(Song((Note(60, 80, 0.0, 9e3),), ((0.0, 6e7),))))
-    raises(ValueError, "tempo is 4 to 1000", lambda: grid_of([Note(60, 80, 0.0, 1.0)], tempo=0))
+    raises(ValueError, "tempo must be 4 to 1000", lambda: grid_of([Note(60, 80, 0.0, 1.0)], tempo=0))
     wrong: list[Any] = [SMALL[:, :3], SMALL[0], SMALL + 0.5, SMALL + 60, SMALL - 9]
     for grid in wrong:
         raises(ValueError, "a grid: ", partial(spans, grid))
@@ -97,10 +97,10 @@ def test_another_shape_is_refused(tmp_path: Path) -> None:
         ([], "no lists of chorales"),
         ({"train": [], "valid": []}, "no lists of chorales"),
         ({**FINE, "test": {"a": 1}}, "no lists of chorales"),
-        ({**FINE, "test": [[[60, 60, 60]]]}, "test, chorale 0: .* rows of 4 whole numbers"),
+        ({**FINE, "test": [[[60, 60, 60]]]}, "test, chorale 0: .* rows of 4 integers"),
         ({**FINE, "test": [SMALL.tolist(), [[60, 60, 60, 60], [60]]]}, "test, chorale 1"),
-        ({**FINE, "test": [[[60, 60, 60, 128]]]}, "128 is neither a pitch"),
-        ({**FINE, "test": [[[60, 60, 60, -2]]]}, "-2 is neither a pitch"),
+        ({**FINE, "test": [[[60, 60, 60, 128]]]}, "128 is not a pitch"),
+        ({**FINE, "test": [[[60, 60, 60, -2]]]}, "-2 is not a pitch"),
         *(({**FINE, "test": [[[60, 60, 60, cell]]]}, "test, chorale 0") for cell in (10**400, float("nan"), "x")),
         ({**FINE, "test": [[]]}, "test, chorale 0"),
         ({**FINE, "test": [None]}, "test, chorale 0"),
@@ -110,7 +110,7 @@ def test_another_shape_is_refused(tmp_path: Path) -> None:
         raises(ValueError, rf"x\.json.*{message}", lambda: read_chorales(path))
     for data in (b"", b"\xff\xfe{", b'{"train": ', b"[" * 100_000, b'{"train": ' + b"9" * 10_000 + b"}"):
         path.write_bytes(data)
-        raises(ValueError, r"x\.json is no JSON", lambda: read_chorales(path))
+        raises(ValueError, r"x\.json is not JSON", lambda: read_chorales(path))
 
 
 def test_invalid_files(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_drums_are_skipped(read: Any) -> None:
     drums = track((0, on(38, 64, 9)), (480, off(38, 9)), (0, on(38, 64, 9)), (480, on(38, 0, 9)))
     song = read(midi(drums, track((0, on(60)), (480, off(60)))))
     assert brief(song) == [(60, 0.0, 0.5)] and song.drums == 2
-    raises(ValueError, r"file.mid: it has drums only \(channel 10, 2 notes\)", lambda: read(midi(drums)))
+    raises(ValueError, r"file.mid: it has only drums \(channel 10, 2 notes\)", lambda: read(midi(drums)))
 
 
 def test_a_file_may_be_silent(read: Any) -> None:
@@ -222,7 +222,7 @@ def test_invalid_notes_and_tempos(tmp_path: Path) -> None:
         ({"notes": [fine._replace(pitch=128)]}, "pitches"),
         ({"notes": [fine._replace(velocity=0)]}, "velocities"),
         ({"notes": [fine._replace(track=10**9)]}, "32,000 tracks"),
-        ({"notes": [fine], "tempo": 0}, "tempo is 4 to 1000"),
+        ({"notes": [fine], "tempo": 0}, "tempo must be 4 to 1000"),
         ({"notes": [fine], "tempo": float("nan")}, "tempo"),
         ({"notes": [fine, Note(60, 80, 86_000.0, 86_001.0)], "tempo": 400}, "nothing begins or ends"),
     ]
@@ -237,21 +237,21 @@ TUNE = midi(track((0, tempo(400_000)), (0, on(60)), (480, off(60)), (0, pedal(80
 
 DAMAGED: list[tuple[bytes, str]] = [
     (b"", "is empty"),
-    (b"Once upon a time", "no MIDI file"),
+    (b"Once upon a time", "not a MIDI file"),
     (TUNE[:10], "damaged: it ends too early"),
     (TUNE[:-3], "damaged: it ends too early"),
     (TUNE[:14] + b"MTrX" + TUNE[18:], "damaged: no MTrk header"),
     (TUNE[:-4], "damaged: it ends too early"),
-    (b"RIFF\x0c\0\0\0RMIDLIST\0\0\0\0", "no MIDI file"),
+    (b"RIFF\x0c\0\0\0RMIDLIST\0\0\0\0", "not a MIDI file"),
     (midi(track((0, b"\x90\x80\x40"))), "damaged: data byte"),
     (midi(track((0, b"\x40\x40"))), "damaged: running status"),
     (midi(track((0, on(60)), (9, b"\xff\x51\x02\0\0"))), "damaged: "),
     (midi(track((0, tempo(0)), (0, on(60)))), "tempo of 0"),
-    (midi(track((0, on(60))), kind=3), "of type 3: files of type 0 and 1"),
+    (midi(track((0, on(60))), kind=3), "of type 3: only types 0 and 1"),
     (midi(track((0, on(60))), division=0), "time division is 0"),
     (midi(track((0, on(60))), kind=2), "of type 2"),
-    (midi(track((0, on(60))), division=0xE728), "not SMPTE's frames"),
-    (midi(track(*[(0x0FFFFFFF, on(60)), (5, off(60))] * 100)), "after 2.8e.05 s: music of up to 24 hours"),
+    (midi(track((0, on(60))), division=0xE728), "SMPTE frames are not supported"),
+    (midi(track(*[(0x0FFFFFFF, on(60)), (5, off(60))] * 100)), "after 2.8e.05 s: the limit is 24 hours"),
     (midi(track((1 << 60, on(60)))), "damaged: .* ticks"),
     (midi(b"MTrk\x7f\xff\xff\xff" + b"\xff" * 100_000), "number of more than a thousand bytes"),
     (midi(b"MTrk\x7f\xff\xff\xff" + (b"\x81" * 1000 + b"\x01\xff\x01\x00") * 100), "damaged: .* ticks|too early"),
@@ -267,7 +267,7 @@ def test_a_damaged_file_is_one_message(read: Any) -> None:
 
 
 def test_invalid_files(tmp_path: Path) -> None:
-    raises(FileNotFoundError, r"no such file.*none\.mid", lambda: read_midi(tmp_path / "none.mid"))
+    raises(FileNotFoundError, r"does not exist.*none\.mid", lambda: read_midi(tmp_path / "none.mid"))
     places = [tmp_path, Path("/dev/zero")]
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe.mid")

@@ -88,13 +88,13 @@ def test_files_that_are_not_music(tmp_path: Path) -> None:
     write_midi(tmp_path / "five.mid", [Note(60 + i, 80, 0, 1, i) for i in range(5)])
     (tmp_path / "none.json").write_text('{"train": [], "valid": [], "test": []}')
     for kind, name, message in (
-        ("performance", "none.mid", "no such file"),
-        ("performance", "text.mid", "text.mid is no MIDI file"),
+        ("performance", "none.mid", "the file does not exist"),
+        ("performance", "text.mid", "text.mid is not a MIDI file"),
         ("performance", "empty.mid", "empty.mid has no notes"),
         ("performance", "folder", "no .mid files in"),
-        ("performance", "texts", "none of the 1 .mid files in .* can be learned from"),
+        ("performance", "texts", "none of the 1 .mid files in .* can be used for training"),
         ("chorales", "five.mid", "five.mid.* 5 tracks"),
-        ("chorales", "text.json", "text.json is no JSON"),
+        ("chorales", "text.json", "text.json is not JSON"),
         ("chorales", "none.json", "too few chorales"),
     ):
         with pytest.raises((ValueError, FileNotFoundError), match=f"(?s){message}"):

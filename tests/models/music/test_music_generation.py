@@ -101,10 +101,10 @@ def test_several_files_pages_and_beams(run: Path, tmp_path: Path, capsys: pytest
 
 def test_invalid_options_of_generate(run: Path, tmp_path: Path, refused: Refused) -> None:
     for options, message in (
-        (("--tempo", "5000"), "--tempo is 4 to 1000 quarter notes a minute, not 5000"),
-        (("--seed-seconds", "3"), "give one, --seed-file"),
+        (("--tempo", "5000"), "--tempo must be 4 to 1000 quarter notes per minute, not 5000"),
+        (("--seed-seconds", "3"), "it needs --seed-file"),
         (("--page", "a.txt"), "--page a.txt: the name must end in .html"),
-        (("--seed-file", "none.mid"), "none.mid: there is no such file$"),
+        (("--seed-file", "none.mid"), "none.mid: the file does not exist$"),
         (("--stride", "3"), "stride must be a multiple of the cycle"),
         (("--output", "a.txt"), "--output a.txt: the name must end in .mid or .midi"),
     ):
@@ -117,7 +117,7 @@ def test_motifs_without_music(run: Path, piano: Path, tmp_path: Path, refused: R
     (tmp_path / "text.mid").write_text("no music")
     write_midi(tmp_path / "empty.mid", [])
     write_midi(tmp_path / "late.mid", [note._replace(start=9.0, end=9.5) for note in notes_of(chorale(0, 4))])
-    refused(music_of(run, tmp_path / "a.mid", "--seed-file", str(tmp_path / "text.mid")), "text.mid is no MIDI file")
+    refused(music_of(run, tmp_path / "a.mid", "--seed-file", str(tmp_path / "text.mid")), "text.mid is not a MIDI file")
     refused(music_of(run, tmp_path / "a.mid", "--seed-file", str(tmp_path / "empty.mid")), "empty.mid has no notes")
     late = ("--seed-file", str(tmp_path / "late.mid"), "--seed-seconds", "2")
     refused(music_of(piano, tmp_path / "a.mid", *late), "late.mid has no note in its first 2 s")

@@ -44,4 +44,4 @@ NOTES = [Note(60, 80, 0.5, 1.0, 2), Note(127, 1, 1.0, 4.0)]
 def test_stretched() -> None:
     assert stretched(NOTES, 1.5) == [Note(60, 80, 0.75, 1.5, 2), Note(127, 1, 1.5, 6.0)]
     for factor in (0.0, -1.0, float("nan"), float("inf")):
-        raises(ValueError, "positive factor", partial(stretched, NOTES, factor))
+        raises(ValueError, "must be positive", partial(stretched, NOTES, factor))

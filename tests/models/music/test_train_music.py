@@ -61,19 +61,19 @@ def test_a_finished_run_trains_longer_and_answers_at_once(
     folder = tmp_path / "run"
     assert cli.main(arguments(chorales, folder, steps=12)) == 0
     assert cli.main(["train", "--run", str(folder), "--steps", "14"]) == 0
-    assert f"{folder} goes on from step 12 of 14, no longer of 12; its learning rate, " in capsys.readouterr().err
+    assert f"{folder} resumes from step 12 of 14, no longer of 12; its learning rate, " in capsys.readouterr().err
     monkeypatch.setattr(run, "build", None)
     assert cli.main(["train", "--run", str(folder)]) == 0
     output = capsys.readouterr()
-    assert "after 14 updates\nvalidation, all of it: loss" in output.out and "holds a finished training" in output.err
+    assert "after 14 updates\nfull validation: loss" in output.out and "holds a finished training" in output.err
 
 
 def test_invalid_sizes(chorales: Path, tmp_path: Path, refused: Refused) -> None:
     for options, message in (
         (("--heads", "3"), "must be a multiple of heads"),
         (("--window", "64"), "window .64. is more than the model sees"),
-        (("--context", "40"), "context is 40, and must be a multiple of 32"),
-        (("--window", "16"), "window is 16, and must be a multiple of 32"),
+        (("--context", "40"), "context is 40, but must be a multiple of 32"),
+        (("--window", "16"), "window is 16, but must be a multiple of 32"),
         (("--preset", "huge"), "no preset 'huge'; there are chorales"),
         (("--kind", "songs"), "kind is 'songs'"),
     ):
@@ -158,7 +158,7 @@ def test_inconsistent_checkpoints(run: Path, tmp_path: Path, refused: Refused) -
 def test_files_without_music(tmp_path: Path, refused: Refused) -> None:
     (tmp_path / "text.mid").write_text("no music")
     write_midi(tmp_path / "empty.mid", [])
-    refused(["roll", str(tmp_path / "text.mid")], "text.mid is no MIDI file")
+    refused(["roll", str(tmp_path / "text.mid")], "text.mid is not a MIDI file")
     refused(["roll", str(tmp_path / "none.mid")], "none.mid")
     refused(["roll", str(tmp_path / "empty.mid")], "there is no note to draw in empty.mid")
 

@@ -70,7 +70,7 @@ def test_missing_files(tmp_path: Path) -> None:
     for kind, paths, message in (
         (FileNotFoundError, [tmp_path / "nowhere"], r"there is no .*nowhere"),
         (FileNotFoundError, [tmp_path], r"no train.en with a train.de .*it holds train.en"),
-        (ValueError, [tmp_path] * 3, "3 paths were given"),
+        (ValueError, [tmp_path] * 3, "not 3 paths"),
     ):
         raises(kind, message, lambda: read_pairs(paths, "en", "de"))  # noqa: B023
 

@@ -46,9 +46,9 @@ def test_special_marks_in_texts_are_text() -> None:
 def test_refusals() -> None:
     with pytest.raises(ValueError, match="all of it is empty"):
         train_word_pieces(["", " \n"], 100)
-    with pytest.raises(ValueError, match="no room for 5 special tokens and the characters of the texts, which take"):
+    with pytest.raises(ValueError, match=r"too small for 5 special tokens and the \d+ characters of the texts"):
         train_word_pieces(TEXTS, 20)
-    with pytest.warns(UserWarning, match="the texts give .* word pieces, not the 5,000 asked for"):
+    with pytest.warns(UserWarning, match="the texts give .* word pieces, not 5,000"):
         train_word_pieces(TEXTS, 5000)
     with pytest.raises(ValueError, match=r"lacks \[CLS\] or \[SEP\]"):
         word_pieces({"[UNK]": 0, "a": 1})

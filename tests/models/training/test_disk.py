@@ -50,7 +50,7 @@ def test_a_disk_that_stays_full(tmp_path: Path, whole: dict[str, Any]) -> None:
                 trainer(folder).fit()
         reason = str(refused.value.strerror)
         assert "log.jsonl" in reason or re.search(
-            r"unharmed\. It takes 0\.0 MB, and [\d,.]+ MB are free: free more", reason
+            r"unharmed\. It takes 0\.0 MB, but [\d,.]+ MB are free: free more", reason
         )
         assert "Errno" not in reason and reason.count("No space left") == 1
         if not first:
@@ -136,14 +136,14 @@ def test_a_damaged_foreign_or_missing_checkpoint_is_reported_and_kept(tmp_path: 
         refused(RuntimeError, r"last\.safetensors")
     for name in ("extra", "optimizer", "schedule"):
         write_checkpoint(last, {key: value for key, value in content.items() if key != name})
-        refused(RuntimeError, rf"last\.safetensors lacks {name}: a training cannot go on")
+        refused(RuntimeError, rf"last\.safetensors lacks {name}: a training cannot resume")
     minigrad.save({"program": "minigrad.training", "evil": Evil()}, last)  # a pickle
     refused(RuntimeError, "is damaged")
     last.write_bytes((tmp_path / "best.safetensors").read_bytes())
-    refused(RuntimeError, r"last\.safetensors holds weights alone")
-    raises(RuntimeError, r"last\.safetensors holds weights alone", lambda: RunFolder(tmp_path).snapshots())
+    refused(RuntimeError, r"last\.safetensors holds only weights")
+    raises(RuntimeError, r"last\.safetensors holds only weights", lambda: RunFolder(tmp_path).snapshots())
     last.unlink()
-    refused(FileExistsError, r"no last\.safetensors to go on from")
+    refused(FileExistsError, r"no last\.safetensors to resume from")
     last.write_bytes(good)
     assert trainer(tmp_path, steps=14).fit().step == 14 and not (tmp_path / "touched").exists()
 
@@ -171,8 +171,8 @@ def test_other_files_are_not_checkpoints(tmp_path: Path) -> None:
     raises(FileNotFoundError, "there is no checkpoint", lambda: read_checkpoint(path))
     rows: list[tuple[dict[str, Any], str]] = [
         ({"model": {}}, r"other\.safetensors is not a checkpoint of minigrad\.training"),
-        ({**own, "version": 99}, "version 99, this program reads version 1"),
-        (own, "version unknown, this program reads version 1"),
+        ({**own, "version": 99}, "version 99, but this program reads version 1"),
+        (own, "version unknown, but this program reads version 1"),
     ]
     for content, message in rows:
         minigrad.save(content, path)

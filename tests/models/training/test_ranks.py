@@ -97,7 +97,7 @@ def test_a_failure_ends_all_ranks_and_is_reported_once(tmp_path: Path) -> None:
     assert ran.status == 1
     assert ran.err.count("ends with an error") == 1 and "cannot write checkpoints to" in ran.err
     ran = on_ranks(2, tmp_path / "none", accumulate=1)
-    assert "2 ranks share the batches of an update, of which there are 1: set accumulate to 2" in ran.err
+    assert "2 ranks share the batches of an update, but accumulate is 1: set accumulate to 2" in ran.err
     assert not (tmp_path / "none").exists()
 
 

@@ -132,7 +132,7 @@ def test_a_finished_run_is_unchanged(tmp_path: Path, capsys: pytest.CaptureFixtu
     again = trainer(tmp_path)
     outcome = again.fit()
     assert outcome.finished and outcome.step == 30 and outcome.best == first.state.best
-    message = f"{tmp_path} holds a finished training of 30 steps; to begin another, give another folder\n"
+    message = f"{tmp_path} holds a finished training of 30 steps; to begin another, use another folder\n"
     assert capsys.readouterr().err == message
     assert everything(tmp_path) == before
     assert numbers(again.model.state_dict()) == numbers(first.model.state_dict())
@@ -326,7 +326,7 @@ def test_invalid_settings(tmp_path: Path) -> None:
         name, _, value = words.partition("=")
         with pytest.raises(ValueError, match=name):
             program.settings(**{name: ast.literal_eval(value)})
-    unused = "patience counts evaluations, and there are none"
+    unused = "patience counts evaluations, so it needs evaluate"
     raises(ValueError, unused, lambda: trainer(tmp_path, evaluate=None, patience=3))
     model = minigrad.nn.Linear(2, 2)
     optimizer = minigrad.optim.SGD(model.parameters(), lr=0.1)

@@ -58,10 +58,10 @@ def test_attention_is_shown_if_the_model_has_it(name: str, tmp_path: Path) -> No
 
 def test_files_with_inconsistent_configurations() -> None:
     rows: list[tuple[dict[str, Any], str]] = [
-        ({"size": 3}, "its model has an entry 'size', which there is not"),
+        ({"size": 3}, "its model has an unknown entry 'size'"),
         ({"d_model": "8"}, "its model.d_model is '8', and should be of type int"),
-        ({"d_model": 80_000}, "its weights are not of the sizes that its model has"),
-        ({"layers": 1000}, "its weights are not of the sizes that its model has"),
+        ({"d_model": 80_000}, "its weights do not have the sizes of its model"),
+        ({"layers": 1000}, "its weights do not have the sizes of its model"),
         ({"vocabulary": 0}, "its model has no sizes"),
     ]
     for name in ARCHITECTURES:
@@ -70,8 +70,8 @@ def test_files_with_inconsistent_configurations() -> None:
             with pytest.raises(ValueError, match=message):
                 restored(name, model.config.as_dict() | change, model.state_dict())
     gru = translator("gru").model
-    raises(ValueError, "which there is not", lambda: restored("transformer", gru.config.as_dict(), gru.state_dict()))
-    with pytest.raises(ValueError, match="its weights are not of the sizes"):
+    raises(ValueError, "has an unknown entry", lambda: restored("transformer", gru.config.as_dict(), gru.state_dict()))
+    with pytest.raises(ValueError, match="its weights do not have the sizes"):
         restored("gru", gru.config.as_dict() | {"hidden": 80_000}, gru.state_dict())
 
 

@@ -75,29 +75,29 @@ def test_the_splits_and_the_new_words() -> None:
     """Punctuation and position do not matter; a word that occurs only in the other language's training text is new."""
     held_out = {"validation": [("a 7, b", "uno 7")], "test": [("a 777 uno", "uno 8"), ("b", "uno")]}
     parts, new, few = said(train=TRAIN, **held_out)
-    assert parts == "153 pairs: 150 to learn from, 1 to watch the training with, 2 to test with at the end"
-    share = f"{2 / 7:.1%}"  # the words are a 7 b, a 777 uno, b
-    words = f"words that only the pairs held out have: {share} of those to read and 0.0% of those to write; they are "
-    assert new == words + "put together from pieces that it knows"
+    assert parts == "153 pairs: 150 for training, 1 for validation, 2 for the test at the end"
+    share = f"{2 / 7:.1%}"  # of a 7 b, a 777 uno, b
+    words = f"words that only held-out pairs have: {share} of the words to read and 0.0% of the words to write; "
+    assert new == words + "they are composed of pieces that it knows"
     assert few.startswith("note: so few pairs teach a rule")
     assert "unknown to the model" in said("words", train=TRAIN, **held_out)[2]
 
 
 def test_advice_on_few_pairs() -> None:
     parts, few = said(train=TRAIN[:20])
-    assert parts == "20 pairs, all to learn from: none is held out to test with"
-    assert few.startswith("note: so few pairs are learned by heart")
+    assert parts == "20 pairs, all for training: none is held out for a test"
+    assert few.startswith("note: the model will learn so few pairs by heart")
     many = [(f"a {i % 9}", f"uno {i % 9}") for i in range(6000)]
     assert not [line for line in said(train=many) if "so few" in line]
 
 
 def test_characters_that_are_not_in_the_training_pairs() -> None:
     output = said(train=TRAIN, test=[("a ß ñ", "uno")])
-    assert output[1] == "note: only pairs that are held out have ß, ñ, which the model cannot know"
+    assert output[1] == "note: only held-out pairs have ß, ñ, which the model cannot know"
 
 
 def test_duplicate_pairs() -> None:
     """Two duplicate pairs, and one sentence with two translations."""
     output = said(train=[*TRAIN, *TRAIN[:2], ("a, 9 b", "nove")])
-    assert output[1] == "note: another copy of 2 pairs was found; what stands twice counts twice"
+    assert output[1] == "note: another copy of 2 pairs was found; duplicates count twice"
     assert output[2].startswith("note: 1 sentence with several translations")

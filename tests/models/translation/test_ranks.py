@@ -65,7 +65,7 @@ def test_two_ranks_train_like_one_and_resume_bitwise(pairs: Path) -> None:
     process.send_signal(signal.SIGINT)
     stopped = finished(process, 120)
     assert stopped.status == 130, stopped.err
-    assert "To go on, give the same command" in stopped.out
+    assert "To resume, run the same command" in stopped.out
     ran(command(pairs, "stopped", 2, 120), pairs)
     again = weights(pairs, "stopped")
     assert all(two[name].tobytes() == again[name].tobytes() for name in two)
@@ -85,5 +85,5 @@ def test_without_mpi4py_one_rank_does_all_the_work(pairs: Path, monkeypatch: pyt
     from minigrad_models.commands import minigrad_command as cli
 
     assert cli.main(command(pairs, "run", 2, 5)[3:]) == 0
-    assert "note: 2 ranks need mpi4py, so one does the work of all" in capsys.readouterr().err
+    assert "note: 2 ranks need mpi4py; now one process does all work" in capsys.readouterr().err
     assert Path("runs") / "toy" == translate_cli.DEFAULT_RUN and (ROOT / "minigrad").is_dir()

@@ -191,8 +191,8 @@ def test_texts_that_cannot_be_translated(server: Server) -> None:
     rows: list[tuple[dict[str, Any], int, str]] = [
         ({"text": ""}, 422, "empty"),
         ({"text": " \n\t"}, 422, "empty"),
-        ({"text": "x" * (LONGEST_TEXT + 1)}, 422, "5,001 characters; at most 5,000"),
-        ({"text": "x\n" * 101}, 422, "101 sentences; at most 100"),
+        ({"text": "x" * (LONGEST_TEXT + 1)}, 422, "5,001 characters; the limit is 5,000"),
+        ({"text": "x\n" * 101}, 422, "101 sentences; the limit is 100"),
         ({"text": "a forbidden word"}, 422, "the sentence has a forbidden word"),
         ({"text": "\ud800"}, 400, "surrogate"),
         ({"text": 5}, 400, '"text" must'),
@@ -367,7 +367,7 @@ def test_many_requests_wait_for_the_model_and_more_are_refused(server: Server, m
 
 def test_addresses_that_cannot_be_served(server: Server) -> None:
     port = server.server_port
-    raises(OSError, rf"^port {port} of 127.0.0.1 is taken.*--port \d+.*--port 0", lambda: serve(Reversing(), port))
+    raises(OSError, rf"^port {port} of 127.0.0.1 is in use.*--port \d+.*--port 0", lambda: serve(Reversing(), port))
     for wrong in (-1, 65536):
         with pytest.raises(ValueError, match=f"no port {wrong}"):
             serve(Reversing(), wrong)

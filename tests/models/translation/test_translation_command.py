@@ -159,7 +159,7 @@ def test_the_same_command_resumes(table: Path, name: str, monkeypatch: pytest.Mo
         patch.setattr(sys, "argv", ["minigrad", "train", "--fresh", "--data", "x"])
         stopped = say(*command, "--fresh", status=130).out
     assert "stopped; saved in" in stopped
-    assert re.search(r"To go on, give the same command:\n  .*\bminigrad train --data x\n", stopped)
+    assert re.search(r"To resume, run the same command:\n  .*\bminigrad train --data x\n", stopped)
     assert not same(whole, weights(table))
     say(*command)
     assert same(whole, weights(table))
@@ -180,9 +180,9 @@ def test_a_finished_run_trains_longer(table: Path, trained: list[str], say: Say,
     """Missing options are as in the run."""
     run = ["train", "--run", str(table / "run")]
     streams = say(*run, "--steps", "14")
-    assert f"{table / 'run'} goes on from step 10 of 14, no longer of 10\n" in streams.err
+    assert f"{table / 'run'} resumes from step 10 of 14, no longer of 10\n" in streams.err
     assert saved_step(table) == 14 and "saved to" in streams.out
-    fails("has 14 steps already, not 9", *run, "--steps", "9")
+    fails("already has 14 steps, not 9", *run, "--steps", "9")
     fails("dropout (0.25 there, 0.5 now)", *run, "--steps", "20", "--dropout", "0.5")
     assert (table / "run" / "settings.toml").read_text(encoding="utf-8").count("\nsteps = 14 ") == 1
 
@@ -199,7 +199,7 @@ def test_a_finished_run_answers_at_once(
             streams = say(*words)
             assert streams.out == f"saved to {table / 'run' / 'model.safetensors'}, after 10 updates\n{report}"
             assert "holds a finished training; --steps N trains longer, --fresh starts over" in streams.err
-    assert re.search(r"test: \d+ of 20 translated exactly", report) and "translate with it:" in report
+    assert re.search(r"test: \d+ of 20 translated exactly", report) and "to translate:" in report
     assert "validation:" in say(*arguments(table, "--steps", "10", "--beam", "1")).out
     (table / "run" / "report.txt").unlink()
     assert "validation:" in say("train", "--run", str(table / "run")).out
@@ -305,14 +305,14 @@ def test_options_that_do_not_go_together(fails: Say, monkeypatch: pytest.MonkeyP
         ("one --sample 1 --mbr 2", "choose one"),
         ("one --sample 1 --length-penalty 0.6", "choose one"),
         ("one --sample 1 --n-best 2", "choose one"),
-        ("one --top-k 4", "give --sample, too"),
-        ("one --input x.txt", "choose one"),
+        ("one --top-k 4", "also give --sample"),
+        ("one --input x.txt", "not both"),
         ("one two --attention x.png", "--attention draws one sentence"),
         ("--attention x.png", "--attention draws one sentence"),
         ("one --attention x.jpeg", "cannot save x.jpeg: the ending must be one of"),
         ("--graph x.html", "--graph draws one sentence"),
-        ("one --graph x.svg", "its name ends in .html, not as x.svg"),
-        ("one --attention a.pdf --run nowhere", "pip install"),  # before reading anything
+        ("one --graph x.svg", "whose name must end in .html, not x.svg"),
+        ("one --attention a.pdf --run nowhere", "pip install"),  # before anything is read
     ]
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     for options, message in rows:
@@ -324,7 +324,7 @@ def test_a_file_is_replaced_at_the_end_and_notes_are_printed(table: Path, traine
     path.write_text("one\n四\n" + "四\n" * 12, encoding="utf-8")
     err = say("translate", "--input", str(path), "--output", str(path), *trained).err
     assert len(path.read_text(encoding="utf-8").splitlines()) == 14
-    assert "note: line 2: the model has never seen: 四" in err and "and 3 notes like these" in err
+    assert "note: line 2: the model has never seen: 四" in err and "and 3 more notes" in err
     path.write_text("kept", encoding="utf-8")
     say("translate", "--input", str(table / "none.txt"), "--output", str(path), *trained, status=1)
     assert path.read_text(encoding="utf-8") == "kept"
@@ -401,7 +401,7 @@ def test_a_beam_of_one_has_nothing_to_choose_from(trained: list[str], say: Say) 
     for option in ("mbr", "length-penalty"):
         for value, beam, status in (("0.5", "2", 0), ("0", "1", 0), ("0.5", "1", 1)):
             err = say("translate", "one cat", f"--{option}", value, "--beam", beam, *trained, status=status).err
-        assert f"{option.replace('-', '_')} chooses among the texts of a beam" in err
+        assert f"{option.replace('-', '_')} selects among the texts of a beam" in err
 
 
 def test_attention_and_graph_of_a_translation(table: Path, trained: list[str], say: Say) -> None:
@@ -586,8 +586,8 @@ def test_pairs_are_held_out_of_a_table(tmp_path: Path, say: Say) -> None:
     command = on_pairs(tmp_path, pairs, "--steps", "5")
     out = say(*command).out
     assert "180 sentence pairs" in out and "test: " in out and "validation: " in out
-    assert "200 pairs: 180 to learn from, 10 to watch the training with, 10 to test with at the end" in out
-    assert "by so few, the share among others" in out
+    assert "200 pairs: 180 for training, 10 for validation, 10 for the test at the end" in out
+    assert "95 % confidence interval of this share" in out
     assert "10 sentences" in say("evaluate", "--run", str(tmp_path / "run")).out
     assert "200 sentence pairs" in say(*command, "--held-out", "0", "--fresh").out
 

@@ -146,7 +146,7 @@ def test_labels_and_texts() -> None:
     model = gpt2()
     assert logit_lens(model, [1, 2]).tokens == ("1", "2")
     assert logit_lens(model, [1, 2], lambda i: f" {i}\n").tokens == ("·1↵", "·2↵")
-    raises(TypeError, "a text needs the model's tokenizer", lambda: logit_lens(model, "ab"))
+    raises(TypeError, "a text needs a tokenizer", lambda: logit_lens(model, "ab"))
     model.tokenizer = Letters()
     view = logit_lens(model, "abc")
     assert view.tokens == ("a", "b", "c") and view.targets.tolist() == [1, 2, -1]
@@ -166,12 +166,12 @@ def test_the_model_is_unchanged() -> None:
 
 def test_bad_arguments() -> None:
     for tokens, options, message in [
-        ([], {}, r"at least one, not .* of the shape \(0,\)"),
-        ([[[1]]], {}, r"tokens are ids \(T,\) or \(B, T\)"),
-        ([0.5], {}, r"tokens are ids"),
-        ([1, 2], {"top": 0}, "top is 1 at least, not 0"),
+        ([], {}, r"at least one, not .* of shape \(0,\)"),
+        ([[[1]]], {}, r"tokens must be ids \(T,\) or \(B, T\)"),
+        ([0.5], {}, r"tokens must be ids"),
+        ([1, 2], {"top": 0}, "top must be at least 1, not 0"),
         ([1, 2], {"sentence": 1}, "there is no sentence 1: the batch has 1"),
-        ([1, 2], {"targets": [1]}, r"targets are ids of the tokens' shape \(1, 2\), not int64 \(1,\)"),
+        ([1, 2], {"targets": [1]}, r"targets must be ids of the tokens' shape \(1, 2\), not int64 \(1,\)"),
         ([1, 2], {"targets": [1, 23]}, "token 23 is not in the vocabulary of 23"),
         ([1, 2], {"mask": mg.tensor([True, False])}, r"the mask has the shape \(2,\)"),
         ([1, 2], {"mask": mg.tensor([[False, False]])}, "the mask leaves no token"),
@@ -186,12 +186,12 @@ def test_bad_arguments() -> None:
 def test_nan_and_too_many_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     model = gpt2()
     monkeypatch.setattr(sys.modules["minigrad_models.viz.logit_lens"], "MOST", 100)
-    with pytest.raises(ValueError, match=r"4 rows of 3 tokens, 10 likeliest each, are too many .* holds 100"):
+    with pytest.raises(ValueError, match=r"4 rows of 3 tokens, 10 likeliest each, are too many .* limit is 100"):
         logit_lens(model, [1, 2, 3])
     monkeypatch.undo()
     with mg.no_grad():
         model.layers[1].feed_forward.outer.bias.fill_(np.nan)
-    with pytest.raises(ValueError, match="after layer 2, at position 0, the model's logits are not numbers"):
+    with pytest.raises(ValueError, match="after layer 2, at position 0, the model's logits are not finite"):
         logit_lens(model, [1, 2, 3])
 
 

@@ -78,12 +78,12 @@ def test_invalid_notes() -> None:
 
 def test_invalid_music_is_refused() -> None:
     for music in (None, 3, [1, 2], ["ab"], [(1, 2)], [object()]):
-        with pytest.raises(TypeError, match="music is the path of a MIDI file, a Song or a list of Notes, not"):
+        with pytest.raises(TypeError, match="music must be the path of a MIDI file, a Song or a list of Notes, not"):
             piano_roll(music)  # type: ignore[arg-type]
     for empty in ([], (), Song(())):
         raises(ValueError, "there is no note to draw", partial(piano_roll, empty))
     for tempo in (0, -1, np.nan, np.inf):
-        raises(ValueError, "tempo is a positive number", partial(piano_roll, TUNE, tempo=tempo))
+        raises(ValueError, "tempo must be a positive number", partial(piano_roll, TUNE, tempo=tempo))
 
 
 def test_bars_follow_every_change_of_tempo() -> None:
@@ -132,7 +132,7 @@ def test_types_of_attention() -> None:
 def test_attention_that_does_not_fit() -> None:
     at = (np.arange(96) == 57).reshape(2, 3, 4, 4)  # layer 1, head 0, note 2, for note 1
     for attention, message in [
-        (np.zeros((4, 4)), r"attention is \(layers, heads, 4, 4\) for 4 notes, not \(4, 4\)"),
+        (np.zeros((4, 4)), r"attention must be \(layers, heads, 4, 4\) for 4 notes, not \(4, 4\)"),
         (np.zeros((1, 1, 4, 5)), r"not \(1, 1, 4, 5\)"),
         (np.zeros((0, 1, 4, 4)), r"not \(0, 1, 4, 4\)"),
         (np.zeros((1, 1, 4, 4), complex), "real numbers"),

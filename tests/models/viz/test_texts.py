@@ -35,7 +35,7 @@ def test_lists_functions_dictionaries_tokenizers_and_nothing() -> None:
     assert reader(Characters())(97) == "a"
     for names in ("one text", 7, 1.5):
         assert tokenizer_reader(names) is None
-        raises(TypeError, r"texts of ids are a list of all of them, a function .* a tokenizer", partial(reader, names))
+        raises(TypeError, r"texts of ids must be a list .*, a function .* a tokenizer", partial(reader, names))
 
 
 def test_parts_of_characters_and_pieces_of_words_keep_their_names() -> None:

@@ -95,19 +95,19 @@ def test_invalid_runs(tmp_path: Path) -> None:
     for what in (7, torch.ones(2), torch.ones(()), layers, nn.ModuleList([layers])):
         raises(TypeError, "a run is a folder, a log file or a list of entries, not a ", partial(training, what))
     for entries, message in [
-        ([{"step": 1, "loss": 1}, [3]], "run 1, line 2, is no entry of a log: a list"),
-        ([{"step": 1, "loss": 1}, {"loss": 2}], "line 2, has no step, and others have"),
+        ([{"step": 1, "loss": 1}, [3]], "run 1, line 2, is not an entry of a log: a list"),
+        ([{"step": 1, "loss": 1}, {"loss": 2}], "line 2, has no step, but others do"),
         ([{"step": 1, "loss": {str(i): 0.5 for i in range(2_000)}}], "line 1, is the log of more than 1,000 quant"),
     ]:
         raises(ValueError, message, partial(training, entries))
     raises(FileNotFoundError, r"holds no log\.jsonl", lambda: training(tmp_path))
-    raises(FileNotFoundError, "is no folder of a run, and no log", lambda: training(tmp_path / "nothing"))
+    raises(FileNotFoundError, "is not the folder or the log of a run", lambda: training(tmp_path / "nothing"))
     for line, message in (("not JSON", "is not JSON"), ("[" * 100_000 + "]" * 100_000, "")):
         (tmp_path / "log.jsonl").write_text(f'{{"step": 1}}\n{line}\n')
         raises(ValueError, rf"log.jsonl, line 2.*{message}", lambda: training(tmp_path))
     raises(ValueError, "there is no run", training)
-    raises(ValueError, "there are 1 runs and 2 names", lambda: training([], names=["a", "b"]))
-    raises(ValueError, "names is a list of texts, not one text: 'own'", lambda: training([], names="own"))
+    raises(ValueError, "there are 1 runs, but 2 names", lambda: training([], names=["a", "b"]))
+    raises(ValueError, "names must be a list of texts, not one text: 'own'", lambda: training([], names="own"))
 
 
 def test_huge_tiny_and_missing_losses() -> None:
@@ -224,11 +224,11 @@ def test_a_function_of_checkpoints(tmp_path: Path) -> None:
 def test_invalid_pictures() -> None:
     for snapshots, error, message in [
         ([1], TypeError, "a mapping from steps to pictures, or a function"),
-        ({1.5: "<svg/>"}, TypeError, "a step is an integer, not 1.5"),
+        ({1.5: "<svg/>"}, TypeError, "a step must be an integer, not 1.5"),
         ({1: "<script>"}, ValueError, "snapshots, step 1: a text must be an SVG"),
-        ({1: 3}, TypeError, "snapshots, step 1: a picture is the text of an SVG"),
-        ({1: np.ones((3, 3))}, TypeError, "snapshots, step 1: a picture is the text of an SVG"),
-        ({"a": 3}, TypeError, "a is a mapping from steps to pictures, or a function"),
+        ({1: 3}, TypeError, "snapshots, step 1: a picture must be the text of an SVG"),
+        ({1: np.ones((3, 3))}, TypeError, "snapshots, step 1: a picture must be the text of an SVG"),
+        ({"a": 3}, TypeError, "a must be a mapping from steps to pictures, or a function"),
     ]:
         raises(error, message, partial(training, LOG, snapshots=snapshots))
 

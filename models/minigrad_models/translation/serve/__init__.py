@@ -1,1 +1,1 @@
-"""A page on localhost: a sentence, its translation, the beam, and the attention over the source words."""
+"""A page on localhost with a sentence, its translation, the beam, and the attention over the source words."""

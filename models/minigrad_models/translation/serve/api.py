@@ -1,5 +1,5 @@
-"""The answers for the page, as plain data: translations of a text, by sentences, which a model is trained on, and the
-attention of one sentence, by words, which a person reads."""
+"""The responses for the page, as plain data: translations of a text, split into sentences, as the model needs them, and
+the attention of one sentence, by words, for people to read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LONGEST_TEXT = 5000  # characters
 MOST_SENTENCES = 100
 WIDEST_BEAM = 20
-BEAM = 5  # to begin with, where the model's own search is greedy
+BEAM = 5  # the initial beam if the model's default search is greedy
 MOST_LINKED = 80  # tokens of a sentence and its translation, to draw their graph: a page of some 10 MB
 MOST_WEIGHTS = 1_000_000  # layers times heads times target tokens times source tokens: some 6 MB of JSON
 
@@ -30,14 +30,14 @@ _SHORT = (
     "Fig|Figs|Eq|Eqs|Sec|Ch|Vol|No|Nos|Nr|pp|Abb|Abs|Kap|Tab|"  # before a number
     "Inc|Ltd|Co|Corp|Jan|Feb|Aug|Sept|Oct|Nov|Dec|Tel|Str|vs|bzw|etc|cf|ca|approx|inkl|et al"
 )
-# The day of a date or an ordinal, too: one or two digits alone ("am 3. Mai", "vom 3.–5. Mai").
+# Also the day of a date, or an ordinal: one or two digits ("am 3. Mai", "vom 3.–5. Mai").
 _ABBREVIATED = re.compile(rf"(?:\b(?:{_SHORT})|\b[^\W\d_]|(?<![^\s(/–-])\d\d?)\.$")
 LONGEST = 8  # characters of an abbreviation with its full stop, and of the context before it
 Span = tuple[int, int]  # start and end in the text
 
 
 class Refused(Exception):
-    """A refused request, with a status of HTTP, and a message for the person at the page."""
+    """A refused request, with an HTTP status, and a message for the page's user."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -45,8 +45,8 @@ class Refused(Exception):
 
 
 def about(translator: Translator) -> dict[str, Any]:
-    """The model: codes of its languages, number of parameters, the beam to begin with, whether it chooses from that by
-    minimum Bayes risk, not by score; and sentences and words to try."""
+    """A description of the model: codes of its languages, number of parameters, the initial beam, whether it selects
+    from the beam by minimum Bayes risk instead of score; and sentences and words to try."""
     data = translator.settings.data
     return {
         "source": data.source.rpartition(".")[2],
@@ -60,14 +60,14 @@ def about(translator: Translator) -> dict[str, Any]:
 
 def translate(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
     """The sentences of a text with their translations, and the ``seconds`` that these took. The request has ``text``,
-    of one or many sentences, and ``beam``, the number of beams (by default the model's). Raises Refused: it is
+    of one or many sentences, and ``beam``, the number of beams (by default the model's). Raises Refused if it is
     malformed (400), or the text cannot be translated (422)."""
     text, beam = _text(request, "text"), _beam_of(translator, request)
     parts = sentences(text)
     if not parts:
         raise Refused(422, "There is nothing to translate: the text is empty.")
     if len(parts) > MOST_SENTENCES:
-        raise Refused(422, f"The text has {len(parts)} sentences; at most {MOST_SENTENCES} are translated at once.")
+        raise Refused(422, f"The text has {len(parts)} sentences; the limit is {MOST_SENTENCES}.")
     start = time.perf_counter()
     translations = _ask(lambda: translator.translate([part.text for part in parts], beam=beam))
     return {
@@ -88,8 +88,8 @@ def translate(translator: Translator, request: dict[str, Any]) -> dict[str, Any]
 
 def attention(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
     """Both sides by token and by word (see ``words``), and weights (layers, heads, T, S) as nested lists. The request
-    has ``source`` and ``target``, one sentence each, as ``translate`` returned them. Raises Refused: it is malformed
-    (400), or there is too much to show (422)."""
+    has ``source`` and ``target``, one sentence each, as ``translate`` returned them. Raises Refused if it is malformed
+    (400), or the sentence is too long (422)."""
     source, target = _text(request, "source"), _text(request, "target")
     result = _ask(lambda: translator.attention(source, target))
     if result.weights.size > MOST_WEIGHTS:
@@ -103,15 +103,15 @@ def attention(translator: Translator, request: dict[str, Any]) -> dict[str, Any]
 
 
 def linked(translator: Translator, request: dict[str, Any]) -> str:
-    """The page of all attention, and of the graphs that computed it, for one sentence, as HTML. The request has
-    ``text``, a sentence as ``translate`` returned it, and ``beam``. Raises Refused: it is malformed (400), or there is
-    too much to show, or nothing (422)."""
+    """The HTML page with all attention for one sentence, and the graphs that computed it. The request has ``text``, a
+    sentence as ``translate`` returned it, and ``beam``. Raises Refused if it is malformed (400), or the sentence is too
+    long or empty (422)."""
     text, beam = _text(request, "text"), _beam_of(translator, request)
     (translation,) = _ask(lambda: translator.translate([text], beam=beam))
     attended = _ask(lambda: translator.attention(translation.source, translation.text))
     tokens = len(attended.source) + len(attended.target)
     if tokens > MOST_LINKED:
-        counted = f"{tokens} tokens with its translation, and {MOST_LINKED} are the most"
+        counted = f"{tokens} tokens with its translation, but the limit is {MOST_LINKED}"
         raise Refused(422, f"The sentence is too long to draw its graph: {counted}.")
     return str(_ask(lambda: translator.linked(translation)).page().html())
 
@@ -122,17 +122,17 @@ def _side(tokens: Sequence[str], text: str) -> dict[str, Any]:
 
 
 def _beam_of(translator: Translator, request: dict[str, Any]) -> int:
-    """The beam of a request, by default the model's, up to the widest that the page offers; a greedy model's
-    translations are compared, too. Raises Refused: it is none."""
+    """The beam of a request, by default the model's, up to the widest that the page offers; a greedy model also gets a
+    beam, to compare translations. Raises Refused if it is invalid."""
     own = translator.settings.decoding.beam
     beam = request.get("beam", min(own, WIDEST_BEAM) if own > 1 else BEAM)
     if not isinstance(beam, int) or isinstance(beam, bool) or not 1 <= beam <= WIDEST_BEAM:
-        raise Refused(400, f'"beam" must be a whole number from 1 to {WIDEST_BEAM}.')
+        raise Refused(400, f'"beam" must be an integer from 1 to {WIDEST_BEAM}.')
     return beam
 
 
 def _ask(question: Any) -> Any:
-    """The translator's answer; its reason to refuse a sentence is shown to the person."""
+    """The translator's answer; if it refuses a sentence, the user sees its reason."""
     try:
         return question()
     except ValueError as error:
@@ -144,7 +144,7 @@ def _text(request: dict[str, Any], name: str) -> str:
     if not isinstance(text, str):
         raise Refused(400, f'"{name}" must be a text.')
     if len(text) > LONGEST_TEXT:
-        raise Refused(422, f"The text has {len(text):,} characters; at most {LONGEST_TEXT:,} are translated at once.")
+        raise Refused(422, f"The text has {len(text):,} characters; the limit is {LONGEST_TEXT:,}.")
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -153,7 +153,7 @@ def _text(request: dict[str, Any], name: str) -> str:
 
 
 def _number(value: float) -> float | None:
-    """A number for JSON, which has neither NaN nor infinity."""
+    """A number for JSON; None for NaN and infinity, which JSON lacks."""
     return round(float(value), 4) if math.isfinite(value) else None
 
 
@@ -161,7 +161,7 @@ def _number(value: float) -> float | None:
 
 
 class Unit(NamedTuple):
-    """A piece of the text: the text between it and the previous piece, itself, and the numbers of its tokens."""
+    """A piece of the text: the text before it, the piece itself, and the indices of its tokens."""
 
     before: str
     text: str
@@ -170,8 +170,8 @@ class Unit(NamedTuple):
 
 def units(tokens: Sequence[str], text: str) -> tuple[list[Unit], list[Unit]]:
     """A text token by token, and word by word. The last token, EOS, is a separate unit. Spaces at the ends of tokens,
-    "▁" and case do not matter. A token that does not occur in the text is an unknown one: it stands for the text
-    between its neighbours."""
+    "▁" and case do not matter. A token that does not occur in the text is an unknown token, for the text between the
+    tokens around it."""
     spans = _spans(tokens[:-1], text)
     groups: list[list[int]] = []
     starts, last = [word.start() for word in _WORD.finditer(text)], -1
@@ -213,7 +213,7 @@ def _spans(tokens: Sequence[str], text: str) -> list[Span]:
 
 
 def _find(piece: str, text: str, place: int, skip: bool) -> int | None:
-    """The next place of a piece, after spaces alone, or after any text (then at the begin of a word if possible)."""
+    """The next position of a piece: only after spaces, or, with ``skip``, after any text, preferably at a word."""
     if not piece:
         return None
     if skip and (word := re.compile(rf"(?<!\w){re.escape(piece)}").search(text, place)):
@@ -223,7 +223,7 @@ def _find(piece: str, text: str, place: int, skip: bool) -> int | None:
 
 
 def _share(text: str, start: int, end: int, count: int) -> list[Span]:
-    """The spans of unknown tokens: a word each of the text between their neighbours, for the last one the rest."""
+    """The spans of consecutive unknown tokens: one word of the text each, and the rest for the last one."""
     if not count:
         return []
     parts = [(start + m.start(), start + m.end()) for m in re.finditer(r"\S+", text[start:end])]
@@ -241,7 +241,7 @@ class Sentence(NamedTuple):
 
 
 def sentences(text: str) -> list[Sentence]:
-    """Split a text at line ends, and at end marks before a new sentence. Empty lines are left out."""
+    """Split a text at line breaks, and at end marks before a new sentence. Empty lines are skipped."""
     parts = []
     for number, line in enumerate(text.splitlines()):
         start = 0

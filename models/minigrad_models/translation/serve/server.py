@@ -1,8 +1,8 @@
-"""The server of the page: uvicorn, with a limit of time for each request, and the addresses that it answers.
+"""The server of the page: uvicorn, with a time limit for each request, and its routes.
 
-A foreign page in the same browser may send requests to localhost. Three things keep it out: the Host header
-must name this machine (which a foreign name that points to 127.0.0.1 does not: DNS rebinding), the Origin of a
-POST must be the page itself, and its body must be declared as JSON, which no foreign form can do.
+Another site's page in the same browser can send requests to localhost. Three checks block it: the Host header must
+name this machine (a foreign name that resolves to 127.0.0.1 does not: DNS rebinding), the Origin of a POST must be the
+page itself, and its body must be declared as JSON, which a foreign form cannot do.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from .api import Refused
 if TYPE_CHECKING:
     from ..translator import Translator
 
-PATIENCE = 20.0  # seconds for a request to come as a whole, and again for its answer to be read
-LONGEST_WAIT = 120.0  # seconds that a request waits for those before it
+PATIENCE = 20.0  # seconds until a request must be complete, and again until its response must be read
+LONGEST_WAIT = 120.0  # seconds that a request waits for earlier requests
 LONGEST_BODY = 64 * 1024  # bytes
 MOST_WAITING = 100  # requests for the model
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
-# The page of a translation has a policy of its own, which names its scripts. Here: it may not act for this server.
+# The page of a translation has its own policy, which lists its scripts. This one isolates it from this server.
 ALONE = "sandbox allow-scripts allow-downloads allow-modals; frame-ancestors 'none'"
 HEADERS = {
     "Content-Security-Policy": POLICY,
@@ -58,7 +58,7 @@ HEADERS = {
     "Connection": "close",
 }
 FOREIGN = "Another site's page may not ask this server."
-# Those of the page; the styles are those of all pages of the library.
+# The files of the page; all pages of the library share the base styles.
 FILES = ("page.html", "base.css", "dark.css", "page.css", "page.js", "attention.js", "known.js", "text.js", "icon.svg")
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 Answer = TypeVar("Answer")
@@ -66,14 +66,14 @@ _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^][:@/\s]+)(?::\d+)?")
 
 
 class Protocol(H11Protocol):
-    """HTTP on one connection, which ends if the client is too slow: it has one request, see ``HEADERS``."""
+    """HTTP on a connection with a single request, see ``HEADERS``; it is closed if the client is too slow."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.loop.call_later(PATIENCE, self._check_request)
 
     def _check_request(self) -> None:
-        if getattr(self.cycle, "more_body", True):  # no cycle yet, or one without its body
+        if getattr(self.cycle, "more_body", True):  # no request yet, or an incomplete body
             self.transport.abort()
 
     def pause_writing(self) -> None:
@@ -87,10 +87,10 @@ class Protocol(H11Protocol):
 
 
 class Server:
-    """Listens from the start; ``serve_forever`` answers. Port 0 takes a free one; the host is a name or address of this
-    machine, of which others cannot reach 127.0.0.1. Every answer but the page's files is JSON; an error is ``{"error":
-    message}``. One request at a time asks the translator; ``waiting`` counts the others. Raises OSError: the port is
-    taken or may not be used, or the host is unknown; ValueError: no such port."""
+    """Listens from construction on; ``serve_forever`` answers. Port 0 takes a free port; the host is a name or address
+    of this machine (others cannot reach 127.0.0.1). All responses except the page's files are JSON; an error is
+    ``{"error": message}``. One request at a time uses the translator; ``waiting`` counts the others. Raises OSError if
+    the port is taken or not permitted, or the host is unknown; ValueError for an invalid port."""
 
     def __init__(self, translator: Translator, port: int = 8000, host: str = "127.0.0.1") -> None:
         if not 0 <= port <= 65535:
@@ -140,7 +140,7 @@ class Server:
 
     def _route(self, path: str, answer: Callable[[Request, bytes], Awaitable[Response]], method: str = "GET") -> Route:
         async def endpoint(request: Request) -> Response:
-            body = await _body(request)  # first: a connection that is closed with unread bytes may lose the answer
+            body = await _body(request)  # first: closing a connection with unread bytes may lose the response
             self._check_host(request)
             return await answer(request, body)
 
@@ -150,7 +150,7 @@ class Server:
         return _json(api.about(self.translator))
 
     async def _linked(self, request: Request, body: bytes) -> Response:
-        """The page of attention and graph of ``/linked?text=…&beam=…``, made on the spot."""
+        """The page of attention and graph at ``/linked?text=…&beam=…``, generated on demand."""
         _check_site(request)
         query: dict[str, Any] = dict(request.query_params)
         if "beam" in query:
@@ -176,7 +176,7 @@ class Server:
         return _json(await self._alone(request, lambda: function(self.translator, call)))
 
     async def _alone(self, request: Request, answer: Callable[[], Answer]) -> Answer:
-        """An answer of the translator, while no other request asks it. Raises Refused: it is busy for too long."""
+        """Run a request while no other uses the translator. Raises Refused if the translator is busy for too long."""
         if self.waiting >= MOST_WAITING:
             raise Refused(503, "Too many clients at once. Try again in a while.")
         self.waiting += 1
@@ -189,24 +189,24 @@ class Server:
         try:
             if await request.is_disconnected():
                 raise ClientDisconnect
-            return await run_sync(answer, abandon_on_cancel=True)  # the program may end during a translation
+            return await run_sync(answer, abandon_on_cancel=True)  # the program can exit during a translation
         except (Refused, ClientDisconnect):
             raise
         except Exception:
             traceback.print_exc(file=sys.stderr)
-            raise Refused(500, "The translation failed inside the program; its terminal shows where.") from None
+            raise Refused(500, "The translation failed inside the program; its terminal shows the error.") from None
         finally:
             self._lock.release()
 
     def _check_host(self, request: Request) -> None:
-        """The host must be a numeric address or a name of this machine, which nobody can redirect."""
+        """Raise Refused unless the host is a numeric address or a name of this machine, which nobody can redirect."""
         match = _HOST.fullmatch(request.headers.get("Host", "").strip().lower())
         name = match[1].strip("[]") if match else ""
         with suppress(ValueError):
             if not name or name not in self._known:
                 ipaddress.ip_address(name)
             return
-        raise Refused(403, "This server answers only under the address that it printed when it started.")
+        raise Refused(403, "This server answers only at the address that it printed when it started.")
 
 
 def _file(name: str) -> tuple[bytes, str]:
@@ -219,14 +219,14 @@ async def _constant(content: bytes, kind: str, request: Request, body: bytes) ->
 
 
 async def _body(request: Request) -> bytes:
-    """Up to the longest body. What is longer is read for a while: else the client could miss the answer."""
+    """The body. It reads more than the limit, within reason: otherwise the client could miss the response."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
         if len(body) > 16 * LONGEST_BODY:
             break
     if len(body) > LONGEST_BODY:
-        raise Refused(413, f"The request is too long; at most {LONGEST_BODY:,} bytes are read.")
+        raise Refused(413, f"The request is too long; the limit is {LONGEST_BODY:,} bytes.")
     return bytes(body)
 
 
@@ -244,7 +244,7 @@ def _no_such_address(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         allowed = ", ".join(sorted((error.headers or {})["Allow"].split(", ")))
-        return _json({"error": f"{request.method} is not for this address; {allowed} is."}, 405, {"Allow": allowed})
+        return _json({"error": f"{request.method} is not for this address; use {allowed}."}, 405, {"Allow": allowed})
     return _json({"error": "There is nothing at this address."}, error.status_code)
 
 
@@ -256,14 +256,14 @@ def _reason(error: OSError, port: int, host: str) -> str:
     if error.errno == errno.EADDRINUSE:
         other = port + 1 if port < 65535 else 8000
         advice = f"choose another with --port {other}, or any free one with --port 0"
-        return f"port {port} of {host} is taken by another program: {advice}"
+        return f"port {port} of {host} is in use by another program: {advice}"
     if error.errno == errno.EACCES:
         return f"port {port} may not be used by this account: choose one above 1023 with --port"
     return f"cannot listen on {host}, port {port}: {error.strerror or error}"
 
 
 def serve(translator: Translator, port: int = 8000, host: str = "127.0.0.1") -> int:
-    """Serve the page until Ctrl-C, and print its address. Returns the exit status, 0. Arguments and errors are those of
+    """Serve the page until Ctrl-C, and print its address. Returns the exit status, 0. For arguments and errors see
     ``Server``."""
     with Server(translator, port, host) as server:
         print(f"The translator is at {server.url} (Ctrl-C ends it)", flush=True)
@@ -271,7 +271,7 @@ def serve(translator: Translator, port: int = 8000, host: str = "127.0.0.1") -> 
         with suppress(ValueError):
             only_here = ipaddress.ip_address(host).is_loopback
         if not only_here:
-            print("note: others on the network can reach it, too", file=sys.stderr)
+            print("note: others on the network can also reach it", file=sys.stderr)
         try:
             server.serve_forever()
         except KeyboardInterrupt:

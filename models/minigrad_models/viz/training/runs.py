@@ -1,4 +1,4 @@
-"""A run as it can be drawn: what its log says of each quantity, over steps, time and tokens."""
+"""The data of a run to draw: each quantity of its log, over steps, time and tokens."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from minigrad.viz.numbers import Floats
 from ...schema import short
 from ...training.checkpoints import RunFolder, read_checkpoint, read_log
 
-AXES = ("step", "seconds", "tokens")  # what a curve can be drawn over
-_LARGEST = 1e150  # whose products are numbers, too
+AXES = ("step", "seconds", "tokens")  # the x axes of a curve
+_LARGEST = 1e150  # products of such numbers are still finite
 _PLACES = (*AXES, "epoch")
 _MOST_COLUMNS = 1_000
-FIRST = ("loss", "learning rate", "gradient norm", "tokens per second")  # the others come after these
-_ADDED = {"label_smoothing": "label smoothing", "r_drop": "R-Drop"}  # which make a loss no mean cross-entropy
+FIRST = ("loss", "learning rate", "gradient norm", "tokens per second")  # before all other quantities
+_ADDED = {"label_smoothing": "label smoothing", "r_drop": "R-Drop"}  # with these a loss is not a mean cross-entropy
 _WORDS = {"lr": "learning rate", "grad_norm": "gradient norm", "tokens_per_second": "tokens per second"}
 
 
@@ -36,7 +36,7 @@ class Series:
     name: str  # "loss", "training loss with label smoothing 0.1", "gradient norm", "bleu"
     evaluated: bool  # whether it was measured in evaluations
     places: Mapping[str, Floats]  # "step", "seconds", "tokens" and "epoch" of each point, if the log has them
-    values: Floats  # (n,), in order of steps; NaN and infinities as they were
+    values: Floats  # (n,), in order of steps, including NaN and infinities
     best: tuple[int, ...] = ()  # the points that were the best evaluation so far
 
 
@@ -50,17 +50,17 @@ class Run:
 
 
 def read_runs(sources: Sequence[Any], names: Sequence[str] = ()) -> tuple[Run, ...]:
-    """All runs, each with a name of its own: the sources that ``training`` takes, or one mapping from names to such."""
+    """All runs, each with a unique name. The sources are as for ``training``, or one mapping from names to sources."""
     if isinstance(names, str):
-        raise ValueError(f"names is a list of texts, not one text: {short(names)}")
+        raise ValueError(f"names must be a list of texts, not one text: {short(names)}")
     if len(sources) == 1 and isinstance(sources[0], Mapping):
         names, sources = names or [str(name) for name in sources[0]], list(sources[0].values())
     if names and len(names) != len(sources):
-        raise ValueError(f"there are {len(sources)} runs and {len(names)} names")
+        raise ValueError(f"there are {len(sources)} runs, but {len(names)} names")
     if not sources:
         raise ValueError("there is no run: give a folder, a log file, or a list of entries")
     runs = [_read(source, f"run {number}") for number, source in enumerate(sources, 1)]
-    if not names:  # numbers stand behind those that have come already
+    if not names:  # append numbers to repeated names
         different: dict[str, None] = {}
         for run in runs:
             candidates = (f"{run.name} ({i})" if i > 1 else run.name for i in count(1))
@@ -78,8 +78,8 @@ def _read(source: Any, name: str) -> Run:
         try:
             entries: Iterable[Any] = read_log(path)
         except FileNotFoundError as error:
-            what = "holds no log.jsonl" if folder else "is no folder of a run, and no log"
-            raise FileNotFoundError(f"{path} {what}: a Trainer writes one to its folder") from error
+            what = "holds no log.jsonl" if folder else "is not the folder or the log of a run"
+            raise FileNotFoundError(f"{path} {what}: a Trainer writes a log to its folder") from error
         objective = _objective(path if folder else path.parent)
         return Run(name, _series(entries, str(path), objective), path if folder else None)
     if isinstance(source, Iterable) and not isinstance(source, Variable | Module | Mapping):
@@ -88,25 +88,25 @@ def _read(source: Any, name: str) -> Run:
 
 
 def _objective(folder: Path) -> str:
-    """What the updates of a run minimise: "loss", as evaluations measure it, unless its last checkpoint says more."""
+    """The name of a run's objective: "loss", as in evaluations, unless its last checkpoint has additional terms."""
     try:
         settings = read_checkpoint(RunFolder(folder).last, mmap=True)["extra"]["settings"]["training"]
         more = [f"{word} {settings[name]:g}" for name, word in _ADDED.items() if settings.get(name)]
-    except (OSError, RuntimeError, LookupError, TypeError, ValueError, AttributeError):  # it says nothing of them
+    except (OSError, RuntimeError, LookupError, TypeError, ValueError, AttributeError):  # it has no such settings
         return "loss"
     return f"training loss with {' and '.join(more)}" if more else "loss"
 
 
 def _series(entries: Iterable[Any], source: str, objective: str = "loss") -> tuple[Series, ...]:
-    """The quantities of a log, those that people look at first; ``objective`` names the training's loss."""
+    """The quantities of a log, the most important first; ``objective`` names the training's loss."""
     columns: dict[tuple[str, bool], list[tuple[int, float]]] = {}  # row and value
     log: list[Mapping[str, Any]] = []
     for row, entry in enumerate(entries):
         if not isinstance(entry, Mapping):
-            raise ValueError(f"{source}, line {row + 1}, is no entry of a log: {short(entry)}")
+            raise ValueError(f"{source}, line {row + 1}, is not an entry of a log: {short(entry)}")
         for name, evaluated, value in _quantities(entry, log[-1] if log else {}):
-            shown = objective if name == "loss" and not evaluated else _WORDS.get(name, name)
-            columns.setdefault((shown, evaluated), []).append((row, value))
+            title = objective if name == "loss" and not evaluated else _WORDS.get(name, name)
+            columns.setdefault((title, evaluated), []).append((row, value))
             if len(columns) > _MOST_COLUMNS:  # each is a curve to draw
                 raise ValueError(f"{source}, line {row + 1}, is the log of more than {_MOST_COLUMNS:,} quantities")
         log.append(entry)
@@ -115,9 +115,9 @@ def _series(entries: Iterable[Any], source: str, objective: str = "loss") -> tup
     if missing.all():
         places["step"] = np.arange(1.0, len(log) + 1)
     elif missing.any():
-        raise ValueError(f"{source}, line {int(missing.argmax()) + 1}, has no step, and others have")
+        raise ValueError(f"{source}, line {int(missing.argmax()) + 1}, has no step, but others do")
     best = {row for row, entry in enumerate(log) if entry.get("best") is True}
-    shared: dict[bytes, dict[str, Floats]] = {}  # of the same rows: one table of places
+    shared: dict[bytes, dict[str, Floats]] = {}  # series with the same rows share a table of places
     series = []
     for (name, evaluated), points in columns.items():
         points.sort(key=lambda point: places["step"][point[0]])
@@ -160,8 +160,8 @@ def _rank(series: Series) -> tuple[int, bool, str]:
 
 
 def number(value: Any) -> float:
-    """A number, also one in a tensor, as a float; what is none as NaN, and one that is too large to calculate with as
-    infinity."""
+    """A number, possibly in a tensor, as a float; NaN for other types, and infinity for numbers that are too large to
+    calculate with."""
     if isinstance(value, Variable):
         value = value.item()  # type: ignore[attr-defined]
     try:

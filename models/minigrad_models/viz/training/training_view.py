@@ -1,4 +1,4 @@
-"""``training``: the curves of trainings, compared, and beside them weights from checkpoints, and pictures."""
+"""``training``: curves of trainings to compare, with weights from checkpoints, and pictures."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from ...training.checkpoints import RunFolder, read_checkpoint
 from ..lines import Curve, draw
 from .runs import Run, read_runs
 
-_EXACT_POINTS = 20_000  # up to which numbers are written to the last digit; else 7 that count
+_EXACT_POINTS = 20_000  # longer lists of numbers have only 7 significant digits
 
 MOST_SNAPSHOTS = 40
 BINS = 40  # of a histogram
-_MOST_CELLS, _LEAST_CELLS, _ALL_CELLS = 24, 6, 1_000_000  # a side of a heat map; in all heat maps together
+_MOST_CELLS, _LEAST_CELLS, _ALL_CELLS = 24, 6, 1_000_000  # per side of a heat map; in all heat maps together
 _ROW_CELLS = 64  # of a vector's heat map
 
 
 class TrainingView(Picture):
-    """Curves of one or more runs, and what the page shows beside them. In a notebook it shows itself."""
+    """Curves of one or more runs, with weights and pictures for the page. In a notebook it shows itself."""
 
     def __init__(self, runs: tuple[Run, ...], tracks: Sequence[Track] = (), title: str = "Training") -> None:
         self.runs, self.tracks, self.title = runs, tuple(tracks), title
 
     @property
     def charts(self) -> tuple[str, ...]:
-        """The quantities that can be drawn: loss first, what evaluations measured, and the others."""
+        """The quantities to draw: first the loss, then evaluations, then the others."""
         places = [(series.name, place) for run in self.runs for place, series in enumerate(run.series)]
         last = {name: max(place for other, place in places if other == name) for name, _ in places}
         return tuple(sorted(last, key=lambda name: last[name]))
@@ -62,10 +62,10 @@ class TrainingView(Picture):
         """One quantity of all runs over their steps, as a vector picture on white; evaluations are dashed.
 
         Args:
-            chart: one of ``charts``; by default the first, which is the loss where there is one.
+            chart: one of ``charts``; by default the first, which is the loss if there is one.
             log: its axis is logarithmic. width: in pixels.
 
-        Raises ValueError: there is no such chart, or the width has no space for curves beside their names.
+        Raises ValueError for an unknown chart, or a width that has no space for curves and their names.
         """
         chart = chart or next(iter(self.charts), "")
         curves = [
@@ -83,8 +83,8 @@ class TrainingView(Picture):
 
     def __repr__(self) -> str:
         names = ", ".join(run.name for run in self.runs)
-        drawn = ", ".join(self.charts) or "nothing logged yet"
-        return f"<training of {names}: {drawn}; .save('x.html') or .svg()>"
+        charts = ", ".join(self.charts) or "nothing logged yet"
+        return f"<training of {names}: {charts}; .save('x.html') or .svg()>"
 
 
 def training(
@@ -101,35 +101,35 @@ def training(
 
         training("runs/toy", snapshots={"graph": picture}).save("toy.html")
 
-    A run that is still being trained is read as far as it is written. A loss with label smoothing has its own chart.
+    A run can be drawn during its training. A loss with label smoothing has a separate chart.
 
     Args:
-        runs: each a run's folder, its log.jsonl, or a list of such entries: mappings with "step" (or none
-            has one, and they are counted) and any numbers; those under "evaluation" are drawn as dots.
+        runs: each a run's folder, its log.jsonl, or a list of such entries: mappings with "step" (if all lack it,
+            entries are counted) and any numbers; numbers under "evaluation" are drawn as dots.
         names: of the runs.
-        snapshots: what is shown beside the curves and follows the step. A mapping from steps to pictures;
-            several such by name; or in the place of one a function (step, model's state) -> picture, which is
+        snapshots: pictures next to the curves, which follow the step. A mapping from steps to pictures; several
+            such mappings by name; or, instead of a mapping, a function (step, model's state) -> picture, which is
             called for each checkpoint of the first run with a folder: its snapshots (the Trainer's settings
             ``keep_snapshots`` and ``snapshot_every``), the best and the last. A picture is the text of an SVG, or an
             object with ``svg()``.
         weights: show every parameter's norm, heat map and histogram over the snapshots in the runs' folders.
         title: of the page.
 
-    Raises FileNotFoundError: a folder holds no log. TypeError: something that is no run or no picture. ValueError: a
-    line is no JSON object, or an SVG is none.
+    Raises FileNotFoundError if a folder has no log; TypeError for objects that are not runs or pictures; ValueError if
+    a line is not a JSON object, or a text is not an SVG.
     """
-    known = read_runs(runs, names)
-    tracks = tracks_of(snapshots, known)
-    for i, run in enumerate(known if weights else ()):
+    read = read_runs(runs, names)
+    tracks = tracks_of(snapshots, read)
+    for i, run in enumerate(read if weights else ()):
         steps, parameters = read_weights(run.folder) if run.folder is not None else ([], [])
         if parameters:
             table = [parameter.as_data() for parameter in parameters]
             tracks.append(Track(f"weights of {run.name}", steps, table=table, run=i))
-    return TrainingView(known, tracks, title or "Training: " + ", ".join(run.name for run in known))
+    return TrainingView(read, tracks, title or "Training: " + ", ".join(run.name for run in read))
 
 
 def _listed(values: Any) -> list[float | int]:
-    """Numbers for JSON: whole ones without a point, long lists with 7 digits."""
+    """Numbers for JSON: integers without a decimal point, long lists with 7 digits."""
     finite = values[np.isfinite(values)]
     if finite.size == values.size and np.abs(finite).max(initial=0) < 2**53 and (finite == np.rint(finite)).all():
         whole: list[float | int] = values.astype(np.int64).tolist()
@@ -140,7 +140,7 @@ def _listed(values: Any) -> list[float | int]:
 
 
 def checkpoints(folder: Path) -> dict[int, Path]:
-    """A run's snapshots, best and last weights, by their steps: at most MOST_SNAPSHOTS, evenly chosen."""
+    """A run's snapshots, best and last weights, by their steps: at most MOST_SNAPSHOTS, evenly spaced."""
     run = RunFolder(folder)
     paths: dict[int, Path] = {}
     for path in (run.best, run.last):
@@ -155,7 +155,7 @@ def checkpoints(folder: Path) -> dict[int, Path]:
 
 
 def states(paths: Mapping[int, Path]) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The steps, and the model's state at each; what cannot be read is left out, with a warning."""
+    """The steps, and the model's state at each; skips unreadable checkpoints, with a warning."""
     for step, path in paths.items():
         if (content := _read(path)) is not None:
             yield step, content["model"]
@@ -164,7 +164,7 @@ def states(paths: Mapping[int, Path]) -> Iterator[tuple[int, Mapping[str, Any]]]
 def _read(path: Path) -> dict[str, Any] | None:
     try:
         return read_checkpoint(path, mmap=True)
-    except FileNotFoundError:  # a training that goes on deletes old ones
+    except FileNotFoundError:  # a running training deletes old ones
         return None
     except RuntimeError as error:
         warnings.warn(f"left out of the picture: {error}", stacklevel=5)
@@ -173,19 +173,19 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 @dataclass
 class Parameter:
-    """One parameter over the snapshots: its name and shape as in the model's state, and what changed."""
+    """One parameter over the snapshots: its name and shape in the model's state, and its changes."""
 
     name: str
     shape: tuple[int, ...]
-    # A number a snapshot: norm, change (‖w − w'‖ / ‖w'‖ with the snapshot before; NaN in the first), mean, std,
-    # min, max, and where there are such, how many are "not finite".
+    # A number per snapshot: norm, change (‖w − w'‖ / ‖w'‖ from the previous snapshot; NaN for the first), mean, std,
+    # min, max, and, if there are any, the number of weights that are "not finite".
     statistics: dict[str, list[float]]
-    heat: Floats  # (snapshots, rows, columns): means over cells of equal size; a row of the first axis each
+    heat: Floats  # (snapshots, rows, columns): means over cells of equal size; rows follow the first axis
     histogram: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, BINS), np.int64))  # counts, over
     range: tuple[float, float] = (0.0, 0.0)  # the smallest and largest weight of all snapshots
 
     def as_data(self) -> dict[str, Any]:
-        """For the page: heat in 255 shades, histogram in 256 heights."""
+        """Data for the page: heat in 255 shades, histogram in 256 heights."""
         scale = float(np.abs(self.heat).max(initial=0.0, where=np.isfinite(self.heat)))
         shades = np.nan_to_num(self.heat / (scale or 1.0) * 127, nan=-128, posinf=127, neginf=-127)
         heights = self.histogram * (255 / max(int(self.histogram.max(initial=0)), 1))
@@ -194,7 +194,7 @@ class Parameter:
 
 
 def read_weights(folder: Path) -> tuple[list[int], list[Parameter]]:
-    """The steps of a run's snapshots, and its parameters at each: of those that all snapshots have alike."""
+    """The steps of a run's snapshots, and the parameters that all snapshots have in the same shape."""
     snapshots = []
     for step, state in states(checkpoints(folder)):
         arrays = {name: getattr(value, "array", None) for name, value in state.items()}
@@ -206,7 +206,7 @@ def read_weights(folder: Path) -> tuple[list[int], list[Parameter]]:
     names = [n for n, shape in shapes[-1].items() if all(other.get(n) == shape for other in shapes)]
     matrices = sum(len(shapes[-1][name]) > 1 for name in names) * len(snapshots)
     most = int(min(_MOST_CELLS, max(_LEAST_CELLS, math.sqrt(_ALL_CELLS / max(matrices, 1)))))
-    with np.errstate(invalid="ignore", over="ignore"):  # of infinities there are no differences
+    with np.errstate(invalid="ignore", over="ignore"):  # differences of infinities are undefined
         parameters = [_parameter(name, [arrays[name] for _, arrays in snapshots], most) for name in names]
     return [step for step, _ in snapshots], parameters
 
@@ -228,7 +228,7 @@ def _parameter(name: str, arrays: list[Array], most: int) -> Parameter:
 
 
 def heat_map(array: Array, most: int) -> Floats:
-    """Means over cells: (n,) -> (1, ≤ 64); (m, …) -> (≤ most, ≤ most), a row of the first axis each."""
+    """Means over cells: (n,) -> (1, ≤ 64); (m, …) -> (≤ most, ≤ most); rows follow the first axis."""
     if not array.size:
         return np.zeros((1, 1))
     flat = array.reshape(1, -1) if array.ndim < 2 else array.reshape(array.shape[0], -1)
@@ -242,13 +242,13 @@ class Track:
 
     name: str
     steps: list[int]  # ascending
-    frames: list[str] | None = None  # an SVG a step
+    frames: list[str] | None = None  # an SVG per step
     table: list[dict[str, Any]] | None = None
-    run: int = 0  # the number of the run whose steps these are
+    run: int = 0  # the index of the run that the steps belong to
 
 
 def tracks_of(snapshots: Any, runs: tuple[Run, ...]) -> list[Track]:
-    """What the caller shows: a mapping from steps, several by name, or a function of a step and a state."""
+    """The caller's pictures: a mapping from steps, several mappings by name, or a function of a step and a state."""
     if snapshots is None:
         return []
     several = isinstance(snapshots, Mapping) and all(isinstance(key, str) for key in snapshots)
@@ -260,33 +260,33 @@ def tracks_of(snapshots: Any, runs: tuple[Run, ...]) -> list[Track]:
         if not callable(pictures):
             kind = type(pictures).__name__
             raise TypeError(
-                f"{name} is a mapping from steps to pictures, or a function (step, state) -> picture, not {kind}"
+                f"{name} must be a mapping from steps to pictures, or a function (step, state) -> picture, not {kind}"
             )
         of_run, folder = next(((i, run.folder) for i, run in enumerate(runs) if run.folder), (0, None))
         if folder is None:
-            raise ValueError(f"{name}: a function of checkpoints needs a run's folder to read these from")
-        drawn = ((step, pictures(step, state)) for step, state in states(checkpoints(folder)))
-        tracks.append(_in_order(name, drawn, of_run))
+            raise ValueError(f"{name}: a function of checkpoints needs a run's folder to read them from")
+        frames = ((step, pictures(step, state)) for step, state in states(checkpoints(folder)))
+        tracks.append(_in_order(name, frames, of_run))
         if not tracks[-1].steps:
             raise ValueError(f"{name}: {folder} holds no checkpoint")
     return [track for track in tracks if track.steps]
 
 
 def _in_order(name: str, pictures: Iterable[tuple[Any, Any]], run: int = 0) -> Track:
-    """Pictures of steps, which may come in any order, as texts of SVGs. Each is drawn before the next is asked for: a
-    graph holds all arrays of its step."""
+    """Pictures of steps, in any order, as texts of SVGs. Each is drawn before the next one is requested: a graph holds
+    all arrays of its step."""
     frames: dict[int, str] = {}
     for step, picture in pictures:
         if not isinstance(step, int | np.integer) or isinstance(step, bool):
-            raise TypeError(f"{name}: a step is an integer, not {step!r}")
+            raise TypeError(f"{name}: a step must be an integer, not {step!r}")
         place, draw = f"{name}, step {step}", getattr(picture, "svg", None) or getattr(picture, "_repr_svg_", None)
         if not isinstance(picture, str) and not callable(draw):
             kind = type(picture).__name__
-            raise TypeError(f"{place}: a picture is the text of an SVG, or an object with svg(), not {kind}")
+            raise TypeError(f"{place}: a picture must be the text of an SVG, or an object with svg(), not {kind}")
         text = draw() if callable(draw) else picture
         text = text.decode() if isinstance(text, bytes) else str(text)
         if not text.lstrip("\ufeff \n").startswith(("<svg", "<?xml", "<!--", "<!DOCTYPE svg")):
-            raise ValueError(f"{place}: a text must be an SVG, and this begins with {text[:30]!r}")
-        frames[int(step)] = text.encode(errors="replace").decode()  # without halves of pairs
+            raise ValueError(f"{place}: a text must be an SVG, but this begins with {text[:30]!r}")
+        frames[int(step)] = text.encode(errors="replace").decode()  # without lone surrogates
     steps = sorted(frames)
     return Track(name, steps, frames=[frames[step] for step in steps], run=run)

@@ -2,13 +2,13 @@
 
 import { byWord, choose, percent } from "./text.js";
 
-const SHOWN = 0.05; // weights below are shaded but not written out in the table
-const LEAST = 0.005; // nor are those below, which would be 0 per cent, in the line of text
+const SHOWN = 0.05; // smaller weights are shaded, but have no number in the table
+const LEAST = 0.005; // smaller weights, which would be 0 per cent, have no number in the line of text
 
-/** What stands in the place of an empty text. */
+/** The placeholder of an empty text. */
 export const NOTHING = "(nothing)";
 
-/** An element with a class and a text; HTML in the text is text. */
+/** An element with a class and a text, which is not interpreted as HTML. */
 export function element(name, className = "", text = "") {
   const made = document.createElement(name);
   if (className) made.className = className;
@@ -21,8 +21,8 @@ function shade(node, weight) {
 }
 
 /**
- * Draws into {source, target, map, told}. A target word is looked at while the pointer is on it or on its row,
- * and stays so once it has the focus, is clicked or is tapped, until Escape or a second click.
+ * Draws into {source, target, map, told}. A target word is active while the pointer is on it or on its row,
+ * and remains so once it has the focus, is clicked or tapped, until Escape or a second click.
  */
 export class AttentionView {
   constructor(parts) {
@@ -45,7 +45,7 @@ export class AttentionView {
     parts.target.addEventListener("focusin", (event) => this.select(wordOf(event.target)));
   }
 
-  /** The texts alone, as long as their attention is not known. */
+  /** Show only the texts, until their attention is known. */
   showText(source, target) {
     this.data = null;
     this.selected = this.hovered = null;
@@ -55,14 +55,14 @@ export class AttentionView {
     this.parts.told.textContent = "";
   }
 
-  /** Both texts and their attention: what /attention answered. */
+  /** Show both texts and their attention, the response of /attention. */
   show(data) {
     this.data = data;
     this.selected = this.hovered = null;
     this.draw();
   }
 
-  /** Once more, with the layer, the head (null: their mean) and the kind of unit that are set. */
+  /** Redraw with the current layer, head (null: the mean) and kind of unit. */
   draw() {
     if (!this.data) return;
     const { source, target, weights } = this.data;
@@ -75,14 +75,14 @@ export class AttentionView {
     this.#mark();
   }
 
-  /** The number, among other units of the same tokens, of the one that a word begins in; null of none. */
+  /** The index of the unit in which a word begins, among other units of the same tokens, or null. */
   #place(word, units) {
     if (word === null) return null;
     const [first] = this.words.target[word].tokens;
     return units.findIndex((unit) => unit.tokens.includes(first));
   }
 
-  /** Look at a target word by its number; null: at none. */
+  /** Select a target word by its number, or none (null). */
   select(word) {
     this.selected = word;
     this.#mark();
@@ -155,7 +155,7 @@ export class AttentionView {
     this.parts.map.replaceChildren(top, body);
   }
 
-  /** Shade the source by what the word that is looked at took from it. */
+  /** Shade the source by the attention of the active word. */
   #mark() {
     if (!this.data) return;
     const word = this.hovered ?? this.selected;
@@ -188,7 +188,7 @@ export class AttentionView {
   }
 }
 
-/** The words with what stands between them; the last is the end of the sentence. */
+/** The words with the text between them; the last is the end of the sentence. */
 function line(words, make) {
   const nodes = words.flatMap((word, i) => [document.createTextNode(word.before), make(word.text, i)]);
   nodes.at(-1).classList.add("end");

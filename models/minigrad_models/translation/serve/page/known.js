@@ -1,4 +1,4 @@
-// What to try: sentences that the model has not learned from, and words that it has.
+// Suggestions: sentences that the model was not trained on, and words that it knows.
 
 import { element } from "./attention.js";
 
@@ -6,7 +6,7 @@ const SHOWN = 12; // words at a time
 const TELLING = 4; // letters
 const WORD = /[\p{L}\p{M}\p{N}]+(?:[-'’.,][\p{L}\p{M}\p{N}]+)*$/u;
 
-/** Offers into {box: samples, words}; what is chosen goes into the field, and a sentence is translated at once. */
+/** Shows suggestions in {box: samples, words}; a click puts one into the field, and translates a sentence at once. */
 export class Known {
   constructor(box, samples, words, field, translate) {
     Object.assign(this, { box, samples, words, field, translate });
@@ -14,7 +14,7 @@ export class Known {
     for (const event of ["input", "click", "keyup"]) field.addEventListener(event, () => this.#words());
   }
 
-  /** The sentences and words that /about told; the commonest first. */
+  /** Show the sentences and words from /about, the most frequent first. */
   offer({ sentences, words }) {
     this.known = words;
     this.box.hidden = !sentences.length && !words.length;
@@ -26,11 +26,11 @@ export class Known {
     this.#words();
   }
 
-  /** Words that begin as the one at the cursor; at no word, the commonest. */
+  /** Show words that begin like the word at the cursor, or else the most frequent ones. */
   #words() {
     const begun = this.#begun();
     const fitting = this.known.filter((word) => word.toLowerCase().startsWith(begun.toLowerCase()));
-    const telling = fitting.filter((word) => word.length >= TELLING); // "the" and "of" say little of a model
+    const telling = fitting.filter((word) => word.length >= TELLING); // "the" and "of" say little about a model
     const found = (begun || telling.length < SHOWN ? fitting : telling).slice(0, SHOWN);
     const heading = begun && found.length ? `Words it knows with “${begun}”` : "Words it knows";
     const none = begun && !found.length ? [element("span", "quiet", `None begins with “${begun}”.`)] : [];
@@ -40,7 +40,7 @@ export class Known {
     this.words.replaceChildren(...(made.length || !none.length ? made : [label("Words it knows"), ...none]));
   }
 
-  /** The word that ends at the cursor, or nothing. */
+  /** The word that ends at the cursor, or "". */
   #begun() {
     const { value, selectionStart, selectionEnd } = this.field;
     return selectionStart === selectionEnd ? value.slice(0, selectionStart).match(WORD)?.[0] ?? "" : "";

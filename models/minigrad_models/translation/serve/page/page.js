@@ -1,19 +1,19 @@
-// The form, the requests, and what is shown of the answers.
+// The form, the requests, and the display of the responses.
 
 import { AttentionView, element, NOTHING } from "./attention.js";
 import { Known } from "./known.js";
 import { changes, count, language } from "./text.js";
 
 const $ = (id) => document.getElementById(id);
-const BEAMS = [1, 3, 5, 10]; // to choose from, with the model's own
+const BEAMS = [1, 3, 5, 10]; // options, in addition to the model's default
 const view = new AttentionView({ source: $("source"), target: $("target"), map: $("map"), told: $("told") });
-let running = null; // what stops the translation that is under way
-let latest = 0; // the number of the newest request for attention: answers to older ones are dropped
+let running = null; // the AbortController of the current translation
+let latest = 0; // the number of the newest request for attention: responses to older ones are dropped
 
-/** The answer of whoever translates: this page's server, or what a page without one has set in its place. */
+/** The response of the translator: this page's server, or the function that a page without a server has set. */
 const ask = (path, body, signal) => (window.minigradAnswers ?? askServer)(path, body, signal);
 
-/** POST (with a body) or GET; throws an Error whose message is for the person. */
+/** POST (with a body) or GET; throws an Error with a message for the user. */
 async function askServer(path, body, signal) {
   const headers = { "Content-Type": "application/json" };
   const sent = body && { method: "POST", headers, body: JSON.stringify(body) };
@@ -29,7 +29,7 @@ async function askServer(path, body, signal) {
   return answer;
 }
 
-/** Which of its states the page is in: "empty", "loading", "done" or "error". */
+/** Enter a state of the page: "empty", "loading", "done" or "error". */
 function enter(state, message = "") {
   document.body.dataset.state = state;
   $("empty").hidden = state !== "empty";
@@ -48,7 +48,7 @@ async function translate() {
   const own = running = new AbortController();
   enter("loading");
   try {
-    const beam = Number($("beam").value) || undefined; // not yet known: the model's own
+    const beam = Number($("beam").value) || undefined; // undefined, before it is known: the model's default
     const { sentences } = await ask("/translate", { text, beam }, own.signal);
     showSentences(sentences);
     enter("done");
@@ -57,7 +57,7 @@ async function translate() {
   }
 }
 
-/** A text of many sentences: all of it, each sentence a button that shows the rest about it. */
+/** Show a text of one or many sentences, each as a button that shows its details. */
 function showSentences(sentences) {
   $("whole").hidden = sentences.length === 1;
   const buttons = [];
@@ -87,7 +87,7 @@ function showSentence(sentence, buttons, number) {
   showHypothesis(sentence, 0);
 }
 
-/** The beam: the best first, what differs from it marked in the others. */
+/** Show the beam, best first; words of the others that differ from the best are marked. */
 function showBeam(sentence) {
   const rows = sentence.beam.map((hypothesis, rank) => {
     const button = element("button", "hypothesis");
@@ -108,7 +108,7 @@ function showBeam(sentence) {
   $("hypotheses").hidden = rows.length < 2;
 }
 
-/** One hypothesis of the beam as the translation, and its attention. */
+/** Show one hypothesis of the beam as the translation, with its attention. */
 async function showHypothesis(sentence, rank) {
   const text = rank ? sentence.beam[rank].text : sentence.text;
   const number = ++latest;
@@ -143,7 +143,7 @@ function failAttention(message) {
   $("attention").hidden = false;
 }
 
-/** The choices of a layer or head: their mean, or one by its number. What was chosen stays. */
+/** Fill the options for a layer or head: the mean, or one by its number. Keeps the selection. */
 function offer(name, size) {
   const select = $(name);
   $(`${name}-choice`).hidden = size === 1;
@@ -152,7 +152,7 @@ function offer(name, size) {
   for (let i = 0; i < size; i++) select.append(new Option(String(i + 1), String(i)));
 }
 
-/** The choices of a beam; the model's own is chosen. */
+/** Fill the options for the beam, and select the model's default. */
 function offerBeams(own) {
   const sizes = [...new Set([...BEAMS, own])].sort((a, b) => a - b);
   $("beam").replaceChildren(...sizes.map((size) => new Option(size, size, size === own, size === own)));
@@ -165,7 +165,7 @@ function choose() {
   view.pieces = $("pieces").checked && !$("pieces-choice").hidden;
 }
 
-/** Of these buttons, one is pressed. */
+/** Mark one of these buttons as pressed. */
 function press(buttons, number) {
   buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === number)));
 }
@@ -186,10 +186,10 @@ async function introduce() {
   offerBeams(about.beam);
   known.offer(about);
   if (about.sentences.length && !$("text").value) start(about.sentences[0]);
-  if (about.mbr) $("hypotheses-label").textContent = "Beam, what is most like the rest first; each with its score";
+  if (about.mbr) $("hypotheses-label").textContent = "Beam, most similar to the others first; each with its score";
 }
 
-/** The page opens with a sentence, selected: whoever types replaces it. */
+/** Begin with a sentence, selected, so that typing replaces it. */
 function start(sentence) {
   $("text").value = sentence;
   $("text").select();
@@ -211,5 +211,5 @@ for (const name of ["layer", "head", "pieces"]) {
   $(name).addEventListener("change", () => { choose(); view.draw(); });
 }
 enter("empty");
-$("go").disabled = !$("text").value.trim(); // the browser may have kept the text from before a reload
+$("go").disabled = !$("text").value.trim(); // after a reload the browser may restore the text
 introduce().catch((error) => enter("error", error.message));

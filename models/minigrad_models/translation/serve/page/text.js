@@ -1,6 +1,6 @@
-// Weights, words and numbers. Nothing here touches the page.
+// Pure functions of weights, words and numbers.
 
-/** The mean of weights [layers][heads][T][S] over the layers and heads chosen (null: all of them): [T][S]. */
+/** The mean of weights [layers][heads][T][S] over the selected layers and heads (null: all): [T][S]. */
 export function choose(weights, layer, head) {
   const chosen = weights
     .filter((_, i) => layer === null || i === layer)
@@ -18,7 +18,7 @@ export function byWord(matrix, target, source) {
   }));
 }
 
-/** The words of `other`, each with whether `best` lacks it at its place: [{text, changed}]. */
+/** The words of `other`, and whether `best` lacks each in its place: [{text, changed}]. */
 export function changes(best, other) {
   const a = best.split(/\s+/), b = other.split(/\s+/);
   // common[i][j]: how many words a[i:] and b[j:] have in common, in order
@@ -42,7 +42,7 @@ export function percent(weight) {
   return String(Math.round(100 * weight));
 }
 
-/** A language's English name, or the code itself where it has none. */
+/** A language's English name, or the code itself if it has none. */
 export function language(code) {
   try {
     return new Intl.DisplayNames(["en"], { type: "language" }).of(code) ?? code;
