@@ -19,14 +19,11 @@ from .workloads import WORK
 
 README = ROOT / "README.md"
 BEGIN, END = "<!-- figures: python -m benchmarks --readme -->\n", "<!-- end of figures -->\n"
-SEEDS = (0, 1, 2)
 
 
 def write(rounds: int, seconds: float) -> None:
     """Measure, and write the table into README.md."""
-    lines = [
-        f"On {describe('torch')}, {datetime.now(UTC):%Y-%m-%d}. Ratios compare with PyTorch (eager) in the same run.\n"
-    ]
+    lines = [f"On {describe('torch')}, {datetime.now(UTC):%Y-%m-%d}. Ratios compare with eager PyTorch, same run.\n"]
     lines += ["\n| | figure | command |\n", "|---|---|---|\n"]
     lines += [f"| {name} | {figure} | `{command}` |\n" for name, figure, command in figures(rounds, seconds)]
     before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
@@ -35,8 +32,8 @@ def write(rounds: int, seconds: float) -> None:
 
 def figures(rounds: int, seconds: float) -> Iterator[tuple[str, str, str]]:
     """Each row: the figure's name, the figure, and the command that measures it."""
-    exact, minutes = zip(*map(translated, SEEDS), strict=True)
-    count = f"{', '.join(map(str, exact))} of 1,000 with {len(SEEDS)} seeds, after {max(minutes):.1f} minutes"
+    exact, minutes = zip(*map(translated, range(3)), strict=True)
+    count = f"{', '.join(map(str, exact))} of 1,000 with 3 seeds, after {max(minutes):.1f} minutes"
     yield "English to Italian, unseen sentences exactly right", count, "minigrad train"
     step, command = steps.table(WORK, rounds, seconds), "python -m benchmarks --only steps"
     yield "time of a training step, five transformers", extremes(step, "ratio"), command
@@ -61,11 +58,9 @@ def translated(seed: int) -> tuple[int, float]:
 
 
 def extremes(table: Table, name: str) -> str:
-    """The least and the greatest figure of a column."""
-    values = column(table, name)
-    return f"{min(values):.2f} to {max(values):.2f}"
+    """The range of a column."""
+    return f"{min(column(table, name)):.2f} to {max(column(table, name)):.2f}"
 
 
 def column(table: Table, name: str) -> list[float]:
-    """The figures of a column."""
     return [float(row[table.columns.index(name)] or 0) for row in table.rows]

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def train_all(
             there = f"{file.parent} contains a run with other options: {before}"
             raise ValueError(f"{there}. Delete it, or choose another --folder")
     left, start = [name for name in options if not finished(folder / slug(name))], time.monotonic()
-    if len(left) > 1:
+    if left:
         print(f"{len(left)} trainings, one after another. Ctrl-C stops them, and the same command continues.")
     for number, name in enumerate(left):
         where, words = folder / slug(name), options[name]
@@ -62,10 +63,8 @@ def call(arguments: list[str]) -> int:
     command = [sys.executable, "-m", "minigrad", *arguments]
     with subprocess.Popen(command, env=environment) as process:
         while True:
-            try:
+            with suppress(KeyboardInterrupt):
                 return process.wait()
-            except KeyboardInterrupt:
-                continue
 
 
 def begun(where: Path) -> bool:
@@ -87,9 +86,7 @@ def as_options(settings: dict[str, Any]) -> list[str]:
     """Settings as command-line options of train."""
     options = []
     for name, value in settings.items():
-        option = name.replace("_", "-")
-        if isinstance(value, bool):
-            options.append(f"--{option}" if value else f"--no-{option}")
-        else:
-            options += [f"--{option}", *map(str, value if isinstance(value, (list, tuple)) else [value])]
+        option, words = name.replace("_", "-"), value if isinstance(value, (list, tuple)) else [value]
+        is_flag = isinstance(value, bool)
+        options += [f"--{option}" if value else f"--no-{option}"] if is_flag else [f"--{option}", *map(str, words)]
     return options

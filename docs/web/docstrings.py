@@ -71,9 +71,5 @@ def _entry(entry: str) -> str:
 def prose(text: str) -> str:
     """A paragraph with Markdown's special characters escaped, except in code in back quotes."""
     parts = CODE.split(" ".join(text.split()))
-    joined = "".join(part if i % 2 else _escaped(part) for i, part in enumerate(parts))
-    return re.sub(r"^(\d*)([-+#.])", r"\1\\\2", joined)  # no list, no heading
-
-
-def _escaped(text: str) -> str:
-    return re.sub(r"([\\`*_\[\]{}])", r"\\\1", html.escape(text, quote=False))
+    parts[::2] = [re.sub(r"([\\`*_\[\]{}])", r"\\\1", html.escape(part, quote=False)) for part in parts[::2]]
+    return re.sub(r"^(\d*)([-+#.])", r"\1\\\2", "".join(parts))  # no list, no heading

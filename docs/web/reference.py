@@ -197,7 +197,8 @@ def _entry(entry: Entry) -> Iterator[str]:
         yield f"The same as {_reference(home)}."
         return
     yield _signature(entry.anchor, entry.value, bound=entry.page == TENSOR)
-    doc = _doc(entry.value)
+    has_doc = callable(entry.value) or isinstance(entry.value, property)  # a number has only its class's
+    doc = (has_doc and inspect.getdoc(entry.value)) or ""
     free = _free(entry)
     yield docstrings.markdown(doc.split("\n\n")[0] if free else doc)
     if free:
@@ -209,11 +210,6 @@ def _entry(entry: Entry) -> Iterator[str]:
     elif entry.anchor == TENSOR:
         yield f"Its methods are on [a separate page](../reference/{TENSOR}.md)."
     yield _source(entry)
-
-
-def _doc(value: Any) -> str:
-    """A docstring; "" for a value with only its class's docstring, such as a number."""
-    return (inspect.getdoc(value) or "") if callable(value) or isinstance(value, property) else ""
 
 
 def _free(entry: Entry) -> Entry | None:
