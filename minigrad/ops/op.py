@@ -107,7 +107,7 @@ class Op:
         forward: a function of arrays and attributes, all positional. A final ``*xs`` makes it variadic.
         promote: "same" first casts array arguments to one dtype, "float" to a floating-point dtype.
         view: the result may share memory with the first argument.
-        holomorphic: forward and rules also hold where gradients are not real; the rules give g times the derivative.
+        holomorphic: forward and rules also hold off the real line, where the rules give g times the derivative.
 
     Attributes:
         rules: for each differentiable input, by its name, the rule and the names of the rule's parameters.
