@@ -121,26 +121,10 @@ def slope_rows(
 
 @loop
 def attend(
-    start: int,
-    stop: int,
-    thread: int,
-    gemm: int,
-    query: Strided,
-    key: Strided,
-    value: Strided,
-    added: Strided,
-    added_b: int,
-    added_h: int,
-    added_t: int,
-    keep: int,
-    is_causal: int,
-    scale: float,
-    rest: float,
-    memory: Strided,
-    out: Strided,
-    top: Flat,
-    share: Flat,
-) -> None:
+    start: int, stop: int, thread: int, gemm: int, query: Strided, key: Strided, value: Strided, added: Strided,
+    added_b: int, added_h: int, added_t: int, keep: int, is_causal: int, scale: float, rest: float, memory: Strided,
+    out: Strided, top: Flat, share: Flat,
+) -> None:  # fmt: skip
     """The result, and for each row the largest score and 1 / the sum of exponentials, for heads of sequences."""
     heads, queries, width = length(query, 1), length(query, 2), length(query, 3)
     keys, depth = length(value, 2), length(value, 3)
@@ -162,29 +146,10 @@ def attend(
 
 @loop
 def attend_back(
-    start: int,
-    stop: int,
-    thread: int,
-    gemm: int,
-    g: Strided,
-    query: Strided,
-    key: Strided,
-    value: Strided,
-    added: Strided,
-    added_b: int,
-    added_h: int,
-    added_t: int,
-    keep: int,
-    is_causal: int,
-    scale: float,
-    rest: float,
-    memory: Strided,
-    top: Flat,
-    share: Flat,
-    dquery: Strided,
-    dkey: Strided,
-    dvalue: Strided,
-) -> None:
+    start: int, stop: int, thread: int, gemm: int, g: Strided, query: Strided, key: Strided, value: Strided,
+    added: Strided, added_b: int, added_h: int, added_t: int, keep: int, is_causal: int, scale: float, rest: float,
+    memory: Strided, top: Flat, share: Flat, dquery: Strided, dkey: Strided, dvalue: Strided,
+) -> None:  # fmt: skip
     """The gradients of heads of sequences. The last part, which sees the most keys, is first; the others add to it."""
     heads, queries, width = length(query, 1), length(query, 2), length(query, 3)
     keys, depth = length(value, 2), length(value, 3)
