@@ -23,7 +23,7 @@ BEGIN, END = "<!-- figures: python -m benchmarks --readme -->\n", "<!-- end of f
 
 def write(rounds: int, seconds: float) -> None:
     """Measure, and write the table into README.md."""
-    lines = [f"On {describe('torch')}, {datetime.now(UTC):%Y-%m-%d}. Ratios compare with eager PyTorch, same run.\n"]
+    lines = [f"On {describe('torch')}, {datetime.now(UTC):%Y-%m-%d}. Ratios: minigrad's / eager PyTorch's, same run.\n"]
     lines += ["\n| | figure | command |\n", "|---|---|---|\n"]
     lines += [f"| {name} | {figure} | `{command}` |\n" for name, figure, command in figures(rounds, seconds)]
     before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
@@ -36,11 +36,11 @@ def figures(rounds: int, seconds: float) -> Iterator[tuple[str, str, str]]:
     count = f"{', '.join(map(str, exact))} of 1,000 with 3 seeds, after {max(minutes):.1f} minutes"
     yield "English to Italian, unseen sentences exactly right", count, "minigrad train"
     step, command = steps.table(WORK, rounds, seconds), "python -m benchmarks --only steps"
-    yield "time of a training step, five transformers", extremes(step, "ratio"), command
-    yield "the same without Numba", extremes(step, "ratio on NumPy"), command
-    yield "peak memory of a training step", extremes(step, "memory ratio"), command
+    yield "time of a training step, five transformers (less is better)", extremes(step, "ratio"), command
+    yield "the same without Numba (less is better)", extremes(step, "ratio on NumPy"), command
+    yield "peak memory of a training step (less is better)", extremes(step, "memory ratio"), command
     speed = extremes(decoding.table(rounds, seconds / 2), "times PyTorch's")
-    yield "speed of greedy decoding, one sentence and many", speed, "python -m benchmarks --only decoding"
+    yield "tokens per second of greedy decoding (more is better)", speed, "python -m benchmarks --only decoding"
     imports = dict(zip(("numpy", "minigrad", "torch"), column(start.imports(5 * rounds), "to numpy's"), strict=True))
     ours = f"{imports['minigrad']:.2f} times NumPy's (PyTorch's: {imports['torch']:.0f} times)"
     yield "time of `import minigrad`, with NumPy", ours, "python -m benchmarks --only import"
