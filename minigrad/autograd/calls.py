@@ -1,6 +1,6 @@
-"""Calls of ops by the library: they bring operands to one dtype and device, and their errors name the op.
+"""Op calls within the library: they bring operands to one dtype and device, and their errors name the op.
 
-``tape.apply`` runs and records an op; this file adds type promotion, devices and errors. PyTorch's rules of promotion:
+``tape.apply`` runs and records an op; this file adds type promotion, devices and errors. PyTorch's promotion rules:
 https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc.
 """
 
@@ -27,16 +27,16 @@ from .views import note_view
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _USUAL = frozenset(map(np.dtype, ("float32", "float64", "bool", "int8", "uint8", "int16", "int32", "int64")))
-_REFUSED = (ValueError, TypeError, IndexError, OverflowError)  # how an array library refuses its operands
+_REFUSED = (ValueError, TypeError, IndexError, OverflowError)  # how an array library rejects its operands
 _usual = copy_context()
 with np.errstate(all="ignore"):  # as in PyTorch, 1 / 0 is inf without a warning
     _changed = [(v, value) for v, value in copy_context().items() if _usual.get(v) is not value]
-# The variable in which NumPy keeps this, and its value: setting it takes a seventh of the time of ``np.errstate``.
+# NumPy's variable for this setting, and its value: setting it takes a seventh of the time of ``np.errstate``.
 ERRORS, IGNORED = _changed[0] if _changed else (ContextVar("none", default=None), None)
 
 
 def apply(op: Op, args: tuple[Any, ...]) -> Any:
-    """``tape.apply`` with promotion and views. Errors of the array library name the op and its operands."""
+    """``tape.apply`` with promotion and views. An error from the array library names the op and its operands."""
     dtype: Any = None
     usual, arrays = True, []
     for a in args:
@@ -123,7 +123,7 @@ def _widened(op: Op, position: int, a: Any, narrow: Any) -> Any:
     if isinstance(a, (int, float)) and half.rounds(op, position, True):
         with np.errstate(over="ignore"):
             number = float(np.float64(a).astype(narrow))
-        return a if op is pow and math.isinf(number) else number  # an exponent that PyTorch refuses
+        return a if op is pow and math.isinf(number) else number  # an exponent that PyTorch rejects
     return a
 
 
@@ -184,7 +184,7 @@ def _again(op: Op, args: tuple[Any, ...], arrays: list[Any], error: Exception) -
         if within != args:
             return apply(op, within)
     shapes = ", ".join(f"{tuple(a.shape)} {a.dtype}" for a in arrays if hasattr(a, "dtype") and hasattr(a, "shape"))
-    # NumPy's words, and CuPy's
+    # NumPy's wording, and CuPy's
     if isinstance(error, TypeError) and re.search("not supported for the input types|^Wrong type", str(error)):
         raise NotImplementedError(f"{op.name} is not implemented for these dtypes (given {shapes})") from error
     if "could not be broadcast together" in str(error) and not isinstance(error, IndexError):

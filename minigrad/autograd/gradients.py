@@ -1,4 +1,4 @@
-"""Gradients that are returned, not accumulated: ``autograd.grad``; products of vectors with Jacobians J."""
+"""Gradients that are returned, not accumulated: ``autograd.grad``, and products of vectors with Jacobians J."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def grad(
         is_grads_batched: each of ``grad_outputs`` has rows; each row gets its own backward pass, and each result has a
             row for it.
         allow_unused: return None for an input that is not in the graph.
-        materialize_grads: return zeros for it. See ``backward`` for the other arguments.
+        materialize_grads: return zeros for such an input. See ``backward`` for the other arguments.
 
     Raises RuntimeError: an input is not in the graph, and neither option is set; ValueError: ``materialize_grads`` with
     ``allow_unused=False``.

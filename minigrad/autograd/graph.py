@@ -20,7 +20,7 @@ class Node(tape.Node):
     """The class of ``Tensor.grad_fn`` (``torch.autograd.graph.Node``).
 
     As in PyTorch, the name of a node is the name of its class. A node gets that class when a program first looks at it.
-    If a function consists of several ops here but of one in PyTorch, the function sets the class (``as_one``).
+    If a function consists of several ops here but is one op in PyTorch, the function sets the class (``as_one``).
     """
 
     __slots__ = ()
@@ -44,13 +44,13 @@ class Node(tape.Node):
 
 
 def name_by_op(op: Op) -> str:
-    """The name of the nodes of an op: "LinearBackward0". (PyTorch's may depend on the operands: "AddmmBackward0".)"""
+    """The name of an op's nodes: "LinearBackward0". (PyTorch's may depend on the operands: "AddmmBackward0".)"""
     name = "".join(part[:1].upper() + part[1:] for part in op.name.split("_"))
     return f"{name}Backward0" if op.backward is None else f"{op.name}Backward"
 
 
 def _of_node(self: Any, name: str) -> Any:
-    """Hooks, values that a node keeps, and other attributes that few programs read."""
+    """Hooks, saved values, and other attributes that few programs read."""
     return layer().of_node(self, name)
 
 
@@ -66,14 +66,14 @@ def _class_of(name: str) -> type[Node]:
 
 
 def shown(node: Any) -> Any:
-    """The node, after it got the class that is named after its op."""
+    """The node, after giving it the class named after its op."""
     if node.__class__ is Node:
         node.__class__ = _class_of(layer().node_name(node))
     return node
 
 
 def as_one(result: Any, name: str) -> Any:
-    """The result, after its node got the name that PyTorch gives to the whole function of several ops."""
+    """The result, after giving its node PyTorch's name for the whole function of several ops."""
     if result._node is not None:
         result._node.__class__ = _class_of(name)
     return result

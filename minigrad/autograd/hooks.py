@@ -60,7 +60,7 @@ def run_hooks(hooks: dict[int, dict[int, Any]], sums: dict[int, list[Any]]) -> N
     for slot, total in sums.items():
         registered = hooks.get(slot, {})
         gradient = shown(total[0])  # one object, on which hooks may set attributes
-        for _, hook in sorted(registered.items(), key=lambda item: item[0] == RETAINED):  # retain_grad's is the last
+        for _, hook in sorted(registered.items(), key=lambda item: item[0] == RETAINED):  # retain_grad's comes last
             total[1], changed = False, hook(gradient)  # it may keep the gradient
             if changed is not None:
                 check_like(changed, gradient)
@@ -68,7 +68,7 @@ def run_hooks(hooks: dict[int, dict[int, Any]], sums: dict[int, list[Any]]) -> N
 
 
 def accumulate(leaf: Variable, gradient: Any, ours: bool, create: bool, hooked: bool = True) -> None:
-    """Add to ``.grad``, and run the hooks for that."""
+    """Add to ``.grad``, and run the hooks on the accumulation."""
     if hooked and leaf._around is not None:
         arrived = leaf._around.run_first((shown(gradient),))
         if arrived[0] is not None:

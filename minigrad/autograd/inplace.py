@@ -23,9 +23,9 @@ from .views import Viewing, move_retained
 
 
 def at_once(target: Viewing, op: Op, others: tuple[Any, ...], factor: Any = 1) -> bool:
-    """Change ``target`` in place to the result of ``op`` on it and ``others``, the last times ``factor``, if arrays
-    suffice: no gradient is needed, nothing observes it, and all are floats of one dtype. Returns whether it did. If
-    not, or after an error, nothing has changed, and ``mutate`` does it or raises the error."""
+    """Set ``target`` in place to ``op(target, *others)``, the last operand times ``factor``, if arrays suffice: no
+    gradient is needed, nothing observes the op, and all operands are floats of one dtype. Returns whether it did. If
+    not, or after an error, nothing has changed, and ``mutate`` makes the change or raises the error."""
     array, grad = target.array, state.grad
     dtype, kind, operands = array.dtype, array.__class__, [array]
     if (dtype is not FLOAT32 and dtype is not FLOAT64) or watch.observers or 0 in array.strides:
@@ -97,7 +97,7 @@ def mutate(target: Viewing, op: Op, args: tuple[Any, ...], out: Array | None = N
 
 
 def as_it_was(target: Viewing) -> Viewing:
-    """A copy of a tensor before a change, with its history, for rules to keep."""
+    """A copy of a tensor before a change, with its history, which nodes save for their rules."""
     copy: Viewing = wrap(target.array.copy())
     (copy._node, copy._slot), copy._needs = target._source(), target._needs
     return copy
@@ -139,7 +139,7 @@ def repeats(array: Array) -> bool:
 
 
 def check_fits(target: Viewing, result: Array, name: str) -> None:
-    """Raise an error if the result has another shape, or a dtype of a higher category than the target's."""
+    """Raise an error if the result's shape differs from the target's, or its dtype is of a higher category."""
     if result.shape != target.array.shape:
         raise RuntimeError(
             f"output with shape {list(target.array.shape)} doesn't match the broadcast shape {list(result.shape)}: "
@@ -158,7 +158,7 @@ def bump(target: Viewing, name: str) -> None:
 def rebase(target: Viewing, result: Any) -> None:
     """Give ``target`` the history of ``result``; if it is a view, give its base the history of a partial assignment."""
     before, slot = target._node, target._slot
-    if (node := result._node) is not None:  # keeping a small constant that becomes the result would be a cycle
+    if (node := result._node) is not None:  # keeping a small constant that becomes the result would make a cycle
         node.others = [faint(a, a.array) if a is target else a for a in node.others]
     target._node, target._slot, target._needs = result._node, result._slot, result._needs
     target._seen = target._changes[0]

@@ -99,7 +99,7 @@ class _Mode:
         return wrapped  # type: ignore[return-value]
 
     def _generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Wrap a generator function: its body runs in the mode, the caller's code between two values does not."""
+        """Wrap a generator function: its body runs in the mode, but the caller's code between two values does not."""
 
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -164,12 +164,12 @@ class enable_grad(no_grad):
 
 
 class inference_mode(no_grad):
-    """Record nothing inside, as ``no_grad``: ``with inference_mode():``, ``@inference_mode()``.
+    """Record nothing inside, like ``no_grad``: ``with inference_mode():``, ``@inference_mode()``.
 
     Args:
-        mode: False records inside, as ``enable_grad``.
+        mode: False records inside, like ``enable_grad``.
 
-    In PyTorch such tensors can never join a graph; here they can, like tensors made under ``no_grad``.
+    In PyTorch, tensors made inside can never join a graph; here they can, like tensors made under ``no_grad``.
 
     >>> with mg.inference_mode():
     ...     y = mg.ones(2, requires_grad=True) * 2
@@ -193,7 +193,7 @@ class inference_mode(no_grad):
 
 
 class set_grad_enabled(_Mode):
-    """Record or not from here on, or within ``with set_grad_enabled(flag):``."""
+    """Record ops or not, from here on or within ``with set_grad_enabled(flag):``."""
 
     def __init__(self, mode: bool) -> None:
         self.grad = bool(mode)
@@ -208,7 +208,7 @@ class set_grad_enabled(_Mode):
 
 
 def is_grad_enabled() -> bool:
-    """Whether ops are recorded at present."""
+    """Whether ops are currently recorded."""
     return state.grad
 
 

@@ -26,7 +26,7 @@ class Observer:
     copy any that you keep. An exception in a method ends the op or the backward pass.
 
     Attributes:
-        packs: whether it stores the tensors that nodes keep elsewhere; it then gets a copy of a tensor about to change.
+        packs: whether it stores nodes' saved tensors elsewhere; it then gets a copy of a tensor about to change.
         lasts: whether it stays attached (or detached) when another observer's context ends.
     """
 
@@ -88,8 +88,8 @@ def register(observers: tuple[Observer, ...]) -> None:
 
 
 def restore(before: tuple[Observer, ...], everywhere: tuple[Observer, ...], alone: bool = False) -> None:
-    """Restore this thread's observers ``before``, when ``everywhere`` observed every thread: without those detached and
-    with those attached since then. ``alone``: the observers in ``before`` were suspended meanwhile."""
+    """Restore this thread's observers to ``before``, saved when ``everywhere`` observed every thread, but without those
+    detached and with those attached since. ``alone``: the observers in ``before`` were suspended meanwhile."""
     now = watch.observers
     lasting = tuple(o for o in now if o.lasts and o not in before)
     before = (*(o for o in before if alone or not o.lasts or o in now), *lasting)
@@ -115,7 +115,7 @@ def detach(observer: Observer) -> None:
 class span:
     """``with span("Adam.step", "step", optimizer):`` notifies the observers when a span begins and ends. ``name``: its
     name in a profile. ``kind``: "module", "step", "data", "walk" or "call". ``subject``: the module, the optimizer and
-    so on; for a walk, its roots; for a call, a list that holds the result when the span ends."""
+    so on; for a walk, its roots; for a call, a list that contains the result when the span ends."""
 
     __slots__ = ("arguments", "observers")
 

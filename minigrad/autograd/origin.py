@@ -1,4 +1,4 @@
-"""The arguments of ops that need no gradient, remembered by weak references for pictures and explanations.
+"""Op arguments that need no gradient, remembered by weak references for pictures and explanations.
 
 The tape keeps only the values that gradient rules need. A picture needs more: the constant added to a tensor, the
 target of a loss. An in-place change is stamped with the order of nodes, which shows whether a tensor still has the

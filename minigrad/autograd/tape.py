@@ -1,8 +1,8 @@
-"""The tape: ``Variable`` is an array that remembers how it was made, ``Node`` is that memory.
+"""The tape: ``Variable`` is an array that remembers how it was made; ``Node`` is that memory.
 
-``apply`` runs an op on Variables and, if a gradient will be needed, records a Node with the values that the op's rules
-keep. ``walk.py`` has the backward pass over the nodes. Other files build on this: ``calls.py`` (promotion and errors),
-``views.py`` (views and in-place changes), ``graph.py`` (names of nodes).
+``apply`` runs an op on Variables and, if a gradient will be needed, records a Node with the values saved for the op's
+rules. ``walk.py`` has the backward pass over the nodes. Other files build on this: ``calls.py`` (promotion and errors),
+``views.py`` (views and in-place changes), ``graph.py`` (node names).
 """
 
 from __future__ import annotations
@@ -66,18 +66,18 @@ class Variable(Traced):
 
 
 class Node:
-    """One application of an op, kept for the backward pass.
+    """One application of an op, recorded for the backward pass.
 
     Attributes:
         op: the op.
         plan: the inputs that need a gradient, and their rules.
         edges: for each of them (its node, or the leaf itself; slot; shape; dtype).
         others: the arguments that need no gradient, by position, as far as they are remembered (origin.py).
-        saved: the kept arguments; None once they are freed, Lost until they are computed again.
-        versions: for each kept tensor, its version counter, and the count when it was kept.
+        saved: the saved arguments; None once they are freed, Lost until they are computed again.
+        versions: for each saved tensor, its version counter, and the count when it was saved.
         out: the result, or all results, if a rule needs it; their versions are then at the end of ``versions``.
         kernel: the kernel that computed the result and will compute the gradients; None if the rules do.
-        residual: the values that the kernel keeps for the backward pass.
+        residual: the values that the kernel saved for the backward pass.
         shapes: the shapes of the variadic inputs.
         results: for an op with several results, the shape, dtype and namespace of each.
         hooks: by result, functions that see and may replace its gradient.
@@ -150,7 +150,7 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
 
 
 def run(op: Op, args: tuple[Any, ...], arrays: list[Any]) -> Any:
-    """``apply`` without observers, to arguments with these arrays."""
+    """``apply`` without observers, for arguments with these arrays."""
     mask = wanted(op, args) if state.grad else 0
     result = record(op, args, mask, *op.compute(arrays, op.plan(mask, len(args)).needs if mask else ()))
     if not op.rules and result.__class__ is not tuple and not dtype.has_gradient(result.array.dtype):
@@ -194,7 +194,7 @@ def wanted(op: Op, args: tuple[Any, ...]) -> int:
 
 
 def record(op: Op, args: tuple[Any, ...], mask: int, out: Any, kernel: Any = None, residual: Any = None) -> Any:
-    """A Variable for the result ``out``, with the node that leads back to the inputs in ``mask`` (a bit each)."""
+    """A Variable for the result ``out``, with the node that leads back to the inputs in ``mask`` (one bit each)."""
     result: Any = tuple(map(wrap, out)) if out.__class__ is tuple else wrap(out)
     if not mask:
         return result

@@ -1,9 +1,9 @@
 """Tracebacks, warnings and messages that point at the user's line.
 
-The library notices a mistake deep inside, but its cause is the line that called it. Where an error leaves the library,
+The library detects a mistake deep inside, but the cause is the user's line. Where an error leaves the library,
 ``shorten`` removes the library's frames from its traceback; the frames of the user's own functions that the library
 called (``forward``, hooks) stay. Such a border is a function under ``@border``, or, where an extra call would take too
-long, one with these lines, which cost nothing without an error:
+long, one with these lines, which cost nothing unless an error occurs:
 
     try:
         return apply(op, args)
@@ -54,7 +54,7 @@ def get_traceback_filtering() -> bool:
 
 def shorten(error: BaseException, module: Any = None) -> None:
     """Remove the library's frames from the traceback of an error and of its chained errors. An error that began and
-    ended within the library, such as a NumPy error about an op's operands, leaves the chain. A note gives the path,
+    ended within the library, such as a NumPy error about an op's operands, leaves the chain. A note names the path,
     within ``module``, of the submodule that failed."""
     if _filtering:
         _shorten(error, {})
@@ -65,7 +65,7 @@ def shorten(error: BaseException, module: Any = None) -> None:
 
 
 def _shorten(error: BaseException, of_users: dict[int, bool]) -> None:
-    """``shorten``; ``of_users`` caches, by id, whether an error of the chain has frames of the user's."""
+    """``shorten``; ``of_users`` caches, by id, whether an error in the chain has user frames."""
     before, error.__traceback__ = error.__traceback__, of_user(error.__traceback__)
     of_users[id(error)] = before is None or error.__traceback__ is not None
     for name in ("__cause__", "__context__"):
@@ -129,8 +129,8 @@ def wrapping(wrapper: Any, function: Any) -> Any:
 
 
 def border_functions(names: dict[str, Any], place: str = "") -> None:
-    """Make the public functions of a module, or of a package with its files, borders. ``names`` is its ``globals()`` at
-    the end of the file; ``place`` is the module in which they are public, if it is another."""
+    """Turn the public functions of a module, or of a package's files, into borders. ``names`` is its ``globals()`` at
+    the end of the file; ``place`` is the module in which they are public, if it differs."""
     home = names["__name__"]
     for name, function in list(names.items()):
         if name[0] != "_" and _may_be_border(function) and f"{function.__module__}.".startswith(f"{home}."):
@@ -139,7 +139,7 @@ def border_functions(names: dict[str, Any], place: str = "") -> None:
 
 
 def border_methods(cls: type, *names: str) -> None:
-    """Make methods that a library class defines itself borders. A user's class stays unchanged."""
+    """Turn methods that a library class itself defines into borders. A user's class stays unchanged."""
     for name in names if is_ours(cls) else ():
         method: Any = vars(cls).get(name)
         if _may_be_border(method):
@@ -176,7 +176,7 @@ def no_tensor(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
 
 
 def _wrong_value(parameter: Parameter, value: Any) -> str | None:
-    """By its annotation, what an argument must be and is not; None if it is right, or may be."""
+    """What an argument must be by its annotation, but is not; None if the value is right, or may be."""
     kinds, several = str(parameter.annotation).split(" | "), parameter.kind is Parameter.VAR_POSITIONAL
     if kinds == ["Sequence[Tensor]"]:
         kinds, several = ["Tensor"], True
@@ -201,7 +201,7 @@ def disabled_torch_function(func: Any, types: Any, args: Any = (), kwargs: Any =
 
 
 def answers(kind: Any) -> bool:
-    """Whether a class overrides functions by a ``__torch_function__``."""
+    """Whether a class overrides functions through a ``__torch_function__``."""
     return getattr(kind, "__torch_function__", disabled_torch_function) is not disabled_torch_function
 
 
@@ -279,7 +279,7 @@ def at(file: str, line: int | str) -> str:
 
 
 def cell(file: str) -> str:
-    """The name of a notebook's cell, "cell 5" for execution count 5, from its file, ipykernel_123/456.py; else ""."""
+    """The name of a notebook cell from its file, ipykernel_123/456.py: "cell 5" for execution count 5; else ""."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     known = getattr(getattr(shell, "compile", None), "format_code_name", lambda _: None)(file)
     number = known and re.search(r"\d+", known[1])

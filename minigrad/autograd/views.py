@@ -1,7 +1,7 @@
 """Views: they share memory and one version counter with their base.
 
-If that memory changes in place, the change is part of the base's history (``inplace.py``). The counter shows a view
-that its own node is out of date; the view then records it again from the base.
+If that memory changes in place, the change is part of the base's history (``inplace.py``). The counter tells a view
+that its own node is out of date; the view then records the node again from the base.
 """
 
 from __future__ import annotations

@@ -36,13 +36,13 @@ def backward(
     """Add to ``.grad`` of every leaf the gradient of ``tensors`` (their sum, weighted by ``grad_tensors``).
 
     Args:
-        grad_tensors: the gradient at each tensor, of its shape; None means 1, and needs a tensor of one element.
+        grad_tensors: the gradient at each tensor, in its shape; None means 1, and requires a one-element tensor.
         retain_graph: keep the graph's saved values for another backward pass; the default is ``create_graph``.
         create_graph: record the computation of the gradients, so that they can be differentiated.
         inputs: add only to the ``.grad`` of these.
 
     Raises RuntimeError: nothing to differentiate, no gradient for several elements, a second pass over a freed graph,
-    or a saved value that was changed in place. No ``.grad`` is touched then.
+    or a saved value that was changed in place. In these cases, no ``.grad`` is touched.
     """
     roots, targets = listed(tensors), None if inputs is None else listed(inputs)
     if targets == ():
@@ -98,7 +98,7 @@ class Walk:
     """One backward pass: the nodes that have received a gradient, the youngest first, and the leaves' gradients.
 
     Args:
-        roots, starts: where to begin, and the gradient there.
+        roots, starts: where to begin, and the gradient at each root.
         targets: follow only the paths that lead to these, and collect their gradients; None for every path.
         create: record the computation of the gradients.
 
@@ -114,7 +114,7 @@ class Walk:
         from heapq import heappop, heappush  # here: importing it takes a fiftieth of minigrad's import
 
         self.pop, self.push = heappop, heappush
-        self.heap: list[int] = []  # the numbers of the nodes in ``pending``, negative: the youngest is first
+        self.heap: list[int] = []  # the numbers of the nodes in ``pending``, negated: the youngest is first
         self.pending: dict[int, tuple[Node, dict[int, Sum]]] = {}  # gradients at a node, by result
         self.leaves: dict[int, tuple[Variable, dict[int, Sum]]] = {}
         self.gradients: list[Any] = [None] * len(self.targets)
@@ -198,7 +198,7 @@ class Walk:
         if self.useful is None or self.useful[node]:
             saved = node.saved
             self.pass_on(node, sums)
-            if node.versions and not retain:  # a node that keeps no tensor may be visited again
+            if node.versions and not retain:  # a node that saved no tensor may be visited again
                 node.free()
             elif isinstance(saved, Lost):
                 saved.used(node)
@@ -211,7 +211,7 @@ class Walk:
         g, gradients = self.gradients_of(node, sums)
         for i, (target, slot, shape, dtype) in enumerate(node.edges):
             gradient = gradients[i]
-            # A kernel and a Function give all gradients, including the ones that lead to no target.
+            # A kernel or a Function returns all gradients, including those that lead to no target.
             if gradient is None or (self.useful is not None and target not in self.useful):
                 continue
             if gradient.__class__ is not np.ndarray or gradient.shape != shape or gradient.dtype is not dtype:
@@ -327,7 +327,7 @@ def intact(node: Node) -> list[Any]:
 
 
 def result_of(node: Node) -> Any:
-    """The result that a rule names ``out``, with its history (the node itself must not hold it: a cycle)."""
+    """The result that a rule names ``out``, with its history (the node must not hold it: a cycle)."""
     if node.out.__class__ is not tuple:
         return _with_history(node, node.out, 0, -1)
     count = len(node.out)
