@@ -32,8 +32,8 @@ def grad(
 
     Args:
         only_inputs: has no effect, as in PyTorch: the backward pass follows only the paths that lead to ``inputs``.
-        is_grads_batched: each of ``grad_outputs`` has rows; each row gets its own backward pass, and each result has a
-            row for it.
+        is_grads_batched: each of ``grad_outputs`` consists of rows; each row gets its own backward pass, and a row of
+            its own in each result.
         allow_unused: return None for an input that is not in the graph.
         materialize_grads: return zeros for such an input. See ``backward`` for the other arguments.
 

@@ -97,7 +97,7 @@ def mutate(target: Viewing, op: Op, args: tuple[Any, ...], out: Array | None = N
 
 
 def as_it_was(target: Viewing) -> Viewing:
-    """A copy of a tensor before a change, with its history, which nodes save for their rules."""
+    """A copy of a tensor before a change, with its history, for nodes to save."""
     copy: Viewing = wrap(target.array.copy())
     (copy._node, copy._slot), copy._needs = target._source(), target._needs
     return copy

@@ -243,7 +243,7 @@ def user_frame(depth: int = 0) -> FrameType:
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Issue a warning that names the user's line, however deep in the library the cause is; by default once a line."""
+    """Issue a warning that names the user's line, however deep in the library its cause; by default once per line."""
     frame = user_frame()
     names = frame.f_globals
     registry = names.setdefault("__warningregistry__", {})

@@ -306,7 +306,7 @@ def _run_rules(node: Node, g: Any, saved: list[Any], create: bool, useful: dict[
 
 
 def _run_kernel(node: Node, g: Any, saved: list[Any]) -> list[Any]:
-    """Like ``_run_rules``, by the kernel that computed the result; it gets None for arguments that no rule names."""
+    """Like ``_run_rules``, with the kernel that computed the result; it gets None for arguments that no rule names."""
     args: list[Any] = [None] * len(node.plan.needs)
     for i, a in zip(node.plan.keep, saved, strict=True):
         args[i] = bare(a)

@@ -78,7 +78,7 @@ def set_num_threads(n: int) -> None:
 class one_thread:
     """``with one_thread() as one, one:`` the calling thread computes products by itself.
 
-    OpenBLAS has one number for the whole program: it is restored when the last thread leaves. Ctrl-C may raise
+    OpenBLAS has one thread count for the whole program: it is restored when the last thread leaves. Ctrl-C may raise
     KeyboardInterrupt before any line, even before the first one of ``__exit__``. So the library enters twice: if the
     inner ``with`` does not restore the number, the outer one does.
     """
@@ -113,8 +113,8 @@ class one_thread:
 
 
 def _lock(owner: object) -> None:
-    """Wait until the owner holds the lock. It may hold it already, if an interrupt kept it from unlocking: a lock of
-    ``threading`` does not know its owner, and would stay locked forever."""
+    """Wait until the owner holds the lock. It may hold it already, if an interrupt kept it from unlocking: a
+    ``threading`` lock does not know its owner, and would stay locked forever."""
     while _gate.setdefault("owner", owner) is not owner:
         time.sleep(0)
 

@@ -1,7 +1,7 @@
 """Batched matrix products by cuBLAS, and whether float32 may be multiplied in TF32. CuPy 14.2 copies transposed
 operands of a batch, multiplies float16 in float32, fails with bfloat16, and sums a row times a column of 16 bits in 16
 bits. Here cuBLAS reads operands by their strides, and sums 16-bit products in float32. Other products of two matrices
-use CuPy, which costs the host 4 µs less."""
+go through CuPy, which costs the host 4 µs less."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def is_tf32_allowed() -> bool:
 
 
 def allow_tf32(allowed: bool, cupy: Any = None) -> None:
-    """Allow TF32 for float32 products, or not; with ``cupy``, also for CuPy's products. CuPy's own default depends on
+    """Allow or forbid TF32 for float32 products; with ``cupy``, also for CuPy's products. CuPy's own default depends on
     the environment (CUPY_TF32), so it is set in either case."""
     cupy = cupy or _TF32["cupy"]
     _TF32.update(allowed=allowed, cupy=cupy)

@@ -7,7 +7,7 @@ from _thread import _local as local
 from typing import Any
 
 _TYPES: set[str] = {"cpu", "cuda", "meta"}
-# PyTorch's other types: programs may compare devices with them, but no tensor can be there
+# PyTorch's other types: programs may compare devices with them, but cannot create tensors there
 _ELSEWHERE = "fpga hip hpu ipu lazy maia mkldnn mps mtia opencl opengl privateuseone ve vulkan xla xpu"
 NO_DATA = "Cannot copy out of meta tensor; no data!"
 
@@ -16,7 +16,7 @@ class Device:
     """A device type and, for GPUs, an index. Equal to PyTorch's ``torch.device``.
 
     Args:
-        type: "cpu", "cuda", "cuda:INDEX", or "meta" for tensors that have a shape and no elements; a Device is copied.
+        type: "cpu", "cuda", "cuda:INDEX", or "meta" for tensors with a shape but no elements; a Device is copied.
             PyTorch's other types ("mps", "xla") can be named and compared, but no tensor can be made there.
         index: the GPU's number, unless ``type`` contains it.
 

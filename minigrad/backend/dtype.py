@@ -58,7 +58,7 @@ class DType:
         return shown(self.name)
 
     def to_complex(self) -> DType:
-        """The complex dtype with parts of this one: complex128 for float64, otherwise complex64."""
+        """The complex dtype whose parts have this one: complex128 for float64, otherwise complex64."""
         return complex128 if self in (float64, complex128) else complex64
 
     def refused_on(self, device_type: str) -> TypeError:
@@ -150,7 +150,7 @@ def get_default_dtype() -> DType:
 
 
 def set_default_dtype(dtype: DType) -> None:
-    """Make ``dtype`` (a floating point one) the dtype of tensors made from Python floats."""
+    """Make ``dtype`` (a floating-point one) the dtype of tensors made from Python floats."""
     global _default
     dtype = as_dtype(dtype)
     if not dtype.is_floating_point:
@@ -293,11 +293,11 @@ def result_type(*operands: Any) -> DType:
     return result
 
 
-# Memory layouts, only by name: arrays have strides ----------------------------------------------------------
+# Memory layouts, by name only: arrays have strides ----------------------------------------------------------
 
 
 class layout:
-    """How a tensor's elements are stored, by PyTorch's name: ``strided``, the only way here."""
+    """How a tensor's elements are stored, by PyTorch's name: ``strided``, the only layout here."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -313,7 +313,7 @@ class memory_format(layout):
 
     def order(self, ndim: int) -> tuple[int, ...] | None:
         """The axes from the outermost in memory to the innermost; None if a tensor keeps its order. Raises
-        RuntimeError: the format is for tensors with another number of axes."""
+        RuntimeError: the format is for tensors with a different number of axes."""
         if self is preserve_format:
             return None
         if self is contiguous_format:
@@ -339,7 +339,7 @@ class finfo:
 
     Attributes:
         bits: per element. eps: the distance from 1 to the next larger number.
-        max, min: the largest number, and the same negative.
+        max, min: the largest number, and its negative.
         tiny, smallest_normal: the smallest positive number of full precision.
         resolution: 10⁻ⁿ, where n is the number of decimal digits that are exact.
         dtype: the dtype's name.

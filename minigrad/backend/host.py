@@ -13,7 +13,7 @@ from .registry import is_array, of
 
 def host(value: Any) -> NDArray[Any]:
     """Convert a tensor (also PyTorch's), an array on any device, or nested lists to a NumPy array, bfloat16 to float32.
-    It is a copy only if necessary."""
+    The result is a copy only if necessary."""
     array = getattr(value, "array", value)
     if is_array(array):
         return np.asarray(dt.widened(of(array).to_numpy(array)))

@@ -1,4 +1,4 @@
-"""Keeps freed memory in the process. Linux's C library returns large blocks to the system at once, so each training
+"""Keeps freed memory in the process. Linux's C library returns large blocks to the system immediately, so each training
 step has page faults for the same memory again. ``keep_freed`` makes it keep some: all blocks, of any size, are in the
 heap, and up to KEEP_BYTES stay free at its end."""
 

@@ -33,7 +33,7 @@ def get_num_threads() -> int:
 
 def threads_of_environment() -> int | None:
     """MINIGRAD_NUM_THREADS, or the first number of OMP_NUM_THREADS. Raises ValueError: MINIGRAD_NUM_THREADS is not a
-    positive whole number; such an OMP_NUM_THREADS is ignored."""
+    positive whole number. An invalid OMP_NUM_THREADS is ignored."""
     ours, general = os.environ.get("MINIGRAD_NUM_THREADS", ""), os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
     if ours and not (ours.isdecimal() and int(ours) > 0):
         raise ValueError(f"MINIGRAD_NUM_THREADS must be a positive whole number, not {ours!r}")

@@ -1,6 +1,6 @@
 """Products of matrices on all cores. OpenBLAS's own threads spin for a while after a product, and take cores from the
-threads of compiled loops, which do the rest of a step (``parallel.py``). So these threads also compute large products
-of float32. OpenBLAS computes all other products, and all products if there are no compiled loops."""
+threads of compiled loops, which do the rest of a step (``parallel.py``). So these threads also compute large float32
+products. OpenBLAS computes all other products, and all products if there are no compiled loops."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _large(a: Array, b: Array, bias: Array | None) -> Array:
 
 
 def _shared(a: Array, b: Array, bias: Array | None) -> Array | None:
-    """The product by compiled loops; None if they do not take it."""
+    """The product by compiled loops; None if they do not support it."""
     if not (
         _is_float32(a) and _is_float32(b) and (bias is None or _is_float32(bias)) and store.library() and blas.sgemm()
     ):
@@ -126,7 +126,7 @@ def _shared_batch(a: Array, b: Array) -> Array:
 
 
 def _are_few_rows(a: Array, b: Array) -> bool:
-    """Whether the loop ``few_rows`` is faster: for 2 to 16 rows in a fifth to a half of the time."""
+    """Whether the loop ``few_rows`` is faster: for 2 to 16 rows it takes a fifth to a half of the time."""
     return (
         a.ndim == b.ndim == 2
         and len(a) <= FEW

@@ -1,8 +1,8 @@
-"""Random numbers from explicit generators, repeatable to the bit from one seed.
+"""Random numbers from explicit generators, bitwise reproducible from one seed.
 
 ``Generator`` draws PyTorch's CPU stream: the Mersenne Twister read as raw 32-bit words and turned into
-numbers as PyTorch does, so that one seed gives both libraries the same weights (a numbers' worth of 2.4e-7
-apart in ``normal``, whose logarithms and cosines differ in the last place). Dropout masks need many numbers, but no
+numbers as PyTorch does, so that one seed gives both libraries the same weights (up to 2.4e-7 apart
+in ``normal``, whose logarithms and cosines differ in the last place). Dropout masks need many numbers, but no
 comparison with PyTorch: they are hashes of their positions, keyed by one word of a second stream (SFC64) of the same
 seed. Threads draw them in parallel, with the same result as without compiled loops.
 """
@@ -93,7 +93,7 @@ class Generator:
         return self
 
     def seed(self) -> int:
-        """Restart from a seed of the operating system, and return it."""
+        """Restart from a seed that the operating system provides, and return it."""
         return self.manual_seed(int.from_bytes(os.urandom(4), "little")).initial_seed()
 
     def initial_seed(self) -> int:
@@ -203,7 +203,7 @@ class Generator:
         return numbers
 
     def keep_mask(self, shape: tuple[int, ...], p: float) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Bools that are False with probability ``p`` (to 1/65536), from the fast stream."""
+        """Bools that are False with probability ``p`` (rounded to 1/65536), from the fast stream."""
         count, bound = math.prod(shape), round(p * 65536)
         if bound > 65535 or store.library() is None:
             return self.draw(shape, p).array()
@@ -227,7 +227,7 @@ class Generator:
 
 
 class Draw:
-    """A dropout mask that is not drawn yet: GPU kernels call ``is_kept`` (common.cuh) for each element, without a mask
+    """A dropout mask not drawn yet: GPU kernels call ``is_kept`` (common.cuh) for each element, without a mask
     in memory; other code takes the array. An element is kept if its 16 bits, from ``seed``, reach ``bound``; ``xp`` and
     ``on`` are its library and device."""
 
@@ -306,7 +306,7 @@ def follows_pytorch(device: Device) -> bool:
 
 def pytorch_keep_mask(shape: tuple[int, ...], p: float, like: Any = None) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Dropout's mask as PyTorch draws it: True where a float64 uniform is below 1 - p, in the memory order of ``like``,
-    an array of this shape, or else of indices."""
+    an array of this shape, or else in index order."""
     if p == 1:
         return np.zeros(shape, np.bool_)
     draw = default_generator.words64(math.prod(shape)) & _53 < np.uint64(math.ceil((1 - p) * 2**53))

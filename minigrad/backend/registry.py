@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # creating a Protocol takes a fiftieth of minigrad's import
     from typing import Protocol
 
     class Backend(Protocol):
-        """The interface of an array library for the rest of minigrad."""
+        """The interface to an array library for the rest of minigrad."""
 
         name: str
         device_type: str
@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # creating a Protocol takes a fiftieth of minigrad's import
         def to_numpy(self, array: Array) -> np.ndarray[Any, Any]: ...
         # Start a copy to NumPy's memory, and return a function that waits for it, but not for later work.
         def later(self, array: Array) -> Callable[[], np.ndarray[Any, Any]]: ...
-        # The fused kernels of a name, the fastest first; if none supports the arguments, the definition runs.
+        # The fused kernels with a name, the fastest first; if none supports the arguments, the definition runs.
         def kernels(self, name: str) -> tuple[Any, ...]: ...
         # Dropout's draw: a bool array, each element False with probability ``p``, or a ``random.Draw``.
         def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> Any: ...

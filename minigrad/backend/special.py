@@ -100,7 +100,7 @@ def complementary_error_function(x: Array) -> Array:
     return m.where(m.isnan(x), x, m.where(m.absolute(x) < 0.46875, 1 - _cody_erf(x), far)).astype(dtype)
 
 
-# P, from the highest power down: least squares of Φ up to 6, weighted until its largest errors are equal, 3e-8. Beyond
+# P, from the highest power down: least squares of Φ up to 6, weighted until the largest errors are equal, 3e-8. Beyond
 # 6, x P(x²) only grows, and tanh is 1.
 _NORMAL = (1.7562759e-9, -1.3226623e-7, 3.9647726e-6, -5.5306314e-5, -3.259475e-5, 0.036333084, 0.79788494)
 

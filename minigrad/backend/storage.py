@@ -104,7 +104,7 @@ class UntypedStorage:
         if step != 1:
             raise RuntimeError(f"Trying to slice with a step of {step}, but only a step of 1 is supported")
         part: Any = self.array[start:stop]
-        if isinstance(part, np.ndarray):  # through a buffer, it owns its part and is not a view
+        if isinstance(part, np.ndarray):  # through a buffer, so that it owns its part and is not a view
             part = np.frombuffer(part.data, np.uint8) if part.size else part.copy()
         return type(self).behind(part)
 

@@ -1,13 +1,13 @@
 """Loops that Numba compiles, and the threads that run them: the extra ``fast``.
 
 A kernel ``NAME_numba.py`` is written as plain loops over float32 (``loops.py``). Numba compiles it once per machine, in
-a separate process (``build.py``): the kernels of transformers together, others when a program first needs them. The
+a separate process (``build.py``): the transformer kernels together, others when a program first needs them. The
 machine code is kept in the user's cache (``store.py``). Later processes load it with llvmlite, and never import Numba.
 
     loops.py       ``@loop`` and ``@inline``: how to define and call a loop
     functions.py   exp, tanh and similar functions that compilers can vectorize; access to an array object's data, shape
                    and strides
-    native.py      functions that Python cannot express: bits, addresses, BLAS; intrinsics.py is their code, for Numba
+    native.py      functions that Python cannot express: bits, addresses, BLAS; intrinsics.py has their code, for Numba
     crew.py        shares the blocks of a loop among threads; itself compiled
     build.py       the program that compiles
     machine_code.py  the cache of compiled code on disk; store.py loads it
@@ -15,5 +15,5 @@ machine code is kept in the user's cache (``store.py``). Later processes load it
 
 from __future__ import annotations
 
-CREW = "crew"  # the unit that is not a file of kernels
+CREW = "crew"  # the one unit that is not a kernel file
 Code = dict[str, tuple[str, bytes]]  # by function name: its symbol and its machine code

@@ -1,7 +1,7 @@
 """Compile loops, as a program:  python -m minigrad.backend.compiled.build FOLDER UNIT...
 
 A unit is a file of kernels, or "crew". The program writes machine code for this machine to the folder, one file per
-unit with its name: a ``Code`` by marshal.
+unit, named after it: a marshalled ``Code``.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ number of the current loop, 0 for none. A thread that joins increments the count
 still open; the caller closes the loop before it checks the count. Both orders are the same for all threads, so one of
 the two sees the other, and the description of a loop is never written while a thread may read it.
 
-A helper with nothing to do keeps looking for some tenths of a millisecond, so that it need not be woken between two
-operations of a training step. Then it waits for a lock of the system.
+A helper with nothing to do keeps looking for a few tenths of a millisecond, so that it need not be woken between two
+operations of a training step. Then it waits for a system lock.
 """
 
 from __future__ import annotations

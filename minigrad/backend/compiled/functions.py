@@ -1,6 +1,6 @@
 """Functions for compiled loops: access to a NumPy array's data, shape and strides; and float32 functions without calls
-and branches, so that the compiler can vectorize loops over them. The fields of PyArrayObject follow the head of every
-object, of ``object.__basicsize__`` bytes; ``store.py`` compares them with NumPy before it loads anything. Errors in
+or branches, so that the compiler can vectorize loops over them. The fields of PyArrayObject follow the object header,
+which has ``object.__basicsize__`` bytes; ``store.py`` compares them with NumPy before it loads anything. Errors in
 float32 are at most 1 unit in the last place for exp, 2 for tanh, 2.5 for sigmoid, and 1e-7 for normal."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .native import fma, from_bits, rint, to_bits, word
 F = np.float32
 HEAD = object.__basicsize__
 _AXES, _SHAPE, _STEPS = HEAD + 8, HEAD + 16, HEAD + 24
-# ln 2 in two parts, the first with so few bits that its product with an integer is exact
+# ln 2 in two parts; the first has so few bits that its product with an integer is exact
 _LOG2E, _LN2_HIGH, _LN2_LOW = F(1.4426950408889634), F(0.693359375), F(-2.12194440e-4)
 
 
@@ -54,7 +54,7 @@ def volume(array: int, but: int) -> int:
 
 @inline
 def exp(x: np.float32) -> np.float32:
-    """eˣ = 2ⁿ eʳ with |r| ≤ ln 2 / 2, where eʳ is a Taylor series. -inf gives 0, NaN gives NaN."""
+    """eˣ = 2ⁿ eʳ with |r| ≤ ln 2 / 2, where eʳ is a Taylor series; 0 for -inf, NaN for NaN."""
     c = F(-104.0) if x < F(-104.0) else x
     c = F(89.0) if c > F(89.0) else c
     n = rint(c * _LOG2E)

@@ -50,7 +50,7 @@ _DTYPES: dict[str, type] = {
 _EMPTY: dict[str, Array] = {kind: np.empty(0, dtype) for kind, dtype in _DTYPES.items()}
 _NOTHING, _NONE = {kind: id(array) for kind, array in _EMPTY.items()}, id(None)  # passed for None
 FLOAT32 = np.dtype(np.float32)
-BLOCK = 1 << 18  # bytes that a block touches: a part of a second-level cache
+BLOCK = 1 << 18  # bytes that a block touches: part of a second-level cache
 
 LOOPS: list[Loop] = []
 INLINE: list[Callable[..., Any]] = []
@@ -63,7 +63,7 @@ def inline(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def loop(body: Callable[..., None]) -> Loop:
-    """Make a compiled loop of a function: see the top of this file."""
+    """Turn a function into a compiled loop: see the top of this file."""
     return Loop(body)
 
 
@@ -91,8 +91,8 @@ class Loop:
         return f"<compiled loop {self.name}>"
 
     def __call__(self, count: int, grain: int, *args: Any) -> None:
-        """Run it over [0, ``count``), in blocks of ``grain``, on all threads. Raises TypeError: an array does not have
-        the dtype of its annotation, or is not contiguous; RuntimeError: Numba is missing."""
+        """Run it over [0, ``count``), in blocks of ``grain``, on all threads. Raises TypeError: an array lacks the
+        dtype that its annotation names, or is not contiguous; RuntimeError: Numba is missing."""
         if not self.address:
             if (library := store.library(self.name.partition(".")[0])) is None:
                 raise RuntimeError(f"{self.name} is a compiled loop, not available here: see minigrad.backend.compiled")
@@ -121,13 +121,13 @@ def _has_another_name(value: Any) -> bool:
 
 
 def grain(count: int, bytes_each: int, block: int = BLOCK) -> int:
-    """How many of ``count`` rows make a block: about ``block`` bytes, and at least four blocks if there is more."""
+    """How many of ``count`` rows make a block: about ``block`` bytes, less if there would be fewer than four."""
     rows = max(1, block // max(1, bytes_each))
     return rows if count * bytes_each > 4 * block else max(rows // 4, -(-count // 4)) if count > rows // 4 else count
 
 
 def fits(first: Array, *more: Array | None) -> bool:
-    """Whether compiled loops take these: NumPy arrays of float32, the first of them not empty."""
+    """Whether compiled loops support these arrays: NumPy's, of float32, the first of them not empty."""
     return bool(first.size) and all(a is None or (type(a) is np.ndarray and a.dtype == FLOAT32) for a in (first, *more))
 
 

@@ -22,7 +22,7 @@ from . import CREW, Code
 _PACKAGE = Path(__file__).resolve().parents[2]
 _KERNELS = _PACKAGE / "backend" / "kernels"
 MOST_PROCESSES = 4  # that compile at the same time
-KEPT = 8  # files of a unit: for several versions, and processors that share a home folder
+KEPT = 8  # files per unit: for several versions, and for processors that share a home folder
 
 
 def load(units: Iterable[str] | None = None) -> Code:
@@ -82,7 +82,7 @@ def _is_safe(about: os.stat_result) -> bool:
 
 def _keys() -> dict[str, str]:
     """For each unit (the crew and the files of kernels), a hash of everything that its machine code depends on."""
-    from importlib.metadata import version  # imported here because it is slow, and without Numba not needed
+    from importlib.metadata import version  # imported here because it is slow, and not needed without Numba
 
     from llvmlite import binding
 

@@ -22,7 +22,7 @@ def rint(x: Single) -> Single:
 
 
 def from_bits(bits: Bits) -> Single:
-    """The float32 of an int32's bits."""
+    """The float32 with an int32's bits."""
     return llvm.b.bitcast(bits, llvm.F32)
 
 
@@ -47,7 +47,7 @@ def double(address: int) -> float:
 
 
 def row(address: int, count: int) -> Flat:
-    """The ``count`` float32 from an address on, as an array."""
+    """The ``count`` float32 values from an address on, as an array."""
     return llvm.array("Flat", address, count)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from . import CREW, Code
 
-# The units for training a transformer are built together; each of the others when it is first needed.
+# The units for training a transformer are built together, each of the others when it is first needed.
 _FIRST = "cross_entropy dropout elementwise layer_norm many products scaled_dot_product_attention scatter_add_rows"
 _FIRST += " softmax"
 FIRST = (CREW, *(f"{name}_numba" for name in _FIRST.split()))
@@ -104,17 +104,17 @@ def prepare() -> None:
 
 
 def _ask(units: tuple[str, ...]) -> None:
-    """Load units, unless the first could not be."""
+    """Load units, unless the first ones could not be loaded."""
     global _library
     try:
         if is_wanted() if CREW in units else _library:
-            from . import machine_code  # here, as its imports take a third of the time of minigrad's
+            from . import machine_code  # here, as its imports take a third as long as minigrad's
 
             code = machine_code.load(units)
             library = _library or Library()
             library.add(units, code)
             _library = library
-    except Exception as error:  # whatever goes wrong in compiler, disk or loader: NumPy's kernels also work
+    except Exception as error:  # whatever fails in the compiler, disk or loader: NumPy's kernels also work
         reason = str(error).strip().splitlines() or [type(error).__name__]
         warnings.warn(
             f"minigrad's compiled kernels cannot be used here, so NumPy's are: {reason[-1]} "

@@ -10,7 +10,7 @@ fewer passes over memory. It is a file, or an entry of ``KERNELS`` in a file of 
                                       not needed
 
 ``args`` are the op's arguments in the order of its forward; ``backward`` gets the arguments that the op's rules name,
-and None for all others. Kernels do not compute or keep values that ``needs`` does not ask for. A kernel may have a
+and None for all others. Kernels do not compute or save values that ``needs`` does not ask for. A kernel may have a
 function ``takes(*arrays)``, which says before a call in bfloat16 whether ``forward`` supports these arrays.
 
 ``adam``, ``muon``, ``sgd`` and ``clip_grad_norm`` belong to no op. A file whose name begins with "_" is shared by

@@ -42,9 +42,9 @@ def launch(
         shared_bytes: dynamic shared memory of a block.
         defines: macros (name, number); each set of macros gets its own compiled kernel.
 
-    Raises TypeError: ``like`` does not hold floating point numbers.
+    Raises TypeError: ``like`` is not a floating-point array.
     """
-    if kind_of(like) not in "fb":  # kernels on masks only have no ``real``
+    if kind_of(like) not in "fb":  # kernels that work only on masks have no ``real``
         raise TypeError(f"the {name} kernel computes with floating point numbers, not {like.dtype}")
     if name_of(like.dtype) == "bfloat16":
         defines = (*defines, ("REAL_BFLOAT", 1))
@@ -64,7 +64,7 @@ def code(source: str) -> str:
 
 
 def options(bits: int, defines: Defines = ()) -> tuple[str, ...]:
-    """The compiler's options for numbers of ``bits`` bits. CuPy appends -ftz=true, so no option can undo it."""
+    """The compiler options for numbers of ``bits`` bits. CuPy appends -ftz=true, so no option can undo it."""
     return ("-std=c++17", f"-DREAL_BITS={bits}", *(f"-D{name}={value}" for name, value in defines))
 
 
@@ -115,7 +115,7 @@ def unset_like(x: Array) -> Array:
 
 def strided(x: Array, dtype: Any = None) -> tuple[Any, ...]:
     """A kernel's arguments for an array that may not be contiguous: the array, and its strides in elements, without the
-    last axis. An array of another dtype, or with gaps along its last axis, is copied."""
+    last axis. An array whose dtype differs, or that has gaps along its last axis, is copied."""
     if x.strides[-1] != x.itemsize or x.dtype != (dtype or x.dtype):
         x = contiguous(x, dtype)
     return (x, *(step // x.itemsize for step in x.strides[:-1]))

@@ -16,7 +16,7 @@ INFINITY, _LN2 = F(np.inf), F(0.6931471805599453)
 
 @inline
 def top(x: Any) -> np.float32:
-    """The largest of a row; 0 if all are -inf (so that x - top stays -inf, not NaN). The loop compares integers of the
+    """The largest of a row; 0 if all are -inf (so that x - top stays -inf, not NaN). The loop compares integers in the
     same order, as compilers do not vectorize a maximum of float32."""
     best = I(-0x80000000)
     for j in range(x.size):

@@ -26,7 +26,7 @@ PARTS = 8  # least number of pieces of work for the weight's gradient
 
 @inline
 def inside(n: int, count: int, step: int, offset: int) -> tuple[int, int]:
-    """The range [first, last) of those of ``count`` places for which 0 <= place · step + offset < n."""
+    """The range [first, last) of the ``count`` places for which 0 <= place · step + offset < n."""
     first = max(0, (-offset + step - 1) // step)
     last = min(count, (n - 1 - offset) // step + 1)
     return min(first, count), max(min(first, count), last)
@@ -211,7 +211,7 @@ def geometry(window: Window, channels: int, lengths: Ints, count: int, groups: i
 
 
 def takes(window: Window, *arrays: Array | None) -> bool:
-    """Whether the compiled loops take these."""
+    """Whether the compiled loops support these arrays."""
     return len(window.kernel) <= 2 and all(fits(a) for a in arrays if a is not None) and bool(blas.sgemm())
 
 

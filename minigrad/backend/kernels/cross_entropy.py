@@ -45,7 +45,7 @@ def row_max(rows: Array) -> Array:
 
 
 def row_sum(block: Array) -> Array:
-    """Sums of rows, (rows,): for short rows by BLAS, which is faster; else by ``sum``, which is more precise."""
+    """Sums of rows, (rows,): for short rows with BLAS, which is faster; else with ``sum``, which is more precise."""
     if block.shape[1] <= _LONG:
         return block @ np.ones(block.shape[1], block.dtype)
     total: Array = block.sum(axis=1)

@@ -36,7 +36,7 @@ def reached(word: np.uint64, room: np.uint64) -> np.uint64:
 
 @loop
 def draw_words(start: int, stop: int, seed: int, bound: int, keep: Words) -> None:
-    """Draw two words for each eight elements of the mask, which are one word."""
+    """Draw two words for every eight elements of the mask, which are one word."""
     keep = keep[start:stop]
     state, room = W(seed) + W(2 * start) * _GOLDEN, W(65536 - bound) * _ONES
     for i in range(stop - start):

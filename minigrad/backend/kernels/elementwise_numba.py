@@ -148,7 +148,7 @@ def gelu_by_tanh_slope(g: F, x: F) -> F:
 
 
 class Gelu:
-    """The kernel ``gelu``, exact or by tanh: the gradient is computed from x, so that nothing else is kept."""
+    """The kernel ``gelu``, exact or by tanh: the gradient is computed from x, so nothing else is saved."""
 
     kinds = {"none": _kernel(gelu, gelu_slope, least=1), "tanh": _kernel(gelu_by_tanh, gelu_by_tanh_slope, least=1)}
 

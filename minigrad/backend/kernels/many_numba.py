@@ -1,4 +1,4 @@
-"""Optimizers' updates of many parameters at once, and clipping: many arrays in one compiled loop. A row holds arrays
+"""Optimizer updates of many parameters together, and clipping: many arrays in one compiled loop. A row holds arrays
 that belong together, such as a parameter and its gradient: contiguous float32 of one size. Loops get a table of the
 array objects' addresses, and a list of parts into which all rows are cut. ``optim`` has the plain rules."""
 
@@ -22,8 +22,8 @@ from ..dtype import Array
 
 F = np.float32
 PART = 4096  # elements
-GRAIN = 8  # parts that a thread takes at once: many arrays are small
-SMALL = 1 << 26  # multiplications: up to this size, one core computes all products for a matrix of Muon's
+GRAIN = 8  # parts that a thread takes at a time: many arrays are small
+SMALL = 1 << 26  # multiplications: up to this size, one core computes all products for one of Muon's matrices
 _LEAST = 1e-15  # from this total norm on, no relevant square underflows in float32
 _CONTIGUOUS, _WRITEABLE = 0x1, 0x400  # NumPy's flags
 _FITTING = _CONTIGUOUS | _WRITEABLE

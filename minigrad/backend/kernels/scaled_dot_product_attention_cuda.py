@@ -1,5 +1,5 @@
-"""Scaled dot-product attention, tile by tile: see scaled_dot_product_attention.cu. It keeps the result and the
-logarithm of each row's sum of exponentials for the backward pass. If heads are so wide that a tile of them does not fit
+"""Scaled dot-product attention, tile by tile: see scaled_dot_product_attention.cu. It saves the result and the
+logarithm of each row's sum of exponentials for the backward pass. If heads are so wide that a tile of them exceeds
 a block's shared memory, the plain definition runs instead."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Attention, one head of a sequence at a time, PART of its queries at once: their scores never leave the cache. Shape
-letters: B batch, H heads, T and S target and source length, D and Dv width of a head. It keeps a row's largest score
+"""Attention, one head of a sequence at a time, PART of its queries at a time: their scores never leave the cache. Shape
+letters: B batch, H heads, T and S target and source length, D and Dv width of a head. It saves a row's largest score
 and 1 / the sum of its exponentials, and the backward pass computes the weights again (Dao et al. 2022, FlashAttention:
 Fast and Memory-Efficient Exact Attention with IO-Awareness). With a causal mask, a part skips its later keys."""
 
@@ -20,7 +20,7 @@ from ._softmax_numba import top as largest
 
 F = np.float32
 PART = 32  # queries
-WORK = 1 << 16  # multiplications of a block: some microseconds
+WORK = 1 << 16  # multiplications of a block: a few microseconds
 
 
 @inline

@@ -20,7 +20,7 @@ F = np.float32
 @loop
 def rows(start: int, stop: int, x: Rows, out: Rows) -> None:
     """y = e^(x - max) / Σ e^(x - max); zeros for a row that is all -inf. The sum has a separate loop: one that also
-    writes adds in another order if x and y are close together in memory."""
+    writes adds in a different order if x and y are close together in memory."""
     width = x.shape[1]
     for i in range(start, stop):
         level, total = top(x[i]), F(0.0)
