@@ -42,7 +42,7 @@ from .tensor import Size as Size, Tensor as Tensor
 
 if TYPE_CHECKING:
     from .functions.names import *
-else:  # without the names that are imported later
+else:  # without the names that are imported on demand
     globals().update(_names.FREE)
 
 if TYPE_CHECKING:  # imported by __getattr__, when first used
@@ -94,7 +94,7 @@ if not TYPE_CHECKING:  # checkers see the names above and in names.pyi
     __all__ = list(_public - _helpers | {*_extension.names_later(__name__), "autograd", "cuda", "nn", "optim"})
 
     def __getattr__(name: str) -> Any:
-        """Import parts that not every program needs when they are first used."""
+        """Import, on first use, parts that not every program needs."""
         return _extension.look_up(__package__, name)
 
 

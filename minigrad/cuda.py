@@ -23,7 +23,7 @@ is_initialized = is_available  # a GPU needs no initialization
 DeviceLike = Device | str | int | None
 _initialized = False  # programs check it before they save a GPU's random state; one generator serves all
 _peaks: dict[int, int] = {}  # most bytes in use, by GPU, since reset_peak_memory_stats
-_hook: Any = None  # updates _peaks, once that was called
+_hook: Any = None  # updates _peaks, after that call
 
 
 def _cupy() -> Any:
@@ -139,12 +139,12 @@ def set_rng_state_all(new_states: Any) -> None:
 
 
 def memory_allocated(device: DeviceLike = None) -> int:
-    """Bytes that arrays hold; 0 without a GPU, like all byte counts here."""
+    """Bytes that arrays use; 0 without a GPU, like all byte counts here."""
     return _bytes(device, "used_bytes")
 
 
 def memory_reserved(device: DeviceLike = None) -> int:
-    """Bytes that CuPy's pool holds: for live arrays, and cached for later ones."""
+    """Bytes in CuPy's pool: in use by arrays, or cached for later ones."""
     return _bytes(device, "total_bytes")
 
 
@@ -171,7 +171,7 @@ def mem_get_info(device: DeviceLike = None) -> tuple[int, int]:
 
 
 def empty_cache() -> None:
-    """Return the memory that no array uses to the system."""
+    """Return memory that no array uses to the system."""
     if is_available():
         _pool().free_all_blocks()
 
@@ -210,7 +210,7 @@ reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
 
 
 def max_memory_allocated(device: DeviceLike = None) -> int:
-    """The most bytes that arrays held since ``reset_peak_memory_stats``. Without that call, the bytes of CuPy's pool:
+    """The most bytes that arrays used since ``reset_peak_memory_stats``. Without that call, the bytes in CuPy's pool:
     the peak so far, and the pool's cache."""
     if not is_available():
         return 0

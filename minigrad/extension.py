@@ -1,8 +1,8 @@
 """Names and paths that the package's own files do not define: a layer above the package may supply them.
 
-``minigrad/__init__.py`` says which layer (``install``): a module with the functions ``find``, ``others``,
+``minigrad/__init__.py`` names the layer (``install``): a module with the functions ``find``, ``others``,
 ``has_module``, ``load``, ``missing`` and ``add_methods`` (``compat/names.py`` has ours). It is imported when a name is
-first missing; the files below know nothing of it.
+first missing; the files below do not depend on it.
 
 Names: modules get a ``__dir__`` and a ``__getattr__``, which imports a file that ``later`` has registered, or asks the
 layer (``look_up``).
@@ -80,7 +80,7 @@ def _open(folders: Iterable[str]) -> None:
 
 
 class MissingName(AttributeError):
-    """A name that a module or a class ("minigrad.nn", "minigrad.Tensor") lacks. The message is made only when it is
+    """A name that a module or a class ("minigrad.nn", "minigrad.Tensor") lacks. The message is built only when it is
     read: ``hasattr`` never reads it."""
 
     def __init__(self, place: str, name: str) -> None:
@@ -199,7 +199,7 @@ class _Loader(SourceFileLoader):
 
 
 class Alias:
-    """Loads a module under another name. (No importlib.abc.Loader, whose import is a quarter of minigrad's.)"""
+    """Loads a module under another name. (Not an importlib.abc.Loader, whose import is a quarter of minigrad's.)"""
 
     def __init__(self, target: str) -> None:
         self._target = target

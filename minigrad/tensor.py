@@ -1,7 +1,7 @@
 """Tensor: an array, its gradient, and Python's protocols.
 
-This file imports none of the functions: ``names.py`` makes those in ``functions``, and the operators, its methods.
-``ops`` has their forward and gradient rules. ``autograd`` records the ops.
+This file imports none of the functions: ``names.py`` turns those in ``functions``, and the operators, into methods.
+``ops`` has their forwards and gradient rules. ``autograd`` records the ops.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Tensor(Methods["Tensor"]):
 
     Attributes:
         array: the NumPy or CuPy array underneath, without a copy.
-        grad: the sum of the gradients of every ``backward()``, of the same shape, or None.
+        grad: the sum of the gradients of every ``backward()``, in the tensor's shape, or None.
 
     >>> x = mg.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     >>> (x * x).sum().backward()
@@ -59,7 +59,7 @@ class Tensor(Methods["Tensor"]):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Called when a function gets an instance of a subclass: the function's result, as that subclass."""
+        """Called when a function gets an instance of a subclass; returns the function's result, as that subclass."""
         return layer().default(cls, func, types, args, kwargs)
 
     def as_subclass(self, cls: type[Sub]) -> Sub:
@@ -246,7 +246,7 @@ class Tensor(Methods["Tensor"]):
         node.hooks.setdefault(slot, {})[tape.RETAINED] = keep
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Call ``hook(gradient)`` whenever this tensor's gradient is complete; a result replaces it."""
+        """Call ``hook(gradient)`` whenever this tensor's gradient is complete; a result other than None replaces it."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node, slot = self._source()
@@ -271,7 +271,7 @@ class Tensor(Methods["Tensor"]):
 
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
         """The NumPy array, in the same memory; ``force`` detaches and copies first. Raises RuntimeError: the tensor
-        requires grad, and gradients are recorded; TypeError: it is on a GPU, or of bfloat16, which NumPy lacks.
+        requires grad, and gradients are recorded; TypeError: it is on a GPU, or in bfloat16, which NumPy lacks.
 
         >>> mg.tensor([1.0, 2.0]).numpy()
         array([1., 2.], dtype=float32)
@@ -296,7 +296,7 @@ class Tensor(Methods["Tensor"]):
         return array.astype(dtype) if dtype is not None and array.dtype != dtype else array.copy() if copy else array
 
     def item(self) -> Int | Float:
-        """The one element as a Python number. Raises RuntimeError: there is not exactly one.
+        """The one element as a Python number. Raises RuntimeError: the tensor does not have exactly one.
 
         >>> mg.tensor([2.5]).item()
         2.5

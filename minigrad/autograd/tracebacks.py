@@ -226,7 +226,7 @@ def _is_between(module: str) -> bool:
 
 
 def user_frames() -> Iterator[FrameType]:
-    """The frames on the stack outside of the library and NumPy, from the innermost outwards."""
+    """The stack frames outside the library and NumPy, from the innermost outwards."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if not _is_between(frame.f_globals.get("__name__", "")):

@@ -1,4 +1,4 @@
-"""Converts the forms of arguments that PyTorch accepts to the single form that ops take."""
+"""Converts the argument forms that PyTorch accepts to the single form that ops take."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def _plain(data: Any) -> Any:
 
 
 def _holds_numpy(data: Any) -> bool:
-    """Whether nested lists begin with a NumPy value, whose dtype the tensor gets."""
+    """Whether nested lists begin with a NumPy value, whose dtype the tensor then gets."""
     while isinstance(data, (list, tuple)) and data:
         data = data[0]
     return isinstance(data, (np.ndarray, np.generic))

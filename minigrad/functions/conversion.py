@@ -176,7 +176,7 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
 
 @function
 def view_as_complex(input: Tensor) -> Tensor:
-    """(..., 2) real -> (...) complex in the same memory: the last axis holds the real and the imaginary part. Raises
+    """(..., 2) real -> (...) complex in the same memory: the last axis has the real and the imaginary part. Raises
     RuntimeError: the last axis does not have length 2, or its elements are not adjacent."""
     array = input.array
     if array.dtype.name not in ("float32", "float64"):

@@ -112,14 +112,14 @@ def alike(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def _shown(create: Callable[..., Tensor], make: Callable[..., Any]) -> Callable[..., Tensor]:
-    """``create`` as a wrapper of ``make``, whose parameters it overrides by its own keywords."""
+    """``create`` as a wrapper of ``make``, whose parameters it overrides with its own keywords."""
     annotations, public = create.__annotations__, wrapping(create, make)
     public.__annotations__, public.__wrapped__ = annotations, _Joined(create, make)
     return public
 
 
 class _Joined:
-    """A value for ``__wrapped__`` that builds the signature lazily, as building all of them slows the import."""
+    """A value for ``__wrapped__`` that builds the signature lazily, as building all of them would slow the import."""
 
     def __init__(self, create: Callable[..., Any], make: Callable[..., Any]) -> None:
         self._create, self.__wrapped__ = create, make
@@ -168,7 +168,7 @@ def tensor(
 ) -> Tensor:
     """A tensor in new memory from numbers, nested lists, arrays or tensors.
 
-    Python floats give the default dtype (float32), ints int64, bools bool; arrays keep their dtype.
+    Python floats get the default dtype (float32), ints int64, bools bool; arrays keep their dtype.
 
     >>> mg.tensor([[1, 2], [3, 4]])
     tensor([[1, 2],
@@ -251,7 +251,7 @@ def from_file(filename: Any, shared: bool | None = None, size: int = 0, *, dtype
 
 @creating
 def scalar_tensor(s: Any, *, dtype: Maybe) -> Any:
-    """A number as a 0-d tensor, by default of the default dtype."""
+    """A number as a 0-d tensor; if ``dtype`` is None, in the default dtype."""
     return np.full((), raw(s), float_dtype(dtype))
 
 
@@ -278,7 +278,7 @@ empty = announced(_of_shape("empty", "A tensor of a shape with uninitialized ele
 @announced
 @creating
 def full(size: Any, fill_value: Any, *, dtype: Maybe, device: Maybe) -> Any:
-    """A shape filled with one number, by default in the number's dtype.
+    """A tensor of this shape, filled with one number, by default in the number's dtype.
 
     >>> mg.full((2, 2), 7)
     tensor([[7, 7],
@@ -295,7 +295,7 @@ def full(size: Any, fill_value: Any, *, dtype: Maybe, device: Maybe) -> Any:
 
 @creating
 def empty_strided(size: Any, stride: Any, *, dtype: Maybe) -> Any:
-    """Uninitialized elements, with these strides in memory (in elements)."""
+    """Uninitialized elements with these strides in memory (in elements)."""
     shape, steps = shape_of(size), sizes((tuple(stride),))
     kind = np.dtype(float_dtype(dtype))
     count = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) if 0 not in shape else 0
@@ -304,7 +304,7 @@ def empty_strided(size: Any, stride: Any, *, dtype: Maybe) -> Any:
 
 @function
 def empty_permuted(size: Any, physical_layout: Any, *, dtype: Maybe = None, **options: Any) -> Tensor:
-    """Uninitialized elements, whose axes are in memory in the order ``physical_layout``, without gaps. Raises
+    """Uninitialized elements whose axes lie in memory in the order ``physical_layout``, without gaps. Raises
     RuntimeError: the layout does not contain each axis once."""
     shape, order = shape_of(size), sizes((tuple(physical_layout),))
     if sorted(order) != [axis for axis, _ in enumerate(shape)]:
@@ -406,13 +406,13 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Maybe) -> Any:
 
 @creating
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Maybe) -> Any:
-    """``base`` raised to the powers of ``linspace``."""
+    """``base`` raised to the power of each number of ``linspace``."""
     kind = float_dtype(dtype)
     return (float(base) ** _line(start, end, _count(steps, "logspace"), kind)).astype(kind)
 
 
 def _line(start: Any, end: Any, steps: int, dtype: Any) -> Any:
-    """Evenly spaced numbers in float64, computed from both ends as in PyTorch, so that they round the same."""
+    """Evenly spaced numbers in float64, computed from both ends as in PyTorch, so that rounding agrees."""
     first, last = float(start), float(end)
     if dtype.kind in "iu" and steps > 1:
         if not (math.isfinite(first) and math.isfinite(last)):

@@ -1,4 +1,4 @@
-"""A public function is defined once, under a decorator that defines where its name appears:
+"""A public function is defined once, under a decorator that determines where its name appears:
 
     @function                  minigrad.cat
     @method                    minigrad.sum and Tensor.sum
@@ -176,7 +176,7 @@ _NOT_TENSORS |= {"tensors": "Sequence[Tensor]"}
 
 
 def brief(place: Callable[[Any], Any], rows: dict[str, tuple[Any, str]], returns: str = "Tensor") -> dict[str, Any]:
-    """Functions of a single expression, by name, from lambdas and docstrings."""
+    """Single-expression functions, by name, from lambdas and docstrings."""
     functions = {}
     for name, (function, doc) in rows.items():
         code = function.__code__
@@ -280,7 +280,7 @@ def reshaping(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def in_place(method: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a method the name of a function, with an underscore, and its signature."""
+    """Give a method a function's name, plus an underscore, and its signature."""
     method.__name__ = method.__qualname__ = f"{function.__name__}_"
     method.__doc__ = f"In place: {function.__doc__}"
     method.__wrapped__ = function

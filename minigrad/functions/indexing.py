@@ -110,7 +110,7 @@ def _check(input: Tensor, index: tuple[Any, ...]) -> None:
 
 def _in_two_steps(index: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
     """Split an index of numbers, arrays and slices in two, as PyTorch applies the numbers first; None if NumPy, which
-    treats them as arrays, gives the same order of axes."""
+    treats them as arrays, returns the same axis order."""
     if not (any(map(is_array, index)) and any(isinstance(p, int) for p in index)):
         return None
     if all(is_array(p) or isinstance(p, int) for p in index):
@@ -140,7 +140,7 @@ def getitem(input: Tensor, key: Any) -> Tensor:
         if not _PLAIN.issuperset(map(type, index)):
             if (steps := _in_two_steps(index)) is not None:
                 input, index = apply(i.getitem, (input, steps[0])), steps[1]
-            if input._needs:  # the gradient rule keeps copies: the program may change the arrays
+            if input._needs:  # the gradient rule saves copies: the program may change the arrays
                 index = tuple(p.copy() if is_array(p) else p for p in index)
         return apply(i.getitem, (input, index))
     except Exception as error:
@@ -254,7 +254,7 @@ def scatter(
     reduce: str | None = None,
 ) -> Tensor:
     """A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on; src may be a number. With ``reduce`` "add" or
-    "multiply", they are combined with the existing elements.
+    "multiply", src is combined with the existing elements.
 
     >>> mg.zeros(2, 3).scatter(1, mg.tensor([[2], [0]]), 1.0)
     tensor([[0., 0., 1.],
@@ -483,7 +483,7 @@ def unique(
 
 @method(in_place=True)
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with the elements at these indices of the flattened tensor set to ``source``, or added to it."""
+    """A copy with the elements at these indices of the flattened tensor set to ``source``, or with it added."""
     flat = index_put_(input.reshape(-1).clone(), (index.reshape(-1),), source.reshape(-1), accumulate)
     return flat.reshape(input.array.shape)
 

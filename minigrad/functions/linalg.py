@@ -124,7 +124,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, a
 def einsum(equation: Any, *operands: Any) -> Tensor:
     """Einstein summation: "bhid,bhjd->bhij". An equation has letters for the axes of each operand, an ellipsis for axes
     that broadcast, "->" and the result's letters (by default the letters that occur once, in alphabetical order).
-    Letters missing in the result are summed over. The tensors, separate or in one list, are contracted from left to
+    Letters missing from the result are summed over. The tensors, separate or in one list, are contracted from left to
     right. Instead of an equation, each tensor may be followed by the numbers of its axes; the result's are last:
     ``einsum(a, [0, 1], [1, 0])``. Raises RuntimeError: the equation does not match the operands.
 
@@ -229,5 +229,5 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, al
 
 
 def _base(x: Tensor, beta: float) -> Tensor:
-    """beta · x; zeros for beta 0, even if x has NaN, as in BLAS."""
+    """beta · x; zeros for beta 0, even if x contains NaN, as in BLAS."""
     return level(zeros_like(x.detach()), x) if beta == 0 else scaled(x, beta)

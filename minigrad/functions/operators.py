@@ -1,5 +1,5 @@
 """Python's operators: each calls its op, with PyTorch's operands, and NumPy's functions call them. Also here: methods
-whose arguments have another order than their function's, and in-place methods without an out-of-place function;
+whose argument order differs from their function's, and in-place methods without an out-of-place function;
 ``define.py`` creates the others."""
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ __getitem__, __setitem__ = attached(indexing.getitem), attached(indexing.setitem
 @attached
 @border
 def __array_ufunc__(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    """NumPy's functions: operators call the tensor's operators, all others compute with NumPy arrays."""
+    """NumPy's functions: operators call the tensor's operators; all others compute with NumPy arrays."""
     if method != "__call__" or kwargs:
         return NotImplemented
     if ufunc.__name__ in _UFUNCS and len(inputs) == 2:
@@ -272,7 +272,7 @@ def map_(input: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> T
 
 @method(free=False)
 def resize_(input: Tensor, *lengths: Any, size: Any = None, memory_format: Any = None) -> Tensor:
-    """In place: another shape with the same memory; elements that fit stay, in memory order, new ones are
+    """In place: another shape with the same memory; elements that fit stay, in memory order; new ones are
     uninitialized. Raises RuntimeError: the tensor requires grad."""
     if input._wanted():
         raise RuntimeError("cannot resize variables that require grad")

@@ -227,7 +227,7 @@ def nan_to_num(input: Tensor, nan: float = 0.0, posinf: float | None = None, neg
 
 @spelled
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """x Φ(x) (Hendrycks and Gimpel 2016), exact or by its tanh formula."""
+    """x Φ(x) (Hendrycks and Gimpel 2016), exact or by the tanh formula."""
     if approximate not in ("none", "tanh"):
         raise RuntimeError(f"approximate argument must be either none or tanh, not {approximate!r}")
     return apply(activation.gelu, (input, approximate))

@@ -1,4 +1,4 @@
-"""Random tensors, by PyTorch's names: one seed gives the same numbers on every device, except in ``multinomial``."""
+"""Random tensors, by PyTorch's names: one seed yields the same numbers on every device, except in ``multinomial``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _state = _State()
 
 @contextmanager
 def undrawn() -> Iterator[None]:
-    """A context in which this thread draws nothing, to create a module whose parameters are loaded from a file."""
+    """A context in which this thread draws nothing, for creating a module whose parameters come from a file."""
     with at_end(setattr, _state, "drawing", _state.drawing) as end, end:
         _state.drawing = False
         yield
@@ -67,7 +67,7 @@ def _one_by_one(source: Generator, shape: tuple[int, ...]) -> Any:
 
 @method(free=False)
 def uniform_(input: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """In place: uniform random numbers in [low, high), in PyTorch called ``from`` and ``to``."""
+    """In place: uniform random numbers in [low, high), bounds that PyTorch calls ``from`` and ``to``."""
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
     kind: Any = np.float64 if input.array.dtype == np.float64 else np.float32
@@ -135,7 +135,7 @@ def cauchy_(input: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator
 
 @method(free=False)
 def log_normal_(input: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
-    """In place: numbers whose logarithms are normal, of this mean and standard deviation."""
+    """In place: numbers whose logarithms are normal, with this mean and standard deviation."""
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
     draw: Draw = lambda source, shape, _: np.exp(_one_by_one(source, shape) * std + mean)
@@ -150,8 +150,8 @@ _UNSET: Any = object()
 def random_(
     input: Tensor, low: int = _UNSET, high: int | None = _UNSET, *, generator: Generator | None = None
 ) -> Tensor:
-    """In place: integers in [low, high), named ``from`` and ``to`` in PyTorch; ``random_(n)`` starts from 0. Without
-    bounds: from 0 to the dtype's largest (for floats, while it represents every integer)."""
+    """In place: integers in [low, high), bounds that PyTorch calls ``from`` and ``to``; ``random_(n)`` starts from 0.
+    Without bounds: from 0 to the dtype's largest (for floats, as long as it represents every integer)."""
     name = input.dtype.name
     most = _LARGEST[name] if name in _LARGEST else int(np.iinfo(input.array.dtype).max)
     if low is _UNSET:
@@ -379,7 +379,7 @@ def multinomial(
 
 @function
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Poisson numbers with these means (PyTorch's distribution, but not its stream)."""
+    """Poisson-distributed numbers with these means (PyTorch's distribution, but not its stream)."""
     rates = of(input.array).to_numpy(input.array)
     seed = (generator or default_generator).random64()
     numbers = np.asarray(np.random.default_rng(seed).poisson(rates), rates.dtype)
@@ -388,7 +388,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
 
 @function
 def get_rng_state() -> Tensor:
-    """The default generator's state, a tensor of bytes."""
+    """The default generator's state, as a tensor of bytes."""
     state: Tensor = default_generator.get_state()
     return state
 

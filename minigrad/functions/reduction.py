@@ -255,7 +255,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1)
 
 @function
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
-    """The cumulative sums of the areas of ``trapezoid``, one fewer than points."""
+    """The cumulative sums of the areas of ``trapezoid``, one fewer than there are points."""
     return cumsum(_areas(y, x, dx, dim), dim)
 
 
@@ -281,5 +281,5 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     place = axis(dim, input.array.ndim)
     others = tuple(d for d in range(input.array.ndim) if d != place)
     small = ~(norm(input.detach(), p, others, True) > maxnorm)
-    sizes = norm(input.masked_fill(small, 0.0), p, others, True)  # so that small slices get no gradient of ∞ or NaN
+    sizes = norm(input.masked_fill(small, 0.0), p, others, True)  # so that small slices get no ∞ or NaN gradients
     return input * (maxnorm / (sizes + 1e-7)).masked_fill(small, 1.0)

@@ -12,7 +12,7 @@ T = TypeVar("T")  # Tensor, which cannot be imported here: its stub, methods.pyi
 
 
 class Result(tuple[*Parts]):
-    """A tuple of ``values``, or of one sequence of them; the annotations of its class or a base name its elements. (A
+    """A tuple of ``values``, or of one sequence of them; its class's annotations, or a base's, name its elements. (A
     ``NamedTuple`` takes much longer to define, and there are many.)"""
 
     __slots__ = ()

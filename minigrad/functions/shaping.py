@@ -273,7 +273,7 @@ def tile(input: Tensor, *repeats: Any, dims: Any = None) -> Tensor:
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Each element along an axis, or of all, several times in a row; for counts only, each index that many times.
+    """Each element, along an axis or of all, several times in a row; for counts only, each index that many times.
 
     >>> mg.tensor([1, 2]).repeat_interleave(3)
     tensor([1, 1, 1, 2, 2, 2])
@@ -570,8 +570,8 @@ def diff(
 @function
 @rounded_once
 def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
-    """Derivatives along axes (default: all) by central differences, at the ends one-sided of order ``edge_order``.
-    ``spacing``: the distance of adjacent points, 1 if None; one for each axis; or each axis's coordinates. Raises
+    """Derivatives along axes (default: all) by central differences, one-sided of order ``edge_order`` at the ends.
+    ``spacing``: the distance between adjacent points, 1 if None; one per axis; or each axis's coordinates. Raises
     RuntimeError: an axis of ``edge_order`` elements or fewer, another order, or spacings for other axes."""
     n = input.array.ndim
     places = [axis(d, n) for d in (range(n) if dim is None else sizes((dim,)))]
@@ -677,7 +677,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 
 @method
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces whose lengths differ by at most one, or pieces that begin at the indices."""
+    """Pieces whose lengths differ by at most one, or pieces delimited by the indices."""
     if not input.array.ndim:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     place, parts = axis(dim, input.array.ndim), raw(indices_or_sections)
@@ -784,7 +784,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     """Elements of the tensor's whole memory by sizes and strides, in elements: a view if a CPU tensor covers all of its
     memory, in order, else a copy. Gradients flow only to elements of the tensor; after a change in place, none do.
     ``storage_offset``: the start in that memory; by default the tensor's start. Raises RuntimeError: elements would be
-    outside of the memory, or elements of the tensor share memory."""
+    outside the memory, or elements of the tensor share memory."""
     place = _in_memory(input, size, stride, storage_offset)
     return apply(joining_ops.as_strided, (input, *place))
 

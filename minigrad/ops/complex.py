@@ -1,8 +1,8 @@
 """Complex numbers: a pair of reals as one number, and the ops that support them.
 
 The gradient of a real loss for a complex z = a + bi is ∂L/∂a + i ∂L/∂b, PyTorch's convention. For a holomorphic f it
-is g · conj(f'). So no op has separate rules for complex numbers: if a rule R gives g times the derivative,
-conj(R(conj(g))) gives g times its conjugate, however R computes it. ``for_complex`` returns the op for complex
+is g · conj(f'). So no op has separate rules for complex numbers: if a rule R returns g times the derivative,
+conj(R(conj(g))) is g times its conjugate, however R computes it. ``for_complex`` returns the op for complex
 operands. Ops that only arrange or add elements stay unchanged; a holomorphic op gets a copy whose rules are wrapped in
 these two conjugations; and a few are replaced by another op. The rest raise an error for complex operands.
 """
@@ -25,7 +25,7 @@ _COMPLEX = {"float32": np.complex64, "float64": np.complex128}
 
 @op("dx = (Re g, Im g)", x=lambda g: view_as_real(g), view=True)
 def view_as_complex(x: Array) -> Array:
-    """(..., 2) real -> (...): the last axis holds the real and the imaginary part"""
+    """(..., 2) real -> (...): the last axis has the real and the imaginary part"""
     return x.view(_COMPLEX[x.dtype.name]).squeeze(-1)
 
 

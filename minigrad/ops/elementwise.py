@@ -142,7 +142,7 @@ def pow(a: Array, b: Array) -> Array:
     if array.dtype.kind == "c":
         return _complex_power(xp(array).asarray(a, array.dtype), b)
     if type(array) is np.ndarray and array.dtype.kind == "f" and np.ndim(b) == 0 and b == 0.5:
-        a = np.asarray(a, array.dtype)  # NumPy would take the root, which gives NaN for -inf and -0 for -0
+        a = np.asarray(a, array.dtype)  # NumPy would take the root, which is NaN for -inf and -0 for -0
         return np.where(a == -np.inf, array.dtype.type(np.inf), np.sqrt(a + 0))
     out = xp(array).power(a, b)
     return out.astype(bool) if array.dtype.kind == "b" else out
@@ -223,7 +223,7 @@ log10 = smooth("log10", "log₁₀ x", lambda x: xp(x).log10(x), "dx = g / (x ln
 
 
 def _logit_slope(g: Array, x: Array) -> Array:
-    """NaN for real x outside of [0, 1], where the logarithm is undefined."""
+    """NaN for real x outside [0, 1], where the logarithm is undefined."""
     if bare(x).dtype.kind != "c":
         x = where((x < 0) | (x > 1), math.nan, x)
     return g / x + g / (1 - x)
@@ -543,7 +543,7 @@ def copysign(a: Array, b: Array) -> Array:
     promote="same",
 )
 def nextafter(a: Array, b: Array) -> Array:
-    """The next number of the dtype after a towards b"""
+    """The dtype's next number after a, towards b"""
     return xp(_array_of(a, b)).nextafter(a, b)
 
 
@@ -600,7 +600,7 @@ def _share_of_sum(a: Array, b: Array, out: Array) -> Array:
 
 
 def log_of_sum(a: Array, b: Array) -> Array:
-    """ln(eᵃ + eᵇ) of complex a and b, with the one of larger real part factored out first."""
+    """ln(eᵃ + eᵇ) of complex a and b, with the one with the larger real part factored out."""
     m = xp(_array_of(a, b))
     swap = m.real(a) < m.real(b)
     top, low = m.where(swap, b, a), m.where(swap, a, b)

@@ -21,7 +21,7 @@ _COMPARING = frozenset((elementwise.eq, elementwise.ne, elementwise.lt, elementw
 _KEEPING = frozenset((elementwise.eq, elementwise.ne, elementwise.isnan, elementwise.where, indexing.getitem))
 _KEEPING |= {indexing.index_select, indexing.put, joining.concatenate, joining.pad, joining.repeat, joining.stack}
 _SCALING = frozenset((elementwise.mul, elementwise.div))
-# In float16, these ops and their rules give bitwise the same result; selecting ops are absent, as their rules are sums.
+# In float16, these ops and their rules give bitwise equal results; selecting ops are absent, as their rules are sums.
 _EXACT = _COMPARING | {elementwise.add, elementwise.sub, elementwise.neg, elementwise.abs, elementwise.sign}
 _EXACT |= {elementwise.floor, elementwise.ceil, elementwise.trunc, elementwise.maximum, elementwise.minimum}
 _EXACT |= {elementwise.clamp, elementwise.relu, elementwise.where, elementwise.nextafter, elementwise.nan_to_num}
@@ -40,7 +40,7 @@ def is_half(dtype: Any) -> bool:
 
 
 def does_without(op: Op, args: tuple[Any, ...], is_recorded: bool) -> bool:
-    """Whether an op needs no conversion of 16 bits: it only moves them, or computes in float32 itself."""
+    """Whether an op needs no conversion of 16-bit numbers: it only moves them, or computes in float32 itself."""
     if moves(op, args):
         return True
     arrays = [a.array for a in args if isinstance(a, Traced)]

@@ -17,7 +17,7 @@ from .shape import Shape, reshape
 
 
 def is_basic(index: tuple[Any, ...]) -> bool:
-    """Whether an index certainly takes each element at most once: numbers, slices, None, ellipsis."""
+    """Whether an index certainly selects each element at most once: numbers, slices, None, ellipsis."""
     return _BASIC.issuperset(map(type, index)) or not any(hasattr(i, "dtype") or isinstance(i, list) for i in index)
 
 
@@ -242,7 +242,7 @@ def _stable_order(x: Array, dim: int, descending: bool) -> Array:
 
 
 def _top_order(x: Array, k: int, dim: int, largest: bool) -> Array:
-    """Indices of the k largest, in order; a partition first if it avoids sorting a long axis."""
+    """Indices of the k largest, in order; by a partition first, if that avoids sorting a long axis."""
     m, n = xp(x), x.shape[dim] if x.ndim else 1
     if not 0 <= k <= n:
         raise RuntimeError(f"topk: selected index k out of range: k is {k}, the axis has {n} elements")

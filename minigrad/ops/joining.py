@@ -49,7 +49,7 @@ def _part(g: Array, dim: int, lengths: list[int], index: int) -> Array:
     x=lambda g, widths: getitem(g, tuple(slice(b, n - a) for (b, a), n in zip(widths, g.shape, strict=True))),
 )
 def pad(x: Array, widths: tuple[tuple[int, int], ...], value: float = 0.0) -> Array:
-    """x with (before, after) elements of a constant added on each axis"""
+    """x padded on each axis with (before, after) elements of a constant value"""
     return in_order(xp(x).pad(x, widths, mode="constant", constant_values=value))
 
 

@@ -1,4 +1,4 @@
-"""Cross-entropy: from logits, from the input of the last linear layer, from a probability."""
+"""Cross-entropy from logits, from the input of the last linear layer, or from a probability."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def cross_entropy(
 ) -> Array:
     """-Σ qᵥ wᵥ ln softmax(logits)ᵥ for each row; q is one-hot at the target, smoothed to (1 - ε) onehot + ε/V
 
-    logits (N, V), target (N,) integers, weight (V,) -> (N,); rows whose target is ``ignore_index`` give 0
+    logits (N, V), target (N,) integers, weight (V,) -> (N,); rows whose target is ``ignore_index`` are 0
     (Szegedy et al. 2016 for the smoothing; class weights as PyTorch applies them)."""
     log_p = log_softmax(logits, -1)
     ignored = target == ignore_index
@@ -124,7 +124,7 @@ def _over_variance(x: Array, target: Array) -> Array:
     return where((variance <= 1e-12) & (difference == 0), 0.0, difference) / maximum(variance, 1e-12)
 
 
-# One rule instead of two terms with their own: for an infinite g, a term whose factor is 0 would be NaN.
+# One rule, not two terms with a rule each: for an infinite g, a term whose factor is 0 would be NaN.
 @op(
     "dx = g (no σ(x) − yes σ(−x)); dyes = −g ln σ(x); dno = −g ln σ(−x)",
     x=lambda g, x, yes, no: g * (no * sigmoid(x) - yes * sigmoid(-x)),

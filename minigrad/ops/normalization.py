@@ -1,6 +1,6 @@
 """Normalization over the last axis or over groups of channels. x̂ is the normalized input, before weight and bias.
 
-16-bit inputs are computed in float32: the square of 256 exceeds float16's largest number.
+With 16-bit inputs, ops compute in float32: the square of 256 exceeds float16's largest number.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def layer_norm(x: Array, weight: Array = None, bias: Array = None, eps: float = 
 
 
 def _standardize(x: Array, eps: float) -> tuple[Array, Array]:
-    """x̂, of mean 0 and variance 1, and 1 / √(variance + eps)."""
+    """x̂, with mean 0 and variance 1, and 1 / √(variance + eps)."""
     x = wide(x)
     centred = x - mean(x, -1, True)
     scale = _inverse_rms(centred, eps)
@@ -78,7 +78,7 @@ def _inverse_rms(x: Array, eps: float) -> Array:
     x = wide(x)
     squares = mean(x * x, -1, True)
     overflow = isinf(bare(squares))
-    if type(overflow) is not np.ndarray or not overflow.any():  # a GPU would wait; its kernels check themselves
+    if type(overflow) is not np.ndarray or not overflow.any():  # a GPU would wait; its kernels do this check
         return rsqrt(squares + eps)
     top = amax(abs(bare(x)), -1, True)
     top = where(overflow & isfinite(top), top, 1.0)

@@ -4,13 +4,13 @@
     def tanh(x):
         return xp(x).tanh(x)
 
-The names of a rule's parameters define the values that the tape keeps for it: ``g`` is the gradient of the result,
+The names of a rule's parameters define the values that the tape saves for it: ``g`` is the gradient of the result,
 ``out`` the result (tuples if there are several), ``shape`` the shape of the input that the rule is for (for a variadic
 input, ``which`` is its number, and ``shapes`` the shapes of all), ``arguments`` all arguments of the forward in order,
-and any other name is one of these. Nothing else is kept, and the rule of an input that needs no gradient never runs.
+and any other name is one of these. Nothing else is saved, and the rule of an input that needs no gradient never runs.
 
 Rules consist of operators and ops. An op called on arrays returns an array; called on a Tensor, it returns a Tensor and
-is recorded. So the same rule gives numbers in ``backward()`` and a graph in ``backward(create_graph=True)``. Rules do
+is recorded. So the same rule yields numbers in ``backward()`` and a graph in ``backward(create_graph=True)``. Rules do
 not sum over broadcast axes or convert dtypes: the backward pass does that for all (``autograd/walk.py``).
 
 An op's kernel, in a file of ``backend/kernels``, computes the same in fewer passes over memory. The forward is its
@@ -61,7 +61,7 @@ def bare(value: Any) -> Any:
 
 
 class Arguments(list[Any]):
-    """All arguments of an op, as the backward pass gives them to the rules of one node."""
+    """All arguments of an op, as the backward pass passes them to the rules of one node."""
 
     def once(self, function: Callable[..., Any], *args: Any) -> Any:
         """``function(*args, self)``, computed once for all rules that call it."""
@@ -77,7 +77,7 @@ class Plan:
     Attributes:
         inputs, others: the positions of those inputs among the arguments, and of the other arguments.
         needs: for each argument, whether it is one of those inputs.
-        keep: the positions of the arguments to keep. keeps_out: whether to keep the result.
+        keep: the positions of the arguments to save. keeps_out: whether to save the result.
         rules: for each input its rule, and the getter that picks the rule's arguments out of
             ``(g, out, shape, which, shapes, kept, *kept)``."""
 
@@ -107,14 +107,14 @@ class Op:
         forward: a function of arrays and attributes, all positional. A final ``*xs`` makes it variadic.
         promote: "same" first casts array arguments to one dtype, "float" to a floating-point dtype.
         view: the result may share memory with the first argument.
-        holomorphic: forward and rules also hold off the real line, where the rules give g times the derivative.
+        holomorphic: forward and rules are also valid off the real line, where the rules return g times the derivative.
 
     Attributes:
         rules: for each differentiable input, by its name, the rule and the names of the rule's parameters.
         formulas: for each of them, the rule as a formula.
         builtin: it belongs to the library, in a folder "ops"; a program's op has no kernel, and may have any name.
         kernel: the name of the op's kernel; "" if it has none.
-        least: the number of elements from which the kernel is worth its call."""
+        least: the number of elements from which the kernel is worth calling."""
 
     def __init__(
         self, forward: Callable[..., Any], *, promote: str = "", view: bool = False, holomorphic: bool = False
@@ -161,7 +161,7 @@ class Op:
         return out
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """All arguments in their positions, defaults filled in."""
+        """All arguments in their positions, with defaults filled in."""
         bound = list(args)
         first_default = self.arity - len(self.defaults)
         for i in range(len(args), self.arity):
@@ -177,7 +177,7 @@ class Op:
         return tuple(bound)
 
     def compute(self, args: Any, needs: tuple[bool, ...] = ()) -> tuple[Any, Any, Any]:
-        """The result on arrays, the kernel that computed it, and the values that it keeps for backward (None and None
+        """The result on arrays, the kernel that computed it, and the values that it saved for backward (None and None
         if the rules compute the gradients). ``needs`` says for each argument whether it needs a gradient."""
         if self.kernel and (not self.least or args[0].size >= self.least):
             for kernel in self.find_kernels(args):
@@ -223,7 +223,7 @@ class Op:
         return self.params[i] if i < self.arity else self.variadic
 
     def plan(self, mask: int, arity: int) -> Plan:
-        """The cached Plan for the inputs in ``mask`` (a bit each)."""
+        """The cached Plan for the inputs in ``mask`` (one bit each)."""
         key = mask | 1 << arity  # the highest bit encodes the number of arguments
         return self.plans.get(key) or self.plans.setdefault(key, Plan(self, mask, arity))
 

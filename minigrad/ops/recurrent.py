@@ -1,12 +1,12 @@
 """Recurrent layers, one direction of one layer at a time, over all steps.
 
-The rows of all steps are concatenated in time order: ``sizes[t]`` rows at step t, never more than at the step before.
+The rows of all steps are concatenated in time order: ``sizes[t]`` rows at step t, never more than at the previous step.
 This is the format of packed sequences; a padded batch of B has ``sizes = (B,) * T``. The input's share of the gates,
-one product for all steps, is computed before (``linear``); this file does the rest, step by step.
+one product for all steps, is computed first (``linear``); this file does the rest, step by step.
 
 The rules are backpropagation through time (Werbos 1990): ``a`` is the input of a step's nonlinearities (the
 pre-activation), ``da`` its gradient. Each ``_through_time`` runs once for all rules: it repeats the forward's steps,
-then runs the same steps backwards.
+then goes through them in reverse.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _first(state: Array, n: int) -> Array:
 
 
 def _with_first(state: Array, new: Array) -> Array:
-    """A state with its first rows replaced: the other sequences have ended, or not begun yet."""
+    """A state with its first rows replaced: the other sequences have ended, or have not begun yet."""
     n = new.shape[0]
     return new if n == state.shape[0] else concatenate(0, new, getitem(state, (slice(n, None),)))
 

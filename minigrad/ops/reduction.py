@@ -37,7 +37,7 @@ def sum(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
     """Σ x over the axes ``dim`` (None: all)"""
     if x.dtype.kind in "biu":
         return in_order(x.sum(axis=dim, keepdims=keepdim, dtype=np.int64))
-    if x.dtype.itemsize == 2:  # float16's 11 bits, or 8, are too few for sums
+    if x.dtype.itemsize == 2:  # float16's 11 bits, or bfloat16's 8, are too few for sums
         return in_order(x.astype(np.float32).sum(axis=dim, keepdims=keepdim).astype(x.dtype))
     return _total(x, dim, keepdim)
 
@@ -103,7 +103,7 @@ def var(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False
 
 
 def _degrees(shape: tuple[int, ...], dim: Axes, correction: float) -> float:
-    """n - correction, or 0 if there are too few elements: dividing by 0 gives inf, or NaN for equal elements."""
+    """n - correction, or 0 if there are too few elements: dividing by 0 yields inf, or NaN for equal elements."""
     return max(_count(shape, dim) - correction, 0)
 
 
@@ -208,7 +208,7 @@ def all(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
 
 
 def _truth(x: Array, out: Array) -> Array:
-    """Bools; uint8 for uint8, which once were PyTorch's bools."""
+    """Bools; uint8 for uint8, which was once PyTorch's type for bools."""
     return out.astype(x.dtype) if x.dtype == "uint8" else out
 
 

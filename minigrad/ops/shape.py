@@ -90,7 +90,7 @@ def flip(x: Array, dims: Shape) -> Array:
     x=lambda g, shifts, dims: roll(g, tuple(-s for s in shifts) if isinstance(shifts, tuple) else -shifts, dims),
 )
 def roll(x: Array, shifts: int | Shape, dims: int | Shape | None = None) -> Array:
-    """Elements shifted along ``dims``; elements shifted past the end return at the start"""
+    """Elements shifted along ``dims``; elements shifted past the end reappear at the start"""
     return in_order(xp(x).roll(x, shifts, dims))
 
 

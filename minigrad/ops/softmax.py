@@ -15,7 +15,7 @@ from .reduction import Axes, amax, restored, sum as sum_over
 
 @op("dx = y (d − Σ d y), d = g − Σ g y", x=lambda g, out, dim: out * _centred(g, out, dim), promote="float")
 def softmax(x: Array, dim: int) -> Array:
-    """eˣ / Σ eˣ along an axis, with the largest subtracted first; an axis that is all -inf gives zeros"""
+    """eˣ / Σ eˣ along an axis, with the largest subtracted first; an axis that is all -inf becomes zeros"""
     top = _largest(x, dim)
     powers = exp(x - where(top == float("-inf"), 0.0, top))
     total = sum_over(powers, dim, True)

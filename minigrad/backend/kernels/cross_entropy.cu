@@ -43,7 +43,7 @@ __device__ inline wide row_loss(const real* x, const real* weight, i64 target, L
 }
 
 // Loss per row: 0 where the target is ignored, NaN where the class does not exist. largest, log_total, total and miss
-// (rows,) are kept.
+// (rows,) are saved.
 extern "C" __global__ void cross_entropy(const real* x, const i64* target, const real* weight, real* loss,
                                          wide* largest, wide* log_total, wide* total, wide* miss, i64 ignore_index,
                                          double smoothing, i64 rows, i64 n) {

@@ -2,7 +2,7 @@
 // "Layer Normalization", Ba, Kiros and Hinton 2016. Without ``mean``, no mean is subtracted: "Root Mean Square
 // Layer Normalization", Zhang and Sennrich 2019.
 
-// out = (x - mean) / std * weight + bias; the row's mean and 1 / std are kept for the gradient.
+// out = (x - mean) / std * weight + bias; the row's mean and 1 / std are saved for the gradient.
 extern "C" __global__ void layer_norm(const real* x, const real* weight, const real* bias, real* out, wide* mean,
                                       wide* inverse_std, double eps, i64 rows, i64 n) {
     EACH_ROW(row, rows) {

@@ -1,6 +1,6 @@
 // softmax and log-softmax of the rows of x, and their gradients: all (rows, n).
 
-// out = exp(x) / sum(exp(x)). A row of nothing but -inf gives zeros, not NaN.
+// out = exp(x) / sum(exp(x)). A row of nothing but -inf becomes zeros, not NaN.
 extern "C" __global__ void softmax(const real* x, real* out, i64 rows, i64 n) {
     EACH_ROW(row, rows) {
         const real* in = x + row * n;
