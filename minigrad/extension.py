@@ -8,7 +8,7 @@ Names: modules get a ``__dir__`` and a ``__getattr__``, which imports a file tha
 layer (``look_up``).
 
 Paths: folders of the package get a finder in ``sys.path_importer_cache``, where Python looks for the finder of a
-folder. It finds files as always, aliases of modules, and both under another name of the package (``torch.nn`` if
+folder. It finds files as usual, aliases of modules, and both under another name of the package (``torch.nn`` if
 ``sys.modules["torch"]`` is minigrad). ``sys.meta_path`` stays unchanged.
 """
 
@@ -190,7 +190,7 @@ class _Finder(FileFinder):
 
 
 class _Loader(SourceFileLoader):
-    """A file's loader, which gives a package's folder the finder first, and extends the module afterwards."""
+    """A file's loader, which first gives a package's folder the finder, and afterwards extends the module."""
 
     def exec_module(self, module: ModuleType) -> None:
         _open(getattr(module, "__path__", ()))

@@ -63,7 +63,7 @@ def changed(node: Node, version: list[Any], at_save: int) -> RuntimeError:
 
 
 def no_rule(op: Op) -> RuntimeError:
-    """The error for a gradient that reaches an op without rules."""
+    """The error for a gradient that reaches an op that has no rules."""
     rules = ", ".join(f"{name}=lambda g, …" for name in (*op.params, op.variadic) if name)
     return RuntimeError(f"the op {op.name} has no gradient rule: give it one for each input, @op({rules})")
 

@@ -1,7 +1,7 @@
 """In-place changes.
 
-A change in place is recorded as the equivalent out-of-place op, and the tensor takes over the history of that op's
-result. A change of a view gives its base the history of a partial assignment (``assign_view``).
+An in-place change is recorded as the equivalent out-of-place op, and the tensor takes over the history of that op's
+result. A change to a view gives its base the history of a partial assignment (``assign_view``).
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def mutate(target: Viewing, op: Op, args: tuple[Any, ...], out: Array | None = N
             check_fits(target, result.array, op.name)
             node: Node | None = result._node
             if node is not None and isinstance(node.saved, list) and any(a is target for a in node.saved):
-                # if a node keeps the very Variable that is about to change, give it a copy (and avoid a cycle)
+                # if a node saved the very Variable that is about to change, give it a copy (and avoid a cycle)
                 original, version_of_out = as_it_was(target), node.versions[-1]
                 node.saved = [original if a is target else a for a in node.saved]
                 node.versions = [(a._changes, a._changes[0]) for a in node.saved if isinstance(a, Viewing)]

@@ -1,6 +1,6 @@
 """Op arguments that need no gradient, remembered by weak references for pictures and explanations.
 
-The tape keeps only the values that gradient rules need. A picture needs more: the constant added to a tensor, the
+The tape saves only the values that gradient rules need. A picture needs more: the constant added to a tensor, the
 target of a loss. An in-place change is stamped with the order of nodes, which shows whether a tensor still has the
 value that a node read.
 """

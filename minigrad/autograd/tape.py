@@ -57,7 +57,7 @@ class Variable(Traced):
         return self._node, self._slot
 
     def add_gradient(self, gradient: Any, ours: bool) -> None:
-        """Add to ``.grad``; unless the array is ``ours``, others may also hold it, so it is copied first."""
+        """Add to ``.grad``; unless the array is ``ours``, others may also refer to it, so it is copied first."""
         if self._grad is None:
             self._grad = wrap(gradient if ours else gradient.copy())
         else:

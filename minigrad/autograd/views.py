@@ -19,7 +19,7 @@ class Viewing(Variable):
     _parent: Viewing | None = None
     _view: tuple[Op, tuple[Any, ...], int, Any] | None = None  # op, arguments, which result, the parent's own view
     _seen: int = 0  # the version at which its node was recorded
-    _is_former: bool = False  # whether it holds a tensor's state before ``transpose_`` or similar
+    _is_former: bool = False  # whether it represents a tensor's state before ``transpose_`` or similar
 
     def _wanted(self) -> bool:
         if self._parent is not None:
@@ -50,7 +50,7 @@ class Viewing(Variable):
 
 
 def move_retained(before: Node | None, slot: int, target: Variable) -> None:
-    """After a tensor gets another node, let ``retain_grad`` keep the gradient of the new value."""
+    """After a tensor gets a new node, make ``retain_grad`` keep the gradient of the new value."""
     hooks, node = None if before is None or before is target._node else before.hooks, target._node
     keep = hooks.get(slot, {}).pop(RETAINED, None) if hooks else None
     if keep is not None and node is not None:

@@ -111,7 +111,7 @@ class Walk:
         self, roots: tuple[Variable, ...], starts: list[Any], targets: Targets | None = None, create: bool = False
     ) -> None:
         self.roots, self.targets, self.create = roots, targets or (), create
-        from heapq import heappop, heappush  # here: importing it takes a fiftieth of minigrad's import
+        from heapq import heappop, heappush  # here, as importing it takes a fiftieth of minigrad's import
 
         self.pop, self.push = heappop, heappush
         self.heap: list[int] = []  # the numbers of the nodes in ``pending``, negated: the youngest is first

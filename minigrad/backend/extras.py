@@ -13,8 +13,8 @@ __all__ = ["how_to_install", "is_on_path", "quoted"]
 def how_to_install(*packages: str) -> str:
     """A command that installs optional packages for the running Python, to put after a colon.
 
-    It names the packages themselves, which works wherever minigrad comes from: a wheel, a checkout on PYTHONPATH, an
-    index.
+    It names the packages themselves, which works wherever minigrad comes from: a wheel, a checkout on PYTHONPATH, or
+    an index.
 
     >>> how_to_install("mido")  # doctest: +SKIP
     'pip install mido'
@@ -41,7 +41,7 @@ def quoted(word: str) -> str:
 
 
 def is_on_path(program: str) -> bool:
-    """Whether typing the program's name in a shell runs the one of the running Python."""
+    """Whether typing the program's name in a shell runs the running Python's copy."""
     import shutil
 
     path = shutil.which(program)

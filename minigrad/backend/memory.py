@@ -20,7 +20,7 @@ _SET_BY_USER = (
 
 
 def keep_freed() -> bool:
-    """Make the C library keep freed memory for the next arrays; returns whether it agreed. A user's settings (glibc's
+    """Make the C library keep freed memory for the next arrays; returns whether that worked. A user's settings (glibc's
     environment variables) stay in effect; other C libraries have no such call."""
     if not sys.platform.startswith("linux") or any(name in os.environ for name in _SET_BY_USER):
         return False

@@ -181,7 +181,7 @@ class UntypedStorage:
 
 
 class TypedStorage:
-    """A storage as elements of a dtype, PyTorch's older class.
+    """A storage seen as elements of a dtype: PyTorch's older class.
 
     Args:
         wrap_storage: the bytes.

@@ -12,7 +12,7 @@ project = "0.1.0"  # pyproject.toml reads it
 
 
 class TorchVersion(str):
-    """A version's text that compares by its numbers before the "+": "2.13.0" > "2.4", > (2, 4)."""
+    """A version string that compares by the numbers before its "+": "2.13.0" > "2.4", > (2, 4)."""
 
     __slots__ = ()
 

@@ -46,7 +46,7 @@ def _array_on(device: Maybe, dtype: Any, make: Callable[[Any], Any]) -> Any:
 
 
 def _unset(shape: tuple[int, ...], dtype: Any) -> Any:
-    """Zeros that share one element, for the device "meta", which keeps no elements."""
+    """Zeros that share one element, for the device "meta", which stores no elements."""
     return np.broadcast_to(np.zeros((), dtype), shape)
 
 

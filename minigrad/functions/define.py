@@ -193,7 +193,7 @@ def named(function: Function, name: str, doc: str) -> Function:
     return function
 
 
-_OF_NUMBERS = {e.add, e.sub, e.mul, e.div, e.floor_divide}  # these also take two numbers
+_OF_NUMBERS = {e.add, e.sub, e.mul, e.div, e.floor_divide}  # these also accept two numbers
 
 
 def pair(op: Op, input: Any, other: Any) -> tuple[Any, Any]:

@@ -52,7 +52,7 @@ def div(a: Array, b: Array) -> Array:
 
 
 def _check_divisor(a: Array, b: Array) -> None:
-    """Raise an error for integers over 0 (only on the CPU: on a GPU it would have to wait)."""
+    """Raise an error for integer division by 0 (only on the CPU: on a GPU it would have to wait)."""
     array = _array_of(a, b)
     empty = any(getattr(v, "size", 1) == 0 for v in (a, b))
     if not empty and array.dtype.kind in "iu" and of(array).device_type == "cpu" and not xp(array).all(b):
@@ -521,7 +521,7 @@ def _over_square(x: Array, a: Array, b: Array) -> Array:
 
 
 def _inf_of_0(x: Array) -> Array:
-    """x with inf for 0: a divisor for which 0 / 0 becomes 0, also in higher derivatives."""
+    """x with inf in place of 0: a divisor for which 0 / 0 becomes 0, also in higher derivatives."""
     return where(x == 0, math.inf, x)
 
 

@@ -245,7 +245,7 @@ def op(formulas: str = "", /, **options: Any) -> Callable[[Callable[..., Any]], 
 
 def op(first: Any = "", /, *, promote: str = "", view: bool = False, holomorphic: bool = False, **rules: Rule) -> Any:
     """Turn a function of arrays into an op: ``@op``, or ``@op("dx = g y", x=lambda g, out: g * out)``. A library op is
-    registered by its name. See ``Op`` and ``Op.gradient`` for the arguments."""
+    registered under its name. See ``Op`` and ``Op.gradient`` for the arguments."""
 
     def register(function: Callable[..., Any]) -> Op:
         result = Op(function, promote=promote, view=view, holomorphic=holomorphic)

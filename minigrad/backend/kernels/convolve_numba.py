@@ -1,5 +1,5 @@
 """Convolution over one or two axes: the windows of some output rows are unrolled into a block that stays in cache, and
-multiplied there. A thread takes such rows of one image, or some channels of one image; for the weight's gradient, some
+multiplied there. A thread handles such rows, or some channels, of one image; for the weight's gradient, some
 channels of several images."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Cross-entropy of logits and class indices, a loss per row, and of ``x @ weight.T + bias`` without ever holding all
-logits: see cross_entropy.cu. The latter takes a chunk of rows at a time: cuBLAS computes its logits, one kernel turns
+logits: see cross_entropy.cu. The latter runs a chunk of rows at a time: cuBLAS computes its logits, one kernel turns
 them into losses and, in place, into the gradient of the logits, and cuBLAS computes the gradients of x, weight and
 bias. So these gradients are ready with the loss, and ``backward`` only scales them."""
 

@@ -61,7 +61,7 @@ def losses(
 
 
 def _given(logits: Array, target: Array, weight: Array | None, *how: Any) -> tuple[Any, ...]:
-    """The arguments with which both loops begin."""
+    """The first arguments of both loops."""
     weight = np.ones(logits.shape[1], FLOAT32) if weight is None else laid(weight)
     return laid(logits), np.ascontiguousarray(target, _INT64), weight, *how
 

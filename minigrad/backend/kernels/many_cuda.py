@@ -1,5 +1,5 @@
 """Optimizer updates of many parameters, and clipping, in one launch: see adam.cu, sgd.cu, muon.cu, clip_grad_norm.cu.
-A row holds arrays that belong together, such as a parameter and its gradient. Kernels get a table of the arrays'
+A row has arrays that belong together, such as a parameter and its gradient. Kernels get a table of the arrays'
 addresses and a list of the parts into which all rows are cut, with a block of threads for each. Both stay on the GPU
 until they change: most steps upload nothing. Clipping does not wait for the GPU."""
 

@@ -1,4 +1,4 @@
-"""Optimizer updates of many parameters together, and clipping: many arrays in one compiled loop. A row holds arrays
+"""Optimizer updates of many parameters together, and clipping: many arrays in one compiled loop. A row has arrays
 that belong together, such as a parameter and its gradient: contiguous float32 of one size. Loops get a table of the
 array objects' addresses, and a list of parts into which all rows are cut. ``optim`` has the plain rules."""
 

@@ -3,7 +3,7 @@
 //
 // Arrays are (batch, heads, length, width), with any strides, except along the last axis. HEAD is the larger width of
 // q and v, rounded up to 16; TILE is the number of queries and of keys in a tile. A block is 16 x 16 threads;
-// the thread (tx, ty) has the rows ty, ty + 16, ... of a tile and the columns tx, tx + 16, ... BLOCKS of them share
+// thread (tx, ty) handles the rows ty, ty + 16, ... of a tile and the columns tx, tx + 16, ... BLOCKS of them share
 // a multiprocessor: within 128 registers nothing is spilled, unless a thread's numbers are wide or many.
 
 #define SIDE 16

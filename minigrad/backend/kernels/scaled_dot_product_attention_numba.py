@@ -49,7 +49,7 @@ def score_rows(
     has_top: bool,
 ) -> None:
     """e^(score - top) of n queries, from number ``first`` on: a mask is added, and a hidden key has weight 0. The
-    largest score of a row is written to ``top``, or read from there if ``has_top``."""
+    largest score of a row is written to ``top``, or read from it if ``has_top``."""
     for i in range(n):
         line = row(scores + 4 * i * keys, keys)
         count = min(keys, first + i + 1) if is_causal else keys
