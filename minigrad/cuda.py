@@ -1,7 +1,7 @@
 """GPUs, with the names of ``torch.cuda``. Nothing here imports CuPy until a GPU is needed.
 
 Without a GPU, queries return what PyTorch's return (no devices, no bytes), and functions that need one raise
-RuntimeError, which says what to install. Streams, events and graphs are missing.
+a RuntimeError that says what to install. Streams, events and graphs are missing.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def push(outputs: Sequence[Any], inputs: Sequence[Any], vectors: Any, create: bo
 
 
 def rows(output: Any, inputs: Sequence[Any], pull_one: Function) -> Tensors:
-    """The Jacobian of an output for each input; ``pull_one`` computes vᵀ J for a one-hot vector v."""
+    """The Jacobian of an output with respect to each input; ``pull_one`` computes vᵀ J for a one-hot vector v."""
     lib, shape = xp(output.array), output.array.shape
     products = []
     for i in range(output.array.size):

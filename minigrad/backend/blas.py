@@ -1,5 +1,5 @@
 """The number of threads of NumPy's BLAS. While our own threads run, it must be one: OpenBLAS's threads spin for a while
-after a product, and take cores from ours. NumPy's wheels have OpenBLAS; we look up its functions in the libraries that
+after a product, and take cores from ours. NumPy's wheels ship OpenBLAS; we look up its functions in the libraries that
 NumPy has loaded. With another BLAS, nothing is changed."""
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The device "meta": arrays with a shape, strides and a dtype, but no elements. There, a model is built without memory,
-to infer shapes or to load a file's tensors into it. Ops need no extra shape rules: the op's forward runs on
+"""The device "meta": arrays with a shape, strides and a dtype, but no elements. On it, a model takes no memory, which
+helps to infer shapes or to load a file's tensors. Ops need no extra shape rules: the op's forward runs on
 substitutes. If all lengths in the result are lengths of the operands (arithmetic, reductions, matrix products,
 sorting), the substitutes are tiny: each distinct length is replaced by a small one. A view is a view of the same
-imaginary memory. All else runs at full size, on zeros that share one element."""
+imaginary memory. Everything else runs at full size, on zeros that share one element."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs compiled loops on all cores, by a crew of threads, each bound to its own core if the system supports that:
+"""Runs compiled loops on all cores, with a crew of threads, each bound to its own core if the system supports that:
 otherwise a thread that wakes may be put on the core of the one that woke it, and both take turns."""
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 ``Generator`` draws PyTorch's CPU stream: the Mersenne Twister read as raw 32-bit words and turned into
 numbers as PyTorch does, so that one seed gives both libraries the same weights (up to 2.4e-7 apart
-in ``normal``, whose logarithms and cosines differ in the last place). Dropout masks need many numbers, but no
-comparison with PyTorch: they are hashes of their positions, keyed by one word of a second stream (SFC64) of the same
+in ``normal``, whose logarithms and cosines differ in the last place). Dropout masks need many numbers, but need
+not match PyTorch's: they are hashes of their positions, keyed by one word of a second stream (SFC64) of the same
 seed. Threads draw them in parallel, with the same result as without compiled loops.
 """
 

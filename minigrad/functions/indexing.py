@@ -254,7 +254,7 @@ def scatter(
     reduce: str | None = None,
 ) -> Tensor:
     """A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on; src may be a number. With ``reduce`` "add" or
-    "multiply", src is combined with the existing elements.
+    "multiply", it is combined with the existing elements.
 
     >>> mg.zeros(2, 3).scatter(1, mg.tensor([[2], [0]]), 1.0)
     tensor([[0., 0., 1.],

@@ -86,7 +86,7 @@ def add(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
 
 
 def _sum(op: Op, left: Any, right: Any, alpha: Scalar) -> Tensor:
-    """The sum or difference with ``alpha`` times the second operand. Raises RuntimeError: a float alpha of integers."""
+    """The sum or difference with ``alpha`` times the second operand. Raises RuntimeError: float alpha for integers."""
     if isinstance(alpha, float) and not any(_is_inexact(v) for v in (left, right)):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     return apply(op, (left, right)) if alpha == 1 else _weighted_sum(op, left, right, alpha)

@@ -183,7 +183,7 @@ def min(input: Tensor, *, other: Tensor) -> Tensor: ...
 
 @method
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    """The smallest element; with ``dim`` (values, indices), where these get the gradient; with a tensor, ``minimum``.
+    """The smallest element; with ``dim`` (values, indices), where those get the gradient; with a tensor, ``minimum``.
 
     >>> mg.tensor([3, 1, 2]).min()
     tensor(1)

@@ -273,7 +273,7 @@ def tile(input: Tensor, *repeats: Any, dims: Any = None) -> Tensor:
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Each element, along an axis or of all, several times in a row; for counts only, each index that many times.
+    """Each element along an axis, or of the flattened tensor, repeated; for counts only, each index that many times.
 
     >>> mg.tensor([1, 2]).repeat_interleave(3)
     tensor([1, 1, 1, 2, 2, 2])

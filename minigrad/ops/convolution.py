@@ -1,8 +1,8 @@
 """Convolution, pooling, resampling. A convolution unrolls its windows into columns, and becomes one matrix product.
 
 Arrays are (N, C, *lengths) with any number of spatial axes. ``Window`` defines the kernel's places; ``columns``
-(im2col) copies the elements under it, ``overlay`` (col2im) adds them back: each is the other's gradient. So too
-are the products ``convolve``, ``convolve_back`` (transposed convolution) and ``convolve_weight``, for each other.
+(im2col) copies the elements under it, ``overlay`` (col2im) adds them back: each is the other's gradient. The
+products ``convolve``, ``convolve_back`` (transposed convolution) and ``convolve_weight`` are each other's gradients.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def log_softmax(x: Array, dim: int) -> Array:
 
 
 def _log_slope(g: Array, y: Array, total: Array) -> Array:
-    """g - eʸ Σ g, by eʸ - 1 if eʸ is more than ½, when g may be close to Σ g; not if that is infinite, as 0 · ∞ and ∞ −
+    """g - eʸ Σ g, by eʸ - 1 if eʸ exceeds ½, when g may be close to Σ g; not if Σ g is infinite, as 0 · ∞ and ∞ −
     ∞ are NaN."""
     large = (y > -math.log(2)) & isfinite(total)
     return where(large, (g - total) - expm1(where(large, y, 0.0)) * total, g - exp(y) * total)

@@ -2,7 +2,7 @@
 
 A kernel ``NAME_numba.py`` is written as plain loops over float32 (``loops.py``). Numba compiles it once per machine, in
 a separate process (``build.py``): the transformer kernels together, others when a program first needs them. The
-machine code is put in the user's cache (``store.py``). Later processes load it with llvmlite, and never import Numba.
+machine code is cached for each user (``store.py``). Later processes load it with llvmlite, and never import Numba.
 
     loops.py       ``@loop`` and ``@inline``: how to define and call a loop
     functions.py   exp, tanh and similar functions that compilers can vectorize; access to an array object's data, shape

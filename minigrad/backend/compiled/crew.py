@@ -2,8 +2,8 @@
 
 The state of a crew is an array of int64; each word is on its own cache line, and few threads write it. ``OPEN`` is the
 number of the current loop, 0 for none. A thread that joins increments the count before it checks whether the loop is
-still open; the caller closes the loop before it checks the count. Both orders are the same for all threads, so one of
-the two sees the other, and the description of a loop is never written while a thread may read it.
+still open; the caller closes the loop before it checks the count. All threads see these steps in one order, so the
+thread or the caller sees the other, and the description of a loop is never written while a thread may read it.
 
 A helper with nothing to do keeps looking for a few tenths of a millisecond, so that it need not be woken between two
 operations of a training step. Then it waits for a system lock.

@@ -17,7 +17,7 @@ def forward(
 ) -> tuple[Array, Any]:
     """A row's loss, and for the gradient its target and factor, the largest x, Σ e^(x - top), and 1 - p of the target,
     computed as the sum of the other classes, which stays exact where p rounds to 1. The largest x is never added to a
-    logarithm, which would lose its digits."""
+    logarithm, whose digits would be lost."""
     rows, counts = np.ascontiguousarray(logits), target != ignore_index
     index = np.where(counts, target, 0)
     factor = counts.astype(rows.dtype) if weight is None else np.where(counts, weight[index], rows.dtype.type(0))

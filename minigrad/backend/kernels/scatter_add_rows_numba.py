@@ -1,5 +1,5 @@
 """The sum of rows by index, an embedding's gradient: sorted by index, so that each row of the result is written once. A
-thread owns some rows, and adds to each in the original order: results are bitwise equal for any number."""
+thread owns some rows, and adds to each in the original order: the result does not depend on their number."""
 
 from __future__ import annotations
 

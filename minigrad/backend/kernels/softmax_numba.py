@@ -78,7 +78,7 @@ def is_one(total: np.float32) -> Any:
 
 @inline
 def element_slope(g: np.float32, y: np.float32, total: np.float32) -> np.float32:
-    """g - e^y Σ g, by 1 - e^y if e^y is more than ½, as in the op's rule."""
+    """g - e^y Σ g, by 1 - e^y if e^y exceeds ½, as in the op's rule."""
     large = y > F(-0.6931)
     half = F(0.5) * y if large else F(0.0)
     p = fma(half, F(1 / 5040), F(1 / 720))
