@@ -1,5 +1,5 @@
 """The sum of rows by index, an embedding's gradient: sorted by index, so that each row of the result is written once. A
-thread owns some rows, and adds to each in the original order: the result does not depend on their number."""
+thread owns some rows, and adds to each in the original order: any number of threads yields the same bits."""
 
 from __future__ import annotations
 
