@@ -44,7 +44,7 @@ def set_dir(d: str | os.PathLike[str]) -> None:
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
     """Download a URL into the file ``dst``, which is only replaced after a complete download. ``progress`` is ignored.
-    Raises OSError if the download fails, RuntimeError if its SHA-256 does not begin with ``hash_prefix``."""
+    Raises OSError if the download fails, RuntimeError if the file's SHA-256 does not begin with ``hash_prefix``."""
     with replaced(os.path.expanduser(dst)) as path, open(path, "w+b") as file:
         with urlopen(Request(url, headers={"User-Agent": "torch.hub"})) as source:
             shutil.copyfileobj(source, file)
