@@ -32,7 +32,7 @@ def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
         create_graph: keep the results differentiable.
         strict: for PyTorch's signature; must be False.
 
-    Raises TypeError for anything but Tensors, RuntimeError if v does not match, NotImplementedError for ``strict``.
+    Raises TypeError for non-Tensors, RuntimeError if v does not match, NotImplementedError for ``strict``.
     """
     with enable_grad():
         call = _Call("vjp", func, inputs, create_graph, strict)
@@ -79,7 +79,7 @@ def jacobian(
         vectorize: for PyTorch's signature, without effect.
         strategy: "reverse-mode", or with ``vectorize`` "forward-mode": the numbers are the same.
 
-    Raises TypeError: not Tensors. NotImplementedError: ``strict``; "forward-mode" without ``vectorize``.
+    Raises TypeError for non-Tensors, NotImplementedError for ``strict`` or "forward-mode" without ``vectorize``.
     """
     return _jacobian("jacobian", func, inputs, create_graph, strict, vectorize, strategy)
 

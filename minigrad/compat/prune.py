@@ -52,8 +52,8 @@ class BasePruningMethod(ABC):
 
     @classmethod
     def apply(cls, module: Module, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:
-        """Prune a parameter, by a method from the arguments; ``importance_scores``, of its shape, replace its values
-        there. Returns the hook: from the second pruning on a container."""
+        """Prune a parameter with a method made from the arguments; ``importance_scores``, of its shape, are used
+        instead of its values. Returns the hook; from the second pruning on, a container."""
         earlier = _hook(module, name)
         value = getattr(module, name)
         if importance_scores is not None and importance_scores.shape != value.shape:
@@ -86,7 +86,7 @@ class BasePruningMethod(ABC):
         return t * self.compute_mask(scores, ones_like(t) if default_mask is None else default_mask)
 
     def remove(self, module: Module) -> None:
-        """Make the pruned tensor the parameter again, the object that optimisers hold."""
+        """Make the pruned tensor the parameter again, as the object that optimisers refer to."""
         name = self._tensor_name
         pruned = self.apply_mask(module)
         original: Any = module._parameters.pop(f"{name}_orig")
@@ -121,7 +121,7 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[index]
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The previous mask, with the last method's in the remaining part of ``t``."""
+        """The previous mask, combined with the last method's for the remaining part of ``t``."""
         method: Any = self._pruning_methods[-1]
         mask = default_mask.to(dtype=t.dtype, copy=True)
         part: Any = (slice(None),) * t.ndim
@@ -235,7 +235,7 @@ class CustomFromMask(BasePruningMethod):
 
 
 def _by(method: type[BasePruningMethod], words: str) -> Any:
-    """A function that prunes a parameter with a method, whose arguments follow the parameter's name."""
+    """A function that prunes a parameter with a method; the method's arguments follow the parameter's name."""
 
     def prune(module: M, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any) -> M:
         method.apply(module, name, *args, importance_scores=importance_scores, **kwargs)
@@ -254,8 +254,8 @@ custom_from_mask = _by(CustomFromMask, "Prune a parameter where ``mask``, of its
 
 
 def global_unstructured(parameters: Any, pruning_method: Any, importance_scores: Any = None, **kwargs: Any) -> None:
-    """Prune several parameters, pairs (module, name), as if they were one vector, with an unstructured method and its
-    arguments. ``importance_scores`` maps pairs to tensors of scores. Raises TypeError for other arguments."""
+    """Prune several parameters, given as (module, name) pairs, as if they were one vector, with an unstructured method
+    and its arguments. ``importance_scores`` maps pairs to tensors of scores. Raises TypeError for other arguments."""
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
     pairs, scores = list(parameters), {} if importance_scores is None else importance_scores

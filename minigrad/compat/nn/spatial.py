@@ -1,4 +1,4 @@
-"""Padding and the rarer pools as layers. A padding class has the number of axes and the mode."""
+"""Padding and the rarer pools as layers. A padding class defines the number of axes and the mode."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class MaxUnpool3d(_MaxUnpoolNd, function=F.max_unpool3d, axes=3): ...
 
 
 class _FractionalMaxPoolNd(FunctionLayer, fields=True):
-    """The maximum of randomly placed windows. See ``functional.fractional_max_pool2d``. Raises ValueError: both or
+    """The maximum of randomly placed windows. See ``functional.fractional_max_pool2d``. Raises ValueError for both or
     neither of ``output_size`` and ``output_ratio``, or a ratio outside (0, 1)."""
 
     kernel_size: Each
