@@ -61,7 +61,7 @@ class GradScaler:
         self._growth_interval, self._growth_tracker = growth_interval, 0
         self._scaled = False  # whether ``scale`` was called
         # For each optimiser: sums of its unscaled gradients, one for each device, which are Inf or NaN if a gradient
-        # is; after a check, whether one is.
+        # is; after a check, whether any gradient is.
         self._overflow: dict[int, list[Array] | bool] = {}
         self._stepped: set[int] = set()
 

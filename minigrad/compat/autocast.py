@@ -204,7 +204,7 @@ def _tensors(values: Any) -> Iterator[Tensor]:
 
 
 def _converts(x: Tensor, place: str) -> bool:
-    """Whether autocast converts a tensor: it converts floats other than float64 on its device type."""
+    """Whether autocast converts a tensor: it converts floats other than float64 on the autocast's device type."""
     array = x.array
     return dt.kind_of(array) == "f" and array.dtype.itemsize in (2, 4) and of(array).device_type == place
 

@@ -187,7 +187,7 @@ def vmap(
         randomness: "different" numbers for each slice, drawn slice by slice, or the "same"; "error" rejects functions
             that draw any. chunk_size: no effect.
 
-    Raises ValueError if there are no slices or unequal numbers of them, or ``in_dims`` do not match.
+    Raises ValueError if there are no slices, arguments differ in their number, or ``in_dims`` does not match.
     """
     if randomness not in _RANDOM:
         raise RuntimeError(f"vmap: randomness must be one of {_RANDOM}, not {randomness!r}")

@@ -73,8 +73,8 @@ class saved_tensors_hooks(Observer):
     """A context in which nodes save ``pack_hook``'s result, of any type, instead of a tensor. When the backward pass
     needs the tensor, ``unpack_hook`` gets that result, and returns a tensor of the same shape.
 
-    A node's own result is passed detached. If contexts are nested, the innermost applies; a checkpoint's region, which
-    saves nothing, counts as one.
+    A node's own result is detached before it is passed. If contexts are nested, the innermost applies; a checkpoint's
+    region, which saves nothing, counts as one.
 
     >>> sizes = []
     >>> x = mg.ones(3, requires_grad=True)

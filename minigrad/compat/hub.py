@@ -66,7 +66,7 @@ def load_state_dict_from_url(
     """``load`` a file from a URL, downloaded once. Raises OSError if the download fails.
 
     Args:
-        model_dir: the folder for it; by default "checkpoints" in ``get_dir()``.
+        model_dir: the folder for the file; by default "checkpoints" in ``get_dir()``.
         map_location, weights_only: see ``load``. PyTorch's default for ``weights_only`` is False in this function.
         check_hash: compare the file with the digits in its name: "resnet18-bfd8deac.pth"; RuntimeError if they differ.
         file_name: its name; by default the URL's. progress: ignored.

@@ -25,7 +25,7 @@ __all__ = ["Join", "JoinHook", "Joinable"]
 
 
 class JoinHook:
-    """An object's part in the steps of a rank that has run out. ``_begin`` and ``_end`` enclose the context."""
+    """An object's part in the steps of a rank without a batch. ``_begin`` and ``_end`` enclose the context."""
 
     def main_hook(self) -> None:
         """Take part in the collectives of a step of the other ranks."""
@@ -70,7 +70,7 @@ class Join:
     """The context. Raises ValueError for no objects, and for objects in different groups.
 
     Args:
-        joinables: the objects, in the order in which a step uses them.
+        joinables: the objects, in the order in which each step uses them.
         enable: False leaves the loop unchanged.
         throw_on_early_termination: raise RuntimeError on all ranks as soon as one runs out of batches.
         kwargs: for the hooks. ``divide_by_initial_world_size`` is DistributedDataParallel's.

@@ -1,6 +1,6 @@
 """Layers that take their input width from their first input.
 
-Until then, or until a state dict is loaded, their parameters have no shape and no values. At the first call a layer
+Until then, or until a state dict is loaded, their parameters have no shape and no values. At its first call, a layer
 initialises its parameters, as it would have at construction, and its class becomes the one without "Lazy". For a
 program's own layers, use ``LazyModuleMixin``.
 """

@@ -102,8 +102,8 @@ class Namespace:
 
 
 def load_library(path: Any) -> NoReturn:
-    """``torch.ops.load_library``, for operators in C++. Always raises OSError, as PyTorch does for a library that was
-    built for another version."""
+    """``torch.ops.load_library``, for operators in C++. Always raises OSError, as PyTorch does for a library built for
+    another version."""
     raise OSError(f"{os.fspath(path)}: these operators need PyTorch's C++ library, which minigrad does not have")
 
 
@@ -129,7 +129,7 @@ def custom_op(
     tags: Any = None,
 ) -> Any:
     """Register a function as ``torch.ops.NAMESPACE.NAME``, by the name "namespace::name"; without ``fn``, a decorator.
-    Python calls the function unchanged: the other arguments are ignored. Raises ValueError if there is no namespace."""
+    It runs unchanged; the other arguments are ignored. Raises ValueError if there is no namespace."""
     op = _op(name)
 
     def register(function: Callable[..., Any]) -> CustomOpDef:

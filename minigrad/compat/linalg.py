@@ -72,7 +72,7 @@ def _largest(x: Tensor, dim: int, keepdim: bool) -> Tensor:
 
 @spelled
 def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """``vector_norm``, or ``matrix_norm`` if the order needs two axes."""
+    """``vector_norm``, or ``matrix_norm`` if the order requires two axes."""
     is_matrix = A.array.ndim == 2 if dim is None else isinstance(dim, (tuple, list)) and len(dim) == 2
     if ord is not None and (isinstance(ord, str) or is_matrix):
         return matrix_norm(A, ord, (-2, -1) if dim is None else tuple(dim), keepdim, dtype=dtype)

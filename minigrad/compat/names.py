@@ -309,7 +309,7 @@ class _Package(ModuleType):
     """A module whose functions may have the same names as its submodules."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Keep an attribute in the table when an import sets a submodule of the same name, as in PyTorch."""
+        """Prefer the table's attribute to a submodule of the same name that an import sets, as in PyTorch."""
         row = NAMES.get(_path(self.__name__), {}).get(name) if isinstance(value, ModuleType) else None
         super().__setattr__(name, resolve(row) if row else value)
 

@@ -107,7 +107,7 @@ def grouped_mm(mat_a: Tensor, mat_b: Tensor, offs: Maybe = None, bias: Maybe = N
 
     With one matrix and G matrices, a group is rows of the first, (N, K) and (G, K, M) -> (N, M), or columns of the
     second, (G, N, K) and (K, M) -> (N, M); with two matrices it is a part of K: (G, N, M). Rows outside all groups are
-    0. ``offs``, int32, says where each group ends. RuntimeError: a matrix without ``offs``, or two 3D tensors with it.
+    0. ``offs``, int32, says where each group ends. Raises RuntimeError if it is missing, or given for two 3D tensors.
     """
     sides = mat_a.ndim, mat_b.ndim
     if (offs is None) != (sides == (3, 3)):

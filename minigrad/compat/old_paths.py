@@ -1,4 +1,4 @@
-"""Paths that earlier releases had for modules now in ``minigrad_models``: they work for a release, with a warning."""
+"""Paths that earlier releases had for modules now in ``minigrad_models``: they work for one release, with a warning."""
 
 from __future__ import annotations
 

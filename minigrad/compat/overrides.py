@@ -185,7 +185,7 @@ abs add div ge gt iadd=add_ idiv=div_ ifloordiv=floor_divide_ imod=remainder_ im
 matmul mod=remainder mul ne neg pos=positive radd=add rand=bitwise_and rmul=mul ror=bitwise_or rxor=bitwise_xor sub
 truediv=div
 """
-# PyTorch treats these special methods as different methods. All others are called unchanged.
+# PyTorch treats each of these special methods as some other method. All others are called unchanged.
 _OPERATORS = {f"__{name}__": method or name for name, _, method in (pair.partition("=") for pair in _AS.split())}
 
 

@@ -1,7 +1,7 @@
 """Pruning: parameters with a mask of zeros and ones, under the name of ``torch.nn.utils.prune`` (Han et al. 2015).
 
 A pruned parameter is stored as ``name_orig``; a buffer ``name_mask`` says which elements remain. A hook before each
-forward sets the attribute ``name`` to their product, so that training continues with the remaining elements.
+forward pass sets the attribute ``name`` to their product, so that training continues with the remaining elements.
 
     prune.l1_unstructured(layer, "weight", amount=0.3)  # the smallest 30 %
     prune.ln_structured(layer, "weight", amount=2, n=2, dim=0)  # two rows more, by their norms
@@ -28,9 +28,9 @@ M = TypeVar("M", bound=Module)
 
 
 class BasePruningMethod(ABC):
-    """A pruning method, and the hook before a module's forward. Subclasses implement ``compute_mask``. ``PRUNING_TYPE``
-    says what a second pruning selects from: "unstructured" from the remaining elements, "structured" from the remaining
-    slices of ``dim``, "global" from all elements."""
+    """A pruning method, and the hook before a module's forward pass. Subclasses implement ``compute_mask``.
+    ``PRUNING_TYPE`` says what a second pruning selects from: "unstructured" from the remaining elements, "structured"
+    from the remaining slices of ``dim``, "global" from all elements."""
 
     PRUNING_TYPE: ClassVar[str] = "unstructured"
     _tensor_name: str

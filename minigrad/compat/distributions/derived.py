@@ -23,7 +23,7 @@ __all__ += ["MixtureSameFamily", "Pareto", "TransformedDistribution", "Weibull"]
 
 class Independent(Distribution):
     """A distribution whose last ``reinterpreted_batch_ndims`` batch axes belong to the event: it multiplies
-    probabilities over them. Raises ValueError for more axes than the batch has.
+    probabilities over them. Raises ValueError if the batch has fewer axes.
     """
 
     def __init__(

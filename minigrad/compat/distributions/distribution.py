@@ -184,7 +184,7 @@ class Distribution:
         raise NotImplementedError
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability that a sample is at most this value. Errors as in ``log_prob``."""
+        """The probability that a sample is at most the value. Errors as in ``log_prob``."""
         self._validate_sample(value)
         return self._cdf(value)
 

@@ -118,7 +118,7 @@ class Cauchy(LocationScale):
 
 
 class Uniform(Distribution):
-    """Numbers from ``low`` up to but excluding ``high``, tensors or numbers with ``low`` < ``high``."""
+    """Numbers from ``low`` up to but excluding ``high``, which are tensors or numbers with ``low`` < ``high``."""
 
     has_rsample = True
 

@@ -20,7 +20,7 @@ Shape = tuple[int, ...]
 
 
 class lazy_property(cached_property[Any]):
-    """A property that is computed on first use, and recorded even in ``no_grad``: so a ``sample()`` before other uses
+    """A property that is computed on first use, and recorded even in ``no_grad``, so a ``sample()`` before other uses
     does not lose their gradients."""
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:

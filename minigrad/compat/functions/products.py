@@ -81,7 +81,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The cross product along an axis of length 3 (by default the first such axis); shapes broadcast.
 
-    Raises RuntimeError if the axis does not have length 3, IndexError if it does not exist.
+    Raises RuntimeError if the axis's length is not 3, IndexError if the axis does not exist.
 
     >>> mg.cross(mg.tensor([1.0, 0, 0]), mg.tensor([0.0, 1, 0]), dim=0)
     tensor([0., 0., 1.])

@@ -39,7 +39,7 @@ def log_gamma(x: Array) -> Array:
 
 
 def stirling(z: Array) -> Array:
-    """The difference of ln Γ(z) and (z - ½) ln z - z + ½ ln 2π, for z ≥ 12, in float64."""
+    """The difference between ln Γ(z) and (z - ½) ln z - z + ½ ln 2π, for z ≥ 12, in float64."""
     return sum(b / (2 * k * (2 * k - 1)) / z ** (2 * k - 1) for k, b in enumerate(_BERNOULLI, 1))
 
 

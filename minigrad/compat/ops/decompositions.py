@@ -55,7 +55,7 @@ def on_host(function: Any, *arrays: Array) -> Any:
 
 
 def on_cpu(function: Function) -> Function:
-    """Make a function whose first arguments, of type Array, are NumPy's accept any backend's: see ``on_host``."""
+    """Make a NumPy function accept any backend's arrays as its first arguments (type Array): see ``on_host``."""
     arrays = list(function.__annotations__.values())[:-1].count("Array")
 
     @wraps(function)

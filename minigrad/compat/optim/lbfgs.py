@@ -34,7 +34,7 @@ class LBFGS(Optimizer):
 
     Args:
         params: a single group, otherwise ValueError. lr: the step length, relative to the direction's.
-        max_iter, max_eval: the most steps, and the most loss evaluations (max_iter · 1.25 if None), per call.
+        max_iter, max_eval: the maximum number of steps, and of loss evaluations (max_iter · 1.25 if None), per call.
         tolerance_grad: stop if no element of the gradient is larger.
         tolerance_change: stop if the loss or the parameters change by less.
         history_size: the number of recent steps used to estimate the curvature.
@@ -175,7 +175,7 @@ def strong_wolfe(
     Args:
         at: the point at t. start: the point at 0, whose slope is negative.
         t: the first t to try. length: the direction's largest element.
-        tolerance: give up if the bracket is shorter. most: the number of points to try.
+        tolerance: give up if the bracket is shorter. most: the maximum number of points to try.
     """
     low, high, is_good, tries = _bracket(at, start, t, most)
     insufficient = False

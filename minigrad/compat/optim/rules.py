@@ -1,5 +1,5 @@
-"""Optimisers outside the core: relatives of Adam and of SGD, and optimisers that divide each element of the gradient by
-a measure of its size."""
+"""Optimisers outside the core: relatives of Adam and SGD, and optimisers that divide each element of the gradient by a
+measure of its size."""
 
 from __future__ import annotations
 

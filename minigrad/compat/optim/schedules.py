@@ -99,7 +99,7 @@ class OneCycleLR(GroupScheduler):
 
     Args:
         max_lr: a number, or one for each group.
-        total_steps: the total number of calls; or pass ``epochs`` and ``steps_per_epoch``, their factors.
+        total_steps: the total number of calls; or give ``epochs`` and ``steps_per_epoch`` instead.
         pct_start: the fraction of calls that go up, from 0 to 1. anneal_strategy: "cos" or "linear".
         cycle_momentum, base_momentum, max_momentum: see CyclicLR.
         three_phase: return to the first rate in as many calls as it took to go up, and only then go lower.
@@ -190,7 +190,7 @@ def put_momentum(group: Group, value: float) -> None:
 
 
 def momentum_bounds(optimizer: Optimizer, least: Any, most: Any, last_epoch: int) -> tuple[list[Any], list[Any]]:
-    """The bounds of each group's momentum; a new schedule starts at the higher. Raises ValueError for no momentum."""
+    """The bounds of each group's momentum; a new schedule starts at the higher. Raises ValueError if none exists."""
     if not {"momentum", "betas"} & set(optimizer.defaults):
         raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
     bounds = for_each_group("base_momentum", optimizer, least), for_each_group("max_momentum", optimizer, most)

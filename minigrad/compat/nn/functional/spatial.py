@@ -1,9 +1,9 @@
 """Sampling at arbitrary points of a plane or volume (Jaderberg et al. 2015), affine grids, and the rarer pools:
 fractional max pooling, power-average pooling, and max unpooling.
 
-Coordinates are normalised: -1 and 1 are the ends of an axis: with ``align_corners``, the centres of its first and last
-elements, otherwise their outer edges. The last axis of a grid is (x, y) or (x, y, z), where x runs along the input's
-last axis.
+Coordinates are normalised: -1 and 1 are the ends of an axis, which are the centres of its first and last elements with
+``align_corners``, otherwise their outer edges. The last axis of a grid is (x, y) or (x, y, z), where x runs along the
+input's last axis.
 """
 
 from __future__ import annotations

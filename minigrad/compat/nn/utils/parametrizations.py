@@ -114,7 +114,7 @@ class _Orthogonal(Module):
 
     @no_grad()
     def right_inverse(self, Q: Tensor) -> Tensor:
-        """The free numbers for a matrix; with a ``base`` it becomes the base, and the numbers minus the identity."""
+        """The free numbers for a matrix; a ``base`` is set to it, and the numbers are then minus the identity."""
         if Q.shape != self.shape:
             raise ValueError(f"Expected a matrix or batch of matrices of shape {self.shape}. Got {Q.shape}.")
         is_wide = Q.size(-2) < Q.size(-1)
