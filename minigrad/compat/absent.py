@@ -129,7 +129,7 @@ class _Refusing:
 
 
 class _Absent(_Refusing, type):
-    """The metaclass of absent classes and their subclasses. Nothing is an instance of one."""
+    """The metaclass of absent classes and their subclasses. Nothing is an instance of an absent class."""
 
     def __getitem__(cls, parameters: Any) -> _Absent:
         return cls

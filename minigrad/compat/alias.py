@@ -64,7 +64,7 @@ _import = builtins.__import__
 
 
 def _importing(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> ModuleType:
-    """Replaces ``builtins.__import__`` once there are keepers."""
+    """Replaces ``builtins.__import__`` once keepers exist."""
     if level == 0:
         keeps = globals is not None and _top(globals.get("__name__") or "") in _keepers
         if _top(name) == "torch":

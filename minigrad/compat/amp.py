@@ -139,7 +139,7 @@ class GradScaler:
         return None if self._overflowed(id(optimizer)) else optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: Any = None) -> None:
-        """Grow or shrink the scale after an iteration's steps (AssertionError if there were none), or set it."""
+        """Grow or shrink the scale after an iteration's steps (AssertionError if none were taken), or set it."""
         if not self._enabled:
             return
         if new_scale is not None:

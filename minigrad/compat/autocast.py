@@ -240,7 +240,7 @@ class autocast(ContextDecorator):
     parameter's gradient has the parameter's dtype. float16 needs a ``GradScaler``; bfloat16 has float32's range.
 
     Args:
-        device_type: "cpu", "cuda", ...: only tensors there are converted. A device number is ignored.
+        device_type: "cpu", "cuda", ...: only tensors on such devices are converted. A device number is ignored.
         dtype: float16 or bfloat16; if None, bfloat16 on the CPU and float16 elsewhere.
         enabled: False for a section within an autocast that converts nothing.
         cache_enabled: whether a parameter that is used several times is converted once.

@@ -72,7 +72,7 @@ class ProductSwitches(Switches):
         settings["fp32_precision"] = precision
 
 
-_attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}  # there is one kernel
+_attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}  # only one kernel exists
 cpu = Switches("cpu", True, get_cpu_capability=lambda: "DEFAULT")
 cuda = Switches(
     "cuda",

@@ -31,7 +31,7 @@ Hook = Callable[[Any, GradBucket], Any]
 
 
 class DistributedDataParallel(Wrapper, fields=True):
-    """Calls ``module``; ``backward()`` gives each parameter the mean of its gradients on all ranks.
+    """Calls ``module``; ``backward()`` sets each parameter's gradient to its mean over all ranks.
 
     Each rank has its own model, which starts with rank 0's weights, and processes a part of the batch. If each loss is
     a mean over its part, and the parts are equally large, the gradients equal the whole batch's. They are reduced in
@@ -331,7 +331,7 @@ class Reducer(Observer):
             self._is_reduced = True
 
     def left(self) -> None:
-        """A span has ended; after the outermost, ``.grad`` holds this rank's own gradients."""
+        """A span has ended; after the outermost span, ``.grad`` contains this rank's own gradients."""
         if self._spans:
             self._spans.pop()
             if not self._spans and self._is_reduced:

@@ -43,7 +43,7 @@ def new_subgroups_by_enumeration(
     ranks_per_subgroup_list: Sequence[Sequence[int]], *options: Any, **kwargs: Any
 ) -> tuple[Group, list[Group]]:
     """Make a group from each list of ranks, with the options of ``new_group``. Returns this rank's group and a list of
-    all. All ranks of the world must call it. Raises ValueError if there are no lists, or a rank is in two."""
+    all. All ranks of the world must call it. Raises ValueError for no lists, or for a rank in two of them."""
     ranks = [rank for each in ranks_per_subgroup_list for rank in each]
     if not ranks or len(set(ranks)) < len(ranks):
         raise ValueError(f"groups need different ranks, not {[*map(list, ranks_per_subgroup_list)]}")

@@ -137,7 +137,7 @@ class _Run:
         if wrong := [leaf for leaf in leaves if not isinstance(leaf, Tensor)]:
             raise RuntimeError(f"func: derivatives are for tensors, not {type(wrong[0]).__name__}")
         recording = is_grad_enabled()
-        with enable_grad():  # a copy's graph continues to its input's graph, if there is one
+        with enable_grad():  # a copy's graph continues into its input's graph, if it has one
             self.inputs = [
                 x.view(x.shape) if recording and x.requires_grad else x.detach().requires_grad_() for x in leaves
             ]

@@ -1,6 +1,6 @@
 """Derivatives of functions, under PyTorch's names: products with vectors, Jacobians, Hessians.
 
-All take a function of Tensors and its inputs, one Tensor or a tuple of them, and return the same structure.
+Each takes a function of Tensors and its inputs, a Tensor or a tuple of Tensors, and returns the same structure.
 """
 
 from __future__ import annotations

@@ -48,8 +48,8 @@ _get_available_device_type = lambda: "cuda" if is_available() else None
 
 
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
-    """The number of a device; with ``optional``, the current one for a device without a number. Raises ValueError if
-    there is no number."""
+    """The number of a device; with ``optional``, the current one for a device without a number. Raises ValueError if it
+    has none."""
     if isinstance(device, int):
         return device
     device = Device("cuda" if device is None else device)

@@ -98,7 +98,7 @@ class LazyModuleMixin(Module):
     _waits: bool = True
 
     def has_uninitialized_params(self) -> bool:
-        """Whether there are parameters or buffers without values."""
+        """Whether any parameter or buffer has no values."""
         return any(is_lazy(tensor) for tensor in (*self._parameters.values(), *self._buffers.values()))
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:

@@ -129,7 +129,7 @@ def custom_op(
     tags: Any = None,
 ) -> Any:
     """Register a function as ``torch.ops.NAMESPACE.NAME``, by the name "namespace::name"; without ``fn``, a decorator.
-    It runs unchanged; the other arguments are ignored. Raises ValueError if there is no namespace."""
+    The function runs unchanged; other arguments are ignored. Raises ValueError if there is no namespace."""
     op = _op(name)
 
     def register(function: Callable[..., Any]) -> CustomOpDef:

@@ -66,7 +66,7 @@ def matrix_norm(
 
 
 def _largest(x: Tensor, dim: int, keepdim: bool) -> Tensor:
-    """The largest of some nonnegative numbers; 0 for an empty axis."""
+    """The largest of nonnegative numbers along an axis; 0 if it is empty."""
     return (amax if x.array.shape[dim] else sum)(x, dim, keepdim)
 
 

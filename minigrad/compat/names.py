@@ -301,7 +301,7 @@ MODULES: dict[str, str | tuple[str, ...]] = {
     for name, source in row.items()
 }
 NAMES: dict[str, dict[str, str]] = _sources(_NAMES)
-# PyTorch's path for the modules of this folder; the first if there are several.
+# PyTorch's path for the modules of this folder; the first if it has several.
 _TORCH_PATHS = {f"{PACKAGE}.{s}": path for path, s in reversed(MODULES.items()) if str(s).startswith("compat.")}
 
 

@@ -60,8 +60,8 @@ _PLAIN = frozenset({Tensor, Parameter, type(None), bool, int, float, complex, st
 
 
 def _answering(values: Iterable[Any], results: list[Any] | None = None) -> list[Any]:
-    """The arguments, also in lists, whose classes override functions: one of each class, subclasses before their base
-    classes."""
+    """The arguments, including those in lists, whose classes override functions: one of each class, subclasses before
+    their base classes."""
     results = [] if results is None else results
     for value in values:
         kind = type(value)

@@ -97,7 +97,7 @@ class BasePruningMethod(ABC):
 
 
 class PruningContainer(BasePruningMethod):
-    """Several prunings of one parameter, one after another: the last one sees the elements that the others left."""
+    """Several prunings of one parameter, in order: the last one sees only the elements that the others left."""
 
     def __init__(self, *args: BasePruningMethod) -> None:
         self._pruning_methods: tuple[BasePruningMethod, ...] = ()

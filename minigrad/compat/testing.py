@@ -43,7 +43,7 @@ def assert_close(
         rtol, atol: the tolerances; by default, the looser of those for the two dtypes.
         equal_nan: NaN equals NaN.
         check_device, check_dtype, check_stride: whether these must also be equal.
-        msg: a message, or a function from the default message to another.
+        msg: a message, or a function that makes one from the default message.
 
     Raises AssertionError if they differ; the message states how many elements do, and the largest difference. Raises
     ValueError for one tolerance without the other.

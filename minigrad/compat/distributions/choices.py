@@ -57,13 +57,13 @@ class ProbsOrLogits(Distribution):
 
     @lazy_property
     def logits(self) -> Tensor:
-        """Their logarithms; log-odds where there are two choices."""
+        """The logarithms of the probabilities; log-odds if there are two choices."""
         return utils.probs_to_logits(self.probs, self._is_binary)
 
 
 class ContinuousBernoulli(ProbsOrLogits):
     """Numbers x from 0 to 1 with a density proportional to pˣ (1 - p)¹⁻ˣ (Loaiza-Ganem and Cunningham 2019). See
-    ProbsOrLogits; p is kept a rounding error away from 0 and 1, as in PyTorch. Within ``lims``, where a formula would
+    ProbsOrLogits; p stays a rounding error away from 0 and 1, as in PyTorch. Within ``lims``, where a formula would
     divide by almost 0, a polynomial replaces it."""
 
     support = constraints.unit_interval

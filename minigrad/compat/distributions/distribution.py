@@ -32,7 +32,7 @@ class Distribution:
     Args:
         batch_shape: the shape of the parameters.
         event_shape: the shape of one sample. validate_args: check parameters and values (the default). Raises
-            ValueError for one that violates its constraint.
+            ValueError if one violates its constraint.
     """
 
     has_rsample = False

@@ -1,4 +1,4 @@
-"""Families of one shape that is shifted and scaled.
+"""Families that shift and scale a single shape.
 
 With a ``loc`` and a ``scale``: Normal is the bell curve; Laplace two exponential distributions back to back; Gumbel the
 largest of many numbers; Cauchy the ratio of two normal numbers, with tails so heavy that it has no mean. With bounds:

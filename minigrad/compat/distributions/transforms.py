@@ -392,7 +392,7 @@ class CumulativeDistributionTransform(Transform):
 
 
 class ReshapeTransform(Transform):
-    """The same elements in another shape."""
+    """The same elements in a different shape."""
 
     bijective = True
 
@@ -429,7 +429,7 @@ class SoftmaxTransform(Transform):
 
 
 class StickBreakingTransform(Transform):
-    """K probabilities from K - 1 numbers: each says which fraction of the remainder the next class takes."""
+    """K probabilities from K - 1 numbers: each determines which fraction of the remainder the next class takes."""
 
     domain, codomain = constraints.real_vector, constraints.simplex
     bijective = True

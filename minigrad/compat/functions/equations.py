@@ -138,7 +138,7 @@ def pinverse(input: Tensor, rcond: Any = 1e-15) -> Tensor:
 
 
 def _limits(A: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
-    """``atol`` and ``rtol`` of ``pinv`` as NumPy takes them."""
+    """The ``atol`` and ``rtol`` of ``pinv`` in NumPy's form."""
     least, relative = (np.asarray(x.numpy(force=True) if isinstance(x, Tensor) else x or 0.0) for x in (atol, rtol))
     if rtol is None:
         usual = max(A.array.shape[-2:]) * float(np.finfo(A.array.dtype).eps)

@@ -439,7 +439,7 @@ def unique_consecutive(
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The values without consecutive repeats; on request, also each element's position among them, and counts."""
+    """The values without consecutive repeats; on request, also each element's position among them, and their counts."""
     host = _host(input)
     rows = host.reshape(-1) if dim is None else np.moveaxis(host, dim, 0)
     flat = rows.reshape(len(rows), math.prod(rows.shape[1:]))

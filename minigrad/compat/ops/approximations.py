@@ -217,7 +217,7 @@ def _temme(a: Array, x: Array, eta: Array, upper: bool) -> Array:
 _EULER = 0.57721566490153286061
 _FAR = 25.0  # from here on, Hankel's expansions yield all digits of a float64
 _NODES = 40  # in a quarter of a period, for arguments up to _FAR
-_MOST = 35  # J of order 2 · _MOST is below 1e-20 there
+_MOST = 35  # for such arguments, J of order 2 · _MOST is below 1e-20
 
 
 def _hankel(order: int, count: int = 30) -> list[float]:

@@ -220,7 +220,7 @@ def det(x: Array) -> Array:
 )
 @on_cpu
 def adjugate(x: Array) -> Array:
-    """|x| x⁻¹ of square matrices, also singular ones: yⱼᵢ is (−1)ⁱ⁺ʲ |x without row i and column j|"""
+    """|x| x⁻¹ of square matrices, including singular ones: yⱼᵢ is (−1)ⁱ⁺ʲ |x without row i and column j|"""
     with np.errstate(all="ignore"):
         size = np.linalg.det(x)[..., None, None]
         regular = np.where(size == 0, np.eye(x.shape[-1], dtype=x.dtype), x)

@@ -24,7 +24,7 @@ class Point(NamedTuple):
     """A point on the line."""
 
     t: float  # the distance along the direction
-    f: float  # the loss there
+    f: float  # the loss at this point
     gradient: Array
     slope: float  # the derivative along the line
 

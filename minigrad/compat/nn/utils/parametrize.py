@@ -35,7 +35,7 @@ def cached() -> Iterator[None]:
 
 
 class ParametrizationList(ModuleList):
-    """The modules that compute one tensor, one after another, from ``original`` (original0, original1, ...).
+    """The modules that compute one tensor, in order, from ``original`` (original0, original1, ...).
 
     Args:
         modules: the parametrizations; their ``right_inverse``, if any, computes the originals.
