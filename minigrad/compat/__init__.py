@@ -1,8 +1,8 @@
-"""Entry points for PyTorch programs: ``as_torch`` and ``minigrad compat``, other spellings, no-ops and refusals.
+"""Entry points for PyTorch programs: ``as_torch`` and ``minigrad compat``, alternative spellings, no-ops and refusals.
 
 This is the package's top layer: ``extension.py`` looks here for names that the package lacks. ``names.py`` has the
-table of names and paths that are another spelling of something, or do nothing (``no_ops.py``); ``absent.py`` has the
-table of names that are missing, each with its replacement.
+table of names and paths that are alternative spellings or do nothing (``no_ops.py``); ``absent.py`` has the table of
+names that are missing, each with its replacement.
 """
 
 from __future__ import annotations

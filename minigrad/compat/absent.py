@@ -1,8 +1,8 @@
 """The names that PyTorch has and minigrad lacks: one table, with a reason for each.
 
 Programs import such names, annotate with them, pass them to ``isinstance`` and derive classes from them, without ever
-using them. So each name exists, with everything below it, and raises NotImplementedError when it is called. A row has a
-reason, which names a replacement, and the names, without "torch."; "*" matches anything.
+using them. So each name exists, with everything below it, and raises NotImplementedError when called. Each row has a
+reason, which names a replacement, and the names without "torch."; "*" matches anything.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def instead(path: str) -> str:
 
 
 class _Refusing:
-    """Raises an error when it is called. All its attributes are absent as well."""
+    """Raises an error when called. All its attributes are absent as well."""
 
     _path: str
 
@@ -129,7 +129,7 @@ class _Refusing:
 
 
 class _Absent(_Refusing, type):
-    """The metaclass of absent classes and their subclasses. Nothing is an instance of one."""
+    """The metaclass of absent classes and their subclasses. Nothing is an instance of an absent class."""
 
     def __getitem__(cls, parameters: Any) -> _Absent:
         return cls
@@ -145,7 +145,7 @@ class AbsentModule(_Refusing, ModuleWithoutFile):
 
 @cache
 def absent(path: str) -> Any:
-    """A placeholder for a path: a class if its name has a capital, otherwise a module, or a function."""
+    """A placeholder for a path: a class if its name contains a capital, otherwise a module or function."""
     name = path.rpartition(".")[2]
     if name.lower() == name:
         return AbsentModule(path)

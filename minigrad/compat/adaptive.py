@@ -24,11 +24,11 @@ class ASMOutput(NamedTuple):
 
 class AdaptiveLogSoftmaxWithLoss(Module):
     """ln p(target), with the rarer classes in clusters of smaller width (Grave et al. 2017). The head scores the first
-    ``cutoffs[0]`` classes, and one cluster for each further range of classes; a cluster projects its input down before
-    it scores its classes.
+    ``cutoffs[0]`` classes, and one cluster for each further range of classes; each cluster projects its input down
+    before scoring its classes.
 
     Args:
-        in_features: D. n_classes: C, sorted from frequent to rare. head_bias: whether the head has a bias.
+        in_features: D. n_classes: C, sorted from most to least frequent. head_bias: whether the head has a bias.
         cutoffs: the first class of each cluster, increasing, each in 1 .. C - 1.
         div_value: the ratio of the widths of successive clusters.
     """
@@ -63,7 +63,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             self.tail.append(Sequential(down, Linear(width, high - low, bias=False, **kind)))
 
     def _clusters(self) -> list[tuple[int, int]]:
-        """The first class of each cluster, and the first after it."""
+        """Each cluster's first class, and the one after its last."""
         return list(zip(self.cutoffs, self.cutoffs[1:], strict=False))
 
     def reset_parameters(self) -> None:
@@ -105,7 +105,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return ASMOutput(output if batched else output.squeeze(0), loss)
 
     def log_prob(self, input: Tensor) -> Tensor:
-        """ln p of every class: (N, D) -> (N, C)."""
+        """ln p for every class: (N, D) -> (N, C)."""
         head = F.log_softmax(self.head(input), 1)
         parts = [head[:, : self.shortlist_size]]
         for i, cluster in enumerate(self.tail):

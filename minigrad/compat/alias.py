@@ -1,8 +1,8 @@
-"""Makes ``import torch`` give minigrad: for a whole program, or for the body of a ``with`` and the packages it imports.
+"""Makes ``import torch`` return minigrad, for a whole program or for a ``with`` body and the packages it imports.
 
-Libraries import torch again long after they have been imported: in functions, in modules that load lazily, in C. So
-packages first imported in the body of a ``with`` ("keepers"), and packages that they import later, keep minigrad: each
-importer of torch finds the right one in ``sys.modules``.
+Libraries import torch again long after their own import: in functions, in lazily loaded modules, in C. So packages
+first imported in the body of a ``with`` ("keepers"), and packages that they import later, keep minigrad: each importer
+of torch finds the right one in ``sys.modules``.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _import = builtins.__import__
 
 
 def _importing(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> ModuleType:
-    """Replaces ``builtins.__import__`` once there are keepers."""
+    """Replaces ``builtins.__import__`` once keepers exist."""
     if level == 0:
         keeps = globals is not None and _top(globals.get("__name__") or "") in _keepers
         if _top(name) == "torch":
@@ -99,8 +99,8 @@ def _top(name: str) -> str:
 
 
 class _Restoring(AbstractContextManager[ModuleType]):
-    """A context that restores ``sys.modules`` and the names of dtypes on exit. (A generator that is never left would be
-    closed at the end of the process, when modules are gone.)"""
+    """A context that restores ``sys.modules`` and the names of dtypes on exit. (An unfinished generator would be closed
+    at the end of the process, when modules are gone.)"""
 
     def __init__(self, modules: Modules, name: str, ran_as_pytorch: bool) -> None:
         self.modules, self.name, self.ran_as_pytorch = modules, name, ran_as_pytorch
@@ -124,16 +124,16 @@ class _Restoring(AbstractContextManager[ModuleType]):
 
 
 def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
-    """Make ``import torch``, and every import from within it, give minigrad from now on.
+    """Make ``import torch``, and every import from within it, return minigrad from now on.
 
-    ``as_torch()`` is permanent; ``with as_torch() as torch:`` restores ``sys.modules`` at its end. Packages first
-    imported in between keep minigrad, and so do packages that they import later. An installed PyTorch is not touched or
-    imported; with ``replace``, an imported one is set aside (modules that hold it continue to use it). Meanwhile,
-    dtypes and sizes print as PyTorch's, "torch.float32". Processes that ``multiprocessing`` starts also get minigrad.
-    In processes that mpiexec started, torchrun's environment variables are set, because PyTorch programs read them.
+    ``as_torch()`` is permanent; ``with as_torch() as torch:`` restores ``sys.modules`` on exit. Packages first imported
+    in its body keep minigrad, and so do packages that they import later. An installed PyTorch is not touched or
+    imported; with ``replace``, an imported one is set aside (modules that refer to it still use it). Meanwhile, dtypes
+    and sizes print as PyTorch's, "torch.float32". Processes that ``multiprocessing`` starts also get minigrad. In
+    processes started by mpiexec, it sets torchrun's environment variables, which PyTorch programs read.
 
     Meanwhile, and afterwards if packages keep minigrad, dropout on the CPU draws from PyTorch's stream, unless
-    ``set_dropout_stream`` has chosen a stream. Raises RuntimeError if PyTorch is already imported, without ``replace``.
+    ``set_dropout_stream`` has chosen a stream. Raises RuntimeError if PyTorch is already imported and not replaced.
     """
     _give_torch_to(keeper=False)
     before = _now()
@@ -167,8 +167,8 @@ def _put(modules: Modules) -> None:
     sys.modules.update(modules)
 
 
-# A spawned process starts without any of this, reads from a pipe how to prepare itself, and imports the program. The
-# data is a pickle, which can also call a function: here ``as_torch``, before the program is imported.
+# A spawned process starts without any of this: it reads from a pipe how to prepare itself, then imports the program.
+# The data is a pickle, which can also call a function; here it calls ``as_torch`` before the program is imported.
 
 
 class _AsTorch:

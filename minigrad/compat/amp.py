@@ -1,4 +1,4 @@
-"""``torch.amp.GradScaler``: scales losses, so that small gradients do not become 0 in float16.
+"""``torch.amp.GradScaler``: scales losses so that small gradients do not underflow to 0 in float16.
 
 It divides gradients by the scale and checks them for Inf and NaN on their device; an optimiser's step reads only one
 number back.
@@ -29,14 +29,14 @@ _STATE = ("scale", "growth_factor", "backoff_factor", "growth_interval", "_growt
 
 
 class GradScaler:
-    """Scales losses, so that small gradients do not become 0 in float16 (Micikevicius et al. 2018).
+    """Scales losses so that small gradients do not underflow to 0 in float16 (Micikevicius et al. 2018).
 
     Args:
-        device: the device type. For "cuda" without a GPU the scaler warns, and is disabled, as in PyTorch.
+        device: the device type. For "cuda" without a GPU, the scaler warns and is disabled, as in PyTorch.
         init_scale: the first scale.
-        growth_factor: the scale's factor after ``growth_interval`` updates without Inf or NaN.
-        backoff_factor: the scale's factor after a step with Inf or NaN.
-        enabled: False makes a scaler that changes nothing.
+        growth_factor: the factor by which the scale grows after ``growth_interval`` updates without Inf or NaN.
+        backoff_factor: the factor by which the scale shrinks after a step with Inf or NaN.
+        enabled: False for a scaler that changes nothing.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class GradScaler:
         self._growth_interval, self._growth_tracker = growth_interval, 0
         self._scaled = False  # whether ``scale`` was called
         # For each optimiser: sums of its unscaled gradients, one for each device, which are Inf or NaN if a gradient
-        # is; after a check, whether one is.
+        # is; after a check, whether any gradient is.
         self._overflow: dict[int, list[Array] | bool] = {}
         self._stepped: set[int] = set()
 
@@ -81,7 +81,7 @@ class GradScaler:
         if isinstance(outputs, Tensor):
             if outputs.dtype is float32:
                 return outputs * self._scale
-            return outputs * tensor(self._scale, dtype=float32, device=outputs.device)  # a loss in float16 overflows
+            return outputs * tensor(self._scale, dtype=float32, device=outputs.device)  # a float16 loss would overflow
         if isinstance(outputs, Iterable):
             scaled = [self.scale(output) for output in outputs]
             if hasattr(outputs, "_make"):
@@ -92,7 +92,7 @@ class GradScaler:
     def unscale_(self, optimizer: Any) -> None:
         """Divide the gradients of an optimiser's parameters by the scale, in place (to clip them, say). Raises
         AssertionError if ``scale`` was never called, RuntimeError for a second call in one iteration or a call after
-        ``step``, ValueError for float16 gradients, whose parameters need a copy in float32."""
+        ``step``, and ValueError for float16 gradients, whose parameters need a float32 copy."""
         if not self._enabled:
             return
         if id(optimizer) in self._stepped:
@@ -116,7 +116,7 @@ class GradScaler:
                 self._overflow[id(optimizer)] = totals
 
     def _overflowed(self, optimizer: int) -> bool:
-        """Whether an optimiser's gradients hold Inf or NaN: reads the device once."""
+        """Whether an optimiser's gradients contain Inf or NaN; reads from the device once."""
         overflow = self._overflow[optimizer]
         if not isinstance(overflow, bool):
             overflow = self._overflow[optimizer] = not all(math.isfinite(abs(total.item())) for total in overflow)
@@ -124,7 +124,7 @@ class GradScaler:
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """Call ``optimizer.step(...)``, unless a gradient is Inf or NaN. Raises RuntimeError for a second step without
-        ``update``, or a closure, AssertionError if no parameter has a gradient, or if ``scale`` was never called."""
+        ``update`` or for a closure, and AssertionError if no parameter has a gradient or ``scale`` was never called."""
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
@@ -139,7 +139,7 @@ class GradScaler:
         return None if self._overflowed(id(optimizer)) else optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: Any = None) -> None:
-        """Grow or shrink the scale after an iteration's steps (AssertionError if there were none), or set it."""
+        """Grow or shrink the scale after an iteration's steps (AssertionError if none were taken), or set it."""
         if not self._enabled:
             return
         if new_scale is not None:
@@ -164,7 +164,7 @@ class GradScaler:
         return {name: getattr(self, f"_{name.removeprefix('_')}") for name in _STATE}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Continue from a ``state_dict``. Raises RuntimeError if it is empty, from a disabled scaler."""
+        """Continue from a ``state_dict``. Raises RuntimeError if it is empty (from a disabled scaler)."""
         if not self._enabled:
             return
         if not state_dict:

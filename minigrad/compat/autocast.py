@@ -2,8 +2,8 @@
 
 The table of functions is PyTorch's (https://docs.pytorch.org/docs/stable/amp.html#autocast-op-reference). Its functions
 are wrapped when a program enters its first autocast (``overrides.interpose``). They convert their operands with
-recorded ops, so that each gradient has the dtype of its parameter. Functions called within such a function convert
-nothing: in PyTorch it is one op.
+recorded ops, so that each gradient has the dtype of its parameter. Functions called by a wrapped function convert
+nothing, because in PyTorch it is a single op.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class _Setting(NamedTuple):
 
 class _State(threading.local):
     """A thread's autocast: a setting for each active context, the innermost last, and whether the thread is within a
-    function of the tables, where nothing more is converted."""
+    wrapped function, where nothing more is converted."""
 
     inside = False
 
@@ -94,12 +94,12 @@ def _as_first(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: st
 
 
 def _layer(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
-    """A recurrent layer in 16 bits; for a GRU only the products with the input."""
+    """A recurrent layer in 16 bits; for a GRU, only the products with the input."""
     return run.args[0](*args, **kwargs) if args[0] == "GRU" else _lower(run, args, kwargs, place, dtype)
 
 
 def _in_two_steps(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
-    """The logits in 16 bits and their loss in float32: a single op would also have its result in 16 bits."""
+    """The logits in 16 bits and their loss in float32: a single op would also return its result in 16 bits."""
     options = signature(functional.linear_cross_entropy).bind(*args, **kwargs).arguments
     x, weight, target = (options.pop(name) for name in ("input", "linear_weight", "target"))
     bias, reduction = options.pop("linear_bias", None), options.pop("reduction", "mean")
@@ -151,7 +151,7 @@ _HOLDERS = ("", "nn.functional", "linalg", "fft", "special")
 
 
 def _functions(name: str) -> Iterator[FunctionType]:
-    """The functions and methods with a name. Functions in ``nn.functional`` are also given without their border
+    """The functions and methods with a name. Functions in ``nn.functional`` are also yielded without their border
     (``tracebacks.border``), as the library itself calls them."""
     place, _, own = name.rpartition(":")
     public = (module for p in _HOLDERS for module in overrides.modules(p))
@@ -204,7 +204,7 @@ def _tensors(values: Any) -> Iterator[Tensor]:
 
 
 def _converts(x: Tensor, place: str) -> bool:
-    """Whether autocast converts a tensor: floats other than float64, on the autocast's device type."""
+    """Whether autocast converts a tensor: it converts floats other than float64 on the autocast's device type."""
     array = x.array
     return dt.kind_of(array) == "f" and array.dtype.itemsize in (2, 4) and of(array).device_type == place
 
@@ -221,7 +221,7 @@ def _in(value: Any, place: str, dtype: dt.DType) -> Any:
 
 def _converted(x: Tensor, dtype: dt.DType) -> Tensor:
     """Convert a tensor to a dtype. A parameter's conversion stays in the cache until the outermost context ends: a step
-    converts it once, and its gradient once, however often it uses the parameter."""
+    converts it and its gradient only once, however often it uses the parameter."""
     setting = _state.now
     if not (x.requires_grad and x.is_leaf and x.dtype is dt.float32 and setting.caches and is_grad_enabled()):
         return apply(cast, (x, dtype.numpy))
@@ -240,9 +240,9 @@ class autocast(ContextDecorator):
     parameter's gradient has the parameter's dtype. float16 needs a ``GradScaler``; bfloat16 has float32's range.
 
     Args:
-        device_type: "cpu", "cuda", ...: only tensors there are converted. A device number is ignored.
+        device_type: "cpu", "cuda", ...: only tensors on such devices are converted. A device number is ignored.
         dtype: float16 or bfloat16; if None, bfloat16 on the CPU and float16 elsewhere.
-        enabled: False for a part of an autocast that converts nothing.
+        enabled: False for a section within an autocast that converts nothing.
         cache_enabled: whether a parameter that is used several times is converted once.
 
     Raises RuntimeError if ``device_type`` is not a device's name, and ValueError if it is not a string.
@@ -302,14 +302,14 @@ class CpuAutocast(autocast):
 
 @contextmanager
 def _run_of_a_checkpoint(setting: _Setting) -> Iterator[None]:
-    """Restore the setting in which a checkpoint began, with a fresh cache: each run makes the same conversions."""
+    """Restore the setting in which a checkpoint began, with a fresh cache, so each run makes the same conversions."""
     with mode.at_end(setattr, _state, "settings", _state.settings) as end, end:
         _state.settings = (*_state.settings, setting._replace(cache={}))
         yield
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether a device type has an autocast."""
+    """Whether a device type supports autocast."""
     with suppress(RuntimeError):
         return bool(Device(device_type).type)
     return False
@@ -349,8 +349,8 @@ def set_autocast_dtype(device_type: str, dtype: Any) -> None:
 
 
 def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) -> Any:
-    """Decorate a ``Function``'s ``forward``. Within an autocast, ``cast_inputs`` converts its floats to that dtype,
-    with autocast off inside; without it, autocast stays on, and ``custom_bwd`` restores it."""
+    """Decorate a ``Function``'s ``forward``. Within an autocast, its float inputs are converted to the dtype
+    ``cast_inputs``, and autocast is off inside; without a dtype, autocast stays on, and ``custom_bwd`` restores it."""
     if fwd is None:
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
 

@@ -1,6 +1,6 @@
 """Switches of PyTorch's backend libraries, under the names of ``torch.backends``: stored, without effect.
 
-One has an effect, on a GPU: whether float32 products use TF32, under any of its three names
+Only one has an effect, on a GPU: whether float32 products use TF32, under any of its three names
 (https://docs.pytorch.org/docs/stable/notes/cuda.html#tensorfloat-32-tf32-on-ampere-and-later-devices).
 """
 
@@ -61,7 +61,7 @@ class ProductSwitches(Switches):
 
     @property
     def fp32_precision(self) -> str:
-        """ "tf32", "ieee", or "none" (the same) if the program has not set it."""
+        """ "tf32", "ieee", or "none" (the same as "ieee") if the program has not set it."""
         return str(settings["fp32_precision"])
 
     @fp32_precision.setter
@@ -72,7 +72,7 @@ class ProductSwitches(Switches):
         settings["fp32_precision"] = precision
 
 
-_attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}  # there is one kernel
+_attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}  # only one kernel exists
 cpu = Switches("cpu", True, get_cpu_capability=lambda: "DEFAULT")
 cuda = Switches(
     "cuda",
@@ -106,7 +106,7 @@ get_num_interop_threads = lambda: settings["interop"]
 
 def set_float32_matmul_precision(precision: str) -> None:
     """Set how a GPU computes float32 products: "highest" in float32, "high" and "medium" in TF32. TF32 rounds the
-    factors to 11 bits, and accumulates in float32. The CPU always uses float32."""
+    factors to 11 bits and accumulates in float32. The CPU always uses float32."""
     if not isinstance(precision, str):
         raise TypeError(f"precision must be 'highest', 'high' or 'medium', not {precision!r}")
     if precision not in ("highest", "high", "medium"):
@@ -122,7 +122,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def set_num_interop_threads(num: int) -> None:
-    """Store a number; ops run one after another."""
+    """Store the number, without effect: ops run one after another."""
     if num < 1:
         raise RuntimeError("Expected a positive number of threads")
     settings["interop"] = int(num)
@@ -141,7 +141,7 @@ class SDPBackend(IntEnum):
 
 @contextmanager
 def sdpa_kernel(backends: SDPBackend | Iterable[SDPBackend], set_priority: bool = False) -> Iterator[dict[Any, Any]]:
-    """No effect: accepted for PyTorch programs. Attention has one kernel for each device. Raises AssertionError if
+    """Accepted for PyTorch programs, without effect. Attention has one kernel for each device. Raises AssertionError if
     ``backends`` is not an SDPBackend or a list of them."""
     listed: Any = [backends] if isinstance(backends, SDPBackend) else backends
     if not isinstance(listed, Iterable) or not all(isinstance(b, SDPBackend) for b in listed):

@@ -14,7 +14,7 @@ Args = tuple[Any, ...]
 
 
 class _Through(Function):
-    """The identity; ``visit`` gets the gradients that pass, and returns their replacements."""
+    """The identity; ``visit`` receives the gradients that pass through and returns their replacements."""
 
     @staticmethod
     def forward(ctx: Any, visit: Callable[[Args], Args], zeros: bool, *tensors: Tensor) -> Args:
@@ -66,7 +66,7 @@ class Border:
         return grads
 
     def _passed_input(self, grads: Args) -> Args:
-        if self.grad_outputs is None:  # it did not pass through the results, as in second order
+        if self.grad_outputs is None:  # the pass bypassed the results, as for second order
             return grads
         for hook in self.hooks:
             grads = _replaced(hook(self.module, grads, self.grad_outputs), grads, "grad_input")

@@ -1,8 +1,8 @@
 """Propagates the channels-last memory format through a network, as PyTorch's kernels do.
 
-Many ops here return arrays in C order. That changes only random numbers that are drawn in memory order, above all by
-dropout. So in a program that runs as PyTorch, arithmetic follows its first operand's layout, and once the program lays
-a tensor out in ``channels_last``, an observer lays out results as PyTorch does. Other programs pay nothing.
+Many ops here return arrays in C order. That matters only for random numbers drawn in memory order, mainly by dropout.
+So in a program that runs as PyTorch, arithmetic follows its first operand's layout, and once the program lays a tensor
+out in ``channels_last``, an observer lays out results as PyTorch does. Other programs pay nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..backend.order import CHANNELS_LAST, in_order, is_channels_last, memory_or
 from ..ops import elementwise
 from ..ops.op import Op
 
-# Besides arithmetic, whose first operand decides: for these also the first operand, or for convolutions the weight.
+# As for arithmetic, the first operand of these ops decides; for convolutions, the weight may decide as well.
 _NAMES = "concatenate convolve convolve_back flip group_norm index_select largest_cells largest_cells_at"
 _KEEPING = frozenset(f"{_NAMES} largest_cells_of_bins pad pick resample roll where window_sum".split())
 _IN_ORDER = ("log_softmax", "softmax")  # whatever the operand's layout
@@ -79,7 +79,7 @@ def _as_the_first(forward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def install() -> None:
-    """Enable it: for arithmetic now, for other ops when the first tensor is laid out channels-last."""
+    """Enable propagation: for arithmetic now, for other ops when the first tensor is laid out channels-last."""
     dtype.memory_format.on_use = _begin
     for op in (elementwise.add, elementwise.sub, elementwise.mul, elementwise.div):
         if not hasattr(op.forward, "__wrapped__"):

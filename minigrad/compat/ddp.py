@@ -1,4 +1,4 @@
-"""DistributedDataParallel: each rank computes a part of the batch, and all get the mean of their gradients."""
+"""DistributedDataParallel: each rank processes a part of the batch, and all get the mean of their gradients."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ Hook = Callable[[Any, GradBucket], Any]
 
 
 class DistributedDataParallel(Wrapper, fields=True):
-    """Calls ``module``; ``backward()`` gives each parameter the mean of its gradients on all ranks.
+    """Calls ``module``; ``backward()`` sets each parameter's gradient to its mean over all ranks.
 
-    Each rank has its own model, which starts with rank 0's weights, and computes a part of the batch. If each loss is a
-    mean over its part, and the parts are equally large, the gradients equal the whole batch's. They are reduced in
-    buckets, while the gradients of earlier layers are still computed (Li et al. 2020). As in PyTorch, the forward pass
-    decides whether the backward pass after it reduces gradients; gradients accumulated under ``no_sync`` are reduced
-    with its own. Names in the state dict begin with "module.".
+    Each rank has its own model, which starts with rank 0's weights, and processes a part of the batch. If each loss is
+    a mean over its part, and the parts are equally large, the gradients equal the whole batch's. They are reduced in
+    buckets, while the gradients of earlier layers are still being computed (Li et al. 2020). As in PyTorch, the forward
+    pass decides whether the backward pass after it reduces gradients; gradients accumulated under ``no_sync`` are
+    reduced with its own. Names in the state dict begin with "module.".
 
     Args:
-        module: has the same parameters and buffers, in the same order, on all ranks.
+        module: must have the same parameters and buffers, in the same order, on all ranks.
         device_ids: the rank's GPU, or None. process_group: None for all ranks.
         broadcast_buffers: broadcast rank 0's buffers before each forward pass in training mode.
         init_sync: broadcast rank 0's parameters and buffers now.
         bucket_cap_mb: a bucket's size in MiB; 25 by default.
-        find_unused_parameters, static_graph: a forward pass may leave parameters out. Their gradients count as zero,
-            and a parameter that no rank has used gets none. Without either, such a pass is an error.
+        find_unused_parameters, static_graph: allow a forward pass to leave parameters unused. Their gradients count as
+            zero; a parameter that no rank has used gets none. Without these options, an unused parameter is an error.
         output_device, dim, check_reduction, gradient_as_bucket_view: stored as attributes, without effect.
 
-    Raises ValueError if ``init_process_group`` was not called, RuntimeError if nothing requires a gradient, or the
-    ranks' models differ; in ``backward()``, if a parameter was not used, and ``find_unused_parameters`` is False.
+    Raises ValueError if ``init_process_group`` was not called, RuntimeError if nothing requires a gradient or the
+    ranks' models differ; ``backward()`` raises it if a parameter is unused and ``find_unused_parameters`` is False.
     """
 
     broadcast_buffers: bool | None = None
@@ -127,9 +127,9 @@ class DistributedDataParallel(Wrapper, fields=True):
     def join(
         self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
     ) -> Join:
-        """A context for a loop with different numbers of batches on different ranks: see ``Join``. A rank that has run
-        out takes part in the others' reductions with zero gradients; at the end, all ranks get the weights of a rank
-        that finished last. Gradients are divided by the number of all ranks, or of ranks with a batch."""
+        """A context for a loop with different numbers of batches on different ranks: see ``Join``. A rank without
+        batches takes part in the others' reductions with zero gradients; at the end, all ranks get the weights of a
+        rank that finished last. Gradients are divided by the number of all ranks, or of those with a batch."""
         options = {"divide_by_initial_world_size": divide_by_initial_world_size}
         return Join([self], enable, throw_on_early_termination, **options)
 
@@ -145,8 +145,8 @@ class DistributedDataParallel(Wrapper, fields=True):
 
     def register_comm_hook(self, state: Any, hook: Hook) -> None:
         """Make ``hook(state, bucket)`` reduce each bucket. It returns the bucket's result as a Future or a tensor,
-        which is used unchanged: the hook divides by the number of ranks itself. Raises TypeError if ``hook`` is not
-        callable, RuntimeError if there is already a hook."""
+        which is used unchanged, so the hook itself divides by the number of ranks. Raises TypeError if ``hook`` is not
+        callable, RuntimeError if there already is a hook."""
         if not callable(hook):
             raise TypeError("Communication hook must be callable.")
         self._reducer.set_hook(state, hook)
@@ -186,7 +186,7 @@ class _Joining(JoinHook):
         return active[0]
 
     def main_hook(self) -> None:
-        """Join a step of the other ranks. An optimiser shared between ranks needs its gradients here also."""
+        """Join a step of the other ranks. An optimiser sharded across ranks needs its gradients here too."""
         model, buckets = self.model, self.model._reducer.buckets
         detach(model._reducer)
         replies = gathered(self.OVER, self.group)
@@ -223,7 +223,7 @@ def send(tensors: Iterable[Tensor], group: ProcessGroup, source: int = 0) -> Non
 
 
 def _refresh(buffers: Sequence[Tensor], group: ProcessGroup, source: int) -> None:
-    """``send`` for buffers. Equal buffers stay untouched: a graph that holds them can still run backward."""
+    """``send`` for buffers. Equal buffers stay untouched, so that a graph that uses them can still run backward."""
     copies = [buffer.detach().clone() for buffer in buffers]
     send(copies, group, source)
     with no_grad():
@@ -233,10 +233,10 @@ def _refresh(buffers: Sequence[Tensor], group: ProcessGroup, source: int) -> Non
 
 
 class Reducer(Observer):
-    """Observes the backward pass: fills the buckets as gradients of parameters arrive, and sets ``.grad`` at its end. A
-    gradient is complete when the pass is through the last node that uses its parameter; the uses are counted first."""
+    """Observes the backward pass: fills the buckets as parameters' gradients arrive, and sets ``.grad`` at its end. A
+    gradient is complete once the pass has left the last node that uses its parameter; the uses are counted first."""
 
-    lasts = True  # a profile's forward pass may run its backward pass after the profile
+    lasts = True  # a forward pass in a profile may run its backward pass after the profile
 
     def __init__(self, names: list[str], buckets: Buckets, finds_unused: bool) -> None:
         self.names, self.buckets, self.finds_unused = names, buckets, finds_unused
@@ -331,7 +331,7 @@ class Reducer(Observer):
             self._is_reduced = True
 
     def left(self) -> None:
-        """A span has ended; after the outermost, ``.grad`` holds this rank's own gradients."""
+        """A span has ended; after the outermost span, ``.grad`` contains this rank's own gradients."""
         if self._spans:
             self._spans.pop()
             if not self._spans and self._is_reduced:
@@ -339,7 +339,7 @@ class Reducer(Observer):
                 detach(self)  # one reduction for each forward pass, as in PyTorch
 
     def shadow(self) -> None:
-        """Take part in the reductions of other ranks' backward pass, with zero gradients."""
+        """Take part in the reductions of other ranks' backward passes, with zero gradients."""
         self.buckets.begin()
         self._futures = []
         for number in reversed(range(len(self.names))):
@@ -349,7 +349,7 @@ class Reducer(Observer):
             self._marks(set())
 
     def _complete(self, number: int) -> None:
-        """A gradient is complete: add the gradients accumulated before."""
+        """A gradient is complete: add those accumulated before."""
         parameter = self.buckets.parameters[number]
         self._open.discard(number)
         if parameter.grad is not None:

@@ -46,7 +46,7 @@ class BlockMask:
         return padded.unflatten(-1, (-1, columns)).unflatten(-3, (-1, rows)).any(-1).any(-2).int()
 
     def sparsity(self) -> float:
-        """The share outside such blocks, in per cent."""
+        """The percentage outside the blocks that contain a key."""
         return 100 * (1 - self.to_dense().sum().item() * math.prod(self.BLOCK_SIZE) / math.prod(self.shape))
 
     def to(self, device: Any) -> BlockMask:
@@ -82,7 +82,7 @@ def create_block_mask(
 
 def _each(mod: Callable[..., Tensor], sizes: Sequence[int], device: Any, scores: Tensor | None = None) -> Tensor:
     """A function of indices applied to all of them, as by nested ``func.vmap``: (B, H, T, S). A row of keys takes one
-    call if, for the last row, that equals a call for each key: it does not where a key's index selects from a tensor
+    call if, for the last row, that equals one call per key; the two differ where a key's index selects from a tensor
     before another index does."""
     keys = mg.arange(sizes[-1], device=device)
     places = list(product(*(mg.arange(size, device=device).unbind() for size in sizes[:-1])))

@@ -1,4 +1,4 @@
-"""``torch._foreach_*``: applies a method of Tensor to each tensor of a list; programs write optimisers with them."""
+"""``torch._foreach_*``: applies a Tensor method to each tensor in a list; programs use them to write optimisers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SECOND = ("other", "scalar", "scalars", "tensors1", "exponent", "src")  # all n
 
 @cache
 def find(name: str) -> Callable[..., Any] | None:
-    """The function with that name, if Tensor has its method, with or without a trailing underscore."""
+    """The function with that name, if Tensor has the method, with or without a trailing underscore."""
     method = name.removeprefix("_foreach_")
     if method == name or not (hasattr(Tensor, method) or hasattr(Tensor, method.removesuffix("_"))):
         return None
@@ -27,7 +27,7 @@ def find(name: str) -> Callable[..., Any] | None:
         elif len(args) == 3:  # the factors may be last
             kwargs["value"], args = args[-1], args[:2]
         options = {_KEYWORDS.get(key, key): value for key, value in kwargs.items()}
-        if isinstance(options.get("value"), Tensor):  # a tensor with an element for each
+        if isinstance(options.get("value"), Tensor):  # a tensor with one element for each
             options["value"] = options["value"].tolist()
         results = []
         for n in range(_count(name, self, *args, *options.values())):
@@ -45,7 +45,7 @@ def find(name: str) -> Callable[..., Any] | None:
 
 
 def _count(name: str, *values: Any) -> int:
-    """The length of the lists among arguments. Raises RuntimeError if they are empty or differ in length."""
+    """The length of the lists among the arguments. Raises RuntimeError if they are empty or differ in length."""
     first, *others = (len(value) for value in values if isinstance(value, (list, tuple)))
     if not first:
         raise RuntimeError("Tensor list must have at least one tensor.")

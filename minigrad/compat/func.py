@@ -2,8 +2,8 @@
 
     per_sample = vmap(grad(loss), in_dims=(None, 0, 0))(parameters, inputs, targets)
 
-They nest; arguments and results are tensors in tuples, lists and dicts. ``vmap`` is a loop: it gives a batched run's
-results, but not its speed.
+They can be nested; arguments and results are tensors in tuples, lists and dicts. ``vmap`` is a loop: it returns a
+batched run's results, but not at its speed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ += ["stack_module_state", "vjp", "vmap"]
 
 Function = Callable[..., Any]
 Argnums = int | tuple[int, ...]
-Dims = Any  # an axis, None, or a structure of these like the arguments
+Dims = Any  # an axis, None, or a structure of these that matches the arguments
 MISSING: Any = object()
 _RANDOM = ("error", "different", "same")
 
@@ -107,7 +107,7 @@ def jacrev(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, chunk
 
 
 def jacfwd(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error") -> Function:
-    """``jacrev``: the same numbers, from the same backward passes."""
+    """Equivalent to ``jacrev``: the same numbers, from the same backward passes."""
     return jacrev(func, argnums, has_aux)
 
 
@@ -122,7 +122,7 @@ class _Run:
     Attributes:
         inputs, inputs_form: copies of the differentiated arguments' tensors, and the arguments' structure.
         outputs, outputs_form, aux: the result's tensors, its structure, and its second part if ``has_aux``.
-        keep: whether the graph outlives a backward pass: if ``argnums`` is None, for all arguments.
+        keep: whether the graph outlives a backward pass, which it does if ``argnums`` is None (all arguments).
         outer: whether results are differentiable, because they also depend on other leaves.
     """
 
@@ -137,7 +137,7 @@ class _Run:
         if wrong := [leaf for leaf in leaves if not isinstance(leaf, Tensor)]:
             raise RuntimeError(f"func: derivatives are for tensors, not {type(wrong[0]).__name__}")
         recording = is_grad_enabled()
-        with enable_grad():  # a copy's graph continues to its input's graph, if there is one
+        with enable_grad():  # a copy's graph continues into its input's graph, if it has one
             self.inputs = [
                 x.view(x.shape) if recording and x.requires_grad else x.detach().requires_grad_() for x in leaves
             ]
@@ -154,7 +154,7 @@ class _Run:
         self.outer = any(isinstance(end, Variable) and id(end) not in input_ids for end in ends)
 
     def pull(self, outputs: Sequence[Tensor], cotangents: Any, keep: bool = False) -> Sequence[Any]:
-        """The inputs' gradients of outputs times cotangents; zeros where no output depends on one."""
+        """The gradients of outputs times cotangents with respect to the inputs; zeros for inputs without effect."""
         retain = keep or self.keep or self.outer
         return filled(pull(outputs, self.inputs, cotangents, self.outer, retain), self.inputs)
 
@@ -165,7 +165,7 @@ class _Run:
         return self.result(filled(products, self.outputs))
 
     def rows(self, output: Tensor) -> Sequence[Any]:
-        """For each input the derivatives of all numbers of an output, with the output's shape and then the input's."""
+        """For each input, the derivatives of all numbers in an output: the output's shape, then the input's."""
         with enable_grad():
             return rows(output, self.inputs, lambda vector: self.pull([output], [vector], keep=True))
 
@@ -187,7 +187,7 @@ def vmap(
         randomness: "different" numbers for each slice, drawn slice by slice, or the "same"; "error" rejects functions
             that draw any. chunk_size: no effect.
 
-    Raises ValueError if there are no slices or unequal numbers of them, or ``in_dims`` do not match.
+    Raises ValueError if there are no slices, arguments differ in their number, or ``in_dims`` does not match.
     """
     if randomness not in _RANDOM:
         raise RuntimeError(f"vmap: randomness must be one of {_RANDOM}, not {randomness!r}")
@@ -215,7 +215,7 @@ def vmap(
 
 
 def _dims_of(tree: Any, dims: Dims) -> list[int | None]:
-    """The axis for each leaf of the arguments; one of ``dims`` may apply to all leaves below its position."""
+    """The axis for each leaf of the arguments; an entry of ``dims`` may apply to all leaves below its position."""
     if dims is None or isinstance(dims, int):
         return [dims] * len(tree_flatten(tree)[0])
     parts: Sequence[Any] = ()
@@ -267,12 +267,12 @@ def functional_call(
 
     A name that the module lacks becomes an attribute during the call. None leaves a parameter out. If the call replaces
     a buffer (``self.count = self.count + 1``), the dict gets the new one, and the module keeps its own. If there are
-    several dicts, each name is in one. With ``tie_weights``, the tensor for one name of a tied parameter replaces it
-    everywhere; with ``strict``, the names must match all parameters and buffers.
+    several dicts, each name is in only one. With ``tie_weights``, the tensor for one name of a tied parameter replaces
+    it under every name; with ``strict``, the names must match all parameters and buffers.
 
-    Raises RuntimeError if, with ``strict``, a name is unexpected or missing, ValueError if two dicts have the same
-    name, or the names of a tied parameter have different tensors, TypeError if a value, or the attribute that it would
-    replace, is not a tensor, AttributeError if a submodule is missing.
+    Raises RuntimeError if, with ``strict``, a name is unexpected or missing; ValueError if two dicts have the same
+    name, or the names of a tied parameter have different tensors; TypeError if a value, or the attribute that it would
+    replace, is not a tensor; and AttributeError if a submodule is missing.
 
     >>> layer = nn.Linear(2, 1)
     >>> mg.func.functional_call(layer, {"weight": mg.ones(1, 2), "bias": None}, mg.tensor([3.0, 4.0]))
@@ -307,7 +307,7 @@ def functional_call(
 
 
 def _tied(values: dict[str, Tensor], tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The values, with each tied tensor's value under all its names."""
+    """The values, with each tied tensor's value repeated under all its names."""
     names_of: dict[int, list[str]] = {}
     for name, tensor in tensors.items():
         names_of.setdefault(id(tensor), []).append(name)

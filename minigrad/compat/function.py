@@ -51,7 +51,7 @@ class FunctionCtx:
         self._constant = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether an unused result's gradient is passed as zeros (the default) or as None."""
+        """Set whether an unused result's gradient is passed as zeros (the default) or as None."""
         self._materialize = value
 
     @property
@@ -72,7 +72,7 @@ class FunctionCtx:
 
 
 class _Result:
-    """A saved result: its array, not the tensor, which holds the node (that would be a cycle)."""
+    """A saved result: its array rather than the tensor, which refers to the node (that would be a cycle)."""
 
     def __init__(self, array: Any, version: list[Any], slot: int) -> None:
         self.array, self.version, self.slot = array, version, slot
@@ -187,7 +187,7 @@ class Function:
 
 
 def _recorded(op: Op, ctx: Any, args: tuple[Any, ...], mask: int, results: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The results of a forward, tied to a node if ``mask`` names an input; non-tensors stay unchanged."""
+    """The results of ``forward``, attached to a node if ``mask`` selects an input; non-tensors stay unchanged."""
     tensors = [r for r in results if isinstance(r, Variable)]
     if not mask or not any(has_gradient(t.array.dtype) for t in tensors):
         return results
@@ -270,7 +270,7 @@ def _once(x: Any) -> Any:
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a Function's ``backward`` as not differentiable, for instance because it uses NumPy."""
+    """Mark a Function's ``backward`` as not differentiable, for example because it uses NumPy."""
 
     @functools.wraps(backward)
     def wrapped(ctx: Any, *grads: Any) -> Any:

@@ -1,6 +1,6 @@
 """Derivatives of functions, under PyTorch's names: products with vectors, Jacobians, Hessians.
 
-All take a function of Tensors and its inputs, one Tensor or a tuple of them, and return the same structure.
+Each takes a function of Tensors and its inputs, a Tensor or a tuple of Tensors, and returns the same structure.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
         create_graph: keep the results differentiable.
         strict: for PyTorch's signature; must be False.
 
-    Raises TypeError: not Tensors. RuntimeError: v does not match. NotImplementedError: ``strict``.
+    Raises TypeError for non-Tensors, RuntimeError if v does not match, NotImplementedError for ``strict``.
     """
     with enable_grad():
         call = _Call("vjp", func, inputs, create_graph, strict)
@@ -70,16 +70,16 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """All derivatives of the outputs with respect to the inputs, with one backward pass for each number of the outputs:
-    a Tensor with the output's shape and then the input's; for several inputs a tuple of them; for several outputs a
-    tuple of these.
+    """All derivatives of the outputs with respect to the inputs, with one backward pass for each number in the outputs:
+    a Tensor with the output's shape followed by the input's; a tuple of Tensors for several inputs; a tuple of those
+    results for several outputs.
 
     Args:
         func, inputs, create_graph, strict: see ``vjp``.
         vectorize: for PyTorch's signature, without effect.
         strategy: "reverse-mode", or with ``vectorize`` "forward-mode": the numbers are the same.
 
-    Raises TypeError: not Tensors. NotImplementedError: ``strict``; "forward-mode" without ``vectorize``.
+    Raises TypeError for non-Tensors, NotImplementedError for ``strict`` or "forward-mode" without ``vectorize``.
     """
     return _jacobian("jacobian", func, inputs, create_graph, strict, vectorize, strategy)
 
@@ -106,7 +106,7 @@ def hessian(
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
     """All second derivatives of a function that returns a single number. See ``jacobian``. The result is a Tensor with
-    the input's shape twice; for several inputs a tuple of tuples of them."""
+    the input's shape twice, or, for several inputs, a tuple of tuples of Tensors."""
 
     def gradient(*points: Any) -> Any:
         gradients = _Call("hessian", func, points, True, strict).gradients()
@@ -125,7 +125,7 @@ def _hessian_product(name: str, func: Function, inputs: Any, v: Any, create_grap
 
 class _Call:
     """One call of a user's function: its inputs as nodes or leaves of a new graph, and its outputs. ``several`` and
-    ``many`` say whether these were tuples."""
+    ``many`` say whether the inputs and the outputs were tuples."""
 
     def __init__(self, name: str, func: Function, inputs: Any, create: bool, strict: bool) -> None:
         if strict:

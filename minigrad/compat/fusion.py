@@ -23,8 +23,8 @@ def fuse_conv_bn_weights(
     bn_b: Maybe,
     transpose: bool = False,
 ) -> Pair:
-    """The fused weight (O, C, ...) and bias (O) of a convolution and the batch norm of (O) channels after it, from its
-    running mean and variance, eps, weight and bias (None for 1 and 0). ``transpose``: a transposed convolution's
+    """The fused weight (O, C, ...) and bias (O) of a convolution and the batch norm of (O) channels after it, from the
+    norm's running mean and variance, eps, weight and bias (None for 1 and 0). ``transpose``: a transposed convolution's
     weight, (C, O, ...)."""
     bias = zeros_like(bn_rm) if conv_b is None else conv_b
     factor = (bn_rv + bn_eps).rsqrt() * (ones_like(bn_rm) if bn_w is None else bn_w)

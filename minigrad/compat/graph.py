@@ -1,6 +1,6 @@
 """``torch.autograd.graph``: gradient edges, and hooks for the tensors that nodes save.
 
-Observers of the tape replace the saved tensors, so that nodes cost nothing extra without hooks.
+Observers of the tape replace the saved tensors, so without hooks, nodes cost nothing extra.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .function import _Result
 
 
 class GradientEdge(NamedTuple):
-    """Where a tensor's gradient arrives: the node that made it, and the index among the node's results."""
+    """Where a tensor's gradient arrives: the node that made the tensor, and its index among the node's results."""
 
     node: Any
     output_nr: int
@@ -73,8 +73,8 @@ class saved_tensors_hooks(Observer):
     """A context in which nodes save ``pack_hook``'s result, of any type, instead of a tensor. When the backward pass
     needs the tensor, ``unpack_hook`` gets that result, and returns a tensor of the same shape.
 
-    A node's own result is passed detached. If contexts are nested, the innermost applies; a checkpoint's region, which
-    saves nothing, counts as one.
+    A node's own result is detached before it is passed. If contexts are nested, the innermost applies; a checkpoint's
+    region, which saves nothing, counts as one.
 
     >>> sizes = []
     >>> x = mg.ones(3, requires_grad=True)
@@ -105,7 +105,7 @@ class saved_tensors_hooks(Observer):
 
 
 def pack(node: Node, hooks: saved_tensors_hooks, index: int | None = None) -> None:
-    """Pack everything that a node saves, or one of its saved arguments, by its position, or (-1) its result."""
+    """Pack everything that a node saves, or one value: a saved argument, by position, or the result, by -1."""
     packed = node.saved if isinstance(node.saved, Packed) else Packed(node)
     whole, hand = index is None, partial(_Handed, hooks)
     places = [i for i, v in enumerate(packed.saved) if isinstance(v, (Variable, _Result, _Handed))]
@@ -130,7 +130,7 @@ class Packed(Lost):
         self.out, self.residual = node.out, node.residual
 
     def restore(self, node: Node) -> None:
-        """Unpack all values; if a hook raises an error, none."""
+        """Unpack all values, or none if a hook raises an error."""
         saved = [value.unpacked() if isinstance(value, _Handed) else value for value in self.saved]
         out, residual = (_mapped(value, _Handed.unpacked, _Handed) for value in (self.out, self.residual))
         node.saved, node.out, node.residual = saved, out, residual

@@ -44,7 +44,7 @@ def set_dir(d: str | os.PathLike[str]) -> None:
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
     """Download a URL into the file ``dst``, which is only replaced after a complete download. ``progress`` is ignored.
-    Raises OSError if the download fails, RuntimeError if its SHA-256 does not begin with ``hash_prefix``."""
+    Raises OSError if the download fails, RuntimeError if the file's SHA-256 does not begin with ``hash_prefix``."""
     with replaced(os.path.expanduser(dst)) as path, open(path, "w+b") as file:
         with urlopen(Request(url, headers={"User-Agent": "torch.hub"})) as source:
             shutil.copyfileobj(source, file)
@@ -66,7 +66,7 @@ def load_state_dict_from_url(
     """``load`` a file from a URL, downloaded once. Raises OSError if the download fails.
 
     Args:
-        model_dir: the folder for it; by default "checkpoints" in ``get_dir()``.
+        model_dir: the folder for the file; by default "checkpoints" in ``get_dir()``.
         map_location, weights_only: see ``load``. PyTorch's default for ``weights_only`` is False in this function.
         check_hash: compare the file with the digits in its name: "resnet18-bfd8deac.pth"; RuntimeError if they differ.
         file_name: its name; by default the URL's. progress: ignored.

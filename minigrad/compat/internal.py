@@ -1,4 +1,4 @@
-"""PyTorch's private functions and classes that libraries call nevertheless, and arrays by DLPack."""
+"""PyTorch's private functions and classes that libraries call nevertheless, and array exchange by DLPack."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ _get_available_device_type = lambda: "cuda" if is_available() else None
 
 
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
-    """The number of a device; with ``optional``, the current one for a device without a number. Raises ValueError if
-    there is no number."""
+    """The number of a device; with ``optional``, the current one for a device without a number. Raises ValueError if it
+    has none."""
     if isinstance(device, int):
         return device
     device = Device("cuda" if device is None else device)
@@ -96,7 +96,7 @@ _element_size = attrgetter("itemsize")  # of a dtype
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor that shares memory with another library's array, or a capsule."""
+    """A tensor that shares memory with another library's array or a DLPack capsule."""
     source = ext_tensor
     if not hasattr(ext_tensor, "__dlpack__"):  # a capsule for main memory; NumPy needs an object that exports it
         source = SimpleNamespace(__dlpack__=lambda **options: ext_tensor, __dlpack_device__=lambda: (1, 0))
@@ -146,8 +146,8 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
 
 
 def swap_tensor(module: Any, name: str, tensor: Any, allow_missing: bool = False) -> Any:
-    """Replace a module's parameter or buffer by another tensor, whatever its class. Returns the old one. Raises
-    AttributeError if the module lacks the attribute, and ``allow_missing`` is False."""
+    """Replace a module's parameter or buffer with another tensor of any class. Returns the old one. Raises
+    AttributeError if the module lacks the attribute and ``allow_missing`` is False."""
     before = getattr(module, name, None) if allow_missing else getattr(module, name)
     swap(module, name, tensor)
     return before
@@ -180,9 +180,9 @@ class _AnyTensor(type):
 
 
 class Variable(metaclass=_AnyTensor):
-    """``torch.autograd.Variable``, from the time when only it had a gradient: a new leaf that shares memory with
+    """``torch.autograd.Variable``, from the time when only Variables had gradients: a new leaf that shares memory with
     ``data`` (None: an empty tensor). ``volatile`` is older than ``no_grad``, and has no effect, as in PyTorch. Raises
-    TypeError if ``data`` is not a tensor, ValueError for ``volatile`` with ``requires_grad``."""
+    TypeError if ``data`` is not a tensor, and ValueError for ``volatile`` with ``requires_grad``."""
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool | None = None) -> Any:
         if data is not None and not isinstance(data, Tensor):
@@ -214,7 +214,7 @@ def _assert(condition: Any, message: Any) -> None:
 
 def _check_with(error_type: type[Exception], cond: bool, message: Message = None) -> None:
     """Raise an error if a condition is False. ``message``, a function without arguments, returns its text. Raises
-    TypeError if ``cond`` is not a bool, or ``message`` not a function."""
+    TypeError if ``cond`` is not a bool, or ``message`` is not a function."""
     if not isinstance(cond, bool):
         hint = ". For tensors, use torch._check_tensor_all()" if isinstance(cond, Tensor) else ""
         raise TypeError(f"cond must be a bool, but got {type(cond)}{hint}")
@@ -226,7 +226,7 @@ def _check_with(error_type: type[Exception], cond: bool, message: Message = None
 
 
 def _check_tensor_all_with(error_type: type[Exception], cond: Tensor, message: Message = None) -> None:
-    """The same for a tensor of bools, all of which must be True."""
+    """``_check_with`` for a tensor of bools, all of which must be True."""
     if not isinstance(cond, Tensor):
         raise TypeError(f"cond must be a tensor, but got {type(cond)}")
     if cond.dtype is not bool_:

@@ -4,9 +4,9 @@
         for batch in batches:
             ...
 
-A rank that has run out follows the others: for each of their steps it calls the ``main_hook`` of each object, which
-takes part in that object's collectives, until no rank has a batch. Therefore each step begins with a number from each
-rank: 1 from ranks with a batch, which the first object sends in ``notify_join_context``, 0 from the others.
+A rank that has run out of batches follows the others: for each of their steps, it calls each object's ``main_hook``,
+which takes part in that object's collectives, until no rank has a batch. So each rank begins a step by sending a
+number: 1 if it has a batch (the first object sends it, in ``notify_join_context``), otherwise 0.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Join", "JoinHook", "Joinable"]
 
 
 class JoinHook:
-    """An object's part in the steps of a rank that has run out. ``_begin`` and ``_end`` enclose the context."""
+    """An object's part in the steps of a rank without a batch. ``_begin`` and ``_end`` enclose the context."""
 
     def main_hook(self) -> None:
         """Take part in the collectives of a step of the other ranks."""
@@ -70,9 +70,9 @@ class Join:
     """The context. Raises ValueError for no objects, and for objects in different groups.
 
     Args:
-        joinables: the objects, in the order in which a step uses them.
+        joinables: the objects, in the order in which each step uses them.
         enable: False leaves the loop unchanged.
-        throw_on_early_termination: raise RuntimeError on all ranks as soon as one runs out.
+        throw_on_early_termination: raise RuntimeError on all ranks as soon as one runs out of batches.
         kwargs: for the hooks. ``divide_by_initial_world_size`` is DistributedDataParallel's.
     """
 
@@ -125,7 +125,7 @@ class Join:
     @staticmethod
     def notify_join_context(joinable: Any) -> Any:
         """Announce that this rank begins a step; only a context's first object does. Returns None, after all ranks have
-        answered. Raises RuntimeError if a rank has run out, with ``throw_on_early_termination``."""
+        answered. With ``throw_on_early_termination``, raises RuntimeError if a rank has run out."""
         config = getattr(joinable, "_join_config", _JoinConfig())
         begins = config.is_first_joinable and config.enable
         if begins and not all(gathered(1, _group(joinable))) and config.throw_on_early_termination:

@@ -1,6 +1,6 @@
 """Layers that take their input width from their first input.
 
-Until then, or until a state dict is loaded, their parameters have no shape and no values. At the first call a layer
+Until then, or until a state dict is loaded, their parameters have no shape and no values. At its first call, a layer
 initialises its parameters, as it would have at construction, and its class becomes the one without "Lazy". For a
 program's own layers, use ``LazyModuleMixin``.
 """
@@ -24,7 +24,7 @@ __all__ += ["LazyInstanceNorm2d", "LazyInstanceNorm3d", "LazyLinear", "Uninitial
 
 
 class UninitializedTensorMixin(Tensor):
-    """A tensor whose shape is not known yet; it has a dtype and a device. An optimiser can already hold it."""
+    """A tensor whose shape is not known yet; it has a dtype and a device, and can already be given to an optimiser."""
 
     cls_to_become: Any = Tensor
 
@@ -58,7 +58,7 @@ class UninitializedTensorMixin(Tensor):
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
-    """A parameter without a shape yet."""
+    """A parameter that has no shape yet."""
 
     cls_to_become = Parameter
 
@@ -68,7 +68,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Buffer):
-    """A buffer without a shape yet."""
+    """A buffer that has no shape yet."""
 
     def __new__(
         cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
@@ -78,8 +78,8 @@ class UninitializedBuffer(UninitializedTensorMixin, Buffer):
 
 
 class LazyModuleMixin(Module):
-    """A mixin, before a module's class: its parameters may be an ``UninitializedParameter`` until the first call, after
-    which the module's class is ``cls_to_become``, if that is set.
+    """A mixin, listed before a module's class: a parameter may be an ``UninitializedParameter`` until the first call,
+    after which the module's class becomes ``cls_to_become`` if that is set.
 
         class Scale(LazyModuleMixin, nn.Module):
             def __init__(self):
@@ -98,7 +98,7 @@ class LazyModuleMixin(Module):
     _waits: bool = True
 
     def has_uninitialized_params(self) -> bool:
-        """Whether there are parameters or buffers without values."""
+        """Whether any parameter or buffer has no values."""
         return any(is_lazy(tensor) for tensor in (*self._parameters.values(), *self._buffers.values()))
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
@@ -127,7 +127,7 @@ class LazyModuleMixin(Module):
         return self
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *others: Any, **kwargs: Any) -> None:
-        """Take over the shapes of the loaded tensors."""
+        """Adopt the shapes of the loaded tensors."""
         for name, tensor in (*self._parameters.items(), *self._buffers.items()):
             loaded = state_dict.get(prefix + name)
             if isinstance(tensor, UninitializedTensorMixin) and loaded is not None and not is_lazy(loaded):
@@ -140,7 +140,7 @@ class _Lazy(LazyModuleMixin, Layer):
 
     _becomes: ClassVar[Any]  # the layer
     _width: ClassVar[str]  # its first argument
-    _axis: ClassVar[int] = 1  # the input's axis whose size it is
+    _axis: ClassVar[int] = 1  # the input axis whose size it is
     _defaults: ClassVar[dict[str, Any]] = {}  # defaults of arguments that differ from the layer's
 
     def __init_subclass__(cls, **constants: Any) -> None:
@@ -179,7 +179,7 @@ class _Lazy(LazyModuleMixin, Layer):
 
 
 class LazyLinear(_Lazy, Linear, becomes=Linear, width="in_features", axis=-1):
-    """``Linear(in_features, ...)`` with ``in_features`` from its first input's last axis."""
+    """``Linear(in_features, ...)`` with ``in_features`` taken from its first input's last axis."""
 
 
 class _LazyConv(_Lazy, becomes=Conv1d, width="in_channels"):

@@ -1,6 +1,6 @@
 """``torch.library`` and ``torch.ops``: operators that programs register under a namespace.
 
-``torch.ops.NAMESPACE.NAME`` is the operator. It calls the registered function; with ``register_autograd`` it is an
+``torch.ops.NAMESPACE.NAME`` is the operator. It calls the registered function; with ``register_autograd``, it is an
 ``autograd.Function``. Nothing is compiled: fake implementations are called only for tensors on "meta".
 """
 
@@ -33,7 +33,7 @@ class CustomOpDef:
         self._autograd: tuple[Callable[..., Any], Callable[..., Any] | None] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Compute it. Raises NotImplementedError if no implementation is registered."""
+        """Call the operator. Raises NotImplementedError if no implementation is registered."""
         flat = (*args, *kwargs.values())
         if self._fake is not None and any(isinstance(value, Tensor) and value.is_meta for value in flat):
             return self._fake(*args, **kwargs)
@@ -59,11 +59,11 @@ class CustomOpDef:
         return f"<OpOverloadPacket(op={self._namespace!r}.{self._opname!r})>"
 
     def register_fake(self, func: Any = None, **options: Any) -> Any:
-        """Set the function that only infers shapes, for tensors on "meta"; without ``func``, a decorator."""
+        """Set the function that only infers shapes, for tensors on "meta"; without ``func``, return a decorator."""
         return self._keep("_fake", func)
 
     def register_kernel(self, device_types: Any = None, func: Any = None) -> Any:
-        """Set the operator's function, on all devices; without ``func``, a decorator."""
+        """Set the operator's function, on all devices; without ``func``, return a decorator."""
         return self._keep("_function", func)
 
     def _keep(self, attribute: str, func: Any) -> Any:
@@ -73,7 +73,7 @@ class CustomOpDef:
         return func
 
     def register_autograd(self, backward: Callable[..., Any], *, setup_context: Any = None) -> None:
-        """Set ``backward(ctx, *grads)``, and ``setup_context(ctx, inputs, output)`` that prepares it."""
+        """Set ``backward(ctx, *grads)``, and the ``setup_context(ctx, inputs, output)`` that prepares it."""
         self._autograd = (backward, setup_context)
 
 
@@ -102,8 +102,8 @@ class Namespace:
 
 
 def load_library(path: Any) -> NoReturn:
-    """``torch.ops.load_library``, for operators in C++. Always raises OSError, as PyTorch does for a library that was
-    built for another version."""
+    """``torch.ops.load_library``, for operators in C++. Always raises OSError, as PyTorch does for a library built for
+    another version."""
     raise OSError(f"{os.fspath(path)}: these operators need PyTorch's C++ library, which minigrad does not have")
 
 
@@ -129,7 +129,7 @@ def custom_op(
     tags: Any = None,
 ) -> Any:
     """Register a function as ``torch.ops.NAMESPACE.NAME``, by the name "namespace::name"; without ``fn``, a decorator.
-    Python calls the function unchanged: the other arguments are ignored. Raises ValueError if there is no namespace."""
+    The function runs unchanged; other arguments are ignored. Raises ValueError if there is no namespace."""
     op = _op(name)
 
     def register(function: Callable[..., Any]) -> CustomOpDef:
@@ -154,7 +154,7 @@ register_autograd = _by_name("register_autograd")
 
 
 def impl(qualname: str, types: Any = None, func: Any = None, *, lib: Any = None) -> Any:
-    """``register_kernel`` for an operator's name."""
+    """``register_kernel`` for an operator given by name."""
     return register_kernel(qualname, types, func)
 
 

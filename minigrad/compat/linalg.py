@@ -44,9 +44,9 @@ def vector_norm(x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = Fal
 def matrix_norm(
     A: Tensor, ord: Any = "fro", dim: tuple[int, int] = (-2, -1), keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
-    """A matrix norm: "fro"; "nuc", 2, -2, the sum, the largest, the smallest of the singular values; 1, -1, inf, -inf,
-    the largest or smallest sum of |x| in a column or row. The largest of an empty set is 0. Raises IndexError for the
-    smallest of an empty set, ValueError for another order."""
+    """A matrix norm: "fro"; "nuc", 2 or -2: the sum, largest or smallest of the singular values; 1 or -1 (inf or -inf):
+    the largest or smallest sum of |x| in a column (row). The largest of an empty set is 0. Raises IndexError for the
+    smallest of an empty set, ValueError for an unknown order."""
     A = A if dtype is None else A.to(dtype)
     if ord in ("fro", "nuc"):
         return _norm(A, ord, tuple(dim), keepdim)
@@ -66,13 +66,13 @@ def matrix_norm(
 
 
 def _largest(x: Tensor, dim: int, keepdim: bool) -> Tensor:
-    """The largest of nonnegative numbers; 0 for an empty axis."""
+    """The largest of nonnegative numbers along an axis; 0 if it is empty."""
     return (amax if x.array.shape[dim] else sum)(x, dim, keepdim)
 
 
 @spelled
 def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """``vector_norm``, or ``matrix_norm`` if the order needs two axes."""
+    """``vector_norm``, or ``matrix_norm`` if the order requires two axes."""
     is_matrix = A.array.ndim == 2 if dim is None else isinstance(dim, (tuple, list)) and len(dim) == 2
     if ord is not None and (isinstance(ord, str) or is_matrix):
         return matrix_norm(A, ord, (-2, -1) if dim is None else tuple(dim), keepdim, dtype=dtype)
@@ -81,8 +81,8 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, 
 
 @spelled
 def cond(A: Tensor, p: Any = None) -> Tensor:
-    """The condition number ‖A‖ ‖A⁻¹‖, from the singular values for p None, 2 or -2; inf for a singular matrix. Raises
-    RuntimeError for another p if the matrices are not square."""
+    """The condition number ‖A‖ ‖A⁻¹‖, from the singular values for a p of None, 2 or -2; inf for a singular matrix.
+    Raises RuntimeError for any other p if the matrices are not square."""
     if p in (None, 2, -2):
         values = svdvals(A)
         if not values.array.shape[-1]:

@@ -27,7 +27,7 @@ def _filled(input: Tensor, mask: Mask, value: Any) -> Tensor:
 
 
 def _spread(input: Tensor, mask: Tensor) -> Tensor:
-    """The mask expanded to the input's shape. Raises ValueError if it has more or longer axes."""
+    """The mask expanded to the input's shape. Raises ValueError if the mask has more or longer axes."""
     shape = input.array.shape
     if mask.array.ndim > input.array.ndim or common_shape(mask.array.shape, shape) != shape:
         raise ValueError(f"mask of shape {list(mask.shape)} does not broadcast to the input's {list(shape)}")
@@ -66,7 +66,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Mask = None) ->
 
 
 def _over(function: Callable[..., Tensor], outside: Callable[[Tensor], Any], doc: str) -> Callable[..., Tensor]:
-    """A function over ``dim`` of the masked-in elements; ``outside`` gives the value that replaces the others."""
+    """A function over ``dim`` of the masked-in elements; ``outside`` returns the value that replaces the others."""
 
     def over(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None) -> Tensor:
         return _as(function(_filled(input, mask, outside(input)), dim, keepdim), dtype, input)
@@ -75,7 +75,7 @@ def _over(function: Callable[..., Tensor], outside: Callable[[Tensor], Any], doc
 
 
 def _least(x: Tensor) -> Any:
-    """A dtype's smallest number; -inf for complex ones."""
+    """The smallest number of a tensor's dtype; -inf for complex dtypes."""
     return -math.inf if x.array.dtype.kind == "c" else extreme(x, "min")
 
 
@@ -101,7 +101,7 @@ def _count(input: Tensor, dim: Dims, keepdim: bool, mask: Mask) -> Tensor:
 
 
 def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None) -> Tensor:
-    """The lower median along ``dim``, ignoring NaN; NaN (for integers ValueError) if nothing is left."""
+    """The lower median along ``dim``, ignoring NaN; NaN if nothing is left (ValueError for integers)."""
     floats = input if input.is_floating_point() else input.float()
     result = statistics.nanmedian(_filled(floats, mask, math.nan), dim, keepdim).values
     if floats is input:

@@ -1,8 +1,8 @@
-"""The table of names and paths that are another spelling of something, the lookup, and the error messages.
+"""The table of names and paths that are alternative spellings, the lookup, and the error messages.
 
-A row has PyTorch's modules, a *source*, and names in the modules; continuation lines are indented. A source is a module
-in minigrad ("=typing" is one of Python's), or "module:" for the contents of one. After a source that ends in "." or
-":", the name is appended, or minigrad's name, "theirs=ours", if they differ.
+A row lists PyTorch's modules, a *source*, and names in the modules; continuation lines are indented. A source is a
+module in minigrad ("=typing" is one of Python's), or "module:" for the contents of one. If a source ends in "." or ":",
+the name is appended to it, or minigrad's name if they differ ("theirs=ours").
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ..tensor import Tensor
 from . import foreach, library, old_paths
 from .absent import ABSENT, AbsentModule, absent, instead, refusal, rows
 
-# Modules without a file, and files with other names. Sources in parentheses are searched for a name one after another,
-# after the other tables; (), an empty list, searches only the tables.
+# Modules without a file, and files with other names. Sources in parentheses are searched for a name in order, after the
+# other tables; (), an empty list, searches only the tables.
 _MODULES = """
 torch | () | _C _C._autograd _C._functions _C._functorch __config__ _dynamo._trace_wrapped_higher_order_op _tensor_str
     accelerator autograd.forward_ad autograd.variable compiler cpu distributed.algorithms
@@ -301,7 +301,7 @@ MODULES: dict[str, str | tuple[str, ...]] = {
     for name, source in row.items()
 }
 NAMES: dict[str, dict[str, str]] = _sources(_NAMES)
-# PyTorch's path for the modules of this folder; the first if there are several.
+# PyTorch's path for the modules of this folder; the first if it has several.
 _TORCH_PATHS = {f"{PACKAGE}.{s}": path for path, s in reversed(MODULES.items()) if str(s).startswith("compat.")}
 
 
@@ -309,7 +309,7 @@ class _Package(ModuleType):
     """A module whose functions may have the same names as its submodules."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Setting a submodule on import keeps an attribute of the same name in the table, as in PyTorch."""
+        """Prefer the table's attribute to a submodule of the same name that an import sets, as in PyTorch."""
         row = NAMES.get(_path(self.__name__), {}).get(name) if isinstance(value, ModuleType) else None
         super().__setattr__(name, resolve(row) if row else value)
 
@@ -427,7 +427,7 @@ _SEARCHED = "nn nn.functional nn.init nn.utils nn.utils.rnn optim optim.lr_sched
 
 def missing(place: str, name: str) -> str:
     """The error message: the full name, and the replacement for PyTorch's, or the closest spelling in the same module,
-    or the same spelling in another. See MissingName."""
+    or the same name in another module. See MissingName."""
     if instead(_torch_name(place, name)):
         return refusal(_torch_name(place, name))
     full = dtype.shown(_torch_name(place, name))  # "minigrad.nn.x", in a PyTorch program "torch.nn.x"

@@ -90,8 +90,8 @@ def grid_sampler(
 
 
 def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
-    """Each tensor cut along ``dim`` into ``num_chunks``, the last ones padded with zeros; row n has all n-th pieces,
-    flattened from ``dim`` on."""
+    """Each tensor cut along ``dim`` into ``num_chunks``, the last ones padded with zeros; row n contains all n-th
+    pieces, flattened from ``dim`` on."""
     if not tensors or num_chunks < 1 or not all(tensor.numel() for tensor in tensors):
         raise RuntimeError(f"_chunk_cat expects non-empty tensors and at least one chunk, got {num_chunks}")
     rows = []
@@ -107,7 +107,7 @@ def grouped_mm(mat_a: Tensor, mat_b: Tensor, offs: Maybe = None, bias: Maybe = N
 
     With one matrix and G matrices, a group is rows of the first, (N, K) and (G, K, M) -> (N, M), or columns of the
     second, (G, N, K) and (K, M) -> (N, M); with two matrices it is a part of K: (G, N, M). Rows outside all groups are
-    0. ``offs``, int32, says where each group ends. Raises RuntimeError if a matrix has no ``offs``, or 3D arguments do.
+    0. ``offs``, int32, says where each group ends. Raises RuntimeError if it is missing, or given for two 3D tensors.
     """
     sides = mat_a.ndim, mat_b.ndim
     if (offs is None) != (sides == (3, 3)):

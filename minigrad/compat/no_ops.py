@@ -1,7 +1,7 @@
 """Functions that PyTorch programs call and minigrad does not need: they do nothing. ``names.py`` lists their names.
 
 Nothing is compiled, traced or recorded: functions and modules are returned unchanged, and a "compiled" module's state
-dict has no ``_orig_mod.``. No rank calls another's functions, tensors are sent by pickle, and ops run in order.
+dict has no ``_orig_mod.``. No rank calls another's functions, tensors are sent as pickles, and ops run in order.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def compile(
     disable: bool = False,
     recompile_limit: int | None = None,
 ) -> Any:
-    """Return ``model``, a function or a module, unchanged; without it, a decorator that does so. Raises RuntimeError
-    for a mode that PyTorch does not have, or a mode and options."""
+    """Return ``model``, a function or a module, unchanged; without it, return a decorator that does so. Raises
+    RuntimeError for a mode that PyTorch does not have, or for both a mode and options."""
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but not both at the same time.")
     if mode is not None and mode not in MODES:

@@ -1,5 +1,5 @@
 """The nodes of a graph as PyTorch programs see them: their names, saved tensors and hooks. ``autograd/graph.py`` calls
-these functions for everything that a node itself does not have."""
+these functions for everything that a node itself lacks."""
 
 from __future__ import annotations
 
@@ -191,8 +191,8 @@ class Around:
 
 
 def inputs_of(node: Node) -> list[int | None]:
-    """For each input that may have a gradient the index of its edge, or None if it needs no gradient. (PyTorch makes
-    tensors from numbers in some ops, and has another op for numbers in the rest.)"""
+    """For each input that may have a gradient, the index of its edge, or None if it needs no gradient. (In some ops
+    PyTorch makes tensors from numbers; for the rest, it has a separate op for numbers.)"""
     op, edges, others = node.op, iter(range(len(node.edges))), _others(node)
     kinds = (int, float, complex) if op.name in _OF_NUMBERS else ()
     places = [

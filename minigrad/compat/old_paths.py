@@ -1,4 +1,4 @@
-"""Paths that earlier releases had for modules now in ``minigrad_models``: they work for a release, with a warning."""
+"""Paths that earlier releases had for modules now in ``minigrad_models``: they work for one release, with a warning."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PLACES |= {name: name for name in ("text", "music", "training", "programs")}
 
 
 def new_path(path: str) -> str | None:
-    """The full name of a module's new place; None if it has not moved. ``path`` is the old one, without "minigrad."."""
+    """The full name of a module's new path; None if it has not moved. ``path`` is the old one, without "minigrad."."""
     for old, new in PLACES.items():
         if path == old or path.startswith(f"{old}."):
             now = f"{MODELS}.{new}{path.removeprefix(old)}"

@@ -24,7 +24,7 @@ def _check_one(devices: Devices, what: str) -> None:
 
 
 class Wrapper(FunctionLayer, fields=True):
-    """A module that calls another one."""
+    """A module that calls another module."""
 
     _shown = ()
 

@@ -1,10 +1,10 @@
 """``torch.overrides``: classes that override functions with ``__torch_function__``, and modes that see every call.
 
 The library's functions check for neither. The first mode, tensor of a program's own class, or argument with a
-``__torch_function__`` replaces all public functions, methods and properties by an ``_Asking``. By then programs hold
-functions in tables and variables: so a free function stays the same object, and only the function in its closure is
-replaced (``tracebacks.border``). A property also stays, and gets other functions. Any other method is replaced as an
-attribute of its class, by an object that equals it.
+``__torch_function__`` replaces all public functions, methods and properties with an ``_Asking``. By then, programs have
+stored functions in tables and variables, so a free function stays the same object, and only the function in its closure
+is replaced (``tracebacks.border``). A property also stays the same object, with new functions. Any other method is
+replaced, as an attribute of its class, by an object that equals it.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ _PLAIN = frozenset({Tensor, Parameter, type(None), bool, int, float, complex, st
 
 
 def _answering(values: Iterable[Any], results: list[Any] | None = None) -> list[Any]:
-    """The arguments, also in lists, whose classes override functions: one of each class, subclasses before their base
-    classes."""
+    """The arguments, including those in lists, whose classes override functions: one of each class, subclasses before
+    their base classes."""
     results = [] if results is None else results
     for value in values:
         kind = type(value)
@@ -76,7 +76,7 @@ def _answering(values: Iterable[Any], results: list[Any] | None = None) -> list[
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether there is a mode, or an argument's class that overrides functions."""
+    """Whether there is a mode, or an argument whose class overrides functions."""
     return _state.ask_modes and bool(_state.modes or (_state.ask_classes and _answering(relevant_args)))
 
 
@@ -95,7 +95,7 @@ def resolve_name(f: Any) -> str | None:
 
 def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
     """The innermost mode's result for a call of ``public_api(*args, **kwargs)``, otherwise the result of the first
-    class among ``relevant_args`` that gives one. Raises TypeError if all return NotImplemented."""
+    class among ``relevant_args`` that returns one. Raises TypeError if all return NotImplemented."""
     values = _answering(relevant_args) if _state.ask_classes else []
     types = tuple(map(type, values))
     result: Any = NotImplemented
@@ -185,7 +185,7 @@ abs add div ge gt iadd=add_ idiv=div_ ifloordiv=floor_divide_ imod=remainder_ im
 matmul mod=remainder mul ne neg pos=positive radd=add rand=bitwise_and rmul=mul ror=bitwise_or rxor=bitwise_xor sub
 truediv=div
 """
-# PyTorch treats these special methods as another method. All others are called unchanged.
+# PyTorch treats each of these special methods as some other method. All others are called unchanged.
 _OPERATORS = {f"__{name}__": method or name for name, _, method in (pair.partition("=") for pair in _AS.split())}
 
 
@@ -326,8 +326,8 @@ def _set_end(whole: Any, end: str, function: Any) -> None:
 
 
 def interpose(wrappers: Mapping[Any, Callable[[Any], Any]]) -> None:
-    """Make functions run ``wrapper(function)`` from now on; modes and classes, if there are any, see the call first.
-    Functions that are not public are replaced in the library's modules."""
+    """Make functions run ``wrapper(function)`` from now on; modes and classes, if any, see the call first. Functions
+    that are not public are replaced in the library's modules."""
     with _lock:
         within = {f: functools.wraps(f)(wrapper(f)) for f, wrapper in wrappers.items() if f not in _table()}
         for function in wrappers.keys() - within.keys():

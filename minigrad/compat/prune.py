@@ -1,7 +1,7 @@
 """Pruning: parameters with a mask of zeros and ones, under the name of ``torch.nn.utils.prune`` (Han et al. 2015).
 
 A pruned parameter is stored as ``name_orig``; a buffer ``name_mask`` says which elements remain. A hook before each
-forward sets the attribute ``name`` to their product, so that training continues with the remaining elements.
+forward pass sets the attribute ``name`` to their product, so that training continues with the remaining elements.
 
     prune.l1_unstructured(layer, "weight", amount=0.3)  # the smallest 30 %
     prune.ln_structured(layer, "weight", amount=2, n=2, dim=0)  # two rows more, by their norms
@@ -28,9 +28,9 @@ M = TypeVar("M", bound=Module)
 
 
 class BasePruningMethod(ABC):
-    """A pruning method, and the hook before a module's forward. Subclasses implement ``compute_mask``. ``PRUNING_TYPE``
-    says what a second pruning selects from: "unstructured" from the remaining elements, "structured" from the remaining
-    slices of ``dim``, "global" from all elements."""
+    """A pruning method, and the hook before a module's forward pass. Subclasses implement ``compute_mask``.
+    ``PRUNING_TYPE`` says what a second pruning selects from: "unstructured" from the remaining elements, "structured"
+    from the remaining slices of ``dim``, "global" from all elements."""
 
     PRUNING_TYPE: ClassVar[str] = "unstructured"
     _tensor_name: str
@@ -52,8 +52,8 @@ class BasePruningMethod(ABC):
 
     @classmethod
     def apply(cls, module: Module, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:
-        """Prune a parameter, by a method from the arguments; ``importance_scores``, of its shape, replace its values
-        there. Returns the hook: from the second pruning on a container."""
+        """Prune a parameter with a method made from the arguments; ``importance_scores``, of its shape, are used
+        instead of its values. Returns the hook; from the second pruning on, a container."""
         earlier = _hook(module, name)
         value = getattr(module, name)
         if importance_scores is not None and importance_scores.shape != value.shape:
@@ -86,7 +86,7 @@ class BasePruningMethod(ABC):
         return t * self.compute_mask(scores, ones_like(t) if default_mask is None else default_mask)
 
     def remove(self, module: Module) -> None:
-        """Make the pruned tensor the parameter again, the object that optimisers hold."""
+        """Make the pruned tensor the parameter again, as the object that optimisers refer to."""
         name = self._tensor_name
         pruned = self.apply_mask(module)
         original: Any = module._parameters.pop(f"{name}_orig")
@@ -97,7 +97,7 @@ class BasePruningMethod(ABC):
 
 
 class PruningContainer(BasePruningMethod):
-    """Several prunings of one parameter, one after another: the last one sees the elements that the others left."""
+    """Several prunings of one parameter, in order: the last one sees only the elements that the others left."""
 
     def __init__(self, *args: BasePruningMethod) -> None:
         self._pruning_methods: tuple[BasePruningMethod, ...] = ()
@@ -121,7 +121,7 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[index]
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The previous mask, with the last method's in the remaining part of ``t``."""
+        """The previous mask, combined with the last method's for the remaining part of ``t``."""
         method: Any = self._pruning_methods[-1]
         mask = default_mask.to(dtype=t.dtype, copy=True)
         part: Any = (slice(None),) * t.ndim
@@ -235,7 +235,7 @@ class CustomFromMask(BasePruningMethod):
 
 
 def _by(method: type[BasePruningMethod], words: str) -> Any:
-    """A function that prunes a parameter with a method, whose arguments follow the parameter's name."""
+    """A function that prunes a parameter with a method; the method's arguments follow the parameter's name."""
 
     def prune(module: M, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any) -> M:
         method.apply(module, name, *args, importance_scores=importance_scores, **kwargs)
@@ -254,8 +254,8 @@ custom_from_mask = _by(CustomFromMask, "Prune a parameter where ``mask``, of its
 
 
 def global_unstructured(parameters: Any, pruning_method: Any, importance_scores: Any = None, **kwargs: Any) -> None:
-    """Prune several parameters, pairs (module, name), as if they were one vector, with an unstructured method and its
-    arguments. ``importance_scores`` maps pairs to tensors of scores. Raises TypeError for other arguments."""
+    """Prune several parameters, given as (module, name) pairs, as if they were one vector, with an unstructured method
+    and its arguments. ``importance_scores`` maps pairs to tensors of scores. Raises TypeError for other arguments."""
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
     pairs, scores = list(parameters), {} if importance_scores is None else importance_scores

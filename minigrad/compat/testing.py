@@ -40,13 +40,13 @@ def assert_close(
     """Compare tensors, numbers, or these in sequences and mappings: ``|actual - expected| <= atol + rtol |expected|``.
 
     Args:
-        rtol, atol: the tolerances; by default the looser ones of the two dtypes.
+        rtol, atol: the tolerances; by default, the looser of those for the two dtypes.
         equal_nan: NaN equals NaN.
         check_device, check_dtype, check_stride: whether these must also be equal.
-        msg: a message, or a function from the default message to another.
+        msg: a message, or a function that makes one from the default message.
 
-    Raises AssertionError if they differ; the message has the number of elements that do, and the largest difference.
-    Raises ValueError for one tolerance without the other.
+    Raises AssertionError if they differ; the message states how many elements do, and the largest difference. Raises
+    ValueError for one tolerance without the other.
     """
     if (rtol is None) != (atol is None):
         raise ValueError("rtol and atol must both be specified or both be unspecified")
@@ -93,7 +93,7 @@ def _tensor_difference(
 
 
 def _compare(a: Any, e: Any, rtol: float, atol: float, equal_nan: bool) -> str:
-    """How many elements of two arrays differ, and where the most; "" if none do."""
+    """How many elements of two arrays differ, and where they differ most; "" if none do."""
     wrong, wide = a != e, np.result_type(a, e, np.float64)
     a, e = a.astype(wide), e.astype(wide)
     with np.errstate(all="ignore"):

@@ -32,8 +32,8 @@ param_shape = property(lambda d: d._param.shape, doc="The shape of the parameter
 
 class ProbsOrLogits(Distribution):
     """The base class of Bernoulli, Geometric and Categorical. Takes ``probs``, a probability, or ``logits``, its
-    log-odds log p / (1 - p), as a tensor or a number, and computes the other when needed. Raises ValueError for both or
-    neither."""
+    log-odds log p / (1 - p), as a tensor or a number, and computes the other when needed. Raises ValueError if both or
+    neither are given."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     _is_binary: ClassVar[bool] = True
@@ -57,13 +57,13 @@ class ProbsOrLogits(Distribution):
 
     @lazy_property
     def logits(self) -> Tensor:
-        """Their logarithms; log-odds where there are two choices."""
+        """The logarithms of the probabilities; log-odds if there are two choices."""
         return utils.probs_to_logits(self.probs, self._is_binary)
 
 
 class ContinuousBernoulli(ProbsOrLogits):
     """Numbers x from 0 to 1 with a density proportional to pˣ (1 - p)¹⁻ˣ (Loaiza-Ganem and Cunningham 2019). See
-    ProbsOrLogits; p is kept a rounding error away from 0 and 1, as in PyTorch. Within ``lims``, where a formula would
+    ProbsOrLogits; p stays a rounding error away from 0 and 1, as in PyTorch. Within ``lims``, where a formula would
     divide by almost 0, a polynomial replaces it."""
 
     support = constraints.unit_interval
@@ -90,7 +90,7 @@ class ContinuousBernoulli(ProbsOrLogits):
         return clamp_probs(utils.logits_to_probs(self.logits, True))
 
     def _chosen(self, rule: Any, near: Any) -> Tensor:
-        """A formula of p, or near ½ one of p - ½."""
+        """A formula in p or, near ½, one in p - ½."""
         far = (self.probs <= self._lims[0]).logical_or(self.probs > self._lims[1])
         return where(far, rule(where(far, self.probs, self._lims[0])), near(self.probs - 0.5))
 
@@ -132,7 +132,7 @@ class ContinuousBernoulli(ProbsOrLogits):
 
 
 def _divergence(p: Tensor, q: Tensor, log_ratio: Tensor) -> Tensor:
-    """p log(p / q); infinite where only q is 0, and 0 where p is."""
+    """p log(p / q); infinite where only q is 0, and 0 where p is 0."""
     terms = p * log_ratio
     terms = utils.except_where((q == 0).expand_as(terms), math.inf, terms)
     return utils.except_where((p == 0).expand_as(terms), 0.0, terms)
@@ -161,7 +161,7 @@ class Bernoulli(ProbsOrLogits):
 
 
 class Geometric(ProbsOrLogits):
-    """Counts with the probability (1 - p)ⁿ p, where p in (0, 1] is the probability of success. See ProbsOrLogits."""
+    """Counts n with probability (1 - p)ⁿ p, where p in (0, 1] is the probability of success. See ProbsOrLogits."""
 
     support = constraints.nonnegative_integer
     mean = formula(lambda d: 1 / d.probs - 1)
@@ -195,7 +195,7 @@ class Geometric(ProbsOrLogits):
 
 class Categorical(ProbsOrLogits):
     """Classes 0 to K - 1, sampled as int64. Takes ``probs``, (..., K), nonnegative and normalised to sum to 1, or
-    ``logits``, logarithms up to a constant. Raises ValueError for both or neither, or one without axes."""
+    ``logits``, logarithms up to a constant. Raises ValueError if both or neither are given, or one without axes."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
@@ -325,7 +325,7 @@ class Relaxed(OfChoices):
 
 
 class LogitRelaxedBernoulli(Relaxed):
-    """The log-odds of RelaxedBernoulli: log-odds of a choice plus logistic noise, divided by the temperature."""
+    """The log-odds of RelaxedBernoulli: the log-odds of a choice plus logistic noise, divided by the temperature."""
 
     arg_constraints = Bernoulli.arg_constraints
     support = constraints.real
@@ -371,7 +371,7 @@ class RelaxedOneHotCategorical(Relaxed):
 
 
 class _Trials(ProbsOrLogits):
-    """The base class of both: ``total_count``, and the probability of a success or its log-odds."""
+    """The base class of the two below: ``total_count``, and the probability or log-odds of a success."""
 
     param_shape = param_shape
 
@@ -386,8 +386,8 @@ class _Trials(ProbsOrLogits):
 
 
 class Binomial(_Trials):
-    """The successes in ``total_count`` trials, an int or a tensor; ``probs`` or ``logits`` describe a success. Samples
-    have the right distribution, but differ from PyTorch's for the same seed."""
+    """The number of successes in ``total_count`` (an int or a tensor) trials; ``probs`` or ``logits`` describe a
+    success. Samples have the right distribution but differ from PyTorch's for the same seed."""
 
     arg_constraints = {"total_count": constraints.nonnegative_integer, **ProbsOrLogits.arg_constraints}
     has_enumerate_support = True
@@ -425,8 +425,8 @@ class Binomial(_Trials):
 
 
 class NegativeBinomial(_Trials):
-    """The successes before ``total_count`` failures, which need not be an integer; ``probs`` or ``logits`` describe a
-    success. Samples have the right distribution, but differ from PyTorch's for the same seed."""
+    """The number of successes before ``total_count`` (not necessarily an integer) failures; ``probs`` or ``logits``
+    describe a success. Samples have the right distribution but differ from PyTorch's for the same seed."""
 
     arg_constraints = {
         "total_count": constraints.greater_than_eq(0),

@@ -20,7 +20,7 @@ __all__ += ["symmetric", "unit_interval"]
 
 
 class Constraint:
-    """A condition on tensors. A subclass has ``check``, which takes a tensor and returns bools without the last
+    """A condition on tensors. A subclass implements ``check``, which takes a tensor and returns bools without the last
     ``event_dim`` axes; ``is_discrete`` says whether the values are discrete."""
 
     is_discrete = False
@@ -40,7 +40,7 @@ class Constraint:
 
 
 def _kind(name: str, test: Callable[..., Any], event_dim: int = 0, is_discrete: bool = False) -> Any:
-    """A class of constraints, from a function of the value and the bounds, which are the attributes so named."""
+    """A class of constraints, from a function of the value and the bounds, which are attributes of the same names."""
     names = tuple(signature(test).parameters)[1:]
 
     def check(self: Any, value: Tensor) -> Any:
@@ -101,7 +101,7 @@ _PositiveDefinite = _kind("_PositiveDefinite", lambda v: _is_symmetric_with(v, l
 
 
 class _IndependentConstraint(Constraint):
-    """``base_constraint`` over some more of the last axes."""
+    """``base_constraint`` with more of the last axes in the event."""
 
     _bounds: ClassVar[tuple[str, ...]] = ("base_constraint", "reinterpreted_batch_ndims")
     is_discrete = property(lambda self: self.base_constraint.is_discrete)
@@ -153,7 +153,7 @@ class _Stack(_Cat):
 
 
 class _Dependent(Constraint):
-    """A constraint that depends on other parameters: it is not checked."""
+    """A constraint that depends on other parameters and is not checked."""
 
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         self._known = {"is_discrete": is_discrete, "event_dim": event_dim}
@@ -174,7 +174,7 @@ class _Dependent(Constraint):
 
 
 class dependent_property(property, _Dependent):
-    """A property of distributions that on the class itself is a dependent constraint."""
+    """A property of distributions; on the class itself, it is a dependent constraint."""
 
     def __init__(self, fn: Any = None, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         property.__init__(self, fn)

@@ -23,7 +23,7 @@ __all__ += ["MixtureSameFamily", "Pareto", "TransformedDistribution", "Weibull"]
 
 class Independent(Distribution):
     """A distribution whose last ``reinterpreted_batch_ndims`` batch axes belong to the event: it multiplies
-    probabilities over them. Raises ValueError for more axes than the batch has.
+    probabilities over them. Raises ValueError if the batch has fewer axes.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Independent(Distribution):
 
 class MixtureSameFamily(Distribution):
     """Samples from one component of ``component_distribution``, along its last batch axis; ``mixture_distribution``, a
-    Categorical, gives the component's index. Raises ValueError if the two do not match."""
+    Categorical, draws the component's index. Raises ValueError if the two do not match."""
 
     def __init__(
         self, mixture_distribution: Any, component_distribution: Any, validate_args: bool | None = None
@@ -118,8 +118,8 @@ class MixtureSameFamily(Distribution):
 
 
 class TransformedDistribution(Distribution):
-    """Samples of ``base_distribution`` after one transform, or several in this order. Raises ValueError for anything
-    except transforms, and for a base with too few axes."""
+    """Samples of ``base_distribution`` after one transform, or several in order. Raises ValueError for anything except
+    transforms, and for a base with too few axes."""
 
     base_dist: Any
 
@@ -172,7 +172,7 @@ class TransformedDistribution(Distribution):
 
 
 class LogNormal(TransformedDistribution):
-    """exp(x), x normal with the mean ``loc`` and the standard deviation ``scale``; x is from ``base_dist``."""
+    """exp(x), x normal with mean ``loc`` and standard deviation ``scale``; x is drawn from ``base_dist``."""
 
     arg_constraints = LocationScale.arg_constraints
     support = constraints.positive
@@ -190,7 +190,7 @@ class LogNormal(TransformedDistribution):
 
 
 class LogisticNormal(TransformedDistribution):
-    """K probabilities by StickBreakingTransform of K - 1 normal numbers."""
+    """K probabilities: StickBreakingTransform applied to K - 1 normal numbers."""
 
     arg_constraints = LocationScale.arg_constraints
     support = constraints.simplex
@@ -229,7 +229,7 @@ class _Half(TransformedDistribution):
 
 
 class HalfNormal(_Half):
-    """Absolute values of normal numbers with the mean 0 and the standard deviation ``scale``."""
+    """Absolute values of normal numbers with mean 0 and standard deviation ``scale``."""
 
     _signed = Normal
     mean = formula(lambda d: d.scale * math.sqrt(2 / math.pi))
@@ -265,7 +265,7 @@ class InverseGamma(TransformedDistribution):
 
 
 class Pareto(TransformedDistribution):
-    """Numbers above ``scale`` with the density α scaleᵅ / xᵅ⁺¹."""
+    """Numbers above ``scale`` with density α scaleᵅ / xᵅ⁺¹."""
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
     support = dependent_property(lambda d: constraints.greater_than_eq(d.scale), event_dim=0)

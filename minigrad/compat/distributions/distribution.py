@@ -1,4 +1,4 @@
-"""The base class of distributions, and the Kullback-Leibler divergence of two."""
+"""The base class of distributions, and the Kullback-Leibler divergence between two."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _RULES: dict[tuple[type, type], Rule] = {}
 class Distribution:
     """A batch of independent distributions: ``batch_shape`` of them, with samples of shape ``event_shape``.
 
-    Parameters are tensors whose shapes broadcast; many can also be numbers. A subclass stores them as attributes, and
-    has their constraints in ``arg_constraints`` and the samples' in ``support``. It implements ``rsample`` or
-    ``_sample``, ``_log_prob`` (or, as in PyTorch, ``sample`` and ``log_prob``), and ``_kl(q)``, the divergence from
-    another distribution of its class.
+    Parameters are tensors whose shapes broadcast; many can also be numbers. A subclass stores them as attributes, with
+    their constraints in ``arg_constraints`` and the samples' in ``support``. It implements ``rsample`` or ``_sample``,
+    ``_log_prob`` (or, as in PyTorch, ``sample`` and ``log_prob``), and ``_kl(q)``, the divergence from another
+    distribution of its class.
 
     Args:
         batch_shape: the shape of the parameters.
         event_shape: the shape of one sample. validate_args: check parameters and values (the default). Raises
-            ValueError for one that violates its constraint.
+            ValueError if one violates its constraint.
     """
 
     has_rsample = False
@@ -67,7 +67,7 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Whether distributions without ``validate_args`` check parameters and values."""
+        """Set whether distributions without ``validate_args`` check parameters and values."""
         Distribution._validate_args = bool(value)
 
     # Shapes ---------------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ class Distribution:
         raise NotImplementedError
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of a sample up to a value. Errors as in ``log_prob``."""
+        """The probability that a sample is at most the value. Errors as in ``log_prob``."""
         self._validate_sample(value)
         return self._cdf(value)
 
@@ -192,7 +192,7 @@ class Distribution:
         raise NotImplementedError
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The value up to which samples have this probability: the inverse of ``cdf``."""
+        """The value that a sample does not exceed with this probability: the inverse of ``cdf``."""
         raise NotImplementedError
 
     def _validate_sample(self, value: Tensor) -> None:
@@ -239,7 +239,7 @@ class ExponentialFamily(Distribution):
 
 
 def register_kl(type_p: Any, type_q: Any) -> Callable[[Rule], Rule]:
-    """Register a function as the rule for a pair of classes (otherwise TypeError): ``@register_kl(Normal, Mine)``."""
+    """Register a function as the rule for a pair of classes (else TypeError): ``@register_kl(Normal, Mine)``."""
     for kind in (type_p, type_q):
         if not isinstance(kind, type):
             raise TypeError(f"Expected a Distribution subclass but got {kind}")
@@ -252,7 +252,7 @@ def register_kl(type_p: Any, type_q: Any) -> Callable[[Rule], Rule]:
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """∑ p log(p / q), for each element of the batch: by a registered rule, or within a class by its ``_kl``. Raises
+    """∑ p log(p / q), for each element of the batch: by a registered rule, or by ``_kl`` within a class. Raises
     NotImplementedError if no rule exists."""
     for kind_p in type(p).__mro__:
         for kind_q in type(q).__mro__:

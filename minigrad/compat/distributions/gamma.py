@@ -1,10 +1,10 @@
 """Random events in continuous time, and distributions derived from their times.
 
 Exponential is the time to the first event, Gamma the time to several, Poisson the number of events in a span of time.
-Chi2, the sum of squares of normal numbers, is a Gamma; a normal number over the root of such a mean is Student's t.
-Dirichlet gives probabilities of K classes, gamma numbers over their sum; Beta is the first of two.
+Chi2, the sum of squares of normal numbers, is a Gamma; a normal number over the root of a mean of squares is Student's
+t. Dirichlet draws probabilities of K classes, gamma numbers over their sum; Beta is the first of two.
 
-Samples have the right distribution, but except for Exponential they differ from PyTorch's for the same seed.
+Samples have the right distribution but, except for Exponential, differ from PyTorch's for the same seed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .utils import Value, broadcast_all, formula, method
 
 
 class Exponential(Distribution):
-    """Positive numbers with the density rate · exp(-rate · x); ``rate`` is a tensor or a number."""
+    """Positive numbers with density rate · exp(-rate · x); ``rate`` is a tensor or a number."""
 
     arg_constraints = {"rate": constraints.positive}
     support = constraints.nonnegative
@@ -50,7 +50,7 @@ class Exponential(Distribution):
 
 
 class Poisson(Distribution):
-    """Counts with the probability rateⁿ exp(-rate) / n!; ``rate``, the expected count, is a tensor or a number."""
+    """Counts n with probability rateⁿ exp(-rate) / n!; ``rate``, the expected count, is a tensor or a number."""
 
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
@@ -99,8 +99,8 @@ def _positive(samples: Tensor) -> Tensor:
 
 
 class Gamma(Distribution):
-    """Positive numbers with the density rateᵅ xᵅ⁻¹ exp(-rate · x) / Γ(α), where α is ``concentration``; the arguments
-    are tensors or numbers."""
+    """Positive numbers with density rateᵅ xᵅ⁻¹ exp(-rate · x) / Γ(α), where α is ``concentration``; the arguments are
+    tensors or numbers."""
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative
@@ -184,7 +184,7 @@ class StudentT(Distribution):
 
 
 class Dirichlet(Distribution):
-    """Vectors of K probabilities, with the density ∏ xᵅ⁻¹ / B(α), where α is ``concentration``: (..., K), positive."""
+    """Vectors of K probabilities, with density ∏ xᵅ⁻¹ / B(α), where α is ``concentration``: (..., K), positive."""
 
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
@@ -213,7 +213,7 @@ class Dirichlet(Distribution):
         return where(below, corner, above / above.sum(-1, keepdim=True))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """Shares of gamma samples G(α + 1) u^(1 / α), by logarithms, as a small α may underflow; never 0 or 1."""
+        """Shares of gamma samples G(α + 1) u^(1 / α), in log space, as a small α may cause underflow; never 0 or 1."""
         alpha, info = self.concentration.expand(self._extended_shape(sample_shape)), dt.finfo(self.concentration.dtype)
         shapes = alpha.detach().cpu().double().numpy()
         generator = np.random.default_rng(default_generator.random64())
@@ -235,7 +235,7 @@ class Dirichlet(Distribution):
 
 
 class Beta(Distribution):
-    """Numbers from 0 to 1 with the density x^(concentration1 - 1) · (1 - x)^(concentration0 - 1) / B; the arguments are
+    """Numbers from 0 to 1 with density x^(concentration1 - 1) · (1 - x)^(concentration0 - 1) / B; the arguments are
     tensors or numbers."""
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}

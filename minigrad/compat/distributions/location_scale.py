@@ -1,8 +1,8 @@
-"""Families of one shape that is shifted and scaled.
+"""Families that shift and scale a single shape.
 
 With a ``loc`` and a ``scale``: Normal is the bell curve; Laplace two exponential distributions back to back; Gumbel the
 largest of many numbers; Cauchy the ratio of two normal numbers, with tails so heavy that it has no mean. With bounds:
-Uniform gives all numbers of an interval alike. VonMises is a normal distribution on the circle.
+Uniform makes all numbers in an interval equally likely. VonMises is a normal distribution on the circle.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .utils import Value, broadcast_all, except_where, formula, method
 
 
 class LocationScale(Distribution):
-    """The base class of Normal, Laplace, Gumbel and Cauchy: ``loc`` says where the distribution is, and the positive
-    ``scale`` how wide it is. Both are tensors or numbers."""
+    """The base class of Normal, Laplace, Gumbel and Cauchy: ``loc`` says where the distribution is, the positive
+    ``scale`` how wide. Both are tensors or numbers."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
@@ -35,7 +35,7 @@ class LocationScale(Distribution):
 
 
 class Normal(LocationScale):
-    """The normal distribution with the mean ``loc`` and the standard deviation ``scale``."""
+    """The normal distribution with mean ``loc`` and standard deviation ``scale``."""
 
     mean = mode = formula(lambda d: d.loc)
     stddev = formula(lambda d: d.scale)
@@ -59,7 +59,7 @@ class Normal(LocationScale):
 
 
 class Laplace(LocationScale):
-    """Numbers with the density exp(-|x - loc| / scale) / (2 · scale)."""
+    """Numbers with density exp(-|x - loc| / scale) / (2 · scale)."""
 
     mean = mode = formula(lambda d: d.loc)
     stddev = formula(lambda d: 2**0.5 * d.scale)
@@ -118,7 +118,7 @@ class Cauchy(LocationScale):
 
 
 class Uniform(Distribution):
-    """Numbers from ``low`` up to but excluding ``high``, tensors or numbers with ``low`` < ``high``."""
+    """Numbers from ``low`` up to but excluding ``high``, which are tensors or numbers with ``low`` < ``high``."""
 
     has_rsample = True
 

@@ -53,18 +53,18 @@ class _OfMatrix(Distribution):
         return linalg.inv(self.covariance_matrix)
 
     def _whitening(self) -> Tensor:
-        """L⁻¹, with a gradient for only the lower triangle."""
+        """L⁻¹, with a gradient only for the lower triangle."""
         return linalg.inv(self.scale_tril.tril())
 
     def _half_log_det(self) -> Tensor:
-        """log det of L, half the covariance matrix's."""
+        """log det L, half the log-determinant of the covariance matrix."""
         return self.scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
 class MultivariateNormal(_OfMatrix):
-    """Vectors of length n from their mean ``loc``, (..., n), and one of three matrices, (..., n, n): the positive
+    """Vectors of length n, given their mean ``loc``, (..., n), and one of three matrices, (..., n, n): the positive
     definite covariance matrix, its inverse, or the lower triangle L with a positive diagonal and L Lᵀ equal to the
-    covariance matrix. Raises ValueError for none or several of the matrices, and for too few axes."""
+    covariance matrix. Raises ValueError unless exactly one matrix is given, and for too few axes."""
 
     arg_constraints = {"loc": constraints.real_vector, **_OfMatrix._MATRICES}
     support = constraints.real_vector
@@ -111,9 +111,8 @@ class MultivariateNormal(_OfMatrix):
 
 
 class LowRankMultivariateNormal(MultivariateNormal):
-    """Vectors of length n with the mean ``loc``, (..., n), and the covariance matrix W Wᵀ plus a diagonal. W is
-    ``cov_factor``, (..., n, m); the diagonal ``cov_diag``, (..., n), is positive. Raises ValueError if their shapes do
-    not match."""
+    """Vectors of length n with mean ``loc``, (..., n), and covariance matrix W Wᵀ plus a diagonal. W is ``cov_factor``,
+    (..., n, m); the diagonal ``cov_diag``, (..., n), is positive. Raises ValueError if their shapes do not match."""
 
     arg_constraints = {
         "loc": constraints.real_vector,
@@ -144,8 +143,8 @@ class LowRankMultivariateNormal(MultivariateNormal):
 
 
 class Wishart(_OfMatrix):
-    """Z Zᵀ, where Z has ``df`` columns, normal vectors of length n with the mean 0 and a matrix as for
-    MultivariateNormal; ``df`` is above n - 1, maybe not an integer. Samples differ from PyTorch's for the same seed."""
+    """Z Zᵀ, where Z has ``df`` columns, normal vectors of length n with mean 0 and a matrix as for MultivariateNormal;
+    ``df`` is above n - 1, maybe not an integer. Samples differ from PyTorch's for the same seed."""
 
     arg_constraints = {**_OfMatrix._MATRICES, "df": constraints.greater_than(0)}
     support = constraints.positive_definite
@@ -202,7 +201,7 @@ class Wishart(_OfMatrix):
 
 class LKJCholesky(Distribution):
     """The lower triangle L, (``dim``, ``dim``), with L Lᵀ equal to a correlation matrix C, and a density proportional
-    to det Cᵅ⁻¹: at a ``concentration`` α of 1 all matrices are equally likely; a larger α is closer to the identity."""
+    to det Cᵅ⁻¹: at a ``concentration`` α of 1 all matrices are equally likely; a larger α favours the identity."""
 
     arg_constraints = {"concentration": constraints.positive}
     support = constraints.corr_cholesky

@@ -28,8 +28,8 @@ __all__ += ["identity_transform"]
 
 
 class Transform:
-    """A function of a tensor; ``inv`` is its inverse, and ``bijective`` says whether every ``y`` has only one ``x``.
-    With a ``cache_size`` of 1 it remembers the last input and output: the inverse of that output is that input.
+    """A function of a tensor; ``inv`` is its inverse, and ``bijective`` says whether every ``y`` comes from only one
+    ``x``. With a ``cache_size`` of 1 it remembers the last input and output: the inverse of that output is that input.
     """
 
     bijective = False
@@ -50,7 +50,7 @@ class Transform:
 
     @property
     def event_dim(self) -> int:
-        """The number of last axes that form an event."""
+        """The number of trailing axes that form an event."""
         if self.domain.event_dim != self.codomain.event_dim:
             raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
         return int(self.domain.event_dim)
@@ -68,7 +68,7 @@ class Transform:
         raise NotImplementedError
 
     def with_cache(self, cache_size: int = 1) -> Self:
-        """The same transform with another ``cache_size``."""
+        """The same transform with a different ``cache_size``."""
         if self._cache_size == cache_size:
             return self
         other = copy.copy(self)
@@ -205,7 +205,7 @@ identity_transform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
-    """A transform with some more of the last axes in the event."""
+    """A transform with more of the last axes in the event."""
 
     _values = ("base_transform", "reinterpreted_batch_ndims")
 
@@ -373,7 +373,7 @@ class PowerTransform(Transform):
 
 
 class CumulativeDistributionTransform(Transform):
-    """The probability of a draw up to x, by a distribution's ``cdf``."""
+    """The probability that a draw is at most x, from a distribution's ``cdf``."""
 
     bijective = True
     codomain = constraints.unit_interval
@@ -392,7 +392,7 @@ class CumulativeDistributionTransform(Transform):
 
 
 class ReshapeTransform(Transform):
-    """The same elements in another shape."""
+    """The same elements in a different shape."""
 
     bijective = True
 
@@ -429,14 +429,14 @@ class SoftmaxTransform(Transform):
 
 
 class StickBreakingTransform(Transform):
-    """K probabilities from K - 1 numbers: each says which fraction of the remainder the next class takes."""
+    """K probabilities from K - 1 numbers: each determines which fraction of the remainder the next class takes."""
 
     domain, codomain = constraints.real_vector, constraints.simplex
     bijective = True
     _values = ()
 
     def _left(self, x: Tensor) -> Tensor:
-        """The number of classes left after each, as a logarithm."""
+        """The logarithm of the number of classes left after each."""
         return (x.shape[-1] + 1 - x.new_ones(x.shape[-1]).cumsum(-1)).log()
 
     def _call(self, x: Tensor) -> Tensor:
@@ -466,7 +466,7 @@ class LowerCholeskyTransform(Transform):
 
 
 class PositiveDefiniteTransform(LowerCholeskyTransform):
-    """L Lᵀ, where L is LowerCholeskyTransform's matrix."""
+    """L Lᵀ, where L is the matrix of LowerCholeskyTransform."""
 
     codomain = constraints.positive_definite
 

@@ -20,8 +20,8 @@ Shape = tuple[int, ...]
 
 
 class lazy_property(cached_property[Any]):
-    """A property that is computed on first use, and recorded even in ``no_grad``: a ``sample()`` before other uses does
-    not lose their gradients."""
+    """A property that is computed on first use, and recorded even in ``no_grad``, so a ``sample()`` before other uses
+    does not lose their gradients."""
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         with enable_grad():
@@ -74,7 +74,7 @@ def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
 
 
 def clamp_probs(probs: Tensor) -> Tensor:
-    """Probabilities kept a rounding error away from 0 and 1."""
+    """Probabilities clamped to at least a rounding error away from 0 and 1."""
     eps = dt.finfo(probs.dtype).eps
     return probs.clamp(min=eps, max=1 - eps)
 
@@ -98,7 +98,7 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
 
 
 def except_where(condition: Tensor, instead: float, value: Tensor) -> Tensor:
-    """A number where the condition holds, otherwise the value."""
+    """A number where the condition is True, otherwise the value."""
     return where(condition, full_like(value.detach(), instead), value)
 
 

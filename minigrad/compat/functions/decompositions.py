@@ -31,8 +31,8 @@ def cholesky(A: Tensor, upper: bool = False) -> Tensor:
 def cholesky_ex(
     A: Tensor, *, upper: bool = False, check_errors: bool = False
 ) -> return_types.linalg_cholesky_ex[Tensor]:
-    """(L, info): info is 0, or, of a matrix that is not positive definite, the order of its first leading minor that is
-    not; its L is NaN, or LinAlgError is raised if ``check_errors``."""
+    """(L, info): info is 0 or, if a matrix is not positive definite, the order of its first leading minor that is not.
+    Its L is then NaN, or LinAlgError is raised if ``check_errors``."""
     parts = or_nan(lambda A: cholesky(A, upper), square(A, "cholesky_ex"), _first_minor, check_errors)
     return return_types.linalg_cholesky_ex(*parts)
 
@@ -51,8 +51,8 @@ def _first_minor(x: Array) -> int:
 def eigh(A: Tensor, UPLO: str = "L") -> return_types.linalg_eig[Tensor]:
     """(eigenvalues in ascending order, eigenvectors) of symmetric (complex: Hermitian) matrices.
 
-    Eigenvectors have a gradient where eigenvalues differ, for functions that do not depend on their signs. ``UPLO``
-    names the triangle to read, "L" or "U".
+    Eigenvectors have a gradient where eigenvalues differ, for functions that do not depend on the vectors' signs.
+    ``UPLO`` names the triangle to read, "L" or "U".
     """
     return return_types.linalg_eigh(*apply(ops.eigh, (square(A, "eigh"), _side(UPLO, "eigh"))))
 
@@ -110,8 +110,8 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 
 @spelled
 def qr(A: Tensor, mode: str = "reduced") -> return_types.qr[Tensor]:
-    """(Q, R) of A = Q R, Q with orthonormal columns, R an upper triangle. The ``mode`` is "reduced"; "complete", for a
-    square Q; "r", for only R (Q is empty, and there is no gradient)."""
+    """(Q, R) of A = Q R, where Q has orthonormal columns and R is upper triangular. The ``mode`` is "reduced";
+    "complete", for a square Q; "r", for only R (Q is empty, and there is no gradient)."""
     matrices(A, "qr")
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced', 'r', or 'complete'")
@@ -172,7 +172,7 @@ def lu_unpack(
 
 @spelled
 def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
-    """X in A X = B (X A = B if not ``left``) for A of ``lu_factor``, or for Aᴴ if ``adjoint``."""
+    """X in A X = B (X A = B if not ``left``) for the A given to ``lu_factor``, or Aᴴ if ``adjoint``."""
     if not left:
         return lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH
     square(LU, "lu_solve")
@@ -184,7 +184,7 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
 
 @spelled
 def ldl_factor(A: Tensor, *, hermitian: bool = False) -> return_types.linalg_ldl_factor[Tensor]:
-    """(LD, pivots) of the lower triangle of symmetric (Hermitian) matrices, in LAPACK's format; without gradient.
+    """(LD, pivots) of the lower triangle of symmetric (Hermitian) matrices, in LAPACK's format; without a gradient.
     Raises LinAlgError: D has a zero on its diagonal, so it cannot solve equations."""
     return return_types.linalg_ldl_factor(*ldl_factor_ex(A, hermitian=hermitian, check_errors=True)[:2])
 
@@ -205,8 +205,8 @@ def ldl_factor_ex(
 
 @spelled
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
-    """X in A X = B, B (..., N, K), for A of ``ldl_factor``; only B gets a gradient. Raises RuntimeError: shapes or
-    dtypes do not match."""
+    """X in A X = B, B (..., N, K), for the A given to ``ldl_factor``; only B gets a gradient. Raises RuntimeError:
+    shapes or dtypes do not match."""
     check_sides(square(LD, "ldl_solve"), B, True, "ldl_solve")
     if LD.array.shape[:-1] != pivots.array.shape or pivots.array.dtype.kind not in "iu":
         expected = f"Expected integer pivots of shape {list(LD.shape[:-1])}"

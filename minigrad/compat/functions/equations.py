@@ -23,7 +23,7 @@ from . import return_types
 
 
 def matrices(input: Tensor, name: str) -> Tensor:
-    """Check that a tensor holds matrices of floats: RuntimeError otherwise."""
+    """Check that a tensor contains matrices of floats: RuntimeError otherwise."""
     if input.array.ndim < 2:
         raise RuntimeError(f"linalg.{name}: A must have at least 2 dimensions, but its shape is {list(input.shape)}")
     if dt.kind_of(input.array) not in "fc":
@@ -32,7 +32,7 @@ def matrices(input: Tensor, name: str) -> Tensor:
 
 
 def square(input: Tensor, name: str) -> Tensor:
-    """Check that a tensor holds square matrices of floats: RuntimeError otherwise."""
+    """Check that a tensor contains square matrices of floats: RuntimeError otherwise."""
     if input.array.ndim < 2 or input.array.shape[-1] != input.array.shape[-2]:
         raise RuntimeError(f"linalg.{name}: A must be batches of square matrices, not of shape {list(input.shape)}")
     return matrices(input, name)
@@ -61,7 +61,7 @@ def or_nan(
     function: Callable[[Tensor], Tensor], A: Tensor, failure: Callable[[Array], int], check_errors: bool, axes: int = 2
 ) -> tuple[Tensor, Tensor]:
     """(result, info): where a matrix has no result, it is NaN over the last ``axes`` axes, or LinAlgError is raised if
-    ``check_errors``. ``failure`` gives a matrix's info, 0 if it has a result."""
+    ``check_errors``. ``failure`` returns a matrix's info, 0 if it has a result."""
     try:
         return function(A), zeros(A.array.shape[:-2], dtype=dt.int32, device=A.device)
     except LinAlgError:
@@ -124,7 +124,7 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
     Args:
         atol, rtol: values up to max(atol, rtol · the largest) count as 0; numbers, or a tensor for the batch. By
             default ``rtol`` is the longer side times the dtype's eps, or 0 if ``atol`` is positive.
-        rcond: the older name of rtol.
+        rcond: an older name for rtol.
     """
     matrices(A, "pinv")
     limits = _limits(A, atol, rcond if rtol is None else rtol)
@@ -138,7 +138,7 @@ def pinverse(input: Tensor, rcond: Any = 1e-15) -> Tensor:
 
 
 def _limits(A: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
-    """``atol`` and ``rtol`` of ``pinv`` as NumPy takes them."""
+    """The ``atol`` and ``rtol`` of ``pinv`` in NumPy's form."""
     least, relative = (np.asarray(x.numpy(force=True) if isinstance(x, Tensor) else x or 0.0) for x in (atol, rtol))
     if rtol is None:
         usual = max(A.array.shape[-2:]) * float(np.finfo(A.array.dtype).eps)
@@ -163,7 +163,7 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
 
 @spelled
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
-    """X in A X = B (X A = B if not ``left``); B holds columns (..., N, K) or is one vector (..., N). Raises
+    """X in A X = B (X A = B if not ``left``); B is a matrix of columns (..., N, K) or a vector (..., N). Raises
     LinAlgError: a matrix is singular. RuntimeError: shapes or dtypes do not match."""
     square(A, "solve")
     if vector := B.array.ndim == 1 or B.array.shape == A.array.shape[:-1]:  # one for each matrix
@@ -223,7 +223,7 @@ def triangular_solve(
 
 @method
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
-    """X in L Lᴴ X = input for L (``input2``) of ``linalg.cholesky`` (Lᴴ L X = input for an upper triangle)."""
+    """X in L Lᴴ X = input for L (``input2``) from ``linalg.cholesky`` (Lᴴ L X = input for an upper triangle)."""
     L: Tensor = square(input2, "cholesky_solve")
     check_sides(L, input, True, "cholesky_solve")
     return apply(ops.cholesky_solve, (L.mH if upper else L, input))
@@ -231,15 +231,15 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
 
 @method
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
-    """(L Lᴴ)⁻¹ for L of ``linalg.cholesky`` (of Lᴴ L for an upper triangle)."""
+    """(L Lᴴ)⁻¹ for L from ``linalg.cholesky``, or (Lᴴ L)⁻¹ for an upper triangle."""
     square(input, "cholesky_inverse")
     return cholesky_solve(eye(input.array.shape[-1], dtype=input.dtype, device=input.device), input, upper)
 
 
 @spelled
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
-    """X in ``tensordot(A, X, X.ndim) = B``. ``dims`` are axes of A to move behind the others first. Raises
-    RuntimeError: A's axes for B and for X have different numbers of elements."""
+    """X in ``tensordot(A, X, X.ndim) = B``. ``dims`` are axes of A to move to the end first. Raises RuntimeError: A's
+    axes for B and for X have different numbers of elements."""
     if dims is not None:
         A = A.movedim(tuple(dims), tuple(range(-len(dims), 0)))
     shape = A.array.shape[B.array.ndim :]

@@ -38,7 +38,7 @@ def fftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = No
         dim: the axes; by default the last ones, one for each length in ``s``, or all.
         norm: "backward" (the default) does not scale; "forward" divides by n, the number of elements, "ortho" by √n.
 
-    Raises RuntimeError: an unknown norm; a length below 1; a repeated axis.
+    Raises RuntimeError for an unknown norm, a length below 1 or a repeated axis.
     """
     return _along(fourier.fft, input, s, dim, norm)
 
@@ -49,8 +49,8 @@ def ifftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = N
 
 
 def rfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """``fftn`` of a real tensor; along the last axis only the first n // 2 + 1 elements: the others are their
-    conjugates. Raises RuntimeError: a complex tensor, or no axis; see ``fftn``."""
+    """``fftn`` of a real tensor; along the last axis, only the first n // 2 + 1 elements, as the others are their
+    conjugates. Raises RuntimeError for a complex tensor or no axis; see ``fftn``."""
     _check_real(input, "rfftn")
     lengths, dims = _lengths(input, s, dim, "rfftn")
     whole = _along(fourier.fft, input, lengths[-1:], dims[-1:], norm)
@@ -59,7 +59,7 @@ def rfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = N
 
 
 def irfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The real tensor with this ``rfftn``. By default its length along the last axis is even, 2 (m - 1) for m
+    """The real tensor whose ``rfftn`` is the input. By default, its length along the last axis is even, 2 (m - 1) for m
     elements."""
     (*lengths, last), (*dims, place) = _lengths(input, s, dim, "irfftn")
     whole = _along(fourier.ifft, input, lengths, dims, norm)
@@ -72,13 +72,13 @@ def irfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = 
 
 
 def hfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The transform, real, of a signal that along the last axis is its own mirrored conjugate, from its first n // 2 +
-    1 elements there; by default n is even, 2 (m - 1) for m elements. Arguments as for ``fftn``."""
+    """The real transform of a signal that is its own mirrored conjugate along the last axis, from its first n // 2 + 1
+    elements there; by default n is even, 2 (m - 1) for m elements. Arguments as for ``fftn``."""
     return irfftn(conj(input), s, dim, _inverse(norm))
 
 
 def ihfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The inverse of ``hfftn``. Raises RuntimeError: a complex tensor, or no axis; see ``fftn``."""
+    """The inverse of ``hfftn``. Raises RuntimeError for a complex tensor or no axis; see ``fftn``."""
     _check_real(input, "ihfftn")
     return conj(rfftn(input, s, dim, _inverse(norm)))
 
@@ -168,7 +168,7 @@ def _inverse(norm: str | None) -> str:
 
 
 def _lengths(input: Tensor, s: Sizes, dim: Dims, name: str = "") -> tuple[tuple[int | None, ...], tuple[int, ...]]:
-    """The new length of each axis to transform, None to keep its length, and the axes, from 0. A function with a
+    """The new length of each axis to transform (None to keep its length), and the axes, from 0. A function with a
     ``name`` needs at least one."""
     if dim is None and s is not None:
         if len(s) > input.dim():
@@ -186,7 +186,7 @@ def _lengths(input: Tensor, s: Sizes, dim: Dims, name: str = "") -> tuple[tuple[
 
 
 def _axes(input: Tensor, dim: Dims) -> tuple[int, ...]:
-    """Axes from 0, all by default. Raises IndexError if an axis does not exist."""
+    """Axes counted from 0, all by default. Raises IndexError if an axis does not exist."""
     if dim is None:
         return tuple(range(input.dim()))
     dims = (dim,) if isinstance(dim, int) else tuple(dim)

@@ -81,7 +81,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The cross product along an axis of length 3 (by default the first such axis); shapes broadcast.
 
-    Raises RuntimeError: the axis has another length. IndexError: the axis does not exist.
+    Raises RuntimeError if the axis's length is not 3, IndexError if the axis does not exist.
 
     >>> mg.cross(mg.tensor([1.0, 0, 0]), mg.tensor([0.0, 1, 0]), dim=0)
     tensor([0., 0., 1.])
@@ -184,7 +184,7 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 @method
 def geqrf(input: Tensor) -> return_types.geqrf[Tensor]:
     """(a, tau): R in the upper triangle of a, and Q's reflections below it, for ``linalg.householder_product``; without
-    gradient."""
+    a gradient."""
     packed, tau = on_host(lambda x: tuple(np.linalg.qr(x, "raw")), matrices(input, "geqrf").array)
     return return_types.geqrf(wrap(packed.swapaxes(-1, -2)), wrap(tau))
 
@@ -197,7 +197,7 @@ def orgqr(input: Tensor, input2: Tensor) -> Tensor:
 
 @method
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
-    """Q input3 (input3 Q if not ``left``, with Qᴴ if ``transpose``) for the Q of ``geqrf``: input and tau (input2).
+    """Q input3 (input3 Q if not ``left``, with Qᴴ if ``transpose``) for the Q from ``geqrf``: input and tau (input2).
     Raises RuntimeError: shapes do not match."""
     if input.array.ndim < 2 or input3.array.ndim < 2:
         raise RuntimeError(f"ormqr: input {input.shape} and other {input3.shape} must have at least 2 dimensions")

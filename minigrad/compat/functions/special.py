@@ -1,5 +1,5 @@
 """Special functions, under PyTorch's names, and orthogonal polynomials, from their recurrences (DLMF 18.9.1); the
-degree may differ between elements. PyTorch's polynomials have no gradients; these have a gradient for the argument.
+degree may differ between elements. PyTorch's polynomials have no gradients; these have one for the argument.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ Next = Callable[[int, Tensor, Tensor, Any], Tensor]
 
 
 def _polynomial(name: str, doc: str, following: Next, earlier: float = 0.0, shifted: bool = False) -> Polynomial:
-    """The function for a family. ``following`` gives the polynomial of degree k + 1 from k, x and the polynomials of
+    """The function for a family. ``following`` returns the polynomial of degree k + 1 from k, x and the polynomials of
     degree k and k - 1, with ``earlier`` for degree -1; ``shifted`` replaces x by 2x - 1."""
 
     def polynomial(input: Any, n: Any) -> Tensor:

@@ -31,12 +31,12 @@ def stft(
     Args:
         n_fft: the length of a frame. hop_length: the distance between frames, by default a quarter of a frame.
         window: the factors for each frame; ones by default.
-        win_length: the window's length, by default a frame's; a shorter window is in the frame's middle.
+        win_length: the window's length, by default a frame's; a shorter window is centred in the frame.
         center: frame t has its middle, not its beginning, at t · hop_length: the signal is first padded by half
             a frame (``pad_mode``: "reflect", "replicate", "circular" or "constant").
         normalized: divide by √n_fft.
         onesided: keep only n_fft // 2 + 1 frequencies; the default for real signals, whose others are conjugates.
-        return_complex: False for a last axis (real, imaginary) instead of complex numbers. Real signals need it.
+        return_complex: False for a last axis (real, imaginary) instead of complex numbers. Required for real signals.
         align_to_window: without ``center``, frame t's window, not the frame, begins at t · hop_length.
 
     Raises RuntimeError: lengths do not match, or are not positive.
@@ -157,7 +157,7 @@ def _padded(x: Tensor, widths: tuple[int, int], mode: str = "constant") -> Tenso
 
 
 def _overlapped(frames: Tensor, hop: int) -> Tensor:
-    """The sum of frames that begin every ``hop``: (B, T, n) -> (B, n + hop (T - 1))."""
+    """The sum of frames that begin every ``hop`` samples: (B, T, n) -> (B, n + hop (T - 1))."""
     batch, count, size = frames.shape
     starts = np.arange(count)[:, None] * hop
     places = tensor((starts + np.arange(size)).reshape(-1), device=frames.device)

@@ -34,7 +34,7 @@ def _picked(input: Tensor, indices: Any, dim: int, keepdim: bool, kind: Any) -> 
 
 @along_an_axis
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> return_types.ValuesIndices[Tensor]:
-    """The k-th smallest along ``dim``: (values, indices)."""
+    """The k-th smallest element along ``dim``: (values, indices)."""
     place = axis(dim, input.array.ndim)
     if not 1 <= k <= input.array.shape[place]:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}: {k}")
@@ -51,7 +51,7 @@ def median(input: Tensor, dim: int, keepdim: bool = False) -> return_types.Value
 
 @along_an_axis
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The median, for an even number the lower of two; with ``dim`` (values, indices). NaN wins.
+    """The median, or the lower of two for an even number; with ``dim``, (values, indices). NaN if any element is.
 
     >>> mg.tensor([1.0, 9.0, 2.0]).median()
     tensor(2.)
@@ -92,7 +92,7 @@ def _median(input: Tensor, dim: int | None, keepdim: bool, kind: Any, skip: bool
 
 @along_an_axis
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.ValuesIndices[Tensor]:
-    """The most frequent value along ``dim``, the smallest of several: (values, indices of its last occurrence)."""
+    """The most frequent value along ``dim``, the smallest if several are: (values, indices of its last occurrence)."""
     place = axis(dim, input.array.ndim)
     m, order = xp(input.array), i._stable_order(input.array, place, False)
     rows = m.moveaxis(m.take_along_axis(input.array, order, place), place, -1)
@@ -107,7 +107,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.Va
 def quantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """The values below which a share ``q`` of the elements lies; several q add a first axis.
+    """The values below which a share ``q`` of the elements lies; several values of q add a first axis.
 
     >>> mg.tensor([1.0, 2.0, 3.0]).quantile(0.5)
     tensor(2.)
@@ -241,7 +241,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
         fweights: (N,) integers, how often each observation occurs.
         aweights: (N,) floats, the weight of each observation.
 
-    Raises RuntimeError: more than two axes, or weights with a wrong shape, dtype or sign.
+    Raises RuntimeError for more than two axes, or weights with a wrong shape, dtype or sign.
     """
     if input.array.ndim > 2:
         raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got {input.array.ndim}")
@@ -320,12 +320,12 @@ def histogramdd(
     """The number of points (..., D) in each cell of a grid, and the grid's edges along each axis.
 
     Args:
-        bins: the number of cells along every axis, or along each, or their edges.
+        bins: the number of cells along all axes, or along each, or their edges.
         range: the first and last edge along each axis, in a row; by default the points' extremes.
         weight: (...) each point's weight.
         density: divide by the total and by the cells' volumes.
 
-    Raises RuntimeError: no axes, an axis without cells, or bins or ranges for a different number of axes.
+    Raises RuntimeError for no axes, an axis without cells, or bins or ranges for a different number of axes.
     """
     host = _host(input)
     if host.ndim < 2:
@@ -389,7 +389,7 @@ def searchsorted(
     sorter: Tensor | None = None,
 ) -> Tensor:
     """The positions of values in sequences sorted along the last axis: before equal elements, or after them with
-    ``right``. Raises RuntimeError: sequences of several axes whose leading axes differ from the values'."""
+    ``right``. Raises RuntimeError for sequences of several axes whose leading axes differ from the values'."""
     rows = _host(sorted_sequence)
     if sorter is not None:
         rows = np.take_along_axis(rows, _host(sorter), -1)
@@ -409,7 +409,7 @@ def searchsorted(
 
 @function
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """The index of the interval between ``boundaries`` of each value."""
+    """The index of the interval between ``boundaries`` that contains each value."""
     if boundaries.array.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.array.ndim})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
@@ -417,7 +417,7 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
 
 @function
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
-    """Which elements are in ``test_elements``.
+    """Whether each element is in ``test_elements``.
 
     >>> mg.isin(mg.tensor([1, 2, 3]), mg.tensor([2, 3]))
     tensor([False,  True,  True])
@@ -439,7 +439,7 @@ def unique_consecutive(
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The values without consecutive repeats; on request, also each element's position among them, and counts."""
+    """The values without consecutive repeats; on request, also each element's position among them, and their counts."""
     host = _host(input)
     rows = host.reshape(-1) if dim is None else np.moveaxis(host, dim, 0)
     flat = rows.reshape(len(rows), math.prod(rows.shape[1:]))

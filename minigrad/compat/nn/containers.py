@@ -34,7 +34,7 @@ class ParameterList(_List):
         super().__setitem__(index, _as_parameter(param))
 
     def append(self: L, value: Any) -> L:
-        """Add a value at the end."""
+        """Append a value."""
         self._size += 1
         self[-1] = value
         return self
@@ -110,7 +110,7 @@ def _as_parameter(value: Any) -> Any:
 
 
 def _described(items: Iterable[tuple[Any, Any]], kind_of: Callable[[Tensor], Any]) -> str:
-    """A line for each value; for a tensor with its dtype or type, from ``kind_of``."""
+    """A line for each value; for a tensor, with its dtype or type from ``kind_of``."""
     lines = []
     for name, value in items:
         text = f"Object of type: {type(value).__name__}"

@@ -99,7 +99,7 @@ class TripletMarginWithDistanceLoss(_TripletLoss, function=F.triplet_margin_with
 
 
 class _LinearLoss(_WeightedLoss, fields=True):
-    """The fields of a linear cross entropy loss that are not keyword-only."""
+    """The fields of the linear cross-entropy loss that are not keyword-only."""
 
     in_features: int
     num_classes: int

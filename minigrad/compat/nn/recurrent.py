@@ -48,7 +48,7 @@ class RNNCellBase(_Recurrent):
 
 
 class RNNCell(RNNCellBase):
-    """One step of an RNN: tanh(W x + b + W' h + b'), or with relu as ``nonlinearity``. Args: see RNNCellBase."""
+    """One step of an RNN: tanh(W x + b + W' h + b'), or with relu as the ``nonlinearity``. Args: see RNNCellBase."""
 
     _usual = {"bias": True, "nonlinearity": "tanh"}
     _shown = ("input_size", "hidden_size", *_usual)

@@ -1,4 +1,4 @@
-"""Padding and the rarer pools as layers. A padding class has the number of axes and the mode."""
+"""Padding and the rarer pools as layers. A padding class defines the number of axes and the mode."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ += ["LPPool1d", "LPPool2d", "LPPool3d", "MaxUnpool1d", "MaxUnpool2d", "M
 
 
 class _PadNd(FunctionLayer, fields=True):
-    """Pads the last axes. ``padding``: a number, or (before, after) of the last axis, the one before, ..."""
+    """Pads the last axes. ``padding``: a number, or (before, after) for the last axis, the one before it, ..."""
 
     padding: Each
     _axes: ClassVar[int]
@@ -125,7 +125,7 @@ class MaxUnpool3d(_MaxUnpoolNd, function=F.max_unpool3d, axes=3): ...
 
 
 class _FractionalMaxPoolNd(FunctionLayer, fields=True):
-    """The maximum of randomly placed windows. See ``functional.fractional_max_pool2d``. Raises ValueError: both or
+    """The maximum of randomly placed windows. See ``functional.fractional_max_pool2d``. Raises ValueError for both or
     neither of ``output_size`` and ``output_ratio``, or a ratio outside (0, 1)."""
 
     kernel_size: Each

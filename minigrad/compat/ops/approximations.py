@@ -1,8 +1,8 @@
 """Special functions that NumPy lacks, on arrays: the series and integrals behind ``special.py``.
 
 The gamma function and its relatives use Stirling's series far from 0; the incomplete ones, P(a, x) and Q(a, x) = 1 -
-P(a, x), are further down; Bessel and Airy functions use integrals that the trapezoidal rule computes to full precision
-(Trefethen and Weideman 2014), and Hankel's expansions for large arguments (DLMF 10.17).
+P(a, x), are described below; Bessel and Airy functions use integrals that the trapezoidal rule computes to full
+precision (Trefethen and Weideman 2014), and Hankel's expansions for large arguments (DLMF 10.17).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...backend.special import complementary_error_function
 
 # Bernoulli numbers B2, B4, ...: the coefficients of the Stirling and Euler-Maclaurin series
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
-_LARGE = 12  # from here eight terms of the series give all digits of a float64
+_LARGE = 12  # from here on, eight terms of the series yield all digits of a float64
 
 
 def log_gamma(x: Array) -> Array:
@@ -39,7 +39,7 @@ def log_gamma(x: Array) -> Array:
 
 
 def stirling(z: Array) -> Array:
-    """The difference of ln Γ(z) and (z - ½) ln z - z + ½ ln 2π, for z from 12, in float64."""
+    """The difference between ln Γ(z) and (z - ½) ln z - z + ½ ln 2π, for z ≥ 12, in float64."""
     return sum(b / (2 * k * (2 * k - 1)) / z ** (2 * k - 1) for k, b in enumerate(_BERNOULLI, 1))
 
 
@@ -215,9 +215,9 @@ def _temme(a: Array, x: Array, eta: Array, upper: bool) -> Array:
 
 
 _EULER = 0.57721566490153286061
-_FAR = 25.0  # from here Hankel's expansions give all digits of a float64
+_FAR = 25.0  # from here on, Hankel's expansions yield all digits of a float64
 _NODES = 40  # in a quarter of a period, for arguments up to _FAR
-_MOST = 35  # J of order 2 · _MOST is below 1e-20 there
+_MOST = 35  # for such arguments, J of order 2 · _MOST is below 1e-20
 
 
 def _hankel(order: int, count: int = 30) -> list[float]:
@@ -237,7 +237,7 @@ def _horner(coefficients: list[float], t: Array) -> Array:
 
 
 def first_kind(x: Array, order: int) -> Array:
-    """J of an integer order, of an array, in its dtype."""
+    """The Bessel function J of integer order, for an array, in its dtype."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
     size = m.absolute(x)
     out = m.where(size < _FAR, _integrals(m.minimum(size, _FAR), order)[0], _far(m.maximum(size, _FAR), order)[0])
@@ -246,7 +246,7 @@ def first_kind(x: Array, order: int) -> Array:
 
 
 def second_kind(x: Array, order: int) -> Array:
-    """Y of order 0 or 1, of an array, in its dtype: -inf at 0, NaN below."""
+    """The Bessel function Y of order 0 or 1, for an array, in its dtype: -inf at 0, NaN below."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
     y = m.where(x > 0, x, 1.0)
     small = m.minimum(y, _FAR)
@@ -259,7 +259,7 @@ def second_kind(x: Array, order: int) -> Array:
 
 
 def _far(x: Array, order: int) -> tuple[Array, Array]:
-    """J and Y from DLMF 10.17.3 and 10.17.4, for x from _FAR."""
+    """J and Y from DLMF 10.17.3 and 10.17.4, for x ≥ _FAR."""
     m, terms = xp(x), _hankel(order)
     x = m.where(m.isinf(x), 1e300, x)
     inverse = 1 / x
@@ -274,7 +274,7 @@ def _far(x: Array, order: int) -> tuple[Array, Array]:
 
 
 def _integrals(x: Array, order: int) -> tuple[Array, Array]:
-    """J, and Neumann's series for Y, both of the order, for x up to _FAR.
+    """J, and Neumann's series for Y, both of this order, for x up to _FAR.
 
     Both are means of cos or sin of x sin θ, times cos 2kθ or sin (2k + 1)θ, over a period (DLMF 10.9.2).
     """
@@ -294,7 +294,7 @@ def _integrals(x: Array, order: int) -> tuple[Array, Array]:
 
 
 def scaled_modified(x: Array, order: int) -> Array:
-    """The modified Bessel function I of an integer order, times e^-|x|, of an array, in its dtype."""
+    """The modified Bessel function I of integer order, times e^-|x|, for an array, in its dtype."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
     size = m.absolute(x)
     near, total = m.minimum(size, _FAR), m.zeros_like(x)
@@ -312,7 +312,7 @@ def scaled_modified(x: Array, order: int) -> Array:
 
 
 def scaled_third_kind(x: Array, order: int) -> Array:
-    """The modified Bessel function K of order 0 or 1, times eˣ, of an array, in its dtype: inf at 0, NaN below."""
+    """The modified Bessel function K of order 0 or 1, times eˣ, for an array, in its dtype: inf at 0, NaN below."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
     y = m.where((x > 0) & m.isfinite(x), x, 1.0)
     middle = m.clip(y, 1.0, _FAR)
@@ -338,13 +338,13 @@ def scaled_third_kind(x: Array, order: int) -> Array:
 
 
 def third_kind(x: Array, order: int) -> Array:
-    """The modified Bessel function K of order 0 or 1, of an array, in its dtype: inf at 0, NaN below."""
+    """The modified Bessel function K of order 0 or 1, for an array, in its dtype: inf at 0, NaN below."""
     wide = x.astype(np.float64)
     return (scaled_third_kind(wide, order) * xp(x).exp(-xp(x).maximum(wide, 0.0))).astype(x.dtype)
 
 
 def spherical(x: Array, order: int) -> Array:
-    """The spherical j = √(π / 2x) J of an order from 0, plus ½, of an array, in its dtype; x may be complex."""
+    """The spherical j = √(π / 2x) J of order n + ½, n = ``order`` ≥ 0, for an array, in its dtype; x may be complex."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
     near, endless = m.absolute(x) < order + 1, m.isinf(x)
     small, large = m.where(near, x, 0.0), m.where(near | endless, 1.0, x)

@@ -1,7 +1,7 @@
 """Inverses, determinants, equations and decompositions of matrices, in the last two axes.
 
 NumPy's LAPACK computes them on the CPU. The routines that NumPy does not offer (triangular equations, LU) are written
-here, for all matrices of a batch at once.
+here, vectorised over the matrices of a batch.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class LinAlgError(RuntimeError):
 def on_host(function: Any, *arrays: Array) -> Any:
     """Call a NumPy function with arrays of any backend; float16 is computed in float32.
 
-    Integer results keep their dtype; floats get the arrays' dtype, or its real or complex counterpart (for integer
-    arrays they also keep theirs). LAPACK's errors are raised as LinAlgError.
+    Integer results keep their dtype; float results get the arrays' dtype, or its real or complex counterpart (for
+    integer arrays, they keep their own). LAPACK's errors are raised as LinAlgError.
     """
     backend = of(arrays[0])
     get = _stand_in if backend.device_type == "meta" else backend.to_numpy
@@ -55,7 +55,7 @@ def on_host(function: Any, *arrays: Array) -> Any:
 
 
 def on_cpu(function: Function) -> Function:
-    """Make a function of NumPy arrays, its first arguments of type Array, accept any backend's: see ``on_host``."""
+    """Make a NumPy function accept any backend's arrays as its first arguments (type Array): see ``on_host``."""
     arrays = list(function.__annotations__.values())[:-1].count("Array")
 
     @wraps(function)
@@ -66,7 +66,7 @@ def on_cpu(function: Function) -> Function:
 
 
 def _stand_in(x: Array) -> Array:
-    """A matrix that every algorithm accepts, to replace one without elements."""
+    """A matrix that every algorithm accepts, to replace an empty one."""
     return np.broadcast_to(np.eye(*x.shape[-2:], dtype=x.dtype) if x.ndim > 1 else np.ones((), x.dtype), x.shape)
 
 
@@ -144,7 +144,7 @@ def solve_triangular(a: Array, b: Array, upper: bool, unit: bool) -> Array:
     promote="same",
 )
 def cholesky_solve(a: Array, b: Array) -> Array:
-    """x in a aᴴ x = b for the lower triangle of a (..., N, N); the gradient is the whole a's, as in PyTorch"""
+    """x in a aᴴ x = b for the lower triangle of a (..., N, N); the gradient is that of the whole a, as in PyTorch"""
     return solve_triangular(adjoint(a), solve_triangular(a, b, False, False), True, False)
 
 
@@ -196,7 +196,7 @@ def significant(s: Array, atol: Any, rtol: Any) -> Array:
 
 
 def _pinv_grad(g: Array, x: Array, out: Array) -> Array:
-    if x.shape[-2] > x.shape[-1]:  # the adjoint's products are of smaller matrices
+    if x.shape[-2] > x.shape[-1]:  # the adjoint's products involve smaller matrices
         return adjoint(_pinv_grad(adjoint(g), adjoint(x), adjoint(out)))
     gh, back = adjoint(g), adjoint(out)
     k = matmul(gh, out)
@@ -220,7 +220,7 @@ def det(x: Array) -> Array:
 )
 @on_cpu
 def adjugate(x: Array) -> Array:
-    """|x| x⁻¹ of square matrices, also singular ones: yⱼᵢ is (−1)ⁱ⁺ʲ |x without row i and column j|"""
+    """|x| x⁻¹ of square matrices, including singular ones: yⱼᵢ is (−1)ⁱ⁺ʲ |x without row i and column j|"""
     with np.errstate(all="ignore"):
         size = np.linalg.det(x)[..., None, None]
         regular = np.where(size == 0, np.eye(x.shape[-1], dtype=x.dtype), x)
@@ -242,7 +242,7 @@ def _are_ill(x: Array) -> Array:
 
 
 def _adjugate_grad(g: Array, x: Array) -> Array:
-    """From the inverse, or from n² minors, which are right in all orders, however many singular values are 0."""
+    """From the inverse, or from n² minors, which are correct to all orders, however many singular values are 0."""
     if not holds(_are_ill(bare(x))):
         over = adjoint(inverse(x))
         trace = sum_over(g * transpose(over, -1, -2), (-2, -1), False)
@@ -406,7 +406,7 @@ def lu_factor(x: Array) -> tuple[Array, Array, Array]:
 
 
 def pivot_size(x: Array) -> Array:
-    """The size that LAPACK compares: |a| + |b| of complex a + bi."""
+    """The size that LAPACK compares: |a| + |b| for complex a + bi."""
     return np.abs(x.real) + np.abs(x.imag) if x.dtype.kind == "c" else np.abs(x)
 
 

@@ -30,14 +30,14 @@ def digamma(x: Array) -> Array:
 
 @op("dx = g ψ⁽ⁿ⁺¹⁾(x)", x=lambda g, x, order: g * polygamma(x, order + 1))
 def polygamma(x: Array, order: int) -> Array:
-    """The derivative of digamma, of an order from 1; infinite at 0, -1, -2 ..."""
+    """The derivative of digamma of ``order`` ≥ 1; infinite at 0, -1, -2 ..."""
     wide = x.astype("float64")
     total = approximations.zeta(xp(x).full_like(wide, order + 1), wide)
     return ((-1) ** (order + 1) * math.factorial(order) * total).astype(x.dtype)
 
 
-# Bessel functions. The orders next to n give the derivative of order n (DLMF 10.29, 10.51). So no rule divides by x: y
-# / x would need a constant at 0, which has no derivative, and loses its digits near 0.
+# Bessel functions. The orders next to n yield the derivative of order n (DLMF 10.29, 10.51), so no rule divides by x: y
+# / x would need a constant at 0, which has no derivative, and would lose digits near 0.
 
 
 @op("dx = g (i1e(x) − sign(x) y)", x=lambda g, x, out: g * (i1e(x) - sign(x) * out))
@@ -94,7 +94,7 @@ def _mean_around(function: Any, x: Array, order: int) -> Array:
     holomorphic=True,
 )
 def spherical_bessel_j(x: Array, order: int) -> Array:
-    """√(π / 2x) times the Bessel function of the first kind, of an order from 0, plus ½"""
+    """√(π / 2x) times the Bessel function of the first kind of order n + ½, n = ``order`` ≥ 0"""
     return approximations.spherical(x, order)
 
 

@@ -1,4 +1,4 @@
-"""L-BFGS: Newton's method with a curvature estimated from the last steps (Liu and Nocedal 1989).
+"""L-BFGS: Newton's method with a curvature estimated from recent steps (Liu and Nocedal 1989).
 
 Its line search looks for a point that satisfies the strong Wolfe conditions.
 """
@@ -24,7 +24,7 @@ class Point(NamedTuple):
     """A point on the line."""
 
     t: float  # the distance along the direction
-    f: float  # the loss there
+    f: float  # the loss at this point
     gradient: Array
     slope: float  # the derivative along the line
 
@@ -34,10 +34,10 @@ class LBFGS(Optimizer):
 
     Args:
         params: a single group, otherwise ValueError. lr: the step length, relative to the direction's.
-        max_iter, max_eval: the most steps, and the most loss evaluations (max_iter · 1.25 if None), per call.
+        max_iter, max_eval: the maximum number of steps, and of loss evaluations (max_iter · 1.25 if None), per call.
         tolerance_grad: stop if no element of the gradient is larger.
         tolerance_change: stop if the loss or the parameters change by less.
-        history_size: the number of last steps for estimating the curvature.
+        history_size: the number of recent steps used to estimate the curvature.
         line_search_fn: None, or "strong_wolfe".
     """
 
@@ -61,7 +61,7 @@ class LBFGS(Optimizer):
         """Take steps until a limit or a tolerance is reached. Raises RuntimeError for an unknown ``line_search_fn``.
 
         ``closure`` clears the gradients, computes the loss and its gradients, and returns the loss; ``step`` returns
-        the first one.
+        the first loss.
         """
         group = self.param_groups[0]
         state = self.state[group["params"][0]]
@@ -133,7 +133,7 @@ def _largest(vector: Array) -> float:
 
 
 def _direction(state: State, g: Array, history: int) -> Array:
-    """-H g, where H is the inverse of the curvature, estimated from the last steps by the two-loop recursion."""
+    """-H g, where H is the inverse of the curvature, estimated from recent steps by the two-loop recursion."""
     if state["n_iter"] == 1:
         state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
         return -g
@@ -175,7 +175,7 @@ def strong_wolfe(
     Args:
         at: the point at t. start: the point at 0, whose slope is negative.
         t: the first t to try. length: the direction's largest element.
-        tolerance: give up if the bracket is shorter. most: the number of points to try.
+        tolerance: give up if the bracket is shorter. most: the maximum number of points to try.
     """
     low, high, is_good, tries = _bracket(at, start, t, most)
     insufficient = False

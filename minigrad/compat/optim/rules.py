@@ -1,5 +1,5 @@
-"""Optimisers outside the core: relatives of Adam and of SGD, and optimisers that divide each element of the gradient by
-a measure of its size."""
+"""Optimisers outside the core: relatives of Adam and SGD, and optimisers that divide each element of the gradient by a
+measure of its size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Betas = tuple[float, float]
 class Adagrad(Optimizer):
     """θ ← θ - lr / (1 + (t - 1) lr_decay) · g / (√s + ε), where s is the sum of all g² so far (Duchi et al. 2011).
 
-    It starts at ``initial_accumulator_value``.
+    s starts at ``initial_accumulator_value``.
     """
 
     _state = {"step": 0, "sum": ZEROS}
@@ -93,7 +93,7 @@ class RMSprop(Optimizer):
     Args:
         alpha: the decay rate of v.
         momentum: steps along b ← momentum · b + g / (√v + ε) (Sutskever et al. 2013).
-        centered: v minus the square of the mean gradient (Graves 2013).
+        centered: subtract the square of the mean gradient from v (Graves 2013).
     """
 
     _state = {"step": 0, "square_avg": ZEROS, "momentum_buffer": "momentum", "grad_avg": "centered"}
@@ -135,9 +135,9 @@ class Adafactor(Optimizer):
 
     θ ← θ - α u / max(1, rms(u) / d), with u = g / √v and α = max(ε₂, rms(θ)) · min(lr, 1 / √t).
 
-    v is a running mean of g², in which the new one has the weight t^beta2_decay. For a matrix, and the last two axes of
-    any tensor, it is r c / mean(r): r and c are running means of the rows' and the columns' means of g². So a matrix
-    (M, N) has a state of M + N numbers. Weight decay works as in AdamW.
+    v is a running mean of g², in which the new g² has weight t^beta2_decay. For a matrix, and the last two axes of any
+    tensor, it is r c / mean(r): r and c are running means of the rows' and the columns' means of g². So the state of a
+    matrix (M, N) is M + N numbers. Weight decay works as in AdamW.
 
     Args:
         eps: (ε₁, ε₂). ε₁ is the smallest √v, and the smallest mean of r; the dtype's machine epsilon if None.
@@ -185,7 +185,7 @@ class Adafactor(Optimizer):
         return super()._rule_state(p, options, [name for name in self._begun(p, options) if name != "step"])
 
     def _gradient(self, p: Tensor, options: Values) -> Array:
-        """The gradient, or its negative; the rule itself applies weight decay."""
+        """The gradient, negated to maximise; the rule itself applies weight decay."""
         if p.array.dtype.kind == "c":
             raise RuntimeError("Adafactor does not support complex parameters")
         grad: Array = -p._grad.array if options.maximize else p._grad.array
@@ -320,7 +320,7 @@ class RAdam(Optimizer):
 
 
 class SparseAdam(Optimizer):
-    """Adam for a table of which each batch uses few rows: only these rows, and their means, change.
+    """Adam for a table of which each batch uses only a few rows: only those rows and their means change.
 
     PyTorch's takes sparse gradients. Here gradients are dense, and a row of zeros counts as unused. The arguments are
     Optimizer's; lr and eps must be positive.
@@ -391,8 +391,8 @@ class ASGD(Optimizer):
 class Rprop(Optimizer):
     """Resilient backpropagation (Riedmiller and Braun 1993): only the sign of a gradient matters.
 
-    Each element has its own step size. If its sign is unchanged, the size grows; if the sign has changed, the size
-    shrinks, and this step is skipped.
+    Each element has its own step size. If its gradient keeps its sign, the size grows; if the sign has changed, the
+    size shrinks and this step is skipped.
 
     Args:
         lr: the first step size. step_sizes: the bounds of step sizes.

@@ -1,5 +1,5 @@
 """Schedules: up and down between two rates (Smith 2017), once up and far down (Smith and Topin 2018), and to the
-constant rate for weight averaging; and new batch norm statistics for averaged weights."""
+constant rate for weight averaging; and recomputed batch norm statistics for averaged weights."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class CyclicLR(GroupScheduler):
 
     Args:
         base_lr, max_lr: a number, or one for each group.
-        step_size_up, step_size_down: calls; if None, as many down as up.
-        mode: "triangular"; "triangular2", each cycle half as high; "exp_range", the height times gammaᵉ.
+        step_size_up, step_size_down: numbers of calls; if None, as many down as up.
+        mode: "triangular"; "triangular2", each cycle half as high; "exp_range", the height multiplied by gammaᵉ.
         scale_fn, scale_mode: instead of ``mode``: the height as a function of the cycle's number (from 1: "cycle") or
             of e ("iterations").
         cycle_momentum: move the momentum (or the first beta) the opposite way, between ``base_momentum`` and
@@ -99,10 +99,10 @@ class OneCycleLR(GroupScheduler):
 
     Args:
         max_lr: a number, or one for each group.
-        total_steps: calls in all; or ``epochs`` times ``steps_per_epoch``.
+        total_steps: the total number of calls; or give ``epochs`` and ``steps_per_epoch`` instead.
         pct_start: the fraction of calls that go up, from 0 to 1. anneal_strategy: "cos" or "linear".
         cycle_momentum, base_momentum, max_momentum: see CyclicLR.
-        three_phase: go back to the first rate in as many calls as up, and only then further down.
+        three_phase: return to the first rate in as many calls as it took to go up, and only then go lower.
 
     Raises ValueError for too many calls, and for arguments outside their range.
     """
@@ -172,7 +172,7 @@ class OneCycleLR(GroupScheduler):
 
 
 def _phases(total: int, up: float, three: bool) -> list[dict[str, Any]]:
-    """The end of each phase, and the group's options between which it runs; PyTorch's layout."""
+    """The end of each phase, and the group options between which it runs, in PyTorch's layout."""
     rise = (float(up * total) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum")
     fall = (total - 1, "max_lr", "min_lr", "base_momentum", "max_momentum")
     back = (float(2 * up * total) - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum")
@@ -190,7 +190,7 @@ def put_momentum(group: Group, value: float) -> None:
 
 
 def momentum_bounds(optimizer: Optimizer, least: Any, most: Any, last_epoch: int) -> tuple[list[Any], list[Any]]:
-    """The bounds of each group's momentum; a new schedule starts at the higher. Raises ValueError without momentum."""
+    """The bounds of each group's momentum; a new schedule starts at the higher. Raises ValueError if none exists."""
     if not {"momentum", "betas"} & set(optimizer.defaults):
         raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
     bounds = for_each_group("base_momentum", optimizer, least), for_each_group("max_momentum", optimizer, most)
@@ -210,7 +210,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
     Args:
         loader: batches, or tuples and lists whose first item is one.
-        model: affects its layers with a ``running_mean`` and ``momentum``.
+        model: its layers with a ``running_mean`` and ``momentum`` are updated.
         device: where to move the batches; None leaves them where they are.
     """
     layers: list[Any] = [m for m in model.modules() if getattr(m, "running_mean", None) is not None]

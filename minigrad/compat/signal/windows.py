@@ -1,6 +1,6 @@
 """``torch.signal.windows``: windows of M points, as in SciPy; and the five in ``torch`` itself.
 
-A window is a row of heights from edge to edge: symmetric by default; ``sym=False`` leaves out the last of M + 1
+A window is a row of heights from edge to edge. It is symmetric by default; ``sym=False`` omits the last of M + 1
 points, where the next period would begin. All take ``dtype`` (float32 or float64), ``device`` and ``requires_grad``.
 """
 
@@ -110,7 +110,7 @@ def _points(M: int, sym: bool) -> int:
 
 
 def _places(M: int, sym: bool) -> Array:
-    """The points' positions from -1 to 1; a single one is at 0."""
+    """The points' positions from -1 to 1; a single point is at 0."""
     return np.linspace(-1, 1, _points(M, sym))[:M] if M != 1 else np.zeros(1)
 
 

@@ -1,4 +1,4 @@
-"""Functions of layers outside the core; ``minigrad.nn.functional`` has them all."""
+"""Layer functions outside the core; ``minigrad.nn.functional`` has them all."""
 
 from ....autograd.tracebacks import border_functions as _border_functions
 from .losses import *

@@ -95,7 +95,7 @@ def cosine_embedding_loss(
 def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
 ) -> Tensor:
-    """ln(1 + exp(-t x)), where t is 1 or -1; it does not overflow, as PyTorch's does below t x = -89."""
+    """ln(1 + exp(-t x)), where t is 1 or -1; unlike PyTorch's, it does not overflow below t x = -89."""
     return reduced(-logsigmoid(input * target), reduction, size_average, reduce)
 
 
@@ -158,7 +158,7 @@ def multilabel_margin_loss(
 
     Args:
         input: scores, (N, C), or (C).
-        target: classes (integers) of the shape of ``input``; a sample's targets end before its first -1.
+        target: classes (integers) in the shape of ``input``; a sample's targets end before its first -1.
 
     Raises RuntimeError: the shapes differ; a class is outside -1 .. C - 1.
     """
@@ -233,7 +233,7 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """``triplet_margin_loss`` with any distance of two tensors, by default ``pairwise_distance``."""
+    """``triplet_margin_loss`` with any distance between two tensors, by default ``pairwise_distance``."""
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     axes = tuple(x.array.ndim for x in (anchor, positive, negative))
@@ -264,7 +264,7 @@ def ctc_loss(
         input_lengths, target_lengths: (N) integers, or ().
         blank: the class for "no label".
         reduction: "none"; "mean", after dividing each loss by its target's length; "sum".
-        zero_infinity: replace infinite losses, of targets too long for their frames, by 0; without it their gradients
+        zero_infinity: replace infinite losses, of targets too long for their frames, with 0; otherwise their gradients
             are NaN within the input length.
 
     Raises RuntimeError: lengths or shapes do not match, or the blank is outside 0 .. C - 1; IndexError: a target is

@@ -1,7 +1,7 @@
 """Sampling at arbitrary points of a plane or volume (Jaderberg et al. 2015), affine grids, and the rarer pools:
 fractional max pooling, power-average pooling, and max unpooling.
 
-Coordinates are normalised: -1 and 1 are the ends of an axis, the centres of its first and last element with
+Coordinates are normalised: -1 and 1 are the ends of an axis, which are the centres of its first and last elements with
 ``align_corners``, otherwise their outer edges. The last axis of a grid is (x, y) or (x, y, z), where x runs along the
 input's last axis.
 """
@@ -133,7 +133,7 @@ def _linear(at: Tensor) -> tuple[Any, Tensor]:
 
 
 def _cubic(at: Tensor) -> tuple[Any, Tensor]:
-    """Four taps, from Keys' cubic (1981) with a = -3/4."""
+    """Four taps from Keys' cubic (1981), with a = -3/4."""
     low, a = xp(at.array).floor(at.array)[:, None], -0.75
     steps = xp(low).arange(-1, 3, dtype=low.dtype)[:, None]
     d = (at.unsqueeze(1) - wrap(low) - wrap(steps)).abs()
@@ -155,7 +155,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     Returns:
         (N, H, W, 2) or (N, D, H, W, 3).
 
-    Raises ValueError: shapes or dtypes do not match. NotImplementedError: another number of axes.
+    Raises ValueError: shapes or dtypes do not match. NotImplementedError: an unsupported number of axes.
     """
     is_aligned = _aligned(align_corners)
     n, lengths = len(size) - 2, list(size[2:])
@@ -226,7 +226,7 @@ def _fractional_max_pool(
     *places) or (C, *places).
 
     Args:
-        output_size: the number of windows, or one per axis; or ``output_ratio``, its ratio to the lengths.
+        output_size: the number of windows, or one number per axis; or ``output_ratio``, its ratio to the lengths.
         return_indices: return (values, indices), with indices into a channel's flattened elements.
         _random_samples: (N, C, axes) in [0, 1), which determine the windows; drawn if None.
     """

@@ -71,7 +71,7 @@ class _SpectralNorm(Module):
 def spectral_norm(
     module: M, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> M:
-    """Divide a parameter by its largest singular value (Miyato et al. 2018), which each training step estimates again.
+    """Divide a parameter by its largest singular value (Miyato et al. 2018), which each training step re-estimates.
     Arguments as for ``nn.utils.spectral_norm``."""
     dim = checked_dim(module, dim, n_power_iterations)
     parametrization = _SpectralNorm(getattr(module, name), n_power_iterations, dim, eps)
@@ -83,7 +83,7 @@ MAPS = ("matrix_exp", "cayley", "householder")
 
 class _Orthogonal(Module):
     """Maps free numbers (..., n, k) to a matrix with orthonormal columns (rows, if it is wider than high), so that an
-    optimiser keeps it orthogonal (Lezcano-Casado 2019). ``base``: a matrix to multiply with the map's, or None."""
+    optimiser keeps it orthogonal (Lezcano-Casado 2019). ``base``: a matrix by which to multiply the map's, or None."""
 
     base: Tensor
 
@@ -114,7 +114,7 @@ class _Orthogonal(Module):
 
     @no_grad()
     def right_inverse(self, Q: Tensor) -> Tensor:
-        """The free numbers for a matrix; with a ``base`` it becomes the base, and the numbers minus the identity."""
+        """The free numbers for a matrix; a ``base`` is set to it, and the numbers are then minus the identity."""
         if Q.shape != self.shape:
             raise ValueError(f"Expected a matrix or batch of matrices of shape {self.shape}. Got {Q.shape}.")
         is_wide = Q.size(-2) < Q.size(-1)
@@ -158,9 +158,9 @@ def orthogonal(
 
     Args:
         orthogonal_map: "matrix_exp" (the default for square matrices), "cayley", or "householder" (for others).
-        use_trivialization: multiply with a fixed matrix, so that any orthogonal matrix can be assigned.
+        use_trivialization: multiply by a fixed matrix, so that any orthogonal matrix can be assigned.
 
-    Raises ValueError: the parameter is missing, it is not a matrix, or the map is unknown.
+    Raises ValueError: the parameter is missing or not a matrix, or the map is unknown.
     """
     weight: Any = getattr(module, name, None)
     if not isinstance(weight, Tensor):

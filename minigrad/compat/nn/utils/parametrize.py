@@ -35,7 +35,7 @@ def cached() -> Iterator[None]:
 
 
 class ParametrizationList(ModuleList):
-    """The modules that compute one tensor, one after another, from ``original`` (original0, original1, ...).
+    """The modules that compute one tensor, in order, from ``original`` (original0, original1, ...).
 
     Args:
         modules: the parametrizations; their ``right_inverse``, if any, computes the originals.
@@ -124,13 +124,13 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 
 
 def register_parametrization(module: M, tensor_name: str, parametrization: Module, *, unsafe: bool = False) -> M:
-    """Compute a parameter or buffer by ``parametrization`` from now on.
+    """Compute a parameter or buffer with ``parametrization`` from now on.
 
     Args:
         parametrization: called with the original(s); its ``right_inverse(tensor)``, if any, computes them.
-        unsafe: do not check that shape and dtype stay the same.
+        unsafe: do not check that the shape and dtype stay the same.
 
-    Raises ValueError: the tensor is missing, or the result has another shape or dtype.
+    Raises ValueError: the tensor is missing, or the result has a different shape or dtype.
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
@@ -167,7 +167,7 @@ def _check_same(result: Any, before: Tensor) -> None:
 
 def remove_parametrizations(module: M, tensor_name: str, leave_parametrized: bool = True) -> M:
     """Make a parametrized tensor an ordinary one again, with the computed values or the original's. Raises ValueError:
-    the tensor is not parametrized, or has several originals and should become the original."""
+    the tensor is not parametrized, or should become the original but has several."""
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     listed = module.parametrizations[tensor_name]

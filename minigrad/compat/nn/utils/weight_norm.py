@@ -1,4 +1,4 @@
-"""Weight normalisation and spectral normalisation with a hook that computes a weight before each forward."""
+"""Weight normalisation and spectral normalisation with a hook that computes a weight before each forward pass."""
 
 from __future__ import annotations
 
@@ -95,14 +95,14 @@ class WeightNorm(WeightHook):
 
 
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
-    """Replace a parameter by two: ``name_g``, its norms, one for each index of the axis ``dim`` (a single one if None),
-    and ``name_v``, its direction. Raises RuntimeError if the parameter is already replaced."""
+    """Replace a parameter with two: ``name_g``, its norms, one for each index of the axis ``dim`` (a single one if
+    None), and ``name_v``, its direction. Raises RuntimeError if the parameter is already replaced."""
     warn("`nn.utils.weight_norm` is deprecated in favor of `nn.utils.parametrizations.weight_norm`.", FutureWarning)
     return WeightNorm(name, dim).attach(module)
 
 
 def remove_weight_norm(module: M, name: str = "weight") -> M:
-    """Merge the two into one parameter again. Raises ValueError if there are no two."""
+    """Merge ``name_g`` and ``name_v`` into one parameter again. Raises ValueError if they do not exist."""
     return WeightNorm.detach(module, name)
 
 
@@ -115,7 +115,7 @@ def new_vectors(weight: Tensor, dim: int, eps: float) -> tuple[Tensor, Tensor]:
 
 
 def normed(weight: Tensor, dim: int, u: Tensor, v: Tensor, times: int, eps: float, u_first: bool) -> Tensor:
-    """The weight W over uᵀ W v (Miyato et al. 2018), W as a matrix (length of axis ``dim``, all others), after
+    """The weight W divided by uᵀ W v (Miyato et al. 2018), W as a matrix (length of axis ``dim``, all others), after
     ``times`` power iterations, which move u and v, in place, closer to the first singular vectors."""
     matrix = weight.movedim(dim, 0).flatten(1)
     steps = [(u, matrix, v), (v, matrix.t(), u)]
@@ -154,13 +154,13 @@ class SpectralNorm(WeightHook):
 def spectral_norm(
     module: M, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> M:
-    """Divide a parameter by its largest singular value, which each forward in training estimates again.
+    """Divide a parameter by its largest singular value, which each forward pass in training re-estimates.
 
     Args:
         n_power_iterations: steps of the estimate. eps: the smallest norm to divide by.
-        dim: the axis of the outputs; None for the usual one.
+        dim: the output axis; None for the layer's usual one.
 
-    Raises RuntimeError: the parameter has been replaced before.
+    Raises RuntimeError: the parameter has already been replaced.
     """
     return SpectralNorm(name, n_power_iterations, checked_dim(module, dim, n_power_iterations), eps).attach(module)
 
