@@ -1,4 +1,4 @@
-"""``minigrad viz``: draws a file, the folder of a run, or a model's attention for a sentence."""
+"""``minigrad viz``: draws a file, a run's folder, or a model's attention for a sentence."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def grid_of(music: Song | Sequence[Note], *, tempo: float = 100.0, melody: bool 
 
     Tracks 0 to 3 are the voices; up to four tracks with other numbers become voices in order. A single track is a
     melody, in voice 0; with ``melody``, the highest notes of all tracks form the melody. If several notes of a voice
-    sound at once, the highest is used. A note has at least one row.
+    sound simultaneously, the highest is used. A note has at least one row.
 
     Raises ValueError if there are no notes, more than four tracks, or more than 100,000 sixteenths.
     """

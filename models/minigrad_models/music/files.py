@@ -27,11 +27,11 @@ from .midi import TEMPOS, Song, check_tempo, write_midi
 from .music_run import closed, compose
 
 ENDINGS = {"--output": (".mid", ".midi"), "--page": (".html",)}
-MOST = 1 << 28  # the most numbers of a page's attention, in half precision: half a gigabyte
+MOST = 1 << 28  # the most numbers in a page's attention, in half precision: half a gigabyte
 
 
 def tempo_of(song: Song) -> float:
-    """The tempo at a song's beginning, clamped to the range of a file."""
+    """A song's initial tempo, clamped to the range of a file."""
     return min(max(float(song.tempos[0][1]), TEMPOS[0]), TEMPOS[1])
 
 
