@@ -236,7 +236,7 @@ class Bert(PretrainedBert):
 
     @mg.no_grad()
     def encode(self, texts: str | Sequence[str], batch: int = 32, longest: int = 0) -> Tensor:
-        """The ``sentence_embeddings`` (N, D) of N texts, or of a single one, by the model's tokenizer, without dropout:
+        """The ``sentence_embeddings`` (N, D) of N texts, or of a single one, with the model's tokenizer and no dropout:
         ``batch`` texts of similar length at a time, and at most ``longest`` tokens of each (0: the model's positions).
         Raises ValueError if the model has no tokenizer, ``batch`` is below 1, or ``longest`` is out of range."""
         if self.tokenizer is None:

@@ -1,6 +1,6 @@
-"""The code that pre-training and fine-tuning share: initialising a model, AdamW with warm-up and linear decay, saving
-the best model; then the fine-tuning loop of the four tasks, and the fine-tuned models (Devlin et al. 2019, section 3.2,
-appendix A.2 and A.3).
+"""The code that pre-training and fine-tuning share (initialising a model, AdamW with warm-up and linear decay, saving
+the best model); then the fine-tuning loop of the four tasks, and the fine-tuned models (Devlin et al. 2019, section
+3.2, appendix A.2 and A.3).
 
 RUN/last.safetensors, best.safetensors, log.jsonl    the training run; see minigrad_models.training.checkpoints
 RUN/model/                                           the best model in transformers' format; task.json names the

@@ -1,5 +1,5 @@
 """``minigrad data``: downloads the published data sets of ``data.toml`` to the folder where programs look for them. A
-file has the suffix .part until its SHA-256 is verified; the next attempt, or call, resumes the download."""
+file has the suffix .part until its SHA-256 is verified; the next attempt or call resumes the download."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Hypothesis:
 
 class RepetitionPenalty:
     """A decoder that makes the tokens so far, including the prompt, less likely: positive logits are divided by the
-    penalty, negative ones multiplied (Keskar et al. 2019, arXiv 1909.05858, section 4.1). The scores of a search then
+    penalty, negative ones multiplied (Keskar et al. 2019, arXiv 1909.05858, section 4.1). The search's scores then
     refer to the changed logits. Raises ValueError if the penalty is not positive."""
 
     def __init__(self, decoder: Decoder, penalty: float) -> None:
@@ -253,7 +253,7 @@ class _Beam:
     def step(self, length: int) -> None:
         """Append a token to the beams, and rank the ones that end."""
         norm, log_p, rows, tokens = self.candidates()
-        size = min(self.size, log_p.shape[1] - self.log_p.shape[1])  # each row can end once: this many do not end
+        size = min(self.size, log_p.shape[1] - self.log_p.shape[1])  # each row can end once, so this many do not end
         ended = tokens == (NEVER if self.eos is None else self.eos)
         self.log_p, place = log_p.masked_fill(ended, -math.inf).topk(size)
         best = (log_p[:, : self.size], rows[:, : self.size], tokens[:, : self.size])
@@ -291,7 +291,7 @@ class _Beam:
 
     def finish(self, length: int, best: list[Rows], following: list[Rows]) -> list[bool]:
         """Rank the beams that end, and return whether each sentence is done. ``best`` are the W best candidates,
-        ``following`` the W best that do not end (at a limit, they end if no other has): each log P, rows and tokens
+        ``following`` the W best that do not end (at a limit, they end if no other has): each has log P, rows and tokens
         (b, W)."""
         over, texts = [], []
         for n, i in enumerate(self.active):

@@ -44,8 +44,8 @@ class Architecture:
     """A model, and how to build, train and score it.
 
     The model has ``config``, with vocabulary, d_model, layers and d_ff; ``context``, the most tokens that it sees, or
-    None if it reads texts of any length; and ``begin(prompts)``, with a ``stride`` if it has a context: see
-    ``gpt2.GPT2``. A ``Pretrained`` can be exported.
+    None if it reads texts of any length; and ``begin(prompts)``, with a ``stride`` if it has a context (see
+    ``gpt2.GPT2``). A ``Pretrained`` can be exported.
     """
 
     model: Any  # its class
@@ -190,7 +190,7 @@ def write(
 
 
 def prompt_of(tokens: Tokens, text: str | None) -> list[int]:
-    """The ids of a prompt; without one, the token before a text, a line break, or the vocabulary's first token."""
+    """The ids of a prompt; without a prompt, the token before a text, a line break, or the first token."""
     if text is not None:
         if not text:
             raise ValueError("the prompt is empty: a language model needs at least one token")

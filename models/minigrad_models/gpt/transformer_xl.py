@@ -43,7 +43,7 @@ class Config:
     activation_dropout: float = 0.1  # inside feed-forward networks
     activation: str = "relu"  # the paper's; "gelu" or "gelu_tanh"
     epsilon: float = 1e-5  # in the layer norms
-    norm_first: bool = False  # normalise the inputs of sub-layers and the last outputs; the paper normalises the sums
+    norm_first: bool = False  # normalise sub-layer inputs and the last outputs; the paper normalises the sums
 
     def __post_init__(self) -> None:
         check_sizes(self)

@@ -32,7 +32,7 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 PITCHES = 128
 MOST_SECONDS = 24 * 3600.0
 """The latest end of a note, so that a stray number does not cause a gigabyte of silence."""
-MOST_BYTES = 2 << 20  # of a file: a quarter of a million notes; as messages they take 200 times as much memory
+MOST_BYTES = 2 << 20  # of a file: a quarter of a million notes; as messages they take two hundred times the memory
 DRUMS = 9  # the channel of percussion, commonly called channel 10
 CHANNELS = [channel for channel in range(16) if channel != DRUMS]
 TEMPO = 120.0  # quarter notes per minute, of a file without a tempo
@@ -281,7 +281,7 @@ def _held(keys: list[_Key], pedals: list[tuple[int, int, bool]]) -> list[_Key]:
 def write_midi(
     path: str | os.PathLike[str], notes: Iterable[Note], tempo: float = TEMPO, names: Mapping[int, str] | None = None
 ) -> Path:
-    """Write a file of type 1: a track with the tempo, then one for each ``track`` up to the last one of the notes.
+    """Write a file of type 1: a track with the tempo, then one for each ``track`` up to the notes' last one.
 
     The ticks per quarter note are chosen so that a sixteenth note, and if the tempo allows it also 10 ms, is a whole
     number of ticks; otherwise the rounding error is below a millisecond. A note lasts at least one tick, and ends

@@ -1,5 +1,5 @@
-"""Starts, stops and finishes the training runs of programs, with their output; also runs with several ranks: ``--ranks
-2`` starts the ranks, unless mpiexec, srun or ``minigrad.run`` did. Rank 0 prints, writes the folder of the run and
+"""Starts, stops and finishes the training runs of programs, with their output; also runs with several ranks:
+``--ranks 2`` starts the ranks, unless mpiexec, srun or ``minigrad.run`` did. Rank 0 prints, writes the folder of the run and
 reports at the end; the others compute their share of each update."""
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def _as_one(train: Callable[[], int]) -> int:
     except Exception as error:
         if all_end(error):
             if not first:
-                sys.exit(1)  # the first rank shows the error that all have
+                sys.exit(1)  # the first rank shows the error, which all have
         else:
             report_error(error)
         raise

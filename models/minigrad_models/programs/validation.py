@@ -27,7 +27,7 @@ class Batch(NamedTuple):
 
 
 def mean_loss(model: Any, batch: Batch) -> tuple[Tensor, float]:
-    """The loss function of training: the mean cross-entropy of a batch, and the number of its targets."""
+    """The loss function for training: the mean cross-entropy of a batch, and the number of its targets."""
     return model.loss(batch.tokens, batch.targets, NONE), float(batch.weight)
 
 

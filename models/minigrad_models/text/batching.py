@@ -1,5 +1,5 @@
-"""The order of a training: batches of sentence pairs of similar length; or consecutive segments of a text, for a model
-with a memory. Shapes: B rows of a batch, T tokens of a segment.
+"""The order of the training data: batches of sentence pairs of similar length; or consecutive segments of a text, for a
+model with a memory. Shapes: B rows of a batch, T tokens of a segment.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from minigrad import Tensor, from_numpy
 
 IntArray = np.ndarray[Any, np.dtype[Any]]
 
-# Source lengths that count as equal. On Multi30k, 3 halves the share of pairs that share a batch again in the next
+# Source lengths that count as equal. On Multi30k, 3 halves the fraction of pairs that share a batch again in the next
 # epoch (29 %, against 58 % with 1), at the cost of 3 % more padding.
 NOISE = 3
-Plan = tuple[IntArray, IntArray]  # an epoch: batch k has the pairs order[first : last], row k of the second array
+Plan = tuple[IntArray, IntArray]  # an epoch: batch k has the pairs order[first : last], from row k of the second array
 
 
 class TokenBatches:
@@ -25,7 +25,7 @@ class TokenBatches:
     Pairs are sorted by length of target and, roughly, of source, and split into batches with at most ``tokens`` on
     either side, including padding (a longer pair has its own batch); the batches are shuffled. Without ``shuffle`` they
     go from short to long, in every epoch. The order of an epoch depends only on the seed and the epoch, so two numbers
-    give a position in it (see ``training.LoaderBatches``). ``lengths`` (N, 2) are the tokens of source and target.
+    define a position in it (see ``training.LoaderBatches``). ``lengths`` (N, 2) are the tokens of source and target.
     Raises ValueError if ``lengths`` has another shape, or ``tokens`` is below 1.
     """
 
@@ -105,7 +105,7 @@ class Segments:
 
 
 class Recurrence:
-    """The loss function of a training on ``Segments``, with the memory that it carries from batch to batch (None at a
+    """The loss function for training on ``Segments``, with the memory that it carries from batch to batch (None at a
     beginning): the trainer's ``loss`` and its ``carried``. The memory depends on the weights at the time when the model
     read a segment. It cannot be recomputed from the position in the text, so it belongs in the checkpoint."""
 

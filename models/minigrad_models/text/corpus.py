@@ -21,7 +21,7 @@ SPLITS = {"train": ("train", "training"), "validation": ("val", "valid", "valida
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a UTF-8 file, gzipped or not, without line ends (LF or CRLF) and a byte-order mark. Raises
+    """The lines of a UTF-8 file, gzipped or not, without line ends (LF or CRLF) or a byte-order mark. Raises
     ValueError for a device or a pipe, bytes that are not UTF-8, NUL bytes, or a damaged archive; OSError if the file
     cannot be read."""
     if is_endless(path):

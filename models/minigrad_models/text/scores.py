@@ -128,8 +128,8 @@ def moses_bleu(texts: Sequence[str], references: Sequence[str], language: str, b
 def moses_tokens(sentences: Iterable[str], language: str) -> list[str]:
     """Sentences with normalised punctuation, lower-cased, and tokenised by Moses, with spaces between tokens. From
     Multi30k's raw files (train, val and test_2016_flickr; English, German and French) it reproduces the ``lc.norm.tok``
-    files of the data set: all 93,042 sentences are equal, to the character. Raises ValueError if ``language`` is not a
-    language code, ImportError if sacremoses is missing."""
+    files of the data set: all 93,042 sentences match character for character. Raises ValueError if ``language`` is not
+    a language code, ImportError if sacremoses is missing."""
     if not (language.isalpha() and language.isascii() and language.islower()):
         raise ValueError(f"the language must be a code such as 'de' or 'fr', not {language!r}")
     library = _library("sacremoses")

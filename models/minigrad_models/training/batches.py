@@ -1,4 +1,4 @@
-"""The batches of a training: pure functions of the epoch, so that a run can resume anywhere."""
+"""The batches of a training run: pure functions of the epoch, so that a run can resume anywhere."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class LoaderBatches:
     """Batches of a dataset, which is anything with ``__getitem__`` and ``__len__``. A run resumes exactly if an example
     depends only on its number and the default generator. ``order`` is a batch size, for batches that are reshuffled in
     each epoch by the seed; or an object whose ``epoch(number, start)`` yields lists of numbers, such as ShuffledOrder
-    and TokenBatches. ``collate`` makes a batch of a list of examples, by default as in DataLoader."""
+    and TokenBatches. ``collate`` makes a batch from a list of examples, by default as in DataLoader."""
 
     def __init__(
         self,

@@ -49,14 +49,14 @@ class Outcome:
 
 
 class Trainer:
-    """Trains a model, and stores everything that it needs to resume in a folder.
+    """Trains a model, and stores in a folder everything that it needs to resume.
 
-    A run that is killed at any moment and started again by the same program, on the same machine, ends with the
-    same weights to the bit as an uninterrupted run; ``checkpoints.py`` explains why.
+    A run that is killed at any moment and started again by the same program, on the same machine, ends with weights
+    bitwise identical to those of an uninterrupted run; ``checkpoints.py`` explains why.
 
     After ``distributed.init_process_group`` all ranks share the batches of each update; each has the same arguments.
     Rank 0 evaluates, writes the folder and shows progress. The losses equal a single process's, up to rounding, and a
-    training can resume with another number of ranks. Rank 0 determines running statistics.
+    run can resume with a different number of ranks. Rank 0 determines running statistics.
 
     Args:
         model, optimizer: as in PyTorch's loops. Modules of the model that are in eval mode remain in it; if the
@@ -64,8 +64,8 @@ class Trainer:
         batches: an object with ``epoch(number, start)``, such as LoaderBatches.
         loss: (model, batch) -> the mean loss, a tensor of one element, and its weight (target tokens), by
             which the batches of one update, and the losses of several, are averaged.
-        folder, settings: of the run; the folder is created if it does not exist.
-        schedule: of the learning rate; it steps after each update. A resumed run may have another function in
+        folder, settings: the run's folder, which is created if it does not exist, and its settings.
+        schedule: the learning-rate schedule; it steps after each update. A resumed run may have another function in
             its LambdaLR; any other schedule continues unchanged.
         evaluate: model -> metrics by name. It runs in eval mode, without gradients; its random numbers do not
             affect training.
@@ -122,10 +122,10 @@ class Trainer:
 
     def fit(self, begun: Callable[[], None] | None = None) -> Outcome:
         """Train to the end, from where an earlier call stopped. The model then has the last weights. Ctrl-C and SIGTERM
-        finish the update, save, and return; a second signal interrupts at once. ``begun`` is called when the folder
+        finish the update, save, and return; a second signal interrupts immediately. ``begun`` is called when the folder
         is locked and its checkpoint is accepted, before the first step. Raises ValueError as ``check``, or if the run
-        in the folder has another configuration; OSError if the folder is not writable; RuntimeError if its checkpoint
-        is damaged, or a loss or a gradient is not finite."""
+        in the folder has a different configuration; OSError if the folder is not writable; RuntimeError if its
+        checkpoint is damaged, or a loss or a gradient is not finite."""
         self.check()
         first = self.ranks.is_first
         with ExitStack() as stack:
@@ -256,8 +256,8 @@ class Trainer:
             yield self._stream.take()
 
     def _count_pending(self) -> None:
-        """Count the loss and the norm of the last update. A GPU computes them while the next update is launched, so
-        that it never waits for this process."""
+        """Count the loss and the norm of the last update. A GPU computes them while the next update is launched, so it
+        never waits for this process."""
         if self._pending is not None:
             updated, self._pending = self._pending, None
             loss, norm = updated.check()
@@ -281,7 +281,7 @@ class Trainer:
             self.optimizer.consolidate_state_dict()
 
     def _evaluate(self) -> tuple[int, float | None, int, int]:
-        """Evaluate, and save the weights if they are the best. Returns the fields of the state about evaluations."""
+        """Evaluate, and save the weights if they are the best. Returns the state's fields about evaluations."""
         assert self.evaluate is not None
         state, settings = self.state, self.settings
         model = self.model if self.averaged is None else self.averaged.module

@@ -1,6 +1,6 @@
 """Recurrent translation models from before the transformer, without and with attention.
 
-Read it alongside Cho et al. 2014 (arXiv 1406.1078), Sutskever et al. 2014 (arXiv 1409.3215), Bahdanau et al. 2015
+Read them alongside Cho et al. 2014 (arXiv 1406.1078), Sutskever et al. 2014 (arXiv 1409.3215), Bahdanau et al. 2015
 (arXiv 1409.0473) and Luong et al. 2015 (arXiv 1508.04025). An encoder reads the source in both directions; a decoder
 generates the target token by token, from its state s, the previous token, and a context c:
 
@@ -42,7 +42,7 @@ class Config(Configuration):
     d_model: int = 256  # D, the width of the embeddings
     hidden: int = 256  # H, the width of the decoder's state, and of the encoder's in each direction
     layers: int = 1  # L, of the encoder, and of the decoder
-    dropout: float = 0.1  # of embeddings, and of the last layer's input
+    dropout: float = 0.1  # on embeddings, and on the last layer's input
     positions: int = 1024
     source_vocabulary: int | None = None
 

@@ -1,4 +1,4 @@
-"""The training: model, data, optimiser and loop, and the report at the end."""
+"""Trains a translator: model, data, optimiser and loop, and the report at the end."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def make_trainer(
 
 
 class Evaluation:
-    """BLEU of greedy translations of the validation set, the share of right ones, and the loss per token."""
+    """BLEU of greedy translations of the validation set, the share of exact ones, and the loss per token."""
 
     def __init__(self, translator: Translator, pairs: Pairs) -> None:
         self.tokenizers, self.settings = tokenizers, settings = translator.tokenizers, translator.settings

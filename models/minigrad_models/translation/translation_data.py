@@ -62,9 +62,9 @@ def read_shipped(train: int | None = None) -> dict[str, Pairs]:
 
 def hold_out(pairs: Pairs, most: int) -> dict[str, Pairs]:
     """Split off random pairs, always the same ones, for validation and as many for the test: ``most`` of each, at most
-    a twentieth of all; none from fewer than a hundred pairs. The training has no held-out source: if it occurs more
-    than once, all its pairs are removed. Therefore sentences that occur once are taken first, and the most frequent
-    ones remain in the training."""
+    a twentieth of all; none from fewer than a hundred pairs. The training data has no held-out source: if one occurs
+    more than once, all its pairs are removed. Therefore sentences that occur once are taken first, and the most
+    frequent ones remain for training."""
     count = min(most, len(pairs.source) // 20) if len(pairs.source) >= 100 else 0
     if not count:
         return {"train": pairs}

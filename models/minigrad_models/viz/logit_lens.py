@@ -155,7 +155,7 @@ def logit_lens(
         targets: ids (T,) or (B, T) of the right tokens, negative if unknown. By default the next tokens; for a model
             that also sees later tokens (BERT), the tokens themselves.
         top: K, the number of likeliest tokens of each distribution.
-        sentence: the index in a batch. title: of the page.
+        sentence: the index in a batch. title: the page's title.
         inputs: the model's inputs by name. Padding is left out by ``mask``, True at tokens (B, T).
 
     Raises TypeError for a model without layers or logits, or a text without a tokenizer; ValueError if there are no

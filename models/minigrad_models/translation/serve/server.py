@@ -87,8 +87,8 @@ class Protocol(H11Protocol):
 
 
 class Server:
-    """Listens from construction on; ``serve_forever`` answers. Port 0 takes a free port; the host is a name or address
-    of this machine (others cannot reach 127.0.0.1). All responses except the page's files are JSON; an error is
+    """Listens from construction on; ``serve_forever`` answers. Port 0 selects a free port; the host is a name or
+    address of this machine (others cannot reach 127.0.0.1). All responses except the page's files are JSON; an error is
     ``{"error": message}``. One request at a time uses the translator; ``waiting`` counts the others. Raises OSError if
     the port is taken or not permitted, or the host is unknown; ValueError for an invalid port."""
 
@@ -176,7 +176,7 @@ class Server:
         return _json(await self._alone(request, lambda: function(self.translator, call)))
 
     async def _alone(self, request: Request, answer: Callable[[], Answer]) -> Answer:
-        """Run a request while no other uses the translator. Raises Refused if the translator is busy for too long."""
+        """Run a request while no other request uses the translator. Raises Refused if it is busy for too long."""
         if self.waiting >= MOST_WAITING:
             raise Refused(503, "Too many clients at once. Try again in a while.")
         self.waiting += 1

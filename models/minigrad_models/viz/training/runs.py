@@ -1,4 +1,4 @@
-"""The data of a run to draw: each quantity of its log, over steps, time and tokens."""
+"""A run's data to draw: each quantity of its log, over steps, time and tokens."""
 
 from __future__ import annotations
 
