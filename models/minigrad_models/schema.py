@@ -39,7 +39,7 @@ def content(path: str | os.PathLike[str], most: int) -> bytes:
 
 
 def check_size(value: Any) -> None:
-    """Raise ValueError for data that is nested too deeply, or too large. A shared part counts each time: a few
+    """Raise ValueError for data that is too deeply nested or too large. A shared part counts each time: a few
     kilobytes can describe a tree of 2¹⁰⁰ leaves."""
     stack, containers, entries = [(value, 1)], 0, 0
     while stack:

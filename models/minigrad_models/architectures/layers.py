@@ -95,7 +95,7 @@ class MultiHeadAttention(nn.Module):
 
 
 def allowed(scores: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
-    """Scores (B, H, T, S), -inf where attention is not allowed: at keys after a query, if ``causal``, and where the
+    """Scores (B, H, T, S), -inf where attention is not allowed: at keys after the query, if ``causal``, and where the
     mask is False."""
     t, s = scores.shape[-2:]
     if causal and t > 1:

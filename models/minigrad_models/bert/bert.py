@@ -129,7 +129,7 @@ def numbered(labels: int) -> list[str]:
 
 
 def label_names(published: Mapping[str, Any]) -> list[str]:
-    """The names of labels in a config.json: ``id2label``, or default names if ``num_labels`` is a different number.
+    """The label names in a config.json: ``id2label``, or default names if ``num_labels`` is a different number.
     Raises ValueError if the labels are not numbered from 0."""
     names = published.get("id2label") or {}
     check(names, dict[int | str, str], "id2label")
@@ -226,8 +226,8 @@ class Bert(PretrainedBert):
         return self.pooler(states[:, 0]).tanh()
 
     def sentence_embeddings(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
-        """The mean of a text's states, normalised (B, D), so that the dot product of two is their cosine similarity:
-        Sentence-BERT (Reimers and Gurevych 2019, arXiv 1908.10084)."""
+        """The mean of a text's states, normalised (B, D), so that the dot product of two means is their cosine
+        similarity: Sentence-BERT (Reimers and Gurevych 2019, arXiv 1908.10084)."""
         states = self(tokens, mask=mask)
         if mask is None:
             return F.normalize(states.mean(1))

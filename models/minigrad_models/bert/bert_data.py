@@ -48,7 +48,7 @@ class Question(NamedTuple):
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a file with their numbers. Raises FileNotFoundError."""
+    """A file's lines with their numbers. Raises FileNotFoundError."""
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
     return enumerate(read_lines(path), 1)
@@ -193,7 +193,7 @@ class Encoder:
         self.tokenizer.enable_truncation(longest, stride=stride, strategy=strategy)
 
     def __call__(self, texts: Sequence[Any], are_words: bool = False) -> list[Any]:
-        """The library's encoding of each text, pair of texts, or (``are_words``) list of words; truncated parts are in
+        """The library's encoding of each text, pair of texts, or list of words (``are_words``); truncated parts are in
         its ``overflowing``."""
         encodings = list(self.tokenizer.encode_batch(list(texts), is_pretokenized=are_words))
         self.cut = 0 if self.windows else sum(bool(encoding.overflowing) for encoding in encodings)

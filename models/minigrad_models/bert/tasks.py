@@ -50,7 +50,7 @@ V = TypeVar("V", bound=Hashable)
 Array = np.ndarray[Any, np.dtype[Any]]
 Read = tuple[Feature, Array]  # and the model's output for it
 Class = tuple[str, float]  # a label, and its probability
-Tags = tuple[str, ...]  # of each word
+Tags = tuple[str, ...]  # the tags of the words
 Answer = tuple[str, float]  # a span of the text, and the sum of its two logits
 
 

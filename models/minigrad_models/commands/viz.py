@@ -35,7 +35,7 @@ def add(p: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show the picture, or save it. Returns the exit status."""
+    """Show or save the picture. Returns the exit status."""
     view = view_of(options.what, options.device)
     if options.output is None:
         view.show()

@@ -200,7 +200,7 @@ def beam_search(
 
     Args:
         max_length, eos: as for ``greedy``.
-        beam_size: W; with early_stopping, 1 gives the same result as ``greedy``.
+        beam_size: W; with early_stopping, 1 returns the same result as ``greedy``.
         length_penalty: α; 0 ranks by log P, which favours short sentences. Or lp itself, as a function of the length.
         early_stopping: a sentence is done after W finished hypotheses, as in fairseq, although a longer one might rank
             higher. If False, it is done when no beam can beat the W-th finished one. log P only falls, so no
@@ -346,7 +346,7 @@ def minimum_bayes_risk(hypotheses: Sequence[Hypothesis], sharpness: float = 8.0,
     """The hypotheses of one sentence, the highest expected BLEU first (Kumar & Byrne 2004, "Minimum Bayes-Risk Decoding
     for Statistical Machine Translation", section 3, on a list of hypotheses); the sort is stable. A hypothesis counts
     as a reference with probability softmax(sharpness · score): with a sharpness of 0 all count equally; a higher value
-    gives more weight to the best score. 8 suits scores that are mean log-probabilities per token (``power(1.0)``). The
+    puts more weight on the best score. 8 suits scores that are mean log-probabilities per token (``power(1.0)``). The
     last token, ``eos``, is not compared. Raises ValueError if the sharpness is negative or not finite."""
     if not 0 <= sharpness < math.inf:
         raise ValueError(f"sharpness must be 0 or more, and finite, not {sharpness}")

@@ -30,7 +30,7 @@ class Search:
 
 class Model(Protocol):
     """The parts of a language model that ``write`` uses: ``context``, the most tokens that it sees (None: it has a
-    memory, not a window), and ``begin``, which returns a decoder for prompts; if there is a context, with a ``stride``."""
+    memory, not a window), and ``begin``, which returns a decoder for prompts; with a context it takes a ``stride``."""
 
     @property
     def context(self) -> int | None: ...

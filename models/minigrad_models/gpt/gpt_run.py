@@ -293,7 +293,7 @@ def model_of(settings: Settings, corpus: text.Text, vocabulary: Tokens | None) -
 
 
 def evaluated(model: Any, settings: Settings, vocabulary: Tokens, ids: Ids, characters: int) -> dict[str, float]:
-    """Nats per token of the validation text (T,), and bits per character; prints a text that the model generates."""
+    """The validation text's (T,) nats per token and bits per character; prints a text that the model generates."""
     s = settings.training
     score = ARCHITECTURES[settings.model.model].score
     loss = score(model, ids, settings.window, batch=4 * s.batch, most=s.validated)

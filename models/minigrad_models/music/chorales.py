@@ -38,8 +38,8 @@ class Span(NamedTuple):
 
 def read_chorales(path: str | os.PathLike[str]) -> dict[str, list[Grid]]:
     """Read Coconet's JSON: split ("train", "valid", "test") -> pieces, (T, 4) int64: pitches, or -1 for silence. Raises
-    FileNotFoundError if the file does not exist, ValueError if it has another format or more than 16 MiB, OSError if it
-    cannot be read."""
+    FileNotFoundError if the file does not exist, ValueError if it has the wrong format or more than 16 MiB, OSError if
+    it cannot be read."""
     file = Path(path)
     data = gzip.decompress(COMPOSED.read_bytes()) if file == COMPOSED else content(file, _MOST_BYTES)
     try:

@@ -11,8 +11,8 @@ performance follow Oore et al. 2018, "This Time with Feeling" (arXiv 1808.03715,
 | 356 to 387 | SET_VELOCITY<velocity> | the velocities from 4k to 4k + 3, which are played as 4k (the first as 1) |
 
 ``decode(encode(notes))`` preserves each note's pitch, its velocity as played, and its onset and end to the nearest
-10 ms; a note shorter than a step becomes one step long. The language cannot express two things. One is tracks. The other
-is a note that begins after another note of the same pitch and ends before it, which takes two instruments: the two
+10 ms; a note shorter than a step becomes one step long. The language cannot express two things. One is tracks. The
+other is a note that begins after another note of the same pitch and ends before it, which takes two instruments: the two
 notes swap their ends, which sounds the same.
 """
 

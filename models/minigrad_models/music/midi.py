@@ -348,7 +348,7 @@ def _placed(notes: list[Note], rate: float) -> defaultdict[int, list[_Sound]]:
         own = note.track % len(CHANNELS)
         choices = CHANNELS[own:] + CHANNELS[:own]
         channel = next((c for c in choices if ends.get((c, note.pitch), 0) <= start), None)
-        if channel is None:  # a sixteenth note at once would be inaudible
+        if channel is None:  # one more simultaneous note would be inaudible
             continue
         ends[channel, note.pitch] = end
         begins = start, True, note.pitch, channel, note.velocity

@@ -24,7 +24,7 @@ from ..training import read_checkpoint, write_checkpoint
 from ..training.checkpoints import check_same, locked
 from .settings import Sections
 
-DATA = "MINIGRAD_DATA"  # the environment variable for the folder of data sets, which are not ours to ship
+DATA = "MINIGRAD_DATA"  # the environment variable for the data sets' folder; they are not ours to ship
 TYPED = "MINIGRAD_COMMAND"  # the environment variable for the command that a user types instead of ``minigrad``
 AGAIN = "MINIGRAD_AGAIN"  # the environment variable for the command to resume, if a program starts training runs
 MODEL, BEST, LAST, REPORT = "model.safetensors", "best.safetensors", "last.safetensors", "report.txt"
@@ -72,7 +72,7 @@ class Program:
         return f"\nstopped; saved in {folder}. To resume, run the same command:\n  {same}"
 
     def find(self, path: Path) -> Path:
-        """The file of a model: of a run (the best so far if it is unfinished), or the file itself."""
+        """A model's file: that of a run (the best so far if it is unfinished), or the file itself."""
         for file in (path / MODEL, path / BEST, path / LAST) if path.is_dir() else (path,):
             if file.exists():
                 return file
@@ -86,7 +86,7 @@ class Program:
 
     @contextmanager
     def reading(self, path: Path) -> Iterator[tuple[dict[str, Any], Any, dict[str, Any]]]:
-        """The checkpoint of a model, the settings of its training, and its metadata. A ValueError that is raised inside
+        """The checkpoint of a model, the settings of its training, and its metadata. A ValueError raised in the context
         names the file."""
         checkpoint = read_checkpoint(file := self.find(path))
         description = self.checked(file, checkpoint.get("extra"))

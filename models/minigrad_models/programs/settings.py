@@ -37,7 +37,7 @@ def count(default: int, text: str, most: float = MANY) -> Any:
 
 
 def amount(default: float, text: str) -> Any:
-    """A setting that is a number of at least 0."""
+    """A setting that is a number not below 0."""
     return setting(default, text, limits=(0, MANY))
 
 
@@ -110,7 +110,7 @@ class Sections:
         }
 
     def fixed(self) -> dict[str, Any]:
-        """The settings that affect the result of a training, and must not change when it resumes."""
+        """The settings that affect the result of training, and must not change when it resumes."""
         later = {name for name, (section, _, _) in self.fields().items() if section in self.LATER}
         return self.without(self.FREE | later)
 

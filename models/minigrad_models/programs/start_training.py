@@ -1,5 +1,5 @@
 """Starts, stops and finishes the training runs of programs, with their output; also runs with several ranks:
-``--ranks 2`` starts the ranks, unless mpiexec, srun or ``minigrad.run`` did. Rank 0 prints, writes the folder of the run and
+``--ranks 2`` starts the ranks, unless mpiexec, srun or ``minigrad.run`` did. Rank 0 prints, writes the run's folder and
 reports at the end; the others compute their share of each update."""
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def is_finished(program: Program, settings: Any, folder: Path, fresh: bool) -> b
 
 
 def report_of(program: Program, trainer: Trainer, folder: Path, validation: str, *words: str) -> str:
-    """The result of a model's validation, and the command to generate with it, ``generate --run FOLDER`` and words."""
+    """The result of a model's validation, and the command to generate with it: ``generate --run FOLDER`` and words."""
     updates = f"{trainer.state.step:,} updates in {trainer.state.seconds:.0f} s"
     write = program.typed("generate", "--run", str(folder), *words)
     return f"full validation: {validation}; {updates}\n\nto generate:  {write}"

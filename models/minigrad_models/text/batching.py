@@ -26,7 +26,7 @@ class TokenBatches:
     either side, including padding (a longer pair has its own batch); the batches are shuffled. Without ``shuffle`` they
     go from short to long, in every epoch. The order of an epoch depends only on the seed and the epoch, so two numbers
     define a position in it (see ``training.LoaderBatches``). ``lengths`` (N, 2) are the tokens of source and target.
-    Raises ValueError if ``lengths`` has another shape, or ``tokens`` is below 1.
+    Raises ValueError if ``lengths`` has the wrong shape, or ``tokens`` is below 1.
     """
 
     def __init__(self, lengths: Any, tokens: int = 4096, *, seed: int = 0, shuffle: bool = True) -> None:

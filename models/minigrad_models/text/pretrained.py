@@ -107,7 +107,7 @@ def word_pieces(
 
 
 def train_word_pieces(texts: Iterable[str], vocabulary: int) -> Any:
-    """Learn pieces from texts, in lower case; the same texts give the same pieces with the same ids. Texts are read
+    """Learn pieces from texts, in lower case; the same texts yield the same pieces with the same ids. Texts are read
     once, and stored as words with their counts. ``vocabulary`` is the number of ids, including the five special ones;
     small texts yield fewer. Pairs of pieces that occur once are not merged. Raises ValueError if there is no text or
     the vocabulary is too large or smaller than the alphabet, ImportError if the tokenizers library is missing."""

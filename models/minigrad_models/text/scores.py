@@ -1,7 +1,7 @@
 """The quality of translations: BLEU and chrF by sacrebleu, and BLEU as for Multi30k; and a report on these scores, with
 BLEU by length and the worst sentences.
 
-The BLEU of the same translations differs by several points between tokenizers (Post 2018, arXiv 1804.08771). Therefore
+BLEU of the same translations differs by several points between tokenizers (Post 2018, arXiv 1804.08771). Therefore
 each score has a signature.
 """
 

@@ -46,7 +46,7 @@ class SubwordTokenizer:
     def train(
         cls, texts: Iterable[str], vocabulary: int = 10_000, *, min_frequency: int = 2, split_digits: bool = False
     ) -> SubwordTokenizer:
-        """Learn subwords by byte-pair encoding (Sennrich et al. 2016, arXiv 1508.07909). The same texts give the same
+        """Learn subwords by byte-pair encoding (Sennrich et al. 2016, arXiv 1508.07909). The same texts yield the same
         vocabulary in the same order. Texts are read once; memory grows with the number of different words.
 
         Args:

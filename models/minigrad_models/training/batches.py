@@ -16,10 +16,10 @@ Item_co = TypeVar("Item_co", covariant=True)
 
 
 class Batches(Protocol[Item_co]):
-    """An object with ``epoch``, for ``Trainer``."""
+    """An object whose ``epoch`` yields batches, for ``Trainer``."""
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Item_co]:
-        """The batches of an epoch, from number ``start`` on. The same arguments give the same batches."""
+        """The batches of an epoch, from number ``start`` on. The same arguments produce the same batches."""
         ...
 
 
@@ -112,5 +112,5 @@ class Stream:
         return next(self._all)
 
     def close(self) -> None:
-        """Close the epoch's iterator, which may hold open files."""
+        """Close the epoch's iterator, which may have open files."""
         self._all.close()

@@ -7,18 +7,18 @@
 
 Each checkpoint is written to a file in a temporary folder, flushed to the disk, and renamed: its name always refers
 to the complete old or new file. ``last`` describes the other files: the best metric and its step, the snapshots to
-keep, the number of lines of the log. The line, the snapshot and the best weights of a step are flushed before the
-``last`` of that step, and older snapshots are deleted after it, so that everything that ``last`` mentions exists.
+keep, the number of log lines. The line, the snapshot and the best weights of a step are flushed before the ``last`` of
+that step, and older snapshots are deleted after it, so that everything that ``last`` mentions exists.
 
-A run that is killed before ``last`` is renamed resumes from an older ``last``. It truncates the log to the lines
-that ``last`` counts, deletes snapshots that it does not mention, and repeats the steps in between with the same weights,
+A run that is killed before ``last`` is renamed resumes from an older ``last``. It truncates the log to the lines that
+``last`` counts, deletes snapshots that it does not mention, and repeats the steps in between from the same weights,
 random numbers and batches, which writes the same files. A new run writes ``last`` first: a full disk is noticed early.
 
 If a file cannot be written, the run ends with an error and keeps the old file: the same program can resume.
 With ``minutes`` the number of steps depends on their speed, and a killed run forgets the seconds since its ``last``.
 
 A training line is {"step", "epoch", "loss", "lr", "grad_norm", "tokens", "seconds"}: loss (per token) and
-norm are means over the updates since the previous line, tokens and seconds are totals. An evaluation line is {"step",
+norm are means over the updates since the previous line; tokens and seconds are totals. An evaluation line is {"step",
 "epoch", "evaluation": {metric: value, ...}, "best", "tokens", "seconds"}.
 """
 
@@ -76,7 +76,7 @@ class Content(TypedDict, total=False):
 
 
 class RunFolder:
-    """The files of one run, in a folder that ``held`` creates if it does not exist."""
+    """The files of one run, in a folder that ``held`` creates if necessary."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -130,7 +130,7 @@ class RunFolder:
         self.clean(content["training"]["snapshots"])
 
     def clean(self, steps: list[int]) -> None:
-        """Delete the unfinished files of killed processes, and all snapshots except at some steps."""
+        """Delete the unfinished files of killed processes, and all snapshots except those at some steps."""
         for folder in (self.path, self._snapshots):
             for path in folder.glob(".*.safetensors.*.tmp"):
                 shutil.rmtree(path, ignore_errors=True)
@@ -188,8 +188,8 @@ def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[st
 
 def averaged_state(folder: str | os.PathLike[str]) -> dict[str, Tensor]:
     """The mean of the snapshots of a run as a state dict, on the CPU. Sums are in float64, and rounded once. Integers
-    and bools are taken from the last snapshot. The mean is a better model than any single snapshot (Izmailov et al.
-    2018, arXiv 1803.05407; Vaswani et al. 2017, section 6.1). Raises FileNotFoundError if the run has no snapshots
+    and bools come from the last snapshot. The mean is a better model than any single snapshot (Izmailov et al. 2018,
+    arXiv 1803.05407; Vaswani et al. 2017, section 6.1). Raises FileNotFoundError if the run has no snapshots
     (``keep_snapshots`` of its settings)."""
     if not (paths := RunFolder(folder).snapshots()):
         raise FileNotFoundError(f"{folder} holds no snapshots to average: set keep_snapshots in Settings")
@@ -248,13 +248,13 @@ def _flat(value: Any, name: str = "") -> dict[str, Any]:
 
 # One process at a time in a folder -------------------------------------------------------------------------
 
-_handles: set[int] = set()  # that this process has opened to lock
+_handles: set[int] = set()  # opened by this process to lock them
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Lock a folder, if its file system supports it (some network ones do not). The operating system releases the lock
-    when the process ends, even if it is killed. Raises BlockingIOError if another process or trainer holds it."""
+    when the process ends, even if it is killed. Raises BlockingIOError if another process or trainer has it."""
     windows = sys.platform == "win32"  # it cannot lock folders
     handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT) if windows else os.open(folder, os.O_RDONLY)
     _handles.add(handle)

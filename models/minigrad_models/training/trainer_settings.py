@@ -90,7 +90,7 @@ def is_whole(value: Any) -> bool:
 
 @dataclass
 class Window:
-    """Sums over the updates since the last line of the log."""
+    """Sums over the updates since the last log line."""
 
     updates: int = 0
     loss: float = 0.0  # weighted by tokens
@@ -112,7 +112,7 @@ class State:
     bad: int = 0  # evaluations since the best
     evaluated: int = 0  # the step of the last evaluation
     snapshots: list[int] = field(default_factory=list)  # the steps of the snapshots to keep
-    lines: int = 0  # of the log
+    lines: int = 0  # in the log
     window: Window = field(default_factory=Window)  # for the next line
 
 

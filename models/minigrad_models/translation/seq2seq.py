@@ -4,7 +4,7 @@ Read them alongside Cho et al. 2014 (arXiv 1406.1078), Sutskever et al. 2014 (ar
 (arXiv 1409.0473) and Luong et al. 2015 (arXiv 1508.04025). An encoder reads the source in both directions; a decoder
 generates the target token by token, from its state s, the previous token, and a context c:
 
-- "none": the encoder's last state, the same at every step (Cho et al., section 2.2), which must hold the whole source.
+- "none": the encoder's last state, the same at every step (Cho et al., section 2.2), which must keep the whole source.
 - "additive": the mean of all encoder states, weighted by their match with the previous state (Bahdanau et al., 3.1).
 - "multiplicative": the same, weighted by a product with the new state (Luong et al., section 3.1, "general").
 

@@ -1,4 +1,4 @@
-"""The corpus, bundled or from files, as token ids and batches."""
+"""The corpus, bundled or read from files, as token ids and batches."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def tokenizers_for(train: Pairs, settings: DataSettings) -> TokenizerPair:
 
 
 def encode(pairs: Pairs, tokenizers: TokenizerPair, settings: Settings) -> EncodedPairs:
-    """The training pairs as ids. Prints how many were left out because they are too long."""
+    """The training pairs as ids. Prints how many are left out because they are too long."""
     longest = min(settings.data.longest, settings.model.positions)
     encoded = EncodedPairs(pairs, tokenizers, longest=longest)
     if pairs.skipped:

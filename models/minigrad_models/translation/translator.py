@@ -95,7 +95,7 @@ class _Inputs(NamedTuple):
 
 
 class Translator:
-    """A translation model with the tokenizers of its source and target, the settings of its training, which include the
+    """A translation model with the tokenizers of its source and target, its training settings, which include the
     defaults of its search, and examples of sentences that it can translate."""
 
     def __init__(
@@ -142,7 +142,7 @@ class Translator:
             beam, length_penalty, mbr: options of the beam search; None for the value in the settings.
             sample: a temperature, to sample translations at random: from the top_k likeliest tokens, or from the
                 likeliest tokens with a total probability of top_p.
-            cached: cache keys and values; without a cache, each step computes everything again.
+            cached: whether to cache keys and values; without a cache, each step computes everything again.
             progress: called with the number of sentences after each batch.
 
         Raises ValueError for a value out of range, or an option that selects from hypotheses if the beam has only one.

@@ -31,7 +31,7 @@ MOST = 4_000_000  # tokens with their probabilities in a page
 CELLS = 1 << 22  # logits in memory at a time
 COLUMNS = 16  # of a picture, by default
 WIDE, HIGH, LEFT, TOP = 76.0, 24.0, 84.0, 56.0  # the size of a cell, and the margins, in pixels
-UNKNOWN = -1  # for an unknown token
+UNKNOWN = -1  # stands for an unknown token
 
 
 class Numbers(NamedTuple):
@@ -226,7 +226,7 @@ def _targets(targets: Any, ids: Array, sentence: int, positions: Array, continue
 
 
 def _logits(output: Any) -> Tensor:
-    """The first of a model's results."""
+    """The first of a model's outputs."""
     logits: Tensor = output[0] if isinstance(output, tuple) else output
     return logits
 
@@ -247,7 +247,7 @@ def _run(model: Any, ids: Tensor, row: int, positions: Array, inputs: Mapping[st
 
 
 def _numbers(model: Any, states: list[Tensor], output: Tensor, targets: Array, top: int) -> Numbers:
-    """The summary of all distributions, computed for a part of the positions at a time."""
+    """The summary of all distributions, computed for some of the positions at a time."""
     positions, vocabulary = output.shape
     rows, top = len(states) + 1, min(top, vocabulary)
     if rows * positions * top > MOST:

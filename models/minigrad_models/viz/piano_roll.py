@@ -30,7 +30,7 @@ BAR = 4.0  # quarter notes
 MOST_BARS = 20_000  # with more, the page has no bars: they would be too narrow to see
 KEPT = 8  # earlier notes of a layer, head and note
 MOST = 4_000_000  # weights in a page: about 20 MB
-NONE = -1  # fills the rest if a note attends to fewer notes
+NONE = -1  # fills the remaining places if a note attends to fewer notes
 _CELLS = 1 << 21  # weights that are sorted together
 
 

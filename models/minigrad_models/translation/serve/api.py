@@ -37,7 +37,7 @@ Span = tuple[int, int]  # start and end in the text
 
 
 class Refused(Exception):
-    """A refused request, with an HTTP status, and a message for the page's user."""
+    """A rejected request, with an HTTP status, and a message for the page's user."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
