@@ -57,7 +57,7 @@ def check_size(value: Any) -> None:
 
 def check(value: Any, schema: Any, where: str) -> None:
     """Raise ValueError unless a value matches a schema. An int counts as a float, but a bool does not count as an int;
-    ints must fit in 64 bits, and floats must be finite. ``where`` names the value in the message."""
+    ints must fit in 64 bits and floats must be finite. ``where`` names the value in the message."""
     origin, arguments = get_origin(schema), get_args(schema)
     if schema is Any:
         return None

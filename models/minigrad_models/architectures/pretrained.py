@@ -38,7 +38,7 @@ Model = TypeVar("Model", bound="Pretrained")
 
 @dataclass(frozen=True)
 class Rule:
-    """The names of a weight, or of a layer's weight and bias, in a file and in a model."""
+    """The names of a weight, or of a layer's weight and bias, in the file and in the model."""
 
     theirs: str  # in the file; "{}" is a layer's number
     ours: str | tuple[str, ...]  # in the model; several if the file joins them along the axis of outputs
@@ -46,7 +46,7 @@ class Rule:
     inputs_first: bool = False  # the file's matrices are (in, out), like GPT-2's Conv1D; ours are (out, in)
 
     def names(self, layers: int) -> Iterable[tuple[str, tuple[str, ...]]]:
-        """Each name in the file, with the model's names for it."""
+        """Each name in the file with the model's names for it."""
         ours = (self.ours,) if isinstance(self.ours, str) else self.ours
         for i in range(layers if "{}" in self.theirs else 1):
             for suffix in self.suffixes:
@@ -54,7 +54,7 @@ class Rule:
 
 
 def to_ours(weights: Mapping[str, Tensor], rules: Sequence[Rule], layers: int) -> tuple[Weights, list[str]]:
-    """The weights of a file by the model's names, and the names that match no rule. Raises ValueError if a joined
+    """A file's weights by the model's names, and the names that match no rule. Raises ValueError if a joined
     weight cannot be split evenly."""
     rest = dict(weights)
     result: Weights = {}
@@ -254,7 +254,7 @@ def check_sizes(config: Any, ids: Collection[str] = ()) -> None:
 
 
 def weights_file(folder: Path) -> Path:
-    """The file of a folder's weights, or the index of several. Raises FileNotFoundError if both are missing."""
+    """A folder's weights file, or the index of several. Raises FileNotFoundError if both are missing."""
     for name in FILES:
         if (folder / name).is_file():
             return folder / name

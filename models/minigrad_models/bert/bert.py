@@ -98,7 +98,7 @@ class Config:
     types: int = 2  # the number of text types
     activation: str = "gelu"  # or "gelu_tanh", "relu"
     epsilon: float = 1e-12  # in the layer norms
-    padding: int = 0  # the token that pads; its embedding is not trained
+    padding: int = 0  # the padding token; its embedding is not trained
     labels: int = 0  # of a classifier; 0: the number of names, or 2 without names
     label_names: list[str] = field(default_factory=list)  # they determine the number of labels; else "LABEL_0" etc.
 
@@ -110,7 +110,7 @@ class Config:
             self.label_names = numbered(self.labels)
         self.labels = len(self.label_names)
 
-    # The layers also read these, see ``LayerConfig``.
+    # The layers also read these; see ``LayerConfig``.
     activation_dropout, norm_first, position_encoding = 0.0, False, "learned"
 
     def dropout_or(self, special: float | None) -> float:

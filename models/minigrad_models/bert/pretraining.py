@@ -1,9 +1,9 @@
 """Pre-training on a text: masked words and next sentence (Devlin et al. 2019, section 3.1, appendix A.1 and A.2).
 
 A text is a sequence of sentences: lines are split after full stops, question and exclamation marks. An example is a
-run of sentences that fits, split in two: text A, and the rest as text B; in half of the examples, text B is replaced by
-sentences from another place. The random numbers depend only on the seed, the epoch and the batch, so each epoch has new
-masks and training can resume anywhere.
+sequence of sentences that fits, split in two: text A, and the rest as text B; in half of the examples, text B is
+replaced by sentences from another place. The random numbers depend only on the seed, the epoch and the batch, so each
+epoch has new masks and training can resume anywhere.
 
 Shapes: B batch, T pieces.
 """
@@ -71,7 +71,7 @@ class Sentences:
         return len(self.starts) - 1
 
     def places(self, longest: int, random: np.random.Generator) -> list[Place]:
-        """One pass over the sentences, as examples of at most ``longest`` pieces, not counting special tokens."""
+        """One pass over the sentences as examples of at most ``longest`` pieces, not counting special tokens."""
         result: list[Place] = []
         first = int(random.integers(min(4, len(self) - 1)))
         while first < len(self) - 1:

@@ -154,7 +154,7 @@ def fit(
 
 
 def shown(metrics: dict[str, float]) -> str:
-    """Metrics as text."""
+    """The metrics as text."""
     return ", ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in metrics.items())
 
 
@@ -170,7 +170,7 @@ class Options(NamedTuple):
     source: str | None  # see ``begin``
     run: Path  # the folder for all output
     recipe: Recipe
-    longest: int | None = None  # pieces that the model reads at once, see ``length``
+    longest: int | None = None  # pieces that the model reads at once; see ``length``
     size: Size = Size()  # of a model with random weights
     seed: int = 0
     progress: bool = True

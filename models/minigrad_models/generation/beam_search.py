@@ -1,7 +1,7 @@
 """Text generation from next-token probabilities: greedy search, sampling, and beam search.
 
 The model is a ``Decoder``: an object that returns the logits of the next token, with or without a cache.
-Finished sentences leave the batch, and each has its own limit: no sentence affects the result of another.
+Finished sentences leave the batch, and each has its own limit: no sentence affects another's result.
 All searches raise ValueError for arguments out of range, and for NaN logits. They wait for a GPU once per token.
 
 Shapes: B sentences, W beams per sentence, N = B·W rows, T tokens so far, S source length, V vocabulary.
@@ -225,7 +225,7 @@ def wu(alpha: float) -> LengthPenalty:
 
 def power(alpha: float) -> Callable[[float], float]:
     """|Y|^α as a function of |Y|: fairseq's ``--lenpen``. At equal α it favours long sentences more than
-    ``wu``: from 10 tokens to 20 it grows by a factor of 2^α, Wu's by (25/15)^α. Raises as ``wu``."""
+    ``wu``: from 10 tokens to 20 it grows by a factor of 2^α, Wu's by (25/15)^α. Raises the errors of ``wu``."""
     if not math.isfinite(alpha):
         raise ValueError(f"length_penalty must be a finite number, not {alpha}")
     return lambda length: float(length) ** alpha

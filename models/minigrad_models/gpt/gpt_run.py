@@ -56,7 +56,7 @@ class Architecture:
     # ``Recurrence`` has a state that is carried from update to update.
     loss: Callable[[], Callable[[Any, Any], tuple[Tensor, float]]]
     batches: Any  # of a training run, with the parameters of ``text.Windows``
-    score: Score  # the loss of a text, see ``score_windows``
+    score: Score  # the loss of a text; see ``score_windows``
 
     def dropouts(self, value: float) -> dict[str, float]:
         return {field.name: value for field in fields(self.config) if field.name.endswith("dropout")}

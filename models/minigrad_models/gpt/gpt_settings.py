@@ -1,4 +1,4 @@
-"""The settings for training a language model, see ``minigrad_models.programs.settings``."""
+"""The settings for training a language model; see ``minigrad_models.programs.settings``."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class Windows:
 
 
 def segments(ids: Ids, window: int, batch: int, seed: int = 0, device: str = "cpu") -> Segments:
-    """The batches of a training run, see ``Windows``; the loss function moves them to the device."""
+    """The batches of a training run (see ``Windows``); the loss function moves them to the device."""
     try:
         return Segments(ids, batch, window, seed)
     except ValueError as error:

@@ -50,7 +50,7 @@ class Config:
         if self.d_model % 2:
             raise ValueError(f"d_model ({self.d_model}) must be even: half of a distance's numbers are sines")
 
-    # The layers also read these, see ``LayerConfig``.
+    # The layers also read these; see ``LayerConfig``.
     positions, position_encoding = 0, "relative"
 
 
@@ -117,7 +117,7 @@ class Layer(nn.Module):
         return self.through(x, attend)
 
     def through(self, x: Tensor, attend: Callable[[Tensor], Tensor]) -> Tensor:
-        """The layer with a given attention function (B, T, D) -> (B, T, D)."""
+        """Applies the layer with a given attention function (B, T, D) -> (B, T, D)."""
         return self.feed_forward_residual(self.attention_residual(x, attend), self.feed_forward)
 
 

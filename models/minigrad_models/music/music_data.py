@@ -80,7 +80,7 @@ def read(settings: DataSettings) -> Corpus:
 
 
 def chorales(about: str, paths: list[Path], settings: DataSettings) -> Corpus:
-    """Chorales from some files, see ``read``."""
+    """Chorales from some files; see ``read``."""
     language = Chorales()
     if len(paths) == 1 and paths[0].suffix.lower() in (".json", COMPOSED.suffix):
         grids = read_chorales(paths[0])
@@ -99,7 +99,7 @@ def chorales(about: str, paths: list[Path], settings: DataSettings) -> Corpus:
 
 
 def performances(about: str, paths: list[Path], settings: DataSettings) -> Corpus:
-    """Performances from some files, see ``read``."""
+    """Performances from some files; see ``read``."""
     language = LANGUAGES["performance"]
     factors = [1 + settings.stretch * degree for degree in (DEGREES if settings.stretch else DEGREES[:1])]
     train, valid = [], []

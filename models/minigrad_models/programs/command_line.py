@@ -101,7 +101,7 @@ def add_device(p: argparse.ArgumentParser) -> None:
 
 
 def add_windows(p: argparse.ArgumentParser, stride: str) -> None:
-    """Add the options of an evaluation in windows, see ``programs.validation``; ``stride`` describes its default."""
+    """Add the options of an evaluation in windows (see ``programs.validation``); ``stride`` describes its default."""
     p.add_argument(
         "--window", type=whole(), default=0, metavar="N", help="tokens of the window (default: as in training)"
     )

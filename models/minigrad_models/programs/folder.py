@@ -187,7 +187,7 @@ def find_data_set(*parts: str) -> Path | None:
 
 
 def data_set(*parts: str, name: str, instead: str) -> Path:
-    """As ``find_data_set``, for the data set ``name``, see ``minigrad data``. Raises FileNotFoundError if it does not
+    """As ``find_data_set``, for the data set ``name`` (see ``minigrad data``). Raises FileNotFoundError if it does not
     exist, with a message that names the command to download it, and ``instead``."""
     if path := find_data_set(*parts):
         return path

@@ -83,7 +83,7 @@ class Segment(NamedTuple):
 
 class Segments:
     """A text (N,) of ints, cut into ``rows`` of equal length that are read in parallel, ``length`` tokens at a time.
-    In each epoch the cuts move by a random part of a segment, by the seed and the epoch, so that segments end at
+    In each epoch the cuts move by a random part of a segment, from the seed and the epoch, so that segments end at
     different places. The incomplete last segment of a row is dropped. Raises ValueError if ``rows`` or ``length`` is
     below 1, or the text has no segment of that size in an epoch."""
 

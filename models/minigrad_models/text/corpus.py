@@ -107,7 +107,7 @@ def _folder(folder: Path, source: str, target: str, required: Sequence[str]) -> 
 
 
 def _find(folder: Path, names: tuple[str, ...], languages: tuple[str, str]) -> tuple[Path, Path] | None:
-    """The files of a split: "val.en" and "val.de", or with longer names ("test_2016_flickr.de.gz")."""
+    """The files of a split: "val.en" and "val.de", or files with longer names ("test_2016_flickr.de.gz")."""
     for name in names:
         ending = f".{languages[0]}"
         stems = {p.name.removesuffix(".gz").removesuffix(ending) for p in folder.glob(f"{name}_*{ending}*")}

@@ -107,7 +107,7 @@ def chrf(texts: Sequence[str], references: Sequence[str]) -> Score:
 
 
 def sentence_chrf(texts: Sequence[str], references: Sequence[str]) -> list[float]:
-    """chrF of each sentence, from 0 to 100. Raises as ``bleu``."""
+    """chrF of each sentence, from 0 to 100. Raises the errors of ``bleu``."""
     metric = _library("sacrebleu.metrics").CHRF()
     pairs = zip(*_checked(texts, references), strict=True)
     return [float(metric.sentence_score(a, [b]).score) for a, b in pairs]

@@ -27,7 +27,7 @@ POOL = 50  # batches that are sorted by length together
 
 
 class ShuffledOrder:
-    """The numbers 0 .. size-1 in lists of ``batch_size``, in a new random order in each epoch, by the seed and the
+    """The numbers 0 .. size-1 in lists of ``batch_size``, in a new random order in each epoch, from the seed and the
     epoch. ``drop_last`` drops an incomplete last list. With the ``lengths`` of all examples, each list has examples of
     similar length: ``POOL`` lists at a time are sorted. Raises ValueError if ``size`` or ``batch_size`` is below 1."""
 
@@ -65,7 +65,7 @@ class ShuffledOrder:
 class LoaderBatches:
     """Batches of a dataset, which is anything with ``__getitem__`` and ``__len__``. A run resumes exactly if an example
     depends only on its number and the default generator. ``order`` is a batch size, for batches that are reshuffled in
-    each epoch by the seed; or an object whose ``epoch(number, start)`` yields lists of numbers, such as ShuffledOrder
+    each epoch from the seed; or an object whose ``epoch(number, start)`` yields lists of numbers, such as ShuffledOrder
     and TokenBatches. ``collate`` makes a batch from a list of examples, by default as in DataLoader."""
 
     def __init__(

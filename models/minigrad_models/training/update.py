@@ -51,7 +51,7 @@ class Updated:
 
     @property
     def loss(self) -> float:
-        """The mean loss. Raises as ``check``."""
+        """The mean loss. Raises the errors of ``check``."""
         return self.check()[0]
 
     def check(self) -> tuple[float, float]:

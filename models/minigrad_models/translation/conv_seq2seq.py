@@ -21,7 +21,7 @@ HALF = math.sqrt(0.5)  # preserves the variance of a sum of two (section 3.5)
 
 @dataclass
 class Config(Configuration):
-    """The hyperparameters of a convolutional translator, see ``Configuration``. Raises ValueError if the kernel is
+    """The hyperparameters of a convolutional translator; see ``Configuration``. Raises ValueError if the kernel is
     even, or a dropout is not a probability."""
 
     vocabulary: int

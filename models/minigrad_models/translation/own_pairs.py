@@ -95,7 +95,7 @@ def _counted(number: int, what: str) -> str:
 
 
 def _new(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str]:
-    """The share of held-out words, and the held-out characters, that no training pair has."""
+    """The share of held-out words, and the held-out characters, that no training pair contains."""
     shares, whole = [], True
     for side, tokenizer in enumerate((tokenizers.source, tokenizers.target)):
         texts = {split: (part.source, part.target)[side] for split, part in pairs.items()}

@@ -33,7 +33,7 @@ States = tuple[Tensor, ...]  # (L, B, H) each: one, or two for an LSTM
 
 @dataclass
 class Config(Configuration):
-    """The hyperparameters of a recurrent translator, see ``Configuration``. Raises ValueError for an unknown cell or
+    """The hyperparameters of a recurrent translator; see ``Configuration``. Raises ValueError for an unknown cell or
     attention, or a dropout that is not a probability."""
 
     vocabulary: int

@@ -67,7 +67,7 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
 def make_trainer(
     translator: Translator, pairs: dict[str, Pairs], encoded: EncodedPairs, config: dict[str, Any], folder: Path
 ) -> Trainer:
-    """The training loop with its parts."""
+    """The training loop and its parts."""
     s = translator.settings.training
     evaluate = Evaluation(translator, pairs["validation"]) if "validation" in pairs else None
 

@@ -56,7 +56,7 @@ class Config(Configuration):
 
 
 class Cached:
-    """Decoding with the keys and values of the tokens so far, see ``generation.continuation``: each call of
+    """Decoding with the keys and values of the tokens so far (see ``generation.continuation``): each call of
     ``next_logits`` must add one token. N rows are B sentences times W beams (1 without beam search)."""
 
     @mg.no_grad()

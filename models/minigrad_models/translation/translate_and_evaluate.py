@@ -177,7 +177,7 @@ def evaluate(options: argparse.Namespace) -> int:
     tokenizer = options.bleu_tokenizer or translator.settings.training.bleu_tokenizer
     if tokenizer == "auto":
         tokenizer = tokenizer_for(language)
-    bleu_metric(tokenizer)  # fail before minutes of translating
+    bleu_metric(tokenizer)  # fail before translating for minutes
     options.n_best, options.sample, options.top_k, options.top_p = 1, None, None, None
     start = time.perf_counter()
     with bar(len(pairs.source), "translating", " sentences") as progress:

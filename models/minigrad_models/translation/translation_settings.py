@@ -1,4 +1,4 @@
-"""The settings of a training run in four sections. Options of the command line override a preset or a ``--config``
+"""The settings of a training run in four sections. Command-line options override a preset or a ``--config``
 file, and these override the defaults. The files in ``presets/`` contain every setting.
 """
 

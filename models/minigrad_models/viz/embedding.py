@@ -26,7 +26,7 @@ WIDE, HIGH, EDGE = 720.0, 560.0, 36.0  # of the picture, in pixels
 
 @dataclass(frozen=True)
 class Embedding(Picture):
-    """Words as vectors. In a notebook it shows itself."""
+    """Words as vectors. In a notebook it displays itself."""
 
     weights: Array  # (V, D), float32
     tokens: tuple[str, ...]  # V texts

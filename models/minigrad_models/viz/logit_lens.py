@@ -48,8 +48,8 @@ class Numbers(NamedTuple):
 
 @dataclass(frozen=True)
 class LogitLens(Picture):
-    """Distributions by layer and position. Layer 0 is the embedding, the last (-1) the model's output. In a notebook
-    it shows itself."""
+    """Distributions by layer and position. Layer 0 is the embedding, the last (-1) the model's output. In a notebook it
+    displays itself."""
 
     numbers: Numbers
     tokens: tuple[str, ...]  # the texts of the T tokens that the model reads
@@ -148,7 +148,7 @@ def logit_lens(
     Args:
         model: tokens (B, T) -> logits (B, T, V), or a tuple that begins with these. It has ``layers``, a ModuleList
             whose layers run in sequence, each with the state (B, T, D) as its first argument; and ``logits(states)``,
-            which maps the states after any layer (..., D) to logits (..., V). It runs once, and is then unchanged.
+            which maps the states after any layer (..., D) to logits (..., V). It runs once and is not changed.
         tokens: ids (T,) or (B, T); or a text for the model's tokenizer.
         labels: the texts of all ids, a function from an id to its text, or a tokenizer; by default the model's, or
             the ids.

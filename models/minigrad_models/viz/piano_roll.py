@@ -68,7 +68,7 @@ class Arcs(NamedTuple):
 
 @dataclass(frozen=True)
 class PianoRoll(View):
-    """Notes over time. In a notebook it shows itself."""
+    """Notes over time. In a notebook it displays itself."""
 
     score: Score  # the notes, in the given order
     title: str = "Piano roll"

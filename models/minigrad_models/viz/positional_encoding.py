@@ -33,7 +33,7 @@ SMOOTH = 24  # points per wave, enough to look like a curve
 
 @dataclass(frozen=True)
 class PositionalEncoding(Picture):
-    """The table of ``nn.SinusoidalPositionalEncoding``. In a notebook it shows itself."""
+    """The table of ``nn.SinusoidalPositionalEncoding``. In a notebook it displays itself."""
 
     values: Array  # (T, D), float32
     tokens: tuple[str, ...] = ()  # T texts, or empty

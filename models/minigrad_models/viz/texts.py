@@ -33,7 +33,7 @@ def reader(names: Sequence[str] | Mapping[int, str] | Reader | Any, default: Any
 
 
 def checked_texts(name: str, texts: Any) -> tuple[str, ...]:
-    """The items of a list as texts. Raises ValueError for a single text."""
+    """A list's items as texts. Raises ValueError for a single text."""
     if isinstance(texts, str):
         raise ValueError(f"{name} must be a list of texts, not one text: {texts[:24]!r}")
     return tuple(map(str, texts))

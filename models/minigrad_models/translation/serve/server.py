@@ -66,7 +66,7 @@ _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^][:@/\s]+)(?::\d+)?")
 
 
 class Protocol(H11Protocol):
-    """HTTP on a connection with a single request, see ``HEADERS``; it is closed if the client is too slow."""
+    """HTTP on a connection with a single request (see ``HEADERS``); it is closed if the client is too slow."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -219,7 +219,7 @@ async def _constant(content: bytes, kind: str, request: Request, body: bytes) ->
 
 
 async def _body(request: Request) -> bytes:
-    """The body. It reads more than the limit, within reason: otherwise the client could miss the response."""
+    """The body. Reads more than the limit, within reason: otherwise the client could miss the response."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk

@@ -30,7 +30,7 @@ _ROW_CELLS = 64  # of a vector's heat map
 
 
 class TrainingView(Picture):
-    """Curves of one or more runs, with weights and pictures for the page. In a notebook it shows itself."""
+    """Curves of one or more runs, with weights and pictures for the page. In a notebook it displays itself."""
 
     def __init__(self, runs: tuple[Run, ...], tracks: Sequence[Track] = (), title: str = "Training") -> None:
         self.runs, self.tracks, self.title = runs, tuple(tracks), title
@@ -194,7 +194,7 @@ class Parameter:
 
 
 def read_weights(folder: Path) -> tuple[list[int], list[Parameter]]:
-    """The steps of a run's snapshots, and the parameters that all snapshots have in the same shape."""
+    """The steps of a run's snapshots, and the parameters that have the same shape in all of them."""
     snapshots = []
     for step, state in states(checkpoints(folder)):
         arrays = {name: getattr(value, "array", None) for name, value in state.items()}
