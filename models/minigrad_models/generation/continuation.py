@@ -223,8 +223,8 @@ class CachedAttention:
         self.kv_cache = xp(weight).empty((rows, 2, self.heads, INITIAL_CAPACITY, self.width), weight.dtype)
 
     def step(self, x: Array, position: int, mask: Array | None = None) -> Array:
-        """Append the keys and values of new tokens to the cache; each token attends to all tokens up to itself: (N, T,
-        D) -> (N, T, D). The first is at ``position``; a mask is (N, 1, 1 or T, position + T)."""
+        """Append the keys and values of new tokens to the cache; each token attends to all tokens up to itself:
+        (N, T, D) -> (N, T, D). The first is at ``position``; a mask is (N, 1, 1 or T, position + T)."""
         n, t, d = x.shape
         qkv = self.joint(x).reshape(n, t, 3, self.heads, self.width).transpose(0, 2, 3, 1, 4)
         if self.rotary is not None:

@@ -190,7 +190,7 @@ def write(
 
 
 def prompt_of(tokens: Tokens, text: str | None) -> list[int]:
-    """The ids of a prompt; without a prompt, the token before a text, a line break, or the first token."""
+    """The ids of a prompt; without one, the token before a text, a line break, or the vocabulary's first token."""
     if text is not None:
         if not text:
             raise ValueError("the prompt is empty: a language model needs at least one token")
@@ -293,7 +293,7 @@ def model_of(settings: Settings, corpus: text.Text, vocabulary: Tokens | None) -
 
 
 def evaluated(model: Any, settings: Settings, vocabulary: Tokens, ids: Ids, characters: int) -> dict[str, float]:
-    """The validation text's (T,) nats per token and bits per character; prints a text that the model generates."""
+    """Nats per token, and bits per character, of the validation text (T,); prints a text that the model generates."""
     s = settings.training
     score = ARCHITECTURES[settings.model.model].score
     loss = score(model, ids, settings.window, batch=4 * s.batch, most=s.validated)
