@@ -2,7 +2,7 @@
 
 A schema is a type annotation: ``int``, ``float | None``, ``dict[str, list[str]]``, a TypedDict, or a dataclass (the
 dict of its fields). ``check`` compares plain data with a schema, ``check_like`` with a value that is known to be right,
-and ``check_size`` refuses data that would take too long to traverse.
+and ``check_size`` rejects data that would take too long to traverse.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def content(path: str | os.PathLike[str], most: int) -> bytes:
 
 
 def check_size(value: Any) -> None:
-    """Raise ValueError for data that is nested too deeply, or too large. A shared part counts each time: a few
+    """Raise ValueError for data that is too deeply nested or too large. A shared part counts each time: a few
     kilobytes can describe a tree of 2¹⁰⁰ leaves."""
     stack, containers, entries = [(value, 1)], 0, 0
     while stack:
@@ -56,8 +56,8 @@ def check_size(value: Any) -> None:
 
 
 def check(value: Any, schema: Any, where: str) -> None:
-    """Raise ValueError unless a value has a type. An int counts as a float, but a bool not as an int; ints have 64
-    bits, and floats are finite. ``where`` names the value in the message."""
+    """Raise ValueError unless a value matches a schema. An int counts as a float, but a bool does not count as an int;
+    ints must fit in 64 bits and floats must be finite. ``where`` names the value in the message."""
     origin, arguments = get_origin(schema), get_args(schema)
     if schema is Any:
         return None

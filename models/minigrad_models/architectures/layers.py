@@ -38,8 +38,8 @@ class LayerConfig(Protocol):
 
 
 class MultiHeadAttention(nn.Module):
-    """Section 3.2.2: H attention heads in parallel, each with its own projections of queries, keys and values. With
-    ``ordered``, queries and keys are from one sentence, and rotary positions, if configured, rotate them."""
+    """Section 3.2.2: H attention heads in parallel, each with its own query, key and value projections. With
+    ``ordered``, queries and keys come from one sentence, and rotary positions, if configured, rotate them."""
 
     def __init__(self, config: LayerConfig, ordered: bool = False) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class MultiHeadAttention(nn.Module):
         if by_position is not None:
             mask, causal = allowed(by_position, mask, causal), False
         elif causal and mask is not None:
-            t, s = q.shape[-2], k.shape[-2]  # the queries are the last of the keys
+            t, s = q.shape[-2], k.shape[-2]  # the queries belong to the last keys
             mask, causal = mask & mg.ones(t, s, dtype=mg.bool, device=q.device).tril(s - t), False
         return F.scaled_dot_product_attention(q, k, v, mask, dropout, causal)
 
@@ -80,7 +80,7 @@ class MultiHeadAttention(nn.Module):
         return allowed(scores if by_position is None else scores + by_position, mask, causal).softmax(-1)
 
     def position_scores(self, q: Tensor, keys: int) -> Tensor | None:
-        """Scores by position (B, H, T, S), added to the scores of queries (B, H, T, D/H), which are the last of S
+        """Scores by position (B, H, T, S), added to those of queries (B, H, T, D/H), which belong to the last of S
         ``keys``; None if the model encodes positions in another way."""
         return None
 
@@ -90,12 +90,12 @@ class MultiHeadAttention(nn.Module):
         return x.view(b, t, self.heads, d // self.heads).transpose(1, 2)
 
     def rotate(self, x: Tensor) -> Tensor:
-        """Queries or keys (B, H, T, D/H), rotated by their positions if these are rotary."""
+        """Queries or keys (B, H, T, D/H), rotated by position if positions are rotary."""
         return x if self.rotary is None else self.rotary(x)
 
 
 def allowed(scores: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
-    """Scores (B, H, T, S), -inf where attention is not allowed: at keys after a query, if ``causal``, and where the
+    """Scores (B, H, T, S), -inf where attention is not allowed: at keys after the query, if ``causal``, and where the
     mask is False."""
     t, s = scores.shape[-2:]
     if causal and t > 1:
@@ -166,16 +166,16 @@ class DecoderLayer(nn.Module):
         return self.feed_forward_residual(x, self.feed_forward)
 
 
-# Scores by distance: query i of T has the distance d = S - T + i - j to key j; W is the width of a head (D/H).
+# Scores by distance: query i of T is at distance d = S - T + i - j from key j; W is the width of a head (D/H).
 
 
 def relative_shift(scores: Tensor) -> Tensor:
     """Scores by distance (B, H, T, S + 1), from S down to 0, -> scores by key (B, H, T, S); only these take memory.
 
     Dai et al. 2019 (appendix B) call this a shift, Huang et al. 2018 (section 3.4.1) a skew. The row of query i moves
-    left by T − i places, one less than the row above. Rows of S + 1 numbers do this when they are read as rows of
-    length S, from number T on: number T + i S + j is number i (S + 1) + (T − i + j), in row i and at the distance
-    S − (T − i + j) = d. Keys in the future get numbers from other rows.
+    left by T − i places, one less than the row above. Reading rows of S + 1 numbers as rows of length S, from number T
+    on, does this: number T + i S + j is number i (S + 1) + (T − i + j), in row i and at distance S − (T − i + j) = d.
+    Keys in the future get numbers from other rows.
     """
     b, h, t, s = scores.shape
     return scores.reshape(b, h, t * s)[..., t:].unflatten(-1, (t, s - 1))
@@ -190,6 +190,6 @@ class RelativePositions(nn.Module):
         self.weight = nn.Parameter(mg.zeros(heads, distances, width))
 
     def forward(self, q: Tensor, keys: int) -> Tensor:
-        """Queries (B, H, T, W), the last of S ``keys`` -> q E_rᵀ by key (B, H, T, S), skewed."""
+        """Queries (B, H, T, W), at the last of S ``keys`` -> q E_rᵀ by key (B, H, T, S), skewed."""
         distance = mg.arange(keys, -1, -1, device=q.device).clamp(max=self.weight.shape[1] - 1)
         return relative_shift(q @ self.weight[:, distance].mT)  # (B, H, T, S + 1) -> (B, H, T, S)

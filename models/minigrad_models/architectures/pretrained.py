@@ -1,7 +1,7 @@
 """Models that read and write their weights in the folder layout of Hugging Face's transformers library.
 
 config.json          the architecture and its sizes
-model.safetensors    the weights; or pytorch_model.bin, PyTorch's archive; or either in several files, by an index
+model.safetensors    the weights; or pytorch_model.bin, PyTorch's archive; or either in several files with an index
 tokenizer.json       or vocab.json and merges.txt, or vocab.txt: see ``minigrad_models.text.pretrained``
 
 A model has its own names for its weights. A table of ``Rule`` maps them to the names in the file.
@@ -38,7 +38,7 @@ Model = TypeVar("Model", bound="Pretrained")
 
 @dataclass(frozen=True)
 class Rule:
-    """The names of a weight, or of a layer's weight and bias, in a file and in a model."""
+    """The names of a weight, or of a layer's weight and bias, in the file and in the model."""
 
     theirs: str  # in the file; "{}" is a layer's number
     ours: str | tuple[str, ...]  # in the model; several if the file joins them along the axis of outputs
@@ -46,7 +46,7 @@ class Rule:
     inputs_first: bool = False  # the file's matrices are (in, out), like GPT-2's Conv1D; ours are (out, in)
 
     def names(self, layers: int) -> Iterable[tuple[str, tuple[str, ...]]]:
-        """Each name in the file, with the model's names for it."""
+        """Each name in the file with the model's names for it."""
         ours = (self.ours,) if isinstance(self.ours, str) else self.ours
         for i in range(layers if "{}" in self.theirs else 1):
             for suffix in self.suffixes:
@@ -54,7 +54,7 @@ class Rule:
 
 
 def to_ours(weights: Mapping[str, Tensor], rules: Sequence[Rule], layers: int) -> tuple[Weights, list[str]]:
-    """The weights of a file by the model's names, and the names that match no rule. Raises ValueError if a joined
+    """A file's weights by the model's names, and the names that match no rule. Raises ValueError if a joined
     weight cannot be split evenly."""
     rest = dict(weights)
     result: Weights = {}
@@ -88,7 +88,7 @@ class Pretrained(nn.Module):
     MODEL_TYPE: ClassVar[str]  # the architecture's name in config.json
     ARCHITECTURE: ClassVar[str]  # the class of the transformers library that has the same weights
     HEADS: ClassVar[tuple[str, ...]] = ()  # prefixes of weights that a file may lack: they are initialised at random
-    READ: ClassVar[tuple[str, ...]] = ()  # entries of config.json that are only read: others say the same
+    READ: ClassVar[tuple[str, ...]] = ()  # entries that are only read: others contain the same information
     config: Any  # the sizes
     tokenizer: Any = None  # the folder's ``tokenizers.Tokenizer``, or None
 
@@ -98,7 +98,7 @@ class Pretrained(nn.Module):
         raise NotImplementedError
 
     def to_ours(self, weights: Weights) -> tuple[Weights, list[str]]:
-        """The weights of a file by the model's names, and the unknown names. Raises ValueError."""
+        """A file's weights by the model's names, and the unknown names. Raises ValueError."""
         raise NotImplementedError
 
     def to_theirs(self, weights: Mapping[str, Tensor]) -> Weights:
@@ -110,7 +110,7 @@ class Pretrained(nn.Module):
         """Read the model and its tokenizer from a folder with the files that this module's docstring lists. The model
         is in evaluation mode; no code in the files runs. ``changes`` replace entries of config.json, such as a dropout.
         Raises FileNotFoundError if the folder or a file is missing, ValueError if the files are for another
-        architecture, do not match each other, or are damaged (RuntimeError for the file of weights). Warns if the file
+        architecture, do not match each other, or are damaged (RuntimeError for the weights file). Warns if the file
         lacks this model's head, which is then initialised at random, or has weights that the model does not use."""
         path = Path(folder)
         published = {**read_config(path, cls.MODEL_TYPE), **changes}
@@ -139,7 +139,7 @@ class Pretrained(nn.Module):
         return model.eval()
 
     def fill(self, weights: Weights, file: Path) -> None:
-        """Load the weights of a file. Raises the same errors as ``from_pretrained``, and then changes nothing."""
+        """Load a file's weights. Raises the same errors as ``from_pretrained``, in which case nothing changes."""
         ours, unknown = self.recognised(weights, file)
         there = self.state_dict()
         missing = [name for name in there if name not in ours]
@@ -209,9 +209,9 @@ def read_config(folder: Path, model_type: str) -> dict[str, Any]:
 def from_published(
     kind: Callable[..., C], published: dict[str, Any], fields: Mapping[str, str], fixed: Mapping[str, Any]
 ) -> C:
-    """A configuration (a dataclass) from the entries of a config.json; entries that the file lacks have their defaults.
-    ``fields`` maps the file's names to the dataclass's; ``fixed`` entries must have the given value if they are there.
-    Raises ValueError if an entry has another type, is out of range, or is not supported by the model."""
+    """A configuration (a dataclass) from the entries of a config.json; entries that the file lacks get their defaults.
+    ``fields`` maps the file's names to the dataclass's; ``fixed`` entries must have the given value if present.
+    Raises ValueError if an entry has the wrong type, is out of range, or is not supported by the model."""
     for name, value in fixed.items():
         if published.get(name, value) != value:
             raise ValueError(f"it has {name} = {short(published[name])}; this model supports only {value}")
@@ -237,7 +237,7 @@ def to_published(config: Any, fields: Mapping[str, str]) -> dict[str, Any]:
 
 
 def check_sizes(config: Any, ids: Collection[str] = ()) -> None:
-    """Raise ValueError for an invalid configuration of a transformer: sizes below 1, dropouts that are not
+    """Raise ValueError for an invalid transformer configuration: sizes below 1, dropouts that are not
     probabilities, heads that do not divide the width, ``ids`` (names of entries) that are not in the vocabulary."""
     for name, value in vars(config).items():
         if name in ids:
@@ -254,7 +254,7 @@ def check_sizes(config: Any, ids: Collection[str] = ()) -> None:
 
 
 def weights_file(folder: Path) -> Path:
-    """The file of a folder's weights, or the index of several. Raises FileNotFoundError if both are missing."""
+    """A folder's weights file, or the index of several. Raises FileNotFoundError if both are missing."""
     for name in FILES:
         if (folder / name).is_file():
             return folder / name

@@ -81,9 +81,9 @@ FIXED = {
 
 @dataclass
 class Config:
-    """The hyperparameters; the defaults give the paper's base model (section 3: 110 million weights). Raises ValueError
-    if a size is below 1, H does not divide D, a dropout is not a probability, the activation is unknown, or the
-    padding token is not in the vocabulary."""
+    """The hyperparameters; the defaults are those of the paper's base model (section 3: 110 million weights). Raises
+    ValueError if a size is below 1, H does not divide D, a dropout is not a probability, the activation is unknown, or
+    the padding token is not in the vocabulary."""
 
     vocabulary: int = 30522  # V
     positions: int = 512  # the most tokens
@@ -91,16 +91,16 @@ class Config:
     heads: int = 12  # H, which divides D
     layers: int = 12  # L
     d_ff: int = 0  # the width inside the feed-forward networks; 0 for 4 D
-    dropout: float = 0.1  # of the outputs of sub-layers
-    embedding_dropout: float | None = None  # of the embeddings; None for ``dropout``
-    attention_dropout: float = 0.1  # of the weights of attention
-    head_dropout: float | None = None  # of a classifier's input; None for ``dropout``
-    types: int = 2  # of texts
+    dropout: float = 0.1  # on sub-layer outputs
+    embedding_dropout: float | None = None  # on the embeddings; None for ``dropout``
+    attention_dropout: float = 0.1  # on attention weights
+    head_dropout: float | None = None  # on a classifier's input; None for ``dropout``
+    types: int = 2  # the number of text types
     activation: str = "gelu"  # or "gelu_tanh", "relu"
-    epsilon: float = 1e-12  # of the layer norms
-    padding: int = 0  # the token that pads; its embedding is not trained
-    labels: int = 0  # of a classifier; 0 for as many as there are names, or 2
-    label_names: list[str] = field(default_factory=list)  # they determine the number of labels; or "LABEL_0" and so on
+    epsilon: float = 1e-12  # in the layer norms
+    padding: int = 0  # the padding token; its embedding is not trained
+    labels: int = 0  # of a classifier; 0: the number of names, or 2 without names
+    label_names: list[str] = field(default_factory=list)  # they determine the number of labels; else "LABEL_0" etc.
 
     def __post_init__(self) -> None:
         self.d_ff = self.d_ff or 4 * self.d_model
@@ -110,7 +110,7 @@ class Config:
             self.label_names = numbered(self.labels)
         self.labels = len(self.label_names)
 
-    # The layers also read these, see ``LayerConfig``.
+    # The layers also read these; see ``LayerConfig``.
     activation_dropout, norm_first, position_encoding = 0.0, False, "learned"
 
     def dropout_or(self, special: float | None) -> float:
@@ -129,8 +129,8 @@ def numbered(labels: int) -> list[str]:
 
 
 def label_names(published: Mapping[str, Any]) -> list[str]:
-    """The names of labels in a config.json: ``id2label``, or default names if ``num_labels`` is another number. Raises
-    ValueError if the labels are not numbered from 0."""
+    """The label names in a config.json: ``id2label``, or default names if ``num_labels`` is a different number.
+    Raises ValueError if the labels are not numbered from 0."""
     names = published.get("id2label") or {}
     check(names, dict[int | str, str], "id2label")
     mapping = {str(key): name for key, name in names.items()}  # JSON keys are strings
@@ -161,7 +161,7 @@ class PretrainedBert(Pretrained):
         return pretrained.from_published(Config, published, fields, FIXED)
 
     def to_ours(self, weights: Weights) -> tuple[Weights, list[str]]:
-        """See ``Pretrained``. The file may hold the bare encoder or a model with a head, also from TensorFlow."""
+        """See ``Pretrained``. The file may contain the bare encoder or a model with a head, even from TensorFlow."""
         weights = {name.removeprefix(PREFIX): weight for name, weight in weights.items()}
         for old, new in ((".gamma", ".weight"), (".beta", ".bias")):  # of layer norms, in files from TensorFlow
             weights = {name.replace(old, new): weight for name, weight in weights.items()}
@@ -226,8 +226,8 @@ class Bert(PretrainedBert):
         return self.pooler(states[:, 0]).tanh()
 
     def sentence_embeddings(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
-        """The mean of a text's states, normalised (B, D), so that the dot product of two is their cosine similarity:
-        Sentence-BERT (Reimers and Gurevych 2019, arXiv 1908.10084)."""
+        """The mean of a text's states, normalised (B, D), so that the dot product of two means is their cosine
+        similarity: Sentence-BERT (Reimers and Gurevych 2019, arXiv 1908.10084)."""
         states = self(tokens, mask=mask)
         if mask is None:
             return F.normalize(states.mean(1))
@@ -236,7 +236,7 @@ class Bert(PretrainedBert):
 
     @mg.no_grad()
     def encode(self, texts: str | Sequence[str], batch: int = 32, longest: int = 0) -> Tensor:
-        """The ``sentence_embeddings`` (N, D) of N texts, or of a single one, by the model's tokenizer, without dropout:
+        """The ``sentence_embeddings`` (N, D) of N texts, or of a single one, with the model's tokenizer and no dropout:
         ``batch`` texts of similar length at a time, and at most ``longest`` tokens of each (0: the model's positions).
         Raises ValueError if the model has no tokenizer, ``batch`` is below 1, or ``longest`` is out of range."""
         if self.tokenizer is None:
@@ -257,7 +257,7 @@ class Bert(PretrainedBert):
             tokens = padded(rows, self.config.padding)
             present = np.arange(tokens.shape[1]) < np.array([[len(row)] for row in rows])
             mask = None if present.all() else mg.from_numpy(present).to(weight.device)
-            with mg.no_grad():  # it is per thread
+            with mg.no_grad():  # the setting is per thread
                 parts[i] = self.sentence_embeddings(mg.from_numpy(tokens).to(weight.device), mask)
 
         with at_end(self.train, before) as end, end:
@@ -297,8 +297,7 @@ class WordHead(nn.Module):
         return F.linear(self.transform(states), embedding, self.bias)
 
     def loss(self, states: Tensor, embedding: Tensor, targets: Tensor) -> Tensor:
-        """The mean cross-entropy of targets (B, T), IGNORED at words that are not predicted; these have no logits
-        computed."""
+        """The mean cross-entropy of targets (B, T), IGNORED at words that are not predicted; these get no logits."""
         targets = targets.reshape(-1)
         selected = targets != IGNORED
         states = self.transform(states.flatten(0, 1)[selected])
@@ -309,7 +308,7 @@ class BertWithHead(PretrainedBert):
     """The encoder, ``bert``, with the layers of a task.
 
     Subclasses define:
-        LAYERS: functions by name that build these layers from a configuration. RULES: the names of their weights.
+        LAYERS: functions, by name, that build these layers from a configuration. RULES: the names of their weights.
         POOLED: whether the layers read ``Bert.pooled`` instead of the states of all tokens.
     """
 

@@ -42,20 +42,20 @@ class Question(NamedTuple):
 
     question: str
     context: str
-    # Right answers, each a piece of the context with the character where it begins; empty for a prediction.
+    # Right answers: pieces of the context, each with the index of its first character; empty for a prediction.
     answers: tuple[tuple[str, int], ...] = ()
     number: str = ""  # the data set's id
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a file with their numbers. Raises FileNotFoundError."""
+    """A file's lines with their numbers. Raises FileNotFoundError."""
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
     return enumerate(read_lines(path), 1)
 
 
 def find(folder: Path, *names: str) -> Path:
-    """The first of some files that a folder has, plain or as .gz. Raises FileNotFoundError if it has none of them."""
+    """The first of several files that exists in a folder, plain or as .gz. Raises FileNotFoundError if none exists."""
     for name in names:
         for path in (folder / name, folder / f"{name}.gz"):
             if path.is_file():
@@ -154,7 +154,7 @@ def filled(items: list[Item], path: Path) -> list[Item]:
 
 
 def held_out(items: Sequence[Item], part: int = 10) -> tuple[list[Item], list[Item]]:
-    """Split off every ``part``-th example of a random order: the rest, and these. The order is the same in all runs."""
+    """Split off every ``part``-th example in a random order: the rest, and these. The order is the same in all runs."""
     order = np.random.default_rng(0).permutation(len(items)).tolist()
     return [items[i] for place, i in enumerate(order) if place % part], [items[i] for i in order[::part]]
 
@@ -182,7 +182,7 @@ class Encoder:
     """Encodes texts as word pieces with a copy of a model's ``tokenizers.Tokenizer``, and truncates them to a length
     that counts special tokens, the longer text of a pair first. A special token in a text ("[SEP]") is plain text. With
     ``windows``, if a pair is too long, its second text is split into several features that overlap by a quarter.
-    ``cut`` is how many texts the last call truncated."""
+    ``cut`` is the number of texts that the last call truncated."""
 
     def __init__(self, tokenizer: Any, longest: int, windows: bool = False) -> None:
         self.whole, self.tokenizer = (load_library().Tokenizer.from_str(tokenizer.to_str()) for _ in range(2))
@@ -193,7 +193,7 @@ class Encoder:
         self.tokenizer.enable_truncation(longest, stride=stride, strategy=strategy)
 
     def __call__(self, texts: Sequence[Any], are_words: bool = False) -> list[Any]:
-        """The library's encoding of each text, pair of texts, or (``are_words``) list of words; truncated parts are in
+        """The library's encoding of each text, pair of texts, or list of words (``are_words``); truncated parts are in
         its ``overflowing``."""
         encodings = list(self.tokenizer.encode_batch(list(texts), is_pretokenized=are_words))
         self.cut = 0 if self.windows else sum(bool(encoding.overflowing) for encoding in encodings)

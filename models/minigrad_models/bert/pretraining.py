@@ -1,9 +1,9 @@
 """Pre-training on a text: masked words and next sentence (Devlin et al. 2019, section 3.1, appendix A.1 and A.2).
 
 A text is a sequence of sentences: lines are split after full stops, question and exclamation marks. An example is a
-run of sentences that fits, split in two: text A, and the rest as text B; in half of the examples, text B is replaced by
-sentences from another place. The random numbers depend only on the seed, the epoch and the batch, so each epoch has new
-masks and a training can resume anywhere.
+sequence of sentences that fits, split in two: text A, and the rest as text B; in half of the examples, text B is
+replaced by sentences from another place. The random numbers depend only on the seed, the epoch and the batch, so each
+epoch has new masks and training can resume anywhere.
 
 Shapes: B batch, T pieces.
 """
@@ -34,7 +34,7 @@ from .train_bert import Size, fit, from_scratch, tell
 
 SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][\"'”’)])\s+")
 MASKED, TO_MASK, TO_RANDOM = 0.15, 0.8, 0.1  # of all pieces; of the pieces to predict
-SHORT = 0.1  # the part of the examples that have a random, shorter length
+SHORT = 0.1  # the fraction of the examples that have a random, shorter length
 TRIES = 10  # to find a sentence that fits
 AROUND = 3  # special tokens: [CLS] A [SEP] B [SEP]
 CLS, SEP, MASK = (SPECIAL.index(name) for name in ("[CLS]", "[SEP]", "[MASK]"))
@@ -71,7 +71,7 @@ class Sentences:
         return len(self.starts) - 1
 
     def places(self, longest: int, random: np.random.Generator) -> list[Place]:
-        """One pass over the sentences, as examples of at most ``longest`` pieces, without counting special tokens."""
+        """One pass over the sentences as examples of at most ``longest`` pieces, not counting special tokens."""
         result: list[Place] = []
         first = int(random.integers(min(4, len(self) - 1)))
         while first < len(self) - 1:
@@ -95,8 +95,8 @@ class Sentences:
         return int(np.searchsorted(self.starts, self.starts[first] + space, "right")) - 1
 
     def _elsewhere(self, first: int, last: int, space: int, random: np.random.Generator) -> int:
-        """A random sentence outside of a run (inside, if there is no other) that fits, as a following sentence does: a
-        truncated one would give away the label."""
+        """A random sentence outside a run (inside, if there is no other) that fits, as a following sentence does: a
+        truncated one would reveal the label."""
         others = len(self) - (last - first)
         for _ in range(TRIES):
             place = int(random.integers(others or len(self)))
@@ -106,7 +106,7 @@ class Sentences:
         return place
 
     def _span(self, first: int, last: int, most: int) -> tuple[int, int]:
-        """The range of pieces of the sentences from ``first`` to ``last``, excluded; at most ``most`` pieces."""
+        """The range of pieces of the sentences from ``first`` to ``last`` (excluded), at most ``most`` pieces."""
         begin = int(self.starts[first])
         return begin, min(int(self.starts[last]), begin + most)
 
@@ -169,15 +169,15 @@ def read(tokenizer: Any, texts: Sequence[str]) -> Sentences:
 
 
 class Options(NamedTuple):
-    """The options of a pre-training."""
+    """The options of a pre-training run."""
 
     text: Path | None  # None: the English sentences of the bundled corpus
     run: Path  # the folder for all output
     size: Size = Size()
     updates: int = 4000
-    batch: int = 32  # examples of an update
+    batch: int = 32  # examples per update
     rate: float = 1e-3  # the highest learning rate
-    longest: int = 64  # pieces of an example
+    longest: int = 64  # pieces per example
     evaluate_every: int = 500  # updates
     seed: int = 0
     progress: bool = True

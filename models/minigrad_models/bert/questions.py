@@ -1,9 +1,9 @@
 """A small data set in SQuAD's format that needs no download: short texts about people who do not exist.
 
-A text states several facts about each of its people, in one of several wordings, in random order. A question asks for
-one of them, and its answer is a piece of the text: the value ("Where does Ada Berg live?") or the person ("Who lives
-in Turin?"). Other people in the text have facts of the same kind. Every tenth text has so many people that a model
-must read it in windows. The training and evaluation texts have no person in common.
+A text states several facts about each of its people, each in one of several wordings, in random order. A question asks
+for one of them, and its answer is a piece of the text: the value ("Where does Ada Berg live?") or the person ("Who
+lives in Turin?"). Other people in the text have facts of the same kind. Every tenth text has so many people that a
+model must read it in windows. The training and evaluation texts have no person in common.
 """
 
 from __future__ import annotations

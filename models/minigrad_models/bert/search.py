@@ -27,8 +27,8 @@ class Near(NamedTuple):
 
 
 class Index:
-    """The lines of a text file, except empty ones, with their embeddings (N, D) by the model of a folder (None:
-    MiniLM). The model reads ``longest`` pieces of a line, by default LONGEST, see ``length``. Raises OSError,
+    """The lines of a text file, except empty ones, with their embeddings (N, D) by the model in a folder (None:
+    MiniLM). The model reads ``longest`` pieces of a line, by default LONGEST (see ``length``). Raises OSError,
     ValueError or RuntimeError if the file or the model cannot be used."""
 
     def __init__(self, path: Path, folder: Path | None, longest: int | None = None) -> None:

@@ -50,12 +50,12 @@ V = TypeVar("V", bound=Hashable)
 Array = np.ndarray[Any, np.dtype[Any]]
 Read = tuple[Feature, Array]  # and the model's output for it
 Class = tuple[str, float]  # a label, and its probability
-Tags = tuple[str, ...]  # of each word
+Tags = tuple[str, ...]  # the tags of the words
 Answer = tuple[str, float]  # a span of the text, and the sum of its two logits
 
 
 class Recipe(NamedTuple):
-    """The settings of a fine-tuning."""
+    """The settings of a fine-tuning run."""
 
     epochs: int
     batch: int
@@ -64,7 +64,7 @@ class Recipe(NamedTuple):
 
 @dataclass(frozen=True)
 class Task(ABC):
-    """A fine-tuning. ``Classification`` documents the methods that all tasks have."""
+    """A fine-tuning task. ``Classification`` documents the methods that all tasks have."""
 
     name: str  # of the command
     about: str  # for its help
@@ -74,7 +74,7 @@ class Task(ABC):
     longest: int  # pieces that the model reads at once
     metric: str  # selects the best checkpoint; larger is better
     kind: ClassVar[type[Pretrained]]  # the model with its head
-    unit: ClassVar[str] = "examples"  # the weights of losses count these
+    unit: ClassVar[str] = "examples"  # the losses are weighted by their number
     windows: ClassVar[bool] = False  # a second text that is too long is read in windows; else it is truncated
     train: ClassVar[tuple[str, ...]]  # names of the training file; the first that exists is used
     dev: ClassVar[tuple[str, ...]]  # names of the evaluation file
@@ -116,8 +116,8 @@ def most_frequent(values: Iterable[V]) -> V:
 
 @dataclass(frozen=True)
 class Classification(Task):
-    """Texts, or pairs of texts, into classes: the pooled state of [CLS] goes through a linear layer (Devlin et al.
-    2019, figure 4, a and b)."""
+    """Assigns texts, or pairs of texts, to classes: the pooled state of [CLS] goes through a linear layer (Devlin et
+    al. 2019, figure 4, a and b)."""
 
     count: int = 1  # texts of an example: 1, or 2 for pairs
     reader: Callable[[Path, Mapping[str, str]], list[Labelled]] = sentences  # (file, names of labels) -> examples
@@ -279,7 +279,7 @@ def span_of(places: Sequence[tuple[int, int] | None], answer: str, start: int) -
 
 
 def best_span(logits: Array, allowed: Array) -> tuple[tuple[int, int] | None, float]:
-    """The first and last piece with the largest sum of logits (T, 2), in this order, at most LONGEST_ANSWER apart, and
+    """The first and last piece with the largest sum of logits (T, 2), in this order, at most LONGEST_ANSWER apart,
     among the ``allowed`` pieces (T,), which are those in the text; logits beyond T are padding."""
     size = len(allowed)
     if not allowed.any():
@@ -309,8 +309,8 @@ def overlap(text: str, right: str) -> float:
 
 @dataclass(frozen=True)
 class Tagging(Task):
-    """Words into tags: the state of each word's first piece goes through a linear layer; its other pieces have no tag
-    (Devlin et al. 2019, section 5.3). The library seqeval counts entities, as conlleval does."""
+    """Assigns tags to words: the state of each word's first piece goes through a linear layer; its other pieces have no
+    tag (Devlin et al. 2019, section 5.3). The library seqeval counts entities, as conlleval does."""
 
     kind, unit = BertForTokenClassification, "words"
     train, dev = ("eng.train", "train.txt"), ("eng.testa", "valid.txt")

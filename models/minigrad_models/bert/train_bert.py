@@ -1,8 +1,8 @@
-"""The code that pre-training and fine-tuning share: initialising a model, AdamW with warm-up and linear decay, saving
-the best model; then the fine-tuning loop of the four tasks, and the fine-tuned models (Devlin et al. 2019, section 3.2,
-appendix A.2 and A.3).
+"""The code that pre-training and fine-tuning share (initialising a model, AdamW with warm-up and linear decay, saving
+the best model); then the fine-tuning loop of the four tasks, and the fine-tuned models (Devlin et al. 2019, section
+3.2, appendix A.2 and A.3).
 
-RUN/last.safetensors, best.safetensors, log.jsonl    the training; see minigrad_models.training.checkpoints
+RUN/last.safetensors, best.safetensors, log.jsonl    the training run; see minigrad_models.training.checkpoints
 RUN/model/                                           the best model in transformers' format; task.json names the
                                                      task that it was fine-tuned on
 """
@@ -36,7 +36,7 @@ from .bert_data import Encoder, Feature, batch_of
 from .tasks import TASKS, AnyTask, Array, Recipe
 
 WARMUP = 0.1  # the part of all updates during which the learning rate rises
-DECAY = 0.01  # of the weights, each update, times the rate; not of biases and norms
+DECAY = 0.01  # of the weights per update, times the rate; not of biases and norms
 SHORTEST = 16  # pieces to read at once: a window of a text must be longer than its overlap with the next
 AT_ONCE = 64  # features in a batch of an evaluation
 MODEL, TASK = "model", "task.json"
@@ -104,7 +104,7 @@ def begin(
     None. Raises OSError, ValueError or RuntimeError if the weights are missing or cannot be used."""
     if source == SCRATCH:
         return from_scratch(kind, texts, size, positions, labels)
-    changes: dict[str, Any] = {"num_labels": 2}  # of a span: the two numbers of a piece
+    changes: dict[str, Any] = {"num_labels": 2}  # for a span: the two numbers of a piece
     if labels:
         numbers = {label: i for i, label in enumerate(labels)}
         changes = {"id2label": {str(i): label for label, i in numbers.items()}, "label2id": numbers}
@@ -112,7 +112,7 @@ def begin(
 
 
 def length(requested: int | None, usual: int, model: Pretrained) -> int:
-    """The number of pieces that a model reads at once: the ``requested`` one, or the usual one, at most the model's
+    """The number of pieces that a model reads at once: as ``requested``, or the usual number, at most the model's
     positions. Raises ValueError if more are requested than the model has positions."""
     longest = min(usual, model.config.positions) if requested is None else requested
     if longest > model.config.positions:
@@ -154,7 +154,7 @@ def fit(
 
 
 def shown(metrics: dict[str, float]) -> str:
-    """Metrics as text."""
+    """The metrics as text."""
     return ", ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in metrics.items())
 
 
@@ -164,13 +164,13 @@ def tell(text: str) -> None:
 
 
 class Options(NamedTuple):
-    """The options of a fine-tuning."""
+    """The options of a fine-tuning run."""
 
     data: Path | None  # see ``Task.read``
     source: str | None  # see ``begin``
     run: Path  # the folder for all output
     recipe: Recipe
-    longest: int | None = None  # pieces that the model reads at once, see ``length``
+    longest: int | None = None  # pieces that the model reads at once; see ``length``
     size: Size = Size()  # of a model with random weights
     seed: int = 0
     progress: bool = True
@@ -247,7 +247,7 @@ def identity(task: AnyTask, options: Options, model: Pretrained, examples: Seque
 
 
 def load(path: Path) -> Trained:
-    """The model of a run, or of the model folder of a run."""
+    """The model of a run, or of a run's model folder."""
     folder = path / MODEL if (path / MODEL / TASK).is_file() else path
     file = folder / TASK
     if not file.is_file():

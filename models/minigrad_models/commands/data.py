@@ -1,5 +1,5 @@
 """``minigrad data``: downloads the published data sets of ``data.toml`` to the folder where programs look for them. A
-file has the suffix .part until its SHA-256 is verified; the next attempt, or call, resumes the download."""
+file has the suffix .part until its SHA-256 is verified; the next attempt or call resumes the download."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from minigrad.utils.bar import bar
 
 from ..programs.folder import DATA, command
 
-WAITS, PATIENCE = (1, 2, 4), 30.0  # seconds between attempts, and of the timeout
+WAITS, PATIENCE = (1, 2, 4), 30.0  # seconds between attempts; the timeout in seconds
 BLOCK, LARGEST = 1 << 16, 1 << 26  # bytes to read at once; the largest member of an archive, in bytes
 SETS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 BROKEN = OSError, HTTPException  # errors of a broken connection
@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
 
 def fetch(file: File, folder: Path) -> None:
     """Download a file unless it exists. Raises OSError or HTTPException if the connection breaks or a file cannot be
-    written; ValueError, KeyError or BadZipFile if the address, or the folder, has another file with this name."""
+    written; ValueError, KeyError or BadZipFile if the address, or the folder, has a different file with this name."""
     path, places = folder / file.path, file.places(folder)
     part = path.with_name(f"{path.name}.part")
     if all(place.exists() for place in places):

@@ -74,7 +74,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def versions() -> str:
-    """The versions of minigrad, and below it of NumPy, Python and CuPy; without importing CuPy, which takes seconds."""
+    """The versions of minigrad and, below it, NumPy, Python and CuPy, without importing CuPy, which takes seconds."""
     import numpy
 
     from minigrad.backend.version import project

@@ -36,7 +36,7 @@ def compat(options: argparse.Namespace) -> int:
 
 
 def profile(options: argparse.Namespace) -> int:
-    """Run the program, and print where its time goes, even if it fails. Returns the program's exit status."""
+    """Run the program and print where its time goes, even if it fails. Returns the program's exit status."""
     from minigrad.profiler import profile
 
     _prepare(options, options.compat)
@@ -76,7 +76,7 @@ def _prepare(options: argparse.Namespace, for_torch: bool) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Run the program as ``__main__``. Returns its exit status; tracebacks begin in the program."""
+    """Run the program as ``__main__``. Returns its exit status; tracebacks start in the program."""
     try:
         if options.is_module:
             runpy.run_module(options.program, run_name="__main__", alter_sys=True)

@@ -1,4 +1,4 @@
-"""``minigrad viz``: draws a file, the folder of a run, or a model's attention for a sentence."""
+"""``minigrad viz``: draws a file, a run's folder, or a model's attention for a sentence."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def add(p: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show the picture, or save it. Returns the exit status."""
+    """Show or save the picture. Returns the exit status."""
     view = view_of(options.what, options.device)
     if options.output is None:
         view.show()

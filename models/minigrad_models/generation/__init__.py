@@ -1,1 +1,1 @@
-"""Generation with any model of this package: caches of keys and values, decoders, continued prompts."""
+"""Generation with any model of this package: key-value caches, decoders, prompt continuation."""

@@ -1,7 +1,7 @@
 """Text generation from next-token probabilities: greedy search, sampling, and beam search.
 
 The model is a ``Decoder``: an object that returns the logits of the next token, with or without a cache.
-Finished sentences leave the batch, and each has its own limit: no sentence affects the result of another.
+Finished sentences leave the batch, and each has its own limit: no sentence affects another's result.
 All searches raise ValueError for arguments out of range, and for NaN logits. They wait for a GPU once per token.
 
 Shapes: B sentences, W beams per sentence, N = B·W rows, T tokens so far, S source length, V vocabulary.
@@ -38,7 +38,7 @@ class Decoder(Protocol):
     start: Tensor
 
     def next_logits(self, tokens: Tensor) -> Tensor:
-        """Tokens so far (N, T), one more in each call -> logits (N, V) of the next."""
+        """Tokens so far (N, T), one more in each call -> logits (N, V) of the next token."""
 
     def reorder(self, rows: Tensor, beam_size: int) -> None:
         """Continue row rows[n] as row n. From now on each sentence has ``beam_size`` adjacent rows; sentences may be
@@ -56,7 +56,7 @@ class Hypothesis:
 
 class RepetitionPenalty:
     """A decoder that makes the tokens so far, including the prompt, less likely: positive logits are divided by the
-    penalty, negative ones multiplied (Keskar et al. 2019, arXiv 1909.05858, section 4.1). The scores of a search then
+    penalty, negative ones multiplied (Keskar et al. 2019, arXiv 1909.05858, section 4.1). The search's scores then
     refer to the changed logits. Raises ValueError if the penalty is not positive."""
 
     def __init__(self, decoder: Decoder, penalty: float) -> None:
@@ -80,8 +80,8 @@ def greedy(
     decoder: Decoder, max_length: MaxLength = 100, eos: int | None = EOS, on_token: OnToken | None = None
 ) -> list[Hypothesis]:
     """The likeliest token at each step, up to ``eos`` (None: no token ends a sentence) or the largest number of tokens,
-    including EOS: one for all sentences, or one for each. ``on_token`` is called with the index of a sentence and each
-    of its tokens, as soon as it is generated."""
+    including EOS: one limit for all sentences, or one for each. ``on_token`` is called with the index of a sentence and
+    each of its tokens, as soon as it is generated."""
     return _generate(decoder, max_length, lambda logits: logits.argmax(-1), eos, on_token)
 
 
@@ -95,9 +95,9 @@ def sample(
     on_token: OnToken | None = None,
 ) -> list[Hypothesis]:
     """Tokens sampled from softmax(logits / temperature), or only from the likeliest tokens: the k likeliest
-    (``top_k``), or the smallest set of tokens with at least the probability ``top_p``, after temperature and ``top_k``
-    (nucleus sampling: Holtzman et al. 2020, arXiv 1904.09751, section 3.1). All sentences share one random number
-    generator (``minigrad.manual_seed``), so a result depends on the rest of the batch. Scores are the model's
+    (``top_k``), or the smallest set of tokens with a total probability of at least ``top_p``, after temperature and
+    ``top_k`` (nucleus sampling: Holtzman et al. 2020, arXiv 1904.09751, section 3.1). All sentences share one random
+    number generator (``minigrad.manual_seed``), so a result depends on the rest of the batch. Scores are the model's
     log-probabilities, without temperature, top_k and top_p. For the other arguments see ``greedy``."""
     if not temperature > 0:
         raise ValueError(f"temperature must be positive, not {temperature}; greedy() is its limit at 0")
@@ -200,11 +200,11 @@ def beam_search(
 
     Args:
         max_length, eos: as for ``greedy``.
-        beam_size: W; with early_stopping, 1 gives the same result as ``greedy``.
-        length_penalty: α; 0 ranks by log P, which favours short sentences. Or lp, a function of the length.
+        beam_size: W; with early_stopping, 1 returns the same result as ``greedy``.
+        length_penalty: α; 0 ranks by log P, which favours short sentences. Or lp itself, as a function of the length.
         early_stopping: a sentence is done after W finished hypotheses, as in fairseq, although a longer one might rank
             higher. If False, it is done when no beam can beat the W-th finished one. log P only falls, so no
-            continuation of Y scores more than log P(Y) divided by the largest lp of the lengths up to the limit.
+            continuation of Y scores more than log P(Y) divided by the largest lp over the lengths up to the limit.
     """
     if beam_size < 1:
         raise ValueError(f"beam_size must be at least 1, not {beam_size}")
@@ -225,7 +225,7 @@ def wu(alpha: float) -> LengthPenalty:
 
 def power(alpha: float) -> Callable[[float], float]:
     """|Y|^α as a function of |Y|: fairseq's ``--lenpen``. At equal α it favours long sentences more than
-    ``wu``: from 10 tokens to 20 it grows by 2^α, Wu's by (25/15)^α. Raises as ``wu``."""
+    ``wu``: from 10 tokens to 20 it grows by a factor of 2^α, Wu's by (25/15)^α. Raises the errors of ``wu``."""
     if not math.isfinite(alpha):
         raise ValueError(f"length_penalty must be a finite number, not {alpha}")
     return lambda length: float(length) ** alpha
@@ -253,7 +253,7 @@ class _Beam:
     def step(self, length: int) -> None:
         """Append a token to the beams, and rank the ones that end."""
         norm, log_p, rows, tokens = self.candidates()
-        size = min(self.size, log_p.shape[1] - self.log_p.shape[1])  # each row can end once: this many do not end
+        size = min(self.size, log_p.shape[1] - self.log_p.shape[1])  # each row can end once, so this many do not end
         ended = tokens == (NEVER if self.eos is None else self.eos)
         self.log_p, place = log_p.masked_fill(ended, -math.inf).topk(size)
         best = (log_p[:, : self.size], rows[:, : self.size], tokens[:, : self.size])
@@ -291,7 +291,7 @@ class _Beam:
 
     def finish(self, length: int, best: list[Rows], following: list[Rows]) -> list[bool]:
         """Rank the beams that end, and return whether each sentence is done. ``best`` are the W best candidates,
-        ``following`` the W best that do not end (at a limit, they end if no other has): each log P, rows and tokens
+        ``following`` the W best that do not end (at a limit, they end if no other has): each has log P, rows and tokens
         (b, W)."""
         over, texts = [], []
         for n, i in enumerate(self.active):
@@ -326,7 +326,7 @@ def max_lengths(max_length: MaxLength, batch: int) -> list[int]:
 
 
 def _read(*tensors: Tensor) -> list[Any]:
-    """Tensors as nested lists. A single copy transfers all from a GPU, in float64, which holds every token."""
+    """Tensors as nested lists. One copy transfers all from a GPU, in float64, which represents every token."""
     if tensors[0].device.type != "cpu":
         packed = cat([x.flatten().double() for x in tensors]).cpu().split([x.numel() for x in tensors])
         tensors = tuple(part.view(x.shape).to(x.dtype) for part, x in zip(packed, tensors, strict=True))
@@ -346,7 +346,7 @@ def minimum_bayes_risk(hypotheses: Sequence[Hypothesis], sharpness: float = 8.0,
     """The hypotheses of one sentence, the highest expected BLEU first (Kumar & Byrne 2004, "Minimum Bayes-Risk Decoding
     for Statistical Machine Translation", section 3, on a list of hypotheses); the sort is stable. A hypothesis counts
     as a reference with probability softmax(sharpness · score): with a sharpness of 0 all count equally; a higher value
-    gives more weight to the best score. 8 suits scores that are mean log-probabilities of a token (``power(1.0)``). The
+    puts more weight on the best score. 8 suits scores that are mean log-probabilities per token (``power(1.0)``). The
     last token, ``eos``, is not compared. Raises ValueError if the sharpness is negative or not finite."""
     if not 0 <= sharpness < math.inf:
         raise ValueError(f"sharpness must be 0 or more, and finite, not {sharpness}")

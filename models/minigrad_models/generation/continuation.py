@@ -1,6 +1,6 @@
 """Causal language models with a window of tokens, decoders that continue prompts for the searches of
 ``minigrad_models.generation.beam_search``, and transformer layers with a cache of the keys and values of the tokens so
-far. These do not change when a token is added, so a new token costs only one position.
+far. The cached values do not change when a token is added, so a new token costs only one position.
 
 Prompts of a batch end together: shorter ones are padded on the left, where the mask is False. A text that outgrows the
 model's context loses its beginning: the model sees the last ``context`` tokens, at positions from 0.
@@ -65,8 +65,8 @@ class Prompts:
 class Plain(Prompts):
     """The reference: at each step the model, a ``Causal`` or one with the same attributes, runs over the whole window.
     When the text outgrows the context, the window moves by ``stride`` tokens at a time. With 1, each token is predicted
-    from as many as the model can see, but a cache no longer helps; with more, the cache is refilled only once per
-    stride. A batch's windows move together. Raises ValueError as ``Prompts``, and for a stride out of range."""
+    from as many tokens as the model can see, but a cache no longer helps; with more, the cache is refilled only once
+    per stride. A batch's windows move together. Raises ValueError as ``Prompts``, and for a stride out of range."""
 
     def __init__(self, model: Any, prompts: Sequence[Sequence[int]], stride: int = 1, device: Any = None):
         super().__init__(prompts, model.config.vocabulary, device)
@@ -178,8 +178,8 @@ class Causal(Writes):
         return F.linear(self.hidden_states(tokens, mask)[-1], self.head_weight, self.head_bias)
 
     def loss(self, tokens: Tensor, targets: Tensor, ignore: int = -100, mask: Tensor | None = None) -> Tensor:
-        """The mean cross-entropy of targets (B, T), each the token after the one at its position (B, T), without
-        targets ``ignore``. For the mask see ``hidden_states``; padding on the right needs no mask: no token sees it."""
+        """The mean cross-entropy of targets (B, T), each the token after the one at its position (B, T), excluding
+        ``ignore``. For the mask see ``hidden_states``; padding on the right needs no mask: no token sees it."""
         states = self.hidden_states(tokens, mask)[-1].flatten(0, 1)
         return F.linear_cross_entropy(
             states, self.head_weight, targets.reshape(-1), linear_bias=self.head_bias, ignore_index=ignore
@@ -223,8 +223,8 @@ class CachedAttention:
         self.kv_cache = xp(weight).empty((rows, 2, self.heads, INITIAL_CAPACITY, self.width), weight.dtype)
 
     def step(self, x: Array, position: int, mask: Array | None = None) -> Array:
-        """Append the keys and values of new tokens to the cache; each token attends to all up to itself: (N, T, D) ->
-        (N, T, D). The first is at ``position``; a mask is (N, 1, 1 or T, position + T)."""
+        """Append the keys and values of new tokens to the cache; each token attends to all tokens up to itself:
+        (N, T, D) -> (N, T, D). The first is at ``position``; a mask is (N, 1, 1 or T, position + T)."""
         n, t, d = x.shape
         qkv = self.joint(x).reshape(n, t, 3, self.heads, self.width).transpose(0, 2, 3, 1, 4)
         if self.rotary is not None:
@@ -302,7 +302,7 @@ def attend(q: Array, k: Array, v: Array, mask: Array | None, causal: bool = Fals
 
 
 def parameters(module: nn.Linear | nn.LayerNorm | nn.Module) -> tuple[Any, Any]:
-    """The arrays of weight and bias."""
+    """The weight and bias as arrays."""
     weight, bias = module.weight, module.bias
     assert isinstance(weight, Tensor) and isinstance(bias, Tensor)
     return weight.array, bias.array

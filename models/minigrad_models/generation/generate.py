@@ -20,7 +20,7 @@ OnPiece = Callable[[int, Any], None]
 class Search:
     """How to choose the next token."""
 
-    temperature: float = 1.0  # of sampling; 0 takes the likeliest token
+    temperature: float = 1.0  # of sampling; 0 selects the likeliest token
     top_k: int | None = None  # see ``generation.beam_search.sample``
     top_p: float | None = None
     repetition_penalty: float = 1.0  # see ``generation.beam_search.RepetitionPenalty``
@@ -49,8 +49,8 @@ def write(
 ) -> list[Hypothesis]:
     """Continue prompts by ``length`` tokens (one number for all, or one for each), or up to the token ``end``.
     ``on_token`` is called with the index of a prompt and each of its tokens, as soon as it is generated; a beam search
-    does not call it, because it finds the tokens only at its end. Raises ValueError for an empty prompt, a token out of
-    the vocabulary, or a value out of range."""
+    does not call it, because it finds the tokens only at the end. Raises ValueError for an empty prompt, a token
+    outside the vocabulary, or a value out of range."""
     decoder = model.begin(prompts, **strides(model, search.stride))
     if search.repetition_penalty != 1:
         decoder = RepetitionPenalty(decoder, search.repetition_penalty)
@@ -94,7 +94,7 @@ class Writes(nn.Module):
         end: int | None = None,
         on_token: OnPiece | None = None,
     ) -> Any:
-        """The continuation of each prompt, text for text and tokens for tokens, without the prompt, but with ``end``.
+        """The continuation of each prompt, text for a text and tokens for tokens, without the prompt but with ``end``.
         Dropout is off. Sampling uses the generator of ``minigrad.manual_seed``.
 
         Args:
@@ -105,7 +105,7 @@ class Writes(nn.Module):
             on_token: called with the index of a prompt and each new token, or, for a text, the characters that it
                 completes.
 
-        Raises ValueError if a text has no tokenizer, a prompt is empty, a token is not in the vocabulary, a value is
+        Raises ValueError if a text lacks a tokenizer, a prompt is empty, a token is not in the vocabulary, a value is
         out of range, or options exclude each other.
         """
         check_exclusive(temperature, top_k, top_p, beams)
@@ -150,7 +150,7 @@ def check_exclusive(
 
 class Stream:
     """Decodes the tokens of ``count`` texts as they arrive, with a ``tokenizers.Tokenizer``: passes each character to
-    ``on_piece``, with the index of the text, once all its bytes are complete."""
+    ``on_piece``, with the index of the text, once all its bytes have arrived."""
 
     def __init__(self, tokenizer: Any, count: int, on_piece: OnPiece) -> None:
         self.tokenizer, self.on_piece = tokenizer, on_piece

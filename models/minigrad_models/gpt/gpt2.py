@@ -56,8 +56,8 @@ PREFIX, HEAD = "transformer.", "lm_head.weight"
 
 @dataclass
 class Config:
-    """The hyperparameters; the defaults give the smallest model (table 2: 124 million weights). Raises ValueError if a
-    size is below 1, H does not divide D, a dropout is not a probability, or the activation is unknown."""
+    """The hyperparameters; the defaults describe the smallest model (table 2: 124 million weights). Raises ValueError
+    if a size is below 1, H does not divide D, a dropout is not a probability, or the activation is unknown."""
 
     vocabulary: int = 50257  # V
     positions: int = 1024  # the context, the most tokens that the model sees
@@ -65,18 +65,18 @@ class Config:
     heads: int = 12  # H, which divides D
     layers: int = 12  # L
     d_ff: int = 0  # the width inside the feed-forward networks; 0 for 4 D
-    dropout: float = 0.1  # of the outputs of sub-layers
-    embedding_dropout: float = 0.1  # of the sums of embeddings and positions
-    attention_dropout: float = 0.1  # of the weights of attention
+    dropout: float = 0.1  # on sub-layer outputs
+    embedding_dropout: float = 0.1  # on the sums of embeddings and positions
+    attention_dropout: float = 0.1  # on attention weights
     activation: str = "gelu_tanh"  # GPT-2's; "gelu" or "relu"
-    epsilon: float = 1e-5  # of the layer norms
+    epsilon: float = 1e-5  # in the layer norms
     tied: bool = True  # the last linear layer is the embedding
 
     def __post_init__(self) -> None:
         self.d_ff = self.d_ff or 4 * self.d_model
         check_sizes(self)
 
-    # The layers also read these, see ``LayerConfig``.
+    # The layers also read these; see ``LayerConfig``.
     activation_dropout, norm_first, position_encoding = 0.0, True, "learned"
 
     def published(self) -> dict[str, Any]:
@@ -113,7 +113,7 @@ class GPT2(Causal, Pretrained):
         return pretrained.from_published(Config, published, FIELDS, FIXED)
 
     def to_ours(self, weights: Weights) -> tuple[Weights, list[str]]:
-        """See ``Pretrained``. The file may also have linear layers as (out, in), or the names of the bare model."""
+        """See ``Pretrained``. The file may also store linear layers as (out, in), or use the bare model's names."""
         weights = {name.removeprefix(PREFIX): w for name, w in weights.items() if not name.endswith(MASKS)}
         head = weights.pop(HEAD, None)
         joint = weights.get("h.0.attn.c_attn.weight")

@@ -1,5 +1,5 @@
-"""The models that a run can train, by the setting ``model``; training them, and generating text; and loading a trained
-model from a run of this program, see ``minigrad_models.programs.folder``, or from a folder in transformers' format.
+"""The models that a run can train, by the setting ``model``; training them, generating text, and loading a trained
+model from a run of this program (see ``minigrad_models.programs.folder``) or from a folder in transformers' format.
 
 To add a model, add an entry to ``ARCHITECTURES``, and its name to ``gpt_settings.MODELS``.
 """
@@ -44,19 +44,19 @@ class Architecture:
     """A model, and how to build, train and score it.
 
     The model has ``config``, with vocabulary, d_model, layers and d_ff; ``context``, the most tokens that it sees, or
-    None if it reads texts of any length; and ``begin(prompts)``, with a ``stride`` if it has a context: see
-    ``gpt2.GPT2``. A ``Pretrained`` can be exported.
+    None if it reads texts of any length; and ``begin(prompts)``, with a ``stride`` if it has a context (see
+    ``gpt2.GPT2``). A ``Pretrained`` can be exported.
     """
 
     model: Any  # its class
     config: Any  # the class of its configuration
     names: dict[str, str]  # the size settings -> their names in the configuration
     others: dict[str, Any]  # the rest of its configuration; all dropouts have the setting's value
-    # Builds the loss function of a training: (model, batch) -> the mean loss, and the number of targets. A
+    # Builds the loss function of a training run: (model, batch) -> the mean loss, and the number of targets. A
     # ``Recurrence`` has a state that is carried from update to update.
     loss: Callable[[], Callable[[Any, Any], tuple[Tensor, float]]]
-    batches: Any  # of a training, with the parameters of ``text.Windows``
-    score: Score  # the loss of a text, see ``score_windows``
+    batches: Any  # of a training run, with the parameters of ``text.Windows``
+    score: Score  # the loss of a text; see ``score_windows``
 
     def dropouts(self, value: float) -> dict[str, float]:
         return {field.name: value for field in fields(self.config) if field.name.endswith("dropout")}
@@ -131,7 +131,7 @@ def load(path: Path, device: str = "cpu") -> Trained:
 
 
 def sizes(path: Path) -> dict[str, Any]:
-    """The settings that a training must have to begin with a model; raises as ``load``."""
+    """The settings that a training run must have to start from a model. Raises the errors of ``load``."""
     gpt = load(path)
     about = {"model": gpt.architecture, "tokenizer": gpt.tokens.kind, "vocabulary": len(gpt.tokens)}
     names = ARCHITECTURES[gpt.architecture].names
@@ -154,11 +154,11 @@ def export(trained: Trained, folder: Path) -> None:
 def evaluate(
     path: Path, device: str = "cpu", file: Path | None = None, window: int | None = None, stride: int | None = None
 ) -> dict[str, float]:
-    """The loss per token, perplexity, bits per character, and the numbers of tokens and characters, of a file or of the
+    """The loss per token, perplexity, bits per character, and the numbers of tokens and characters, for a file or the
     validation part of the training text. For the window and stride see ``programs.validation.pieces`` and
     ``text.score_segments``; the default windows are as in training, without overlap. Raises FileNotFoundError if the
     model or the text is missing; ValueError if the window or stride is out of range, or the text is too short or has
-    characters that the vocabulary lacks; and as ``load``."""
+    characters that the vocabulary lacks; and the errors of ``load``."""
     trained = load(path, device)
     settings, most = trained.settings, trained.model.context
     window = window or (settings.window if settings else most)
@@ -235,7 +235,7 @@ def stream(trained: Trained, rows: list[tuple[str, list[int]]], length: int, sea
 
 
 def several(trained: Trained, rows: list[tuple[str, list[int]]], length: int, search: Search) -> int:
-    """Generate several texts at once, or one by beam search, with a progress bar. Returns the number of tokens."""
+    """Generate several texts together, or one by beam search, with a progress bar. Returns the number of tokens."""
     with bar(length * len(rows), "writing", " tokens", shown=search.beams <= 1) as progress:
         texts = write(trained, [ids for _, ids in rows], length, search, lambda *_: progress.update())
     for number, ((prompt, _), ids) in enumerate(zip(rows, texts, strict=True), 1):
@@ -293,7 +293,7 @@ def model_of(settings: Settings, corpus: text.Text, vocabulary: Tokens | None) -
 
 
 def evaluated(model: Any, settings: Settings, vocabulary: Tokens, ids: Ids, characters: int) -> dict[str, float]:
-    """Nats per token of the validation text (T,), and bits per character; prints a text that the model generates."""
+    """Nats per token, and bits per character, of the validation text (T,); prints a text that the model generates."""
     s = settings.training
     score = ARCHITECTURES[settings.model.model].score
     loss = score(model, ids, settings.window, batch=4 * s.batch, most=s.validated)

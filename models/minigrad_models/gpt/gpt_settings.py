@@ -1,4 +1,4 @@
-"""The settings of a language model's training, see ``minigrad_models.programs.settings``."""
+"""The settings for training a language model; see ``minigrad_models.programs.settings``."""
 
 from __future__ import annotations
 
@@ -74,5 +74,5 @@ class Settings(Sections):
 
     @property
     def window(self) -> int:
-        """The tokens of a training example."""
+        """The number of tokens in a training example."""
         return self.training.window or self.model.context

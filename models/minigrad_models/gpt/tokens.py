@@ -1,6 +1,6 @@
-"""Tokens of a language model: characters, bytes, or subwords of bytes. Each stands for some bytes of UTF-8.
+"""A language model's tokens: characters, bytes, or subwords of bytes. Each stands for some bytes of UTF-8.
 
-Texts may hold bytes that are not UTF-8, encoded by Python's "surrogateescape".
+Texts may contain bytes that are not UTF-8, encoded by Python's "surrogateescape".
 """
 
 from __future__ import annotations

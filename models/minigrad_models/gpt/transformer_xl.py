@@ -1,7 +1,7 @@
 """Transformer-XL (Dai et al. 2019, arXiv 1901.02860): a causal language model that remembers earlier segments.
 
 A text is read in segments. Each layer attends to the segment and to a memory before it: the layer's inputs in earlier
-segments, without gradients (section 3.2). Positions are distances between tokens, so a segment fits to a memory of any
+segments, without gradients (section 3.2). Positions are distances between tokens, so a segment can use a memory of any
 length (section 3.3, whose terms (a) to (d) the docstrings name).
 
 Shapes: B batch, T tokens of a segment, M tokens of the memory, S = M + T, D model width, H heads, L layers, V
@@ -28,8 +28,8 @@ from ..generation.generate import Writes
 
 @dataclass
 class Config:
-    """The hyperparameters; the defaults give the smallest model for enwik8 (table 2: 12 layers, 41 million weights).
-    Raises ValueError for an invalid size, dropout or activation."""
+    """The hyperparameters; the defaults are those of the smallest model for enwik8 (table 2: 12 layers, 41 million
+    weights). Raises ValueError for an invalid size, dropout or activation."""
 
     vocabulary: int  # V
     d_model: int = 512  # D, even
@@ -38,26 +38,26 @@ class Config:
     d_ff: int = 2048  # the width inside the feed-forward networks
     segment: int = 512  # tokens of a segment in training
     memory: int = 512  # tokens that the memory keeps in training
-    dropout: float = 0.1  # of embeddings, distances, the outputs of sub-layers and of the last layer
-    attention_dropout: float = 0.0  # of the weights of attention
+    dropout: float = 0.1  # on embeddings, distances, and the outputs of sub-layers and of the last layer
+    attention_dropout: float = 0.0  # on attention weights
     activation_dropout: float = 0.1  # inside feed-forward networks
     activation: str = "relu"  # the paper's; "gelu" or "gelu_tanh"
-    epsilon: float = 1e-5  # of the layer norms
-    norm_first: bool = False  # normalise the inputs of sub-layers and the last outputs; the paper normalises the sums
+    epsilon: float = 1e-5  # in the layer norms
+    norm_first: bool = False  # normalise sub-layer inputs and the last outputs; the paper normalises the sums
 
     def __post_init__(self) -> None:
         check_sizes(self)
         if self.d_model % 2:
             raise ValueError(f"d_model ({self.d_model}) must be even: half of a distance's numbers are sines")
 
-    # The layers also read these, see ``LayerConfig``.
+    # The layers also read these; see ``LayerConfig``.
     positions, position_encoding = 0, "relative"
 
 
 class RelativeAttention(nn.Module):
     """Section 3.3: attention whose scores depend on the distance between tokens, not on their positions.
 
-    The score of query i and key j at the distance i − j is
+    The score of query i and key j at distance i − j is
 
         (a) qᵢᵀ kⱼ + (b) qᵢᵀ W_R R₍ᵢ₋ⱼ₎ + (c) uᵀ kⱼ + (d) vᵀ W_R R₍ᵢ₋ⱼ₎,
 
@@ -86,7 +86,7 @@ class RelativeAttention(nn.Module):
     def forward(
         self, x: Tensor, keys: Tensor, values: Tensor, distances: Tensor, u: Tensor, v: Tensor, hidden: Tensor | None
     ) -> Tensor:
-        """The segment's states (B, T, D) -> (B, T, D). The methods return keys, values and distances; u and v are
+        """The segment's states (B, T, D) -> (B, T, D). The methods above return keys, values and distances; u and v are
         (H, 1, D/H). ``hidden``, from ``unseen``, broadcasts to (B, H, T, S)."""
         q = self.split(self.query(x))  # (B, H, T, D/H)
         scale = 1 / math.sqrt(q.shape[-1])
@@ -117,7 +117,7 @@ class Layer(nn.Module):
         return self.through(x, attend)
 
     def through(self, x: Tensor, attend: Callable[[Tensor], Tensor]) -> Tensor:
-        """The layer with a given attention function (B, T, D) -> (B, T, D)."""
+        """Applies the layer with a given attention function (B, T, D) -> (B, T, D)."""
         return self.feed_forward_residual(self.attention_residual(x, attend), self.feed_forward)
 
 
@@ -213,8 +213,8 @@ class TransformerXL(Writes):
         length: int | None = None,
         ignore: int = -100,
     ) -> tuple[Tensor, Tensor]:
-        """The mean cross-entropy of targets (B, T), each the token after the one at its position, without targets
-        ``ignore``, and the memory for the next segment; ``length`` as in ``remember``."""
+        """The mean cross-entropy of targets (B, T), each the token after the one at its position, excluding ``ignore``,
+        and the memory for the next segment; ``length`` as in ``remember``."""
         states = self.hidden_states(tokens, memory=memory)
         last, weight = states[-1].flatten(0, 1), self.embedding.weight
         loss = F.linear_cross_entropy(last, weight, targets.reshape(-1), linear_bias=self.bias, ignore_index=ignore)

@@ -38,8 +38,8 @@ class Span(NamedTuple):
 
 def read_chorales(path: str | os.PathLike[str]) -> dict[str, list[Grid]]:
     """Read Coconet's JSON: split ("train", "valid", "test") -> pieces, (T, 4) int64: pitches, or -1 for silence. Raises
-    FileNotFoundError if the file does not exist, ValueError if it has another format or more than 16 MiB, OSError if it
-    cannot be read."""
+    FileNotFoundError if the file does not exist, ValueError if it has the wrong format or more than 16 MiB, OSError if
+    it cannot be read."""
     file = Path(path)
     data = gzip.decompress(COMPOSED.read_bytes()) if file == COMPOSED else content(file, _MOST_BYTES)
     try:
@@ -83,7 +83,7 @@ def grid_of(music: Song | Sequence[Note], *, tempo: float = 100.0, melody: bool 
 
     Tracks 0 to 3 are the voices; up to four tracks with other numbers become voices in order. A single track is a
     melody, in voice 0; with ``melody``, the highest notes of all tracks form the melody. If several notes of a voice
-    sound at once, the highest is used. A note has at least one row.
+    sound simultaneously, the highest is used. A note has at least one row.
 
     Raises ValueError if there are no notes, more than four tracks, or more than 100,000 sixteenths.
     """

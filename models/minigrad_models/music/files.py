@@ -27,11 +27,11 @@ from .midi import TEMPOS, Song, check_tempo, write_midi
 from .music_run import closed, compose
 
 ENDINGS = {"--output": (".mid", ".midi"), "--page": (".html",)}
-MOST = 1 << 28  # the most numbers of a page's attention, in half precision: half a gigabyte
+MOST = 1 << 28  # the most numbers in a page's attention, in half precision: half a gigabyte
 
 
 def tempo_of(song: Song) -> float:
-    """The tempo at a song's beginning, clamped to the range of a file."""
+    """A song's initial tempo, clamped to the range of a file."""
     return min(max(float(song.tempos[0][1]), TEMPOS[0]), TEMPOS[1])
 
 
@@ -66,9 +66,9 @@ def page_of(trained: run.Trained, ids: Ids, music: Written, tempo: float, title:
 
 
 def attention_of_notes(model: Any, ids: Ids, music: Written, grid: int = 1) -> Ids | None:
-    """The attention of each note to each other note (L, H, N, N), float16; None if there are too many notes for a page.
+    """Each note's attention to every other note (L, H, N, N), float16; None if there are too many notes for a page.
     A model predicts a note at the position before the note's first token. The weights of that position are summed over
-    the tokens of each note (``Written.owner``); weights of other tokens are dropped. If a piece (T,) is longer than the
+    the tokens of each note (``Written.owner``); weights of other tokens are dropped. If a piece (T,) exceeds the
     model's context, the window moves by half its length, from one multiple of ``grid`` to another."""
     count, config = len(music.notes), model.config
     if config.layers * config.heads * count**2 > MOST:
@@ -91,7 +91,7 @@ def attention_of_notes(model: Any, ids: Ids, music: Written, grid: int = 1) -> I
 
 
 def motif(path: Path, language: Language, seconds: float | None) -> tuple[Ids, float]:
-    """The beginning of a MIDI file as tokens, and its tempo. Notes that still sound at its end remain open."""
+    """The beginning of a MIDI file as tokens, and its tempo. Notes that still sound at the end remain open."""
     piece, song = data.piece_in(path, language)
     ids = language.encode(piece)
     if seconds is not None:

@@ -1,13 +1,13 @@
 """Harmonising a melody with three lower voices, by a particle filter.
 
-The model generates a chorale from left to right, so it cannot look ahead in the melody. Sequential Monte Carlo makes up
-for this: it generates K chorales in parallel, in which the soprano's tokens are the melody's, and alto, tenor and bass
-are sampled from the model. Each chorale has a weight, the product of the model's probabilities of the melody's notes.
-When the effective sample size of the weights, (Σw)² / Σw², falls below K / 2, chorales are resampled in proportion to
-them: a chorale that led to the melody well is continued several times, others not at all (Doucet and Johansen 2009, "A
-Tutorial on Particle Filtering and Smoothing: Fifteen years later", sections 3.4 and 3.5; Lew et al. 2023, arXiv
-2306.03081, for language models). The result is one of the K, sampled in proportion to their weights; as K grows, its
-distribution approaches p(alto, tenor, bass | the whole melody).
+The model generates a chorale from left to right, so it cannot look ahead in the melody. Sequential Monte Carlo
+compensates for this: it generates K chorales in parallel, in which the soprano's tokens are the melody's, and alto,
+tenor and bass are sampled from the model. Each chorale has a weight, the product of the model's probabilities of the
+melody's notes. When the effective sample size of the weights, (Σw)² / Σw², falls below K / 2, chorales are resampled in
+proportion to their weights: a chorale that led to the melody well is continued several times, others not at all (Doucet
+and Johansen 2009, "A Tutorial on Particle Filtering and Smoothing: Fifteen years later", sections 3.4 and 3.5; Lew et
+al. 2023, arXiv 2306.03081, for language models). The result is one of the K, sampled in proportion to their weights; as
+K grows, its distribution approaches p(alto, tenor, bass | the whole melody).
 
 Shapes: K particles, T steps, V vocabulary.
 """

@@ -10,10 +10,10 @@ performance follow Oore et al. 2018, "This Time with Feeling" (arXiv 1808.03715,
 | 256 to 355 | TIME_SHIFT<milliseconds> | 10 to 1000 ms pass, in steps of 10 |
 | 356 to 387 | SET_VELOCITY<velocity> | the velocities from 4k to 4k + 3, which are played as 4k (the first as 1) |
 
-``decode(encode(notes))`` keeps each note's pitch, its velocity as played, and its onset and end to the nearest 10 ms; a
-note shorter than a step becomes one step long. The language cannot express two things. One is tracks. The other is a
-note that begins after another note of the same pitch and ends before it, which takes two instruments: the two notes
-swap their ends, which sounds the same.
+``decode(encode(notes))`` preserves each note's pitch, its velocity as played, and its onset and end to the nearest
+10 ms; a note shorter than a step becomes one step long. The language cannot express two things. One is tracks. The
+other is a note that begins after another note of the same pitch and ends before it, which takes two instruments: the
+two notes swap their ends, which sounds the same.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Rules:
         """Continue row rows[n] as row n."""
 
     def over(self) -> bool:
-        """Whether all rows have ended, so that only the end token is allowed."""
+        """Whether all rows have ended, so only the end token is allowed."""
         return False
 
 
@@ -75,7 +75,7 @@ def encode(notes: Iterable[Note]) -> Ids:
     """The events of notes, in any order: (T,) int64.
 
     At equal times notes end before others begin, both in the order of pitch; a velocity is set where its bin changes;
-    a longer time takes several shifts, all of a second except the last. Raises ValueError if a field of a note is out
+    a longer time takes several shifts, each of a second except the last. Raises ValueError if a field of a note is out
     of range (``Note``).
     """
     table = np.array([(n.start, n.end, n.pitch, n.velocity) for n in checked(notes)], np.float64).reshape(-1, 4)
@@ -261,13 +261,13 @@ class Performances:
 
 
 def shifts(ids: Ids) -> Ids:
-    """The duration of each event of a performance, in steps of 10 ms (T,)."""
+    """The duration of each event in a performance, in steps of 10 ms (T,)."""
     return np.where((ids >= TIME_SHIFT) & (ids < SET_VELOCITY), ids - TIME_SHIFT + 1, 0)
 
 
 class Playing(Rules):
     """Rules that a pianist can follow: release keys that are down, strike keys that are up, for ``steps`` steps; then
-    only ``Performances.begin`` is allowed. In one instant each key is released and struck at most once, and the
+    only ``Performances.begin`` is allowed. In any instant each key is released and struck at most once, and the
     velocity does not change twice in a row, so that time passes with any model."""
 
     def __init__(self, rows: int, steps: int) -> None:

@@ -1,8 +1,8 @@
 """Notes, and reading and writing MIDI files.
 
-The library is mido: it is pure Python, so a damaged file cannot crash the process, and it gives every message with its
-channel; an hour of piano takes a second. symusic, which drops notes that are never released, is the second
-reader in the tests. Seconds are exact: computed from ticks and tempos as integers, and rounded once.
+The library is mido: it is pure Python, so a damaged file cannot crash the process, and it returns every message with
+its channel; an hour of piano takes a second. symusic, which drops notes that are never released, is the second reader
+in the tests. Times in seconds are exact: computed from ticks and tempos as integers, and rounded once.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 PITCHES = 128
 MOST_SECONDS = 24 * 3600.0
 """The latest end of a note, so that a stray number does not cause a gigabyte of silence."""
-MOST_BYTES = 2 << 20  # of a file: a quarter of a million notes; as messages they take two hundred times as much
+MOST_BYTES = 2 << 20  # of a file: a quarter of a million notes; as messages they take two hundred times the memory
 DRUMS = 9  # the channel of percussion, commonly called channel 10
 CHANNELS = [channel for channel in range(16) if channel != DRUMS]
 TEMPO = 120.0  # quarter notes per minute, of a file without a tempo
@@ -121,12 +121,12 @@ class Song:
 def read_midi(path: str | os.PathLike[str], *, sustain: bool = True) -> Song:
     """Read a file of type 0 or 1.
 
-    A note's ``track`` is the number of the file's track, not counting a first track without notes, which holds the
+    A note's ``track`` is the number of the file's track, not counting a first track without notes, which contains the
     tempos; in a file of type 0 it is the number of the channel among the channels with notes.
 
     Each note-off ends the earliest note of its pitch, channel and track; a note that is never released ends with its
     track. With ``sustain``, notes are held while the pedal of their channel is down, until it goes up or the same
-    pitch is struck again, as in Magenta and Oore et al. 2018. A silent file gives a song without notes.
+    pitch is struck again, as in Magenta and Oore et al. 2018. A silent file becomes a song without notes.
 
     Raises FileNotFoundError if the file does not exist; ValueError if it is not a MIDI file, is damaged, has more than
     2 MiB, only drums, or a note later than 24 hours, or its times are not musical (type 2, or SMPTE frames); OSError if
@@ -243,7 +243,7 @@ class _Clock:
 
 
 def _held(keys: list[_Key], pedals: list[tuple[int, int, bool]]) -> list[_Key]:
-    """The keys with the ends of their sound. In one tick pedals are first, then keys that go down, then keys that go
+    """The keys with the ends of their sound. Within a tick, pedals are first, then keys that go down, then keys that go
     up, as in Magenta; a note that is struck again in the tick of its onset is dropped."""
     order: list[tuple[int, int, int]] = [(tick, 0, i) for i, (tick, _, _) in enumerate(pedals)]
     order += [(key.start, 1, i) for i, key in enumerate(keys)] + [(key.end, 2, i) for i, key in enumerate(keys)]
@@ -281,15 +281,15 @@ def _held(keys: list[_Key], pedals: list[tuple[int, int, bool]]) -> list[_Key]:
 def write_midi(
     path: str | os.PathLike[str], notes: Iterable[Note], tempo: float = TEMPO, names: Mapping[int, str] | None = None
 ) -> Path:
-    """Write a file of type 1: a track with the tempo, then one for each ``track`` up to the last one of the notes.
+    """Write a file of type 1: a track with the tempo, then one for each ``track`` up to the notes' last one.
 
     The ticks per quarter note are chosen so that a sixteenth note, and if the tempo allows it also 10 ms, is a whole
     number of ticks; otherwise the rounding error is below a millisecond. A note lasts at least one tick, and ends
     before another begins at the same time. Overlapping notes of a pitch are on different channels, so that every reader
-    knows which of them ends: 15 can sound at once, more are left out. A track's first channel has its number.
+    knows which of them ends: 15 can sound simultaneously; more are left out. A track's first channel has its number.
 
     Args:
-        notes: in any order; an empty sequence gives a silent file.
+        notes: in any order; an empty sequence produces a silent file.
         tempo: quarter notes per minute, 4 to 1000, which determines bars in other programs, but not the notes' seconds.
         names: of tracks, by their numbers.
 
@@ -348,7 +348,7 @@ def _placed(notes: list[Note], rate: float) -> defaultdict[int, list[_Sound]]:
         own = note.track % len(CHANNELS)
         choices = CHANNELS[own:] + CHANNELS[:own]
         channel = next((c for c in choices if ends.get((c, note.pitch), 0) <= start), None)
-        if channel is None:  # a sixteenth note at once would be inaudible
+        if channel is None:  # one more simultaneous note would be inaudible
             continue
         ends[channel, note.pitch] = end
         begins = start, True, note.pitch, channel, note.velocity

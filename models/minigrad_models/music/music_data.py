@@ -28,7 +28,7 @@ DEGREES = (0.0, -1.0, -0.5, 0.5, 1.0)  # of the stretch; the first leaves a piec
 
 @dataclass(frozen=True)
 class Piece:
-    """A training piece: its tokens at each stretch, the first without any, and its lowest and highest pitch."""
+    """A training piece: its tokens at each stretch, the first unstretched, and its lowest and highest pitch."""
 
     versions: tuple[Ids, ...]
     low: int
@@ -64,7 +64,7 @@ class Corpus:
 
 def read(settings: DataSettings) -> Corpus:
     """The music of the settings: chorales from a file with their parts (train, valid, test), or from files with four
-    voices; or performances, the end of each of which is for validation."""
+    voices; or performances, whose ends are for validation."""
     language, paths = LANGUAGES[settings.kind], [Path(path) for path in settings.data]
     if settings.kind == "chorales" and settings.data in ((), ("composed",)):
         paths = [(not paths and find_data_set(*BACH)) or COMPOSED]
@@ -80,7 +80,7 @@ def read(settings: DataSettings) -> Corpus:
 
 
 def chorales(about: str, paths: list[Path], settings: DataSettings) -> Corpus:
-    """Chorales from some files, see ``read``."""
+    """Chorales from some files; see ``read``."""
     language = Chorales()
     if len(paths) == 1 and paths[0].suffix.lower() in (".json", COMPOSED.suffix):
         grids = read_chorales(paths[0])
@@ -99,7 +99,7 @@ def chorales(about: str, paths: list[Path], settings: DataSettings) -> Corpus:
 
 
 def performances(about: str, paths: list[Path], settings: DataSettings) -> Corpus:
-    """Performances from some files, see ``read``."""
+    """Performances from some files; see ``read``."""
     language = LANGUAGES["performance"]
     factors = [1 + settings.stretch * degree for degree in (DEGREES if settings.stretch else DEGREES[:1])]
     train, valid = [], []
@@ -112,7 +112,7 @@ def performances(about: str, paths: list[Path], settings: DataSettings) -> Corpu
 
 
 def split(notes: Sequence[Note], part: float) -> tuple[list[Note], list[Note]]:
-    """Split notes at the last ``part`` of their time; the second half begins at time 0. Notes that sound across the
+    """Split notes before the last ``part`` of their time; the second part begins at time 0. Notes that sound across the
     border end there."""
     if not part:
         return list(notes), []
@@ -167,9 +167,9 @@ def piece_in(path: Path, language: Any) -> tuple[Any, Song]:
 
 @dataclass
 class Windows:
-    """The batches of a training, B windows of T tokens. Each depends only on the seed, the epoch and its number, so
-    that a run can resume at any batch. An epoch has every token of every piece, in a random version, transposed by
-    -``transpose`` to ``transpose`` - 1 semitones, as far as MIDI's range allows. Each epoch cuts a piece at other
+    """The batches of a training run, B windows of T tokens. Each depends only on the seed, the epoch and its number, so
+    that a run can resume at any batch. An epoch contains every token of every piece, in a random version, transposed by
+    -``transpose`` to ``transpose`` - 1 semitones, as far as MIDI's range allows. Each epoch cuts a piece at different
     places, at multiples of ``grid``: a window always begins at the same voice and part of a bar. The first window
     begins with the piece and may overlap with the second; the last is moved back until it is full, as far as the grid
     allows, and then padded, with targets that the loss ignores. The last, incomplete batch of an epoch is dropped,

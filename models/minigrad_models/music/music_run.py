@@ -1,4 +1,4 @@
-"""A music model: loading, generating, and training. For the folder of a run see ``programs.folder``."""
+"""A music model: loading, generating, and training. For a run's folder see ``programs.folder``."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def evaluate(
 ) -> dict[str, Any]:
     """The loss per token in nats, perplexity, and the numbers of tokens and pieces, of music in files or of a part of
     the training's data; for the window and stride see ``score``. Raises FileNotFoundError if the model or the music is
-    missing; ValueError for an unknown part, or a window or stride out of range; and as ``load``."""
+    missing; ValueError for an unknown part, or a window or stride out of range; and the errors of ``load``."""
     trained = load(path, device)
     settings = trained.settings
     window = window or settings.window
@@ -123,7 +123,7 @@ def evaluate(
 
 
 class Allowed:
-    """A decoder that sets the logits of tokens that the rules of its rows forbid to -inf. After the end it does not
+    """A decoder that sets to -inf the logits of tokens that the rules of its rows forbid. After the end it does not
     call the inner decoder. ``vocabulary`` is V."""
 
     def __init__(self, decoder: Decoder, rules: Rules, vocabulary: int) -> None:
@@ -147,7 +147,7 @@ class Allowed:
 
 
 class Restricted:
-    """A ``generation.generate.Model`` that restricts another one to the rules of a language, for ``seconds``."""
+    """A ``generation.generate.Model`` that restricts another model to the rules of a language, for ``seconds``."""
 
     def __init__(self, model: Any, language: Language, seconds: float) -> None:
         self.model: Model = model
@@ -169,7 +169,7 @@ def compose(
     progress: Any = None,
 ) -> list[Ids]:
     """Several sequences that continue a prompt (T,), which begins with ``language.begin``, for ``seconds``, including
-    the prompt. The tempo is for chorales. ``progress`` is called with the seconds of music of each new token."""
+    the prompt. Only chorales use the tempo. ``progress`` is called with the seconds of music of each new token."""
     total = float(language.seconds(prompt, tempo).sum()) + seconds
 
     report = lambda _, token: progress(float(language.seconds(np.array([token]), tempo)[0]))
@@ -223,7 +223,7 @@ def evaluated(model: Any, settings: Settings, pieces: list[Ids], path: Path) -> 
     """Nats per token (for chorales the note-wise loss) of at most ``validated`` validation pieces. Also generates a
     sample: prints its beginning, and writes a MIDI file."""
     s, language, most = settings.training, LANGUAGES[settings.data.kind], int(settings.training.validated)
-    if most and len(pieces) > most:  # at equal distances
+    if most and len(pieces) > most:  # evenly spaced
         pieces = [pieces[i] for i in np.linspace(0, len(pieces) - 1, most).astype(int).tolist()]
     if s.sample:
         mg.manual_seed(s.seed)  # the same draws each time
@@ -234,6 +234,6 @@ def evaluated(model: Any, settings: Settings, pieces: list[Ids], path: Path) -> 
             path.parent.mkdir(parents=True, exist_ok=True)
             total = float(language.seconds(ids, TEMPO).sum())
             write_midi(path, closed(language.decode(ids), total).notes, TEMPO)
-        except OSError as error:  # a full disk must not end the training
+        except OSError as error:  # a full disk must not end training
             show(f"note: {path} is not written: {error.strerror or error}")
     return {METRIC: score(model, pieces, settings)}

@@ -1,4 +1,4 @@
-"""The settings of a music model's training, see ``minigrad_models.programs.settings``."""
+"""The settings for training a music model; see ``minigrad_models.programs.settings``."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Settings(Sections):
 
     @property
     def window(self) -> int:
-        """The tokens of a training example."""
+        """The number of tokens in a training example."""
         return self.training.window or self.model.context
 
     @property
@@ -105,5 +105,5 @@ class Settings(Sections):
         sizes = asdict(self.model)
         context, d_model = sizes.pop("context"), self.model.d_model
         for name, usual in {"d_ff": 4 * d_model, "distances": context, "cycle": None}.items():
-            sizes[name] = sizes[name] or usual  # TOML has no None, and 0 stands for it
+            sizes[name] = sizes[name] or usual  # TOML has no None; 0 stands for it
         return Config(LANGUAGES[self.data.kind].vocabulary, context, **sizes)

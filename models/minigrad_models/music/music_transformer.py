@@ -1,8 +1,8 @@
 """The Music Transformer (Huang et al. 2018, arXiv 1809.04281): music as a language, and attention by distance.
 
-A stack of causal transformer layers over the events of a piece. Relative attention (section 3.4) adds a term by
-distance to each head's scores; without it this is the plain transformer, the paper's baseline, which adds sines to
-embeddings.
+A stack of causal transformer layers over the events of a piece. Relative attention (section 3.4) adds a
+distance-dependent term to each head's scores; without it this is the plain transformer, the paper's baseline, which
+adds sines to embeddings.
 
 Shapes: B batch, T tokens, D model width, H heads, L layers, V vocabulary.
 """
@@ -27,8 +27,8 @@ ATTENTIONS = ("relative", "absolute")
 
 @dataclass
 class Config:
-    """The hyperparameters; the defaults give the paper's model for chorales (table 2). Raises ValueError if a size is
-    invalid, a dropout is not a probability, or the attention or activation is unknown."""
+    """The hyperparameters; the defaults describe the paper's model for chorales (table 2). Raises ValueError if a size
+    is invalid, a dropout is not a probability, or the attention or activation is unknown."""
 
     vocabulary: int  # V
     positions: int = 2048  # the context, the most tokens that the model sees
@@ -36,8 +36,8 @@ class Config:
     heads: int = 8  # H, which divides D
     layers: int = 5  # L
     d_ff: int = 1024  # the width inside the feed-forward networks
-    dropout: float = 0.1  # of embeddings, and the outputs of sub-layers and of the last layer
-    attention_dropout: float = 0.0  # of the weights of attention
+    dropout: float = 0.1  # on embeddings, and on the outputs of sub-layers and of the last layer
+    attention_dropout: float = 0.0  # on attention weights
     activation_dropout: float = 0.0  # inside feed-forward networks
     attention: str = "relative"  # by distance; or "absolute", sines added to the embeddings
     distances: int = 512  # the number of embeddings; larger distances are clamped to the largest
@@ -45,7 +45,7 @@ class Config:
     # for no cycle. It is 64 for a chorale with four voices and bars of sixteen steps.
     cycle: int | None = None
     activation: str = "relu"  # the paper's; "gelu" or "gelu_tanh"
-    epsilon: float = 1e-5  # of the layer norms
+    epsilon: float = 1e-5  # in the layer norms
     norm_first: bool = True  # normalise the input of each sub-layer and the output of the last layer, not the sums
 
     def __post_init__(self) -> None:
@@ -55,7 +55,7 @@ class Config:
         if self.attention == "absolute" and self.d_model % 2:
             raise ValueError(f"d_model ({self.d_model}) must be even: half of a position's numbers are sines")
 
-    position_encoding = "relative"  # the layers also read this, see ``LayerConfig``
+    position_encoding = "relative"  # the layers also read this; see ``LayerConfig``
 
 
 class Attention(MultiHeadAttention):

@@ -1,1 +1,1 @@
-"""Code shared by the training programs: settings, the folder of a run, the training loop, the command line."""
+"""Code shared by the training programs: settings, a run's folder, the training loop, the command line."""

@@ -1,4 +1,4 @@
-"""Code shared by the command lines of training programs: options for settings, streams, errors in one line."""
+"""Code shared by the command lines of training programs: options for settings, streams, one-line errors."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def parser_of(prog: str, description: str, examples: str, commands: Iterable[Com
 
 
 def act(parser: argparse.ArgumentParser, arguments: list[str] | None) -> int:
-    """Run the chosen command. Returns the exit status. The command gets the arguments (None: of the process) as
+    """Run the chosen command. Returns the exit status. The command gets the arguments (None: those of the process) as
     ``options.words``."""
     options = parser.parse_args(arguments)
     options.words = sys.argv[1:] if arguments is None else arguments
@@ -101,7 +101,7 @@ def add_device(p: argparse.ArgumentParser) -> None:
 
 
 def add_windows(p: argparse.ArgumentParser, stride: str) -> None:
-    """Add the options of an evaluation in windows, see ``programs.validation``; ``stride`` describes its default."""
+    """Add the options of an evaluation in windows (see ``programs.validation``); ``stride`` describes its default."""
     p.add_argument(
         "--window", type=whole(), default=0, metavar="N", help="tokens of the window (default: as in training)"
     )
@@ -135,7 +135,7 @@ def training_commands(
     **options: str,
 ) -> tuple[Command, Command]:
     """The commands ``train`` and ``config`` of a module with ``PROGRAM`` and ``train``. ``settings_of`` takes options
-    and PROGRAM, ``folder`` returns the folder of the run, which ``names`` describes; see also ``add_settings``."""
+    and PROGRAM, ``folder`` returns the run's folder, which ``names`` describes; see also ``add_settings``."""
 
     def train(o: argparse.Namespace) -> int:
         from .start_training import train_as_ranks
@@ -183,7 +183,7 @@ def add_settings(p: argparse.ArgumentParser, kind: type[Sections], default: str,
 
 
 def values_of(options: argparse.Namespace, kind: type[Sections]) -> dict[str, Any]:
-    """The settings that the options give."""
+    """The settings that the options specify."""
     return {name: getattr(options, name) for name in kind.fields() if getattr(options, name) is not None}
 
 
@@ -198,10 +198,10 @@ def settings_of(
     suited: Callable[[dict[str, Any]], S] | None = None,
     values: dict[str, Any] | None = None,
 ) -> S:
-    """The settings of a training: ``values`` (by default the options), then the settings of ``--config`` or
-    ``--preset``. Without these two, the settings of the training in the ``folder`` that the ``program`` resumes; or
-    else settings ``suited`` to the values, or the default preset. With a preset, a resumed training keeps its number of
-    updates. ``sizes`` of an initial model (the setting ``start``) must match; otherwise raises ValueError."""
+    """The settings of a training run: ``values`` (by default the options), then the settings of ``--config`` or
+    ``--preset``. Without these two options, the settings of the run in ``folder`` that the ``program`` resumes; or else
+    settings ``suited`` to the values, or the default preset. With a preset, a resumed run keeps its number of updates.
+    ``sizes`` of an initial model (the setting ``start``) must match; otherwise raises ValueError."""
     values, begins = values or values_of(options, kind), options.preset is None and options.config is None
     start = kind.read(options.config) if options.config else kind.preset(options.preset or default)
     data = {name: value for name, value in values.items() if kind.fields()[name][0] == "data"}
@@ -233,7 +233,7 @@ def later(path: str) -> Callable[..., Any]:
 
 def run_program(program: Callable[[], int], less_memory: str) -> int:
     """The exit status of a program. Errors that a user can fix are printed as one line on stderr. ``less_memory`` names
-    options that need less memory if they are smaller."""
+    options whose smaller values need less memory."""
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:  # closed before the start: ``print`` would write notes for stderr to stdout
             setattr(sys, name, open(os.devnull, "r+", encoding="utf-8"))  # noqa: SIM115 (as long as the program)

@@ -1,4 +1,4 @@
-"""The folder of a run: model.safetensors, the trained model with sizes, tokenizers and settings; settings.toml, to
+"""A run's folder: model.safetensors, the trained model with sizes, tokenizers and settings; settings.toml, to
 read, or to edit and pass to ``train --config``; report.txt, the final output; and the files of
 ``training.checkpoints``.
 """
@@ -24,9 +24,9 @@ from ..training import read_checkpoint, write_checkpoint
 from ..training.checkpoints import check_same, locked
 from .settings import Sections
 
-DATA = "MINIGRAD_DATA"  # the environment variable for the folder of data sets, which are not ours to ship
+DATA = "MINIGRAD_DATA"  # the environment variable for the data sets' folder; they are not ours to ship
 TYPED = "MINIGRAD_COMMAND"  # the environment variable for the command that a user types instead of ``minigrad``
-AGAIN = "MINIGRAD_AGAIN"  # the environment variable for the command to resume, if a program starts trainings
+AGAIN = "MINIGRAD_AGAIN"  # the environment variable for the command to resume, if a program starts training runs
 MODEL, BEST, LAST, REPORT = "model.safetensors", "best.safetensors", "last.safetensors", "report.txt"
 T = TypeVar("T")
 FILES = (LAST, MODEL, BEST, REPORT, "settings.toml", "log.jsonl", "snapshots")  # ``LAST`` is the first
@@ -39,7 +39,7 @@ def command(*words: str) -> str:
 
 
 class Description(TypedDict):
-    """The schema of the metadata in all programs' checkpoints; ``settings`` are by section."""
+    """The schema of the metadata in all programs' checkpoints; ``settings`` are grouped by section."""
 
     program: str
     version: int
@@ -67,12 +67,12 @@ class Program:
         return command(*self.words, *arguments)
 
     def stopped(self, folder: Path) -> str:
-        """The message of a stopped training, with the command that resumes it: this command without --fresh."""
+        """The message of a stopped training run, with the command that resumes it: this command without --fresh."""
         same = os.environ.get(AGAIN) or command(*(word for word in sys.argv[1:] if word != "--fresh"))
         return f"\nstopped; saved in {folder}. To resume, run the same command:\n  {same}"
 
     def find(self, path: Path) -> Path:
-        """The file of a model: of a run (the best so far if it is unfinished), or the file itself."""
+        """A model's file: that of a run (the best so far if it is unfinished), or the file itself."""
         for file in (path / MODEL, path / BEST, path / LAST) if path.is_dir() else (path,):
             if file.exists():
                 return file
@@ -86,7 +86,7 @@ class Program:
 
     @contextmanager
     def reading(self, path: Path) -> Iterator[tuple[dict[str, Any], Any, dict[str, Any]]]:
-        """The checkpoint of a model, the settings of its training, and its metadata. A ValueError that is raised inside
+        """The checkpoint of a model, the settings of its training, and its metadata. A ValueError raised in the context
         names the file."""
         checkpoint = read_checkpoint(file := self.find(path))
         description = self.checked(file, checkpoint.get("extra"))
@@ -108,15 +108,15 @@ class Program:
         return description
 
     def begun(self, folder: Path) -> tuple[Sections, dict[str, Any]] | None:
-        """The settings and the checkpoint metadata of the training in a folder, or None. Raises ValueError if it is
-        from another program or damaged, RuntimeError if its checkpoint is damaged."""
+        """The settings and the checkpoint metadata of the run in a folder, or None. Raises ValueError if they are from
+        another program or damaged, RuntimeError if the checkpoint is damaged."""
         if not (path := folder / LAST).exists():
             return None
         description = self.checked(path, read_checkpoint(path, mmap=True).get("extra"))
         return self.settings.from_dict(description["settings"], str(path)), description
 
     def report(self, folder: Path, settings: Sections) -> str | None:
-        """The final output of the training in a folder, if it has finished, with these settings."""
+        """The final output of the run in a folder, if it has finished with these settings."""
         free = settings.FREE - {"minutes"}
         with suppress(OSError, RuntimeError, ValueError):  # of another version, or damaged: it is written again
             model = read_checkpoint(path := folder / MODEL, mmap=True)
@@ -129,10 +129,10 @@ class Program:
     def started(
         self, folder: Path, config: dict[str, Any], fresh: bool, restore: Callable[[dict[str, Any]], T]
     ) -> tuple[T | None, dict[str, Any]]:
-        """The value that ``restore`` makes of the checkpoint's metadata of the training in a folder, and its
-        configuration; None and ``config`` if the folder has no training or with ``fresh``. Settings newer than the
-        training count as their defaults. Raises ValueError if the training has another configuration, with the
-        differences in the message; and as ``begun``."""
+        """The value that ``restore`` makes from the checkpoint metadata of the run in a folder, and the run's
+        configuration; None and ``config`` if the folder has no run, or with ``fresh``. Settings newer than the run
+        count as their defaults. Raises ValueError if the run has a different configuration (the message lists the
+        differences), and the errors of ``begun``."""
         if fresh or (earlier := self.begun(folder)) is None:
             return None, config
         path, (settings, description) = folder / LAST, earlier
@@ -187,7 +187,7 @@ def find_data_set(*parts: str) -> Path | None:
 
 
 def data_set(*parts: str, name: str, instead: str) -> Path:
-    """As ``find_data_set``, for the data set ``name``, see ``minigrad data``. Raises FileNotFoundError if it does not
+    """As ``find_data_set``, for the data set ``name`` (see ``minigrad data``). Raises FileNotFoundError if it does not
     exist, with a message that names the command to download it, and ``instead``."""
     if path := find_data_set(*parts):
         return path

@@ -38,7 +38,7 @@ def build(kind: Callable[[Any], Model], config: Any, device: str = "cpu") -> Mod
 
 
 def restored(kind: Callable[[Any], Model], config: Any, weights: dict[str, Any]) -> Model:
-    """A model with the weights of a checkpoint. Raises ValueError if they do not fit."""
+    """A model with the weights of a checkpoint. Raises ValueError if they do not match."""
     check(weights, dict[str, Tensor], "its weights")
     with device("meta"):
         own = kind(config).state_dict() if config.layers <= len(weights) else {}  # a file may claim any number

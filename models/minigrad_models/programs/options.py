@@ -38,7 +38,7 @@ def whole(least: int = 1, most: int | None = None) -> Callable[[str], int]:
 
 
 def positive(least: float = TINY, below: float = math.inf) -> Callable[[str], float]:
-    """The type of a finite number above 0, or at least ``least``, and ``below`` another."""
+    """The type of a finite number above 0, or at least ``least``, and less than ``below``."""
     limits = "above 0" if least == TINY else f"from {least:g} on"
     limits += "" if below == math.inf else f", below {below:g},"
 

@@ -1,6 +1,6 @@
 """The settings of a program in sections, with presets and configuration files in TOML: ``Sections``, a frozen dataclass
 of frozen dataclasses, whose fields are declared by ``setting``, ``count`` and so on. The command line, files and
-checkpoints derive from these fields. All programs have a section with the ``Updates`` of a training.
+checkpoints derive from these fields. All programs have a section with the ``Updates`` of a training run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..training import Settings as LoopSettings, schedules
 MANY = 1e9
 ALMOST_ONE = 0.999999
 _MOST_BYTES, _MOST_DOTS = 1 << 18, 100  # of a file, of a line: tomllib takes quadratic time for a.b.c.…
-# Settings of ``Updates`` that do not affect the result of a training.
+# Settings of ``Updates`` that do not affect the result of training.
 FREE = {"ranks", "device", "minutes", "save_seconds", "log_every"}
 
 
@@ -37,7 +37,7 @@ def count(default: int, text: str, most: float = MANY) -> Any:
 
 
 def amount(default: float, text: str) -> Any:
-    """A setting that is a number of at least 0."""
+    """A setting that is a number not below 0."""
     return setting(default, text, limits=(0, MANY))
 
 
@@ -47,7 +47,7 @@ def chance(default: float, text: str) -> Any:
 
 
 def other(kind: type, name: str, default: Any) -> Any:
-    """A setting of a class with another default, for a subclass."""
+    """A setting of a class with a different default, for a subclass."""
     return dataclasses.field(default=default, metadata=kind.__dataclass_fields__[name].metadata)  # type: ignore[attr-defined]
 
 
@@ -55,8 +55,8 @@ def other(kind: type, name: str, default: Any) -> Any:
 class Sections:
     """All settings of a program; its fields are the sections, and the names of settings are unique among them.
     Subclasses have PRESETS, a folder of TOML files, each with every setting; FREE, settings that do not affect the
-    result of a training and may change when it resumes; and LATER, whole sections of such settings. Raises ValueError
-    for a value out of range; the message names the setting."""
+    result of training and may change when it resumes; and LATER, whole sections of such settings. Raises ValueError for
+    a value out of range; the message names the setting."""
 
     PRESETS: ClassVar[Path]
     FREE: ClassVar[set[str]]
@@ -110,7 +110,7 @@ class Sections:
         }
 
     def fixed(self) -> dict[str, Any]:
-        """The settings that affect the result of a training, and must not change when it resumes."""
+        """The settings that affect the result of training, and must not change when it resumes."""
         later = {name for name, (section, _, _) in self.fields().items() if section in self.LATER}
         return self.without(self.FREE | later)
 

@@ -1,5 +1,5 @@
-"""Starting, stopping and finishing the trainings of programs, with their output; and trainings by several ranks:
-``--ranks 2`` starts them, unless mpiexec, srun or ``minigrad.run`` did. Rank 0 prints, writes the folder of the run and
+"""Starts, stops and finishes the training runs of programs, with their output; also runs with several ranks:
+``--ranks 2`` starts the ranks, unless mpiexec, srun or ``minigrad.run`` did. Rank 0 prints, writes the run's folder and
 reports at the end; the others compute their share of each update."""
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def trainer_of(
     carried: Any = None,
     **best: Any,
 ) -> Trainer:
-    """The loop of a training. For the arguments see ``Trainer``; ``best`` are the settings ``metric``, by default
-    ``METRIC``, and ``mode``. Raises ValueError if settings of the learning rate or of the loop are invalid."""
+    """The loop of a training run. For the arguments see ``Trainer``; ``best`` are the settings ``metric``, by default
+    ``METRIC``, and ``mode``. Raises ValueError if learning-rate or loop settings are invalid."""
     optimizer = s.make_optimizer(model)
     settings = s.loop_settings(evaluate is not None, unit=unit, **{"metric": METRIC, **best})
     schedule, more = LambdaLR(optimizer, s.rate()), {"evaluate": evaluate, "extra": extra, "carried": carried}
@@ -60,11 +60,11 @@ def train_to_end(
     report: Callable[[], str],
     best: bool = True,
 ) -> int:
-    """Resume the training in the folder, or start a ``fresh`` one, for which an earlier one is renamed. At the end
-    write the trained model, and print and write the ``report`` on it, in eval mode. ``settings`` are ``Sections`` with
+    """Resume the run in the folder, or start a ``fresh`` one after renaming an earlier one. At the end write the
+    trained model, and print and write the ``report`` on it, in eval mode. ``settings`` are ``Sections`` with
     ``Updates`` as ``training``; ``about`` and the model's size are printed first. The weights are the moving average,
     the mean of snapshots, or, with ``best``, the weights of the best evaluation; otherwise the last ones. Returns the
-    exit status (130 after Ctrl-C). Raises as ``Trainer.fit``."""
+    exit status (130 after Ctrl-C). Raises the errors of ``Trainer.fit``."""
     trainer.check()
     if fresh and trainer.ranks.is_first:
         program.set_aside(folder)
@@ -94,7 +94,7 @@ def train_to_end(
 
 
 def is_finished(program: Program, settings: Any, folder: Path, fresh: bool) -> bool:
-    """Whether the training in a folder has finished, with these settings; if so, prints its final output again."""
+    """Whether the run in a folder has finished with these settings; if so, prints its final output again."""
     report = None if fresh else program.report(folder, settings)
     if report is not None:
         print(f"{folder} holds a finished training; --steps N trains longer, --fresh starts over", file=sys.stderr)
@@ -103,7 +103,7 @@ def is_finished(program: Program, settings: Any, folder: Path, fresh: bool) -> b
 
 
 def report_of(program: Program, trainer: Trainer, folder: Path, validation: str, *words: str) -> str:
-    """The result of a model's validation, and the command to generate with it, ``generate --run FOLDER`` and words."""
+    """The result of a model's validation, and the command to generate with it: ``generate --run FOLDER`` and words."""
     updates = f"{trainer.state.step:,} updates in {trainer.state.seconds:.0f} s"
     write = program.typed("generate", "--run", str(folder), *words)
     return f"full validation: {validation}; {updates}\n\nto generate:  {write}"
@@ -118,7 +118,7 @@ def train_as_ranks(
     program: Program, options: argparse.Namespace, settings: Any, folder: Path, train: Callable[[Any, Path, bool], int]
 ) -> int:
     """Call ``train(settings, folder, options.fresh)`` as one of several ranks; if this process is not one of them,
-    start as many as the settings ask for, with the words of the command. Without mpi4py, one process does all work.
+    start as many as the settings request, with the words of the command. Without mpi4py, one process does all work.
     Returns the exit status. Raises ValueError if there are more ranks than batches in an update or the learning rate is
     invalid, RuntimeError if the device is unavailable, and the errors of ``train``."""
     s, started, go = settings.training, find_place().size, partial(train, settings, folder, options.fresh)
@@ -165,7 +165,7 @@ def _as_one(train: Callable[[], int]) -> int:
     except Exception as error:
         if all_end(error):
             if not first:
-                sys.exit(1)  # the first rank shows the error that all have
+                sys.exit(1)  # the first rank shows the error, which all have
         else:
             report_error(error)
         raise

@@ -27,7 +27,7 @@ class Batch(NamedTuple):
 
 
 def mean_loss(model: Any, batch: Batch) -> tuple[Tensor, float]:
-    """The loss function of a training: the mean cross-entropy of a batch, and the number of its targets."""
+    """The loss function for training: the mean cross-entropy of a batch, and the number of its targets."""
     return model.loss(batch.tokens, batch.targets, NONE), float(batch.weight)
 
 
@@ -87,10 +87,10 @@ def score_windows(
     cycle: int = 1,
 ) -> float:
     """The mean cross-entropy of the tokens of a text (N,), or of several independent texts, except the first of each,
-    in nats. The model's ``loss(tokens, targets, ignore)`` is a mean. For window, stride and cycle see ``pieces``; 0 is
-    a stride of the whole window, so that windows do not overlap. ``batch`` is the number of windows at a time, ``most``
-    the approximate number of tokens to predict, by windows at equal distances, or 0 for all. ``progress`` is called
-    with the number of tokens after each batch."""
+    in nats. The model's ``loss(tokens, targets, ignore)`` is a mean. For window, stride and cycle see ``pieces``; 0
+    means a stride of the whole window, so that windows do not overlap. ``batch`` is the number of windows at a time,
+    ``most`` the approximate number of tokens to predict, in evenly spaced windows, or 0 for all. ``progress`` is
+    called with the number of tokens after each batch."""
     texts = [texts] if isinstance(texts, np.ndarray) else texts
     cuts, begin = [], 0
     for text in texts:

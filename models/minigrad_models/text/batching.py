@@ -1,5 +1,5 @@
-"""The order of a training: batches of sentence pairs of similar length; or consecutive segments of a text, for a model
-with a memory. Shapes: B rows of a batch, T tokens of a segment.
+"""The order of the training data: batches of sentence pairs of similar length; or consecutive segments of a text, for a
+model with a memory. Shapes: B rows of a batch, T tokens of a segment.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from minigrad import Tensor, from_numpy
 
 IntArray = np.ndarray[Any, np.dtype[Any]]
 
-# Source lengths that count as equal. On Multi30k, 3 halves the share of pairs that share a batch again in the next
+# Source lengths that count as equal. On Multi30k, 3 halves the fraction of pairs that share a batch again in the next
 # epoch (29 %, against 58 % with 1), at the cost of 3 % more padding.
 NOISE = 3
-Plan = tuple[IntArray, IntArray]  # an epoch: batch k has the pairs order[first : last], row k of the second array
+Plan = tuple[IntArray, IntArray]  # an epoch: batch k has the pairs order[first : last], from row k of the second array
 
 
 class TokenBatches:
@@ -25,8 +25,8 @@ class TokenBatches:
     Pairs are sorted by length of target and, roughly, of source, and split into batches with at most ``tokens`` on
     either side, including padding (a longer pair has its own batch); the batches are shuffled. Without ``shuffle`` they
     go from short to long, in every epoch. The order of an epoch depends only on the seed and the epoch, so two numbers
-    give a position in it (see ``training.LoaderBatches``). ``lengths`` (N, 2) are the tokens of source and target.
-    Raises ValueError if ``lengths`` has another shape, or ``tokens`` is below 1.
+    define a position in it (see ``training.LoaderBatches``). ``lengths`` (N, 2) are the tokens of source and target.
+    Raises ValueError if ``lengths`` has the wrong shape, or ``tokens`` is below 1.
     """
 
     def __init__(self, lengths: Any, tokens: int = 4096, *, seed: int = 0, shuffle: bool = True) -> None:
@@ -83,7 +83,7 @@ class Segment(NamedTuple):
 
 class Segments:
     """A text (N,) of ints, cut into ``rows`` of equal length that are read in parallel, ``length`` tokens at a time.
-    In each epoch the cuts move by a random part of a segment, by the seed and the epoch, so that segments end at
+    In each epoch the cuts move by a random part of a segment, from the seed and the epoch, so that segments end at
     different places. The incomplete last segment of a row is dropped. Raises ValueError if ``rows`` or ``length`` is
     below 1, or the text has no segment of that size in an epoch."""
 
@@ -105,7 +105,7 @@ class Segments:
 
 
 class Recurrence:
-    """The loss function of a training on ``Segments``, with the memory that it carries from batch to batch (None at a
+    """The loss function for training on ``Segments``, with the memory that it carries from batch to batch (None at a
     beginning): the trainer's ``loss`` and its ``carried``. The memory depends on the weights at the time when the model
     read a segment. It cannot be recomputed from the position in the text, so it belongs in the checkpoint."""
 

@@ -21,7 +21,7 @@ SPLITS = {"train": ("train", "training"), "validation": ("val", "valid", "valida
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a UTF-8 file, gzipped or not, without line ends (LF or CRLF) and a byte-order mark. Raises
+    """The lines of a UTF-8 file, gzipped or not, without line ends (LF or CRLF) or a byte-order mark. Raises
     ValueError for a device or a pipe, bytes that are not UTF-8, NUL bytes, or a damaged archive; OSError if the file
     cannot be read."""
     if is_endless(path):
@@ -107,7 +107,7 @@ def _folder(folder: Path, source: str, target: str, required: Sequence[str]) -> 
 
 
 def _find(folder: Path, names: tuple[str, ...], languages: tuple[str, str]) -> tuple[Path, Path] | None:
-    """The files of a split: "val.en" and "val.de", or with longer names ("test_2016_flickr.de.gz")."""
+    """The files of a split: "val.en" and "val.de", or files with longer names ("test_2016_flickr.de.gz")."""
     for name in names:
         ending = f".{languages[0]}"
         stems = {p.name.removesuffix(".gz").removesuffix(ending) for p in folder.glob(f"{name}_*{ending}*")}

@@ -1,4 +1,4 @@
-"""Sentence pairs: tokenizers for both sides, joint or separate, and pairs as token ids in an array."""
+"""Sentence pairs: tokenizers for both sides, joint or separate, and pairs as an array of token ids."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class TokenizerPair:
         joint: bool = True,
         **options: Any,
     ) -> TokenizerPair:
-        """Learn subwords of both sides together, or (not ``joint``) separately, each with a vocabulary of that size.
+        """Learn subwords of both sides together, or separately if not ``joint``, each with a vocabulary of that size.
         For options and errors see ``SubwordTokenizer.train``."""
         if joint:
             both = SubwordTokenizer.train(itertools.chain(several(source), several(target)), vocabulary, **options)

@@ -107,10 +107,10 @@ def word_pieces(
 
 
 def train_word_pieces(texts: Iterable[str], vocabulary: int) -> Any:
-    """Learn pieces from texts, in lower case; the same texts give the same pieces with the same ids. Texts are read
+    """Learn pieces from texts, in lower case; the same texts yield the same pieces with the same ids. Texts are read
     once, and stored as words with their counts. ``vocabulary`` is the number of ids, including the five special ones;
-    small texts give fewer. Pairs of pieces that occur once are not merged. Raises ValueError if there is no text or the
-    vocabulary is too large or smaller than the alphabet, ImportError if the tokenizers library is missing."""
+    small texts yield fewer. Pairs of pieces that occur once are not merged. Raises ValueError if there is no text or
+    the vocabulary is too large or smaller than the alphabet, ImportError if the tokenizers library is missing."""
     check_vocabulary(vocabulary)
     library = load_library()
     blank = word_pieces({token: i for i, token in enumerate(SPECIAL)})

@@ -1,7 +1,7 @@
 """The quality of translations: BLEU and chrF by sacrebleu, and BLEU as for Multi30k; and a report on these scores, with
 BLEU by length and the worst sentences.
 
-The BLEU of the same translations differs by several points between tokenizers (Post 2018, arXiv 1804.08771). Therefore
+BLEU of the same translations differs by several points between tokenizers (Post 2018, arXiv 1804.08771). Therefore
 each score has a signature.
 """
 
@@ -107,7 +107,7 @@ def chrf(texts: Sequence[str], references: Sequence[str]) -> Score:
 
 
 def sentence_chrf(texts: Sequence[str], references: Sequence[str]) -> list[float]:
-    """chrF of each sentence, from 0 to 100. Raises as ``bleu``."""
+    """chrF of each sentence, from 0 to 100. Raises the errors of ``bleu``."""
     metric = _library("sacrebleu.metrics").CHRF()
     pairs = zip(*_checked(texts, references), strict=True)
     return [float(metric.sentence_score(a, [b]).score) for a, b in pairs]
@@ -128,8 +128,8 @@ def moses_bleu(texts: Sequence[str], references: Sequence[str], language: str, b
 def moses_tokens(sentences: Iterable[str], language: str) -> list[str]:
     """Sentences with normalised punctuation, lower-cased, and tokenised by Moses, with spaces between tokens. From
     Multi30k's raw files (train, val and test_2016_flickr; English, German and French) it reproduces the ``lc.norm.tok``
-    files of the data set: all 93,042 sentences are equal, to the character. Raises ValueError if ``language`` is not a
-    language code, ImportError if sacremoses is missing."""
+    files of the data set: all 93,042 sentences match character for character. Raises ValueError if ``language`` is not
+    a language code, ImportError if sacremoses is missing."""
     if not (language.isalpha() and language.isascii() and language.islower()):
         raise ValueError(f"the language must be a code such as 'de' or 'fr', not {language!r}")
     library = _library("sacremoses")

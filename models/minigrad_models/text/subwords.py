@@ -35,7 +35,7 @@ _STEPS = {"Sequence", "NFC", "Lowercase", "Replace", "Strip", "Metaspace", "Spli
 
 class SubwordTokenizer:
     """Splits words into subwords of a vocabulary that ``train`` learns from texts, by a ``tokenizers.Tokenizer``.
-    Decoding after encoding gives the text's normal form (``prepare``), with "<unk>" for characters that the training
+    Decoding after encoding returns the text's normal form (``prepare``), with "<unk>" for characters that the training
     texts lack."""
 
     def __init__(self, model: Any) -> None:
@@ -46,11 +46,11 @@ class SubwordTokenizer:
     def train(
         cls, texts: Iterable[str], vocabulary: int = 10_000, *, min_frequency: int = 2, split_digits: bool = False
     ) -> SubwordTokenizer:
-        """Learn subwords by byte-pair encoding (Sennrich et al. 2016, arXiv 1508.07909). The same texts give the same
+        """Learn subwords by byte-pair encoding (Sennrich et al. 2016, arXiv 1508.07909). The same texts yield the same
         vocabulary in the same order. Texts are read once; memory grows with the number of different words.
 
         Args:
-            vocabulary: the number of ids, including the four special ones; if the texts give fewer, it warns.
+            vocabulary: the number of ids, including the four special ones; if the texts yield fewer, it warns.
             min_frequency: rarer pairs are not merged.
             split_digits: each digit is a separate token, so that unseen numbers consist of known tokens.
 
@@ -136,7 +136,7 @@ class SubwordTokenizer:
 
 
 def load_library() -> Any:
-    """The tokenizers library, with one thread unless TOKENIZERS_PARALLELISM is set; ImportError if missing. Its threads
+    """The tokenizers library, with one thread unless TOKENIZERS_PARALLELISM is set. Raises ImportError. Its threads
     gain little on sentences (a fifth on two cores), compete with training, and cause warnings after a fork."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
@@ -193,8 +193,8 @@ def _without_marks(state: dict[str, Any]) -> Any:
 
 
 def byte_level(model: Any, add_prefix_space: bool = False, use_regex: bool = True) -> Any:
-    """A tokenizer over bytes (Radford et al. 2019, section 2.2); with ``use_regex`` merges do not cross the borders of
-    words."""
+    """A tokenizer over bytes (Radford et al. 2019, section 2.2); with ``use_regex``, merges do not cross word
+    boundaries."""
     library = load_library()
     tokenizer = library.Tokenizer(model)
     tokenizer.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space, use_regex=use_regex)

@@ -41,7 +41,7 @@ class Tokenizer(Protocol):
 
 
 def several(items: Any) -> Any:
-    """A list of texts or paths; a single one becomes a list of one, so that a string is not a list of its letters."""
+    """A list of texts or paths; a single one becomes a list of one item, so that a string is not a list of letters."""
     return [items] if isinstance(items, str | os.PathLike) else items
 
 

@@ -1,4 +1,4 @@
-"""The batches of a training: pure functions of the epoch, so that a run can resume anywhere."""
+"""The batches of a training run: pure functions of the epoch, so that a run can resume anywhere."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Item_co = TypeVar("Item_co", covariant=True)
 
 
 class Batches(Protocol[Item_co]):
-    """An object with ``epoch``, for ``Trainer``."""
+    """An object whose ``epoch`` yields batches, for ``Trainer``."""
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Item_co]:
-        """The batches of an epoch, from number ``start`` on. The same arguments give the same batches."""
+        """The batches of an epoch, from number ``start`` on. The same arguments produce the same batches."""
         ...
 
 
@@ -27,7 +27,7 @@ POOL = 50  # batches that are sorted by length together
 
 
 class ShuffledOrder:
-    """The numbers 0 .. size-1 in lists of ``batch_size``, in a new random order in each epoch, by the seed and the
+    """The numbers 0 .. size-1 in lists of ``batch_size``, in a new random order in each epoch, from the seed and the
     epoch. ``drop_last`` drops an incomplete last list. With the ``lengths`` of all examples, each list has examples of
     similar length: ``POOL`` lists at a time are sorted. Raises ValueError if ``size`` or ``batch_size`` is below 1."""
 
@@ -65,8 +65,8 @@ class ShuffledOrder:
 class LoaderBatches:
     """Batches of a dataset, which is anything with ``__getitem__`` and ``__len__``. A run resumes exactly if an example
     depends only on its number and the default generator. ``order`` is a batch size, for batches that are reshuffled in
-    each epoch by the seed; or an object whose ``epoch(number, start)`` yields lists of numbers, such as ShuffledOrder
-    and TokenBatches. ``collate`` makes a batch of a list of examples, by default as in DataLoader."""
+    each epoch from the seed; or an object whose ``epoch(number, start)`` yields lists of numbers, such as ShuffledOrder
+    and TokenBatches. ``collate`` makes a batch from a list of examples, by default as in DataLoader."""
 
     def __init__(
         self,
@@ -112,5 +112,5 @@ class Stream:
         return next(self._all)
 
     def close(self) -> None:
-        """Close the epoch's iterator, which may hold open files."""
+        """Close the epoch's iterator, which may have open files."""
         self._all.close()

@@ -1,25 +1,25 @@
-"""The folder of a run, and the reasons why a training that is killed at any moment resumes as if nothing had happened.
+"""A run's folder, and why a training run that is killed at any moment resumes as if nothing had happened.
 
-    last.safetensors             the whole training: the only file that it resumes from
+    last.safetensors             the whole state: the only file that a run resumes from
     best.safetensors             the weights with the best evaluation
     snapshots/STEP.safetensors   the weights at some steps, for averages
     log.jsonl                    the log: JSON lines that can be plotted
 
 Each checkpoint is written to a file in a temporary folder, flushed to the disk, and renamed: its name always refers
 to the complete old or new file. ``last`` describes the other files: the best metric and its step, the snapshots to
-keep, the number of lines of the log. The line, the snapshot and the best weights of a step are flushed before the
-``last`` of that step, and older snapshots are deleted after it, so that everything that ``last`` mentions exists.
+keep, the number of log lines. The line, the snapshot and the best weights of a step are flushed before the ``last`` of
+that step, and older snapshots are deleted after it, so that everything that ``last`` mentions exists.
 
-A run that is killed before ``last`` is renamed resumes from an older ``last``. It truncates the log to the lines of
-that, deletes snapshots that it does not mention, and runs the steps in between again from the same weights, random
-numbers and batches, which write the same files. A new run writes ``last`` first, so a full disk is noticed at once.
+A run that is killed before ``last`` is renamed resumes from an older ``last``. It truncates the log to the lines that
+``last`` counts, deletes snapshots that it does not mention, and repeats the steps in between from the same weights,
+random numbers and batches, which writes the same files. A new run writes ``last`` first: a full disk is noticed early.
 
-If a file cannot be written, the training ends with an error, and keeps the old file: the same program can resume.
+If a file cannot be written, the run ends with an error and keeps the old file: the same program can resume.
 With ``minutes`` the number of steps depends on their speed, and a killed run forgets the seconds since its ``last``.
 
-A line of training is {"step", "epoch", "loss", "lr", "grad_norm", "tokens", "seconds"}: loss (per token) and
-norm are means over the updates since the previous line, tokens and seconds are totals. A line of an evaluation
-is {"step", "epoch", "evaluation": {metric: value, ...}, "best", "tokens", "seconds"}.
+A training line is {"step", "epoch", "loss", "lr", "grad_norm", "tokens", "seconds"}: loss (per token) and
+norm are means over the updates since the previous line; tokens and seconds are totals. An evaluation line is {"step",
+"epoch", "evaluation": {metric: value, ...}, "best", "tokens", "seconds"}.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ from minigrad.serialization import load, save, source
 from ..schema import check, check_like, check_size, content, short
 from .trainer_settings import Settings, State
 
-PATIENCE = 5.0  # seconds: a killed training may take a moment to end
+PATIENCE = 5.0  # seconds: a killed run may take a moment to end
 PROGRAM, VERSION = "minigrad.training", 1  # the format's name
 _MOST_BYTES = 1 << 30  # of a log
 MOST = 2**53  # of every count: a step, a line, an epoch
-LENGTH = ("steps", "epochs")  # settings that may be larger when a training resumes
+LENGTH = ("steps", "epochs")  # settings that may be larger when a run resumes
 _TRAINING = ("training", "settings", "optimizer", "schedule", "averaged", "random", "extra")
 _SNAPSHOT = re.compile(r"\d+\.safetensors")
 DAMAGE = (*source.DAMAGE, RuntimeError, pickle.UnpicklingError, MemoryError)
@@ -58,7 +58,7 @@ ADVICE = "What to do: restore it from a copy, or train in another folder; nothin
 
 
 class Content(TypedDict, total=False):
-    """The schema of a checkpoint; a file of weights lacks the entries that a training needs to resume."""
+    """The schema of a checkpoint; a file of weights lacks the entries that a run needs to resume."""
 
     program: Required[str]
     version: Required[int]
@@ -76,7 +76,7 @@ class Content(TypedDict, total=False):
 
 
 class RunFolder:
-    """The files of one run, in a folder that ``held`` creates if it does not exist."""
+    """The files of one run, in a folder that ``held`` creates if necessary."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -130,7 +130,7 @@ class RunFolder:
         self.clean(content["training"]["snapshots"])
 
     def clean(self, steps: list[int]) -> None:
-        """Delete the unfinished files of killed processes, and all snapshots except at some steps."""
+        """Delete the unfinished files of killed processes, and all snapshots except those at some steps."""
         for folder in (self.path, self._snapshots):
             for path in folder.glob(".*.safetensors.*.tmp"):
                 shutil.rmtree(path, ignore_errors=True)
@@ -188,8 +188,8 @@ def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[st
 
 def averaged_state(folder: str | os.PathLike[str]) -> dict[str, Tensor]:
     """The mean of the snapshots of a run as a state dict, on the CPU. Sums are in float64, and rounded once. Integers
-    and bools are taken from the last snapshot. The mean is a better model than any single snapshot (Izmailov et al.
-    2018, arXiv 1803.05407; Vaswani et al. 2017, section 6.1). Raises FileNotFoundError if the run has no snapshots
+    and bools come from the last snapshot. The mean is a better model than any single snapshot (Izmailov et al. 2018,
+    arXiv 1803.05407; Vaswani et al. 2017, section 6.1). Raises FileNotFoundError if the run has no snapshots
     (``keep_snapshots`` of its settings)."""
     if not (paths := RunFolder(folder).snapshots()):
         raise FileNotFoundError(f"{folder} holds no snapshots to average: set keep_snapshots in Settings")
@@ -202,7 +202,7 @@ def averaged_state(folder: str | os.PathLike[str]) -> dict[str, Tensor]:
 
 
 def check_optimizer(optimizer: Optimizer, saved: Any) -> None:
-    """Raise ValueError for a state that an optimiser cannot load: options or states of other types or shapes."""
+    """Raise ValueError for a state that an optimiser cannot load: options or states of the wrong types or shapes."""
     check(saved, dict[str, Any], "optimizer")
     check(saved.get("state"), dict[int, dict[str, Any]], "optimizer.state")
     check_like(saved.get("param_groups"), optimizer._numbered()[1], "optimizer.param_groups", False)
@@ -222,7 +222,7 @@ def check_optimizer(optimizer: Optimizer, saved: Any) -> None:
 
 
 def check_same(path: Path, saved: dict[str, Any], present: dict[str, Any]) -> None:
-    """Raise ValueError for another configuration, with the keys that differ, except ``LENGTH``, and their values."""
+    """Raise ValueError for a different configuration; the message has the keys that differ, except ``LENGTH``."""
 
     def shown(values: dict[str, Any], name: str) -> str:
         value = values.get(name)
@@ -239,7 +239,7 @@ def check_same(path: Path, saved: dict[str, Any], present: dict[str, Any]) -> No
 
 
 def _flat(value: Any, name: str = "") -> dict[str, Any]:
-    """Nested dicts as one with dotted names; tuples become lists."""
+    """Nested dicts as one dict with dotted names; tuples become lists."""
     if isinstance(value, dict):
         inner = (_flat(v, f"{name}.{k}" if name else str(k)) for k, v in value.items())
         return {k: v for flat in inner for k, v in flat.items()}
@@ -248,13 +248,13 @@ def _flat(value: Any, name: str = "") -> dict[str, Any]:
 
 # One process at a time in a folder -------------------------------------------------------------------------
 
-_handles: set[int] = set()  # that this process has opened to lock
+_handles: set[int] = set()  # opened by this process to lock them
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Lock a folder, if its file system supports it (some network ones do not). The operating system releases the lock
-    when the process ends, even if it is killed. Raises BlockingIOError if another process or trainer holds it."""
+    when the process ends, even if it is killed. Raises BlockingIOError if another process or trainer has it."""
     windows = sys.platform == "win32"  # it cannot lock folders
     handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT) if windows else os.open(folder, os.O_RDONLY)
     _handles.add(handle)

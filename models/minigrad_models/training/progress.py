@@ -1,4 +1,4 @@
-"""Progress of a training on stderr: loss, tokens (or another unit) per second, time left, the last evaluation; and
+"""Training progress on stderr: loss, tokens (or another unit) per second, time left, the last evaluation; and
 handling of Ctrl-C, which takes effect between two updates, never within one."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from minigrad.utils.bar import in_notebook, library
 
 QUIET_SECONDS = 10.0
-LOST = (OSError, ValueError)  # a full disk, a lost terminal or a closed stream must not end a training
+LOST = (OSError, ValueError)  # a full disk, a lost terminal or a closed stream must not end training
 # On Windows other processes cannot send SIGTERM; there, a console or a parent process can send Ctrl-Break.
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 if sys.platform == "win32":
@@ -105,8 +105,8 @@ def clock(seconds: float) -> str:
 
 class Interrupt:
     """In ``with Interrupt() as stop:`` Ctrl-C and SIGTERM (on Windows also Ctrl-Break) set ``stop.asked``; a second
-    signal interrupts. Signals that the program ignores from its start (as with ``nohup``) remain ignored. In other
-    threads than the main one, where Python handles no signals, it does nothing. Forked child processes leave Ctrl-C to
+    signal interrupts. Signals that the program ignores from its start (as with ``nohup``) remain ignored. In threads
+    other than the main one, where Python handles no signals, it does nothing. Forked child processes leave Ctrl-C to
     this process; SIGTERM ends them. The first signal calls ``note`` with a text."""
 
     def __init__(self, note: Callable[[str], None] = lambda text: None) -> None:
@@ -135,5 +135,5 @@ class Interrupt:
             self._note("stopping as soon as the current step is saved; repeat to stop at once")
 
     def __exit__(self, *raised: object) -> None:
-        for number, handler in reversed(self._before.items()):  # Ctrl-C last: it may then arrive at once
+        for number, handler in reversed(self._before.items()):  # Ctrl-C last: it may then arrive immediately
             signal.signal(number, signal.SIG_DFL if handler is None else handler)

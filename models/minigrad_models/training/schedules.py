@@ -3,7 +3,7 @@
     schedule = LambdaLR(optimizer, inverse_sqrt(warmup=4000))
 
 All rise linearly over ``warmup`` updates (Goyal et al. 2017, arXiv 1706.02677), the last of which has the full rate.
-``steps`` is the total, and s = e + 1. All raise ValueError for numbers out of range, or a warm-up longer than that.
+``steps`` is the total, and s = e + 1. All raise ValueError for numbers out of range, or a warm-up beyond the total.
 """
 
 from __future__ import annotations

@@ -49,23 +49,23 @@ class Outcome:
 
 
 class Trainer:
-    """Trains a model, and stores everything that it needs to resume in a folder.
+    """Trains a model, and stores in a folder everything needed to resume.
 
-    A run that is killed at any moment and started again by the same program, on the same machine, ends with the
-    same weights to the bit as an uninterrupted run; ``checkpoints.py`` explains why.
+    A run that is killed at any moment and started again by the same program, on the same machine, ends with weights
+    bitwise identical to those of an uninterrupted run; ``checkpoints.py`` explains why.
 
     After ``distributed.init_process_group`` all ranks share the batches of each update; each has the same arguments.
     Rank 0 evaluates, writes the folder and shows progress. The losses equal a single process's, up to rounding, and a
-    training can resume with another number of ranks. Rank 0 determines running statistics.
+    run can resume with a different number of ranks. Rank 0 determines running statistics.
 
     Args:
-        model, optimizer: as in PyTorch's loops. Modules of the model that are in eval mode remain in it; if the
+        model, optimizer: as in PyTorch's loops. Modules of the model that are in eval mode stay there; if the
             model itself is in eval mode, everything is switched to training mode.
         batches: an object with ``epoch(number, start)``, such as LoaderBatches.
         loss: (model, batch) -> the mean loss, a tensor of one element, and its weight (target tokens), by
             which the batches of one update, and the losses of several, are averaged.
-        folder, settings: of the run; the folder is created if it does not exist.
-        schedule: of the learning rate; it steps after each update. A resumed run may have another function in
+        folder, settings: the run's folder, which is created if it does not exist, and its settings.
+        schedule: the learning-rate schedule; it steps after each update. A resumed run may have another function in
             its LambdaLR; any other schedule continues unchanged.
         evaluate: model -> metrics by name. It runs in eval mode, without gradients; its random numbers do not
             affect training.
@@ -111,7 +111,7 @@ class Trainer:
         self._clock = self._saved_at = time.monotonic()
 
     def check(self) -> None:
-        """Raise the errors of ``fit`` before it touches the folder. Raises ValueError if there are more ranks than
+        """Raise the errors of ``fit`` before it touches the folder: ValueError if there are more ranks than
         batches in an update, or several ranks and a ``carried`` state."""
         ranks, accumulate = self.ranks.count, self.settings.accumulate
         if ranks > accumulate:
@@ -122,10 +122,10 @@ class Trainer:
 
     def fit(self, begun: Callable[[], None] | None = None) -> Outcome:
         """Train to the end, from where an earlier call stopped. The model then has the last weights. Ctrl-C and SIGTERM
-        finish the update, save, and return; a second signal interrupts at once. ``begun`` is called when the folder
+        finish the update, save, and return; a second signal interrupts immediately. ``begun`` is called when the folder
         is locked and its checkpoint is accepted, before the first step. Raises ValueError as ``check``, or if the run
-        in the folder has another configuration; OSError if the folder is not writable; RuntimeError if its checkpoint
-        is damaged, or a loss or a gradient is not finite."""
+        in the folder has a different configuration; OSError if the folder is not writable; RuntimeError if its
+        checkpoint is damaged, or a loss or a gradient is not finite."""
         self.check()
         first = self.ranks.is_first
         with ExitStack() as stack:
@@ -256,8 +256,8 @@ class Trainer:
             yield self._stream.take()
 
     def _count_pending(self) -> None:
-        """Count the loss and the norm of the last update. A GPU computes them while the next update is launched, so
-        that it never waits for this process."""
+        """Count the loss and the norm of the last update. A GPU computes them while the next update is launched, so it
+        never waits for this process."""
         if self._pending is not None:
             updated, self._pending = self._pending, None
             loss, norm = updated.check()
@@ -281,7 +281,7 @@ class Trainer:
             self.optimizer.consolidate_state_dict()
 
     def _evaluate(self) -> tuple[int, float | None, int, int]:
-        """Evaluate, and save the weights if they are the best. Returns the fields of the state about evaluations."""
+        """Evaluate, and save the weights if they are the best. Returns the state's fields about evaluations."""
         assert self.evaluate is not None
         state, settings = self.state, self.settings
         model = self.model if self.averaged is None else self.averaged.module
@@ -321,7 +321,7 @@ class Trainer:
         }
 
     def _restore(self) -> str:
-        """Resume the run in the folder, or begin a new one. Nothing changes before the checkpoint has been checked.
+        """Resume the run in the folder, or start a new one. Nothing changes before the checkpoint has been checked.
         Returns a message about the position and changed settings; "" at the beginning."""
         checkpoint = self.ranks.of_first(self._read)
         if checkpoint is None:
@@ -366,7 +366,7 @@ class Trainer:
         if self.schedule is not None:
             check_like(checkpoint["schedule"], self.schedule.state_dict(), "schedule", complete=False)
             self.schedule.load_state_dict(checkpoint["schedule"])
-            if isinstance(self.schedule, LambdaLR):  # it may have a new function, for another number of steps
+            if isinstance(self.schedule, LambdaLR):  # it may have a new function, for a different number of steps
                 self.schedule._update_lr(self.schedule.last_epoch)  # the optimiser has the old function's rate
         if self.averaged is not None:
             self.averaged.load_state_dict(checkpoint["averaged"])
@@ -385,7 +385,7 @@ class Trainer:
             raise RuntimeError(f"{self.folder.last} does not fit this training: {error}. {ADVICE}") from error
 
     def _begin(self) -> None:
-        """Begin a run with a first checkpoint, to test that it can be written and read."""
+        """Start a run with a first checkpoint, to test that it can be written and read."""
         self.state = State()
         seed(self.settings.seed)
         self._clock = time.monotonic()
@@ -416,7 +416,7 @@ class Trainer:
 
 def moving_average(model: Module, decay: float) -> AveragedModel:
     """A copy of a model for the mean m ← d · m + (1 - d) · w of the weights w after each update (Polyak and Juditsky
-    1992). It begins with the weights after the first update. After n updates, d = min(decay, (1 + n) / (10 + n)), so
+    1992). It starts from the weights after the first update. After n updates, d = min(decay, (1 + n) / (10 + n)), so
     that the first weights fade quickly (TensorFlow's ExponentialMovingAverage with num_updates). Call
     ``update_parameters(model)`` after each update. Buffers are copied, not averaged."""
 

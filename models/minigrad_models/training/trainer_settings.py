@@ -1,5 +1,5 @@
-"""The settings of a training, its position, and the random number generators of minigrad, Python and NumPy: everything
-except weights and the optimiser's state."""
+"""The settings of a training run, its position, and the random number generators of minigrad, Python and NumPy:
+everything except weights and the optimiser's state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from minigrad.nn.module import Module
 from ..schema import check_like
 
 COUNTS = ("steps", "accumulate", "evaluate_every", "save_every", "snapshot_every", "patience", "log_every")
-FIXED = ("seed", "accumulate", "clip", "ema_decay")  # a new value makes it another training
+FIXED = ("seed", "accumulate", "clip", "ema_decay")  # a new value makes it a different run
 METRIC = ("metric", "mode")  # a new value invalidates all earlier evaluations
 
 
@@ -32,7 +32,7 @@ class Settings:
         minutes: stop earlier, after this many minutes of training (of all runs in the folder together).
         accumulate: batches whose gradients make one update; ranks share them. With more than one, each batch has its
             own random numbers, which depend only on ``seed``, the step and the batch's number.
-        clip: the largest norm of all gradients together; None for any.
+        clip: the largest norm of all gradients together; None for no limit.
         evaluate_every: steps between evaluations; there is also one after the last step.
         save_every: steps between checkpoints; None to save only by time.
         save_seconds: seconds between checkpoints; None to save only by steps. Each evaluation and snapshot, and the
@@ -45,7 +45,7 @@ class Settings:
         snapshot_every: steps between snapshots; None for ``evaluate_every``.
         ema_decay: keep an exponential moving average of the weights, for evaluations.
         log_every: steps between lines of the log.
-        seed: of dropout, and of Python's and NumPy's random numbers.
+        seed: for dropout, and for Python's and NumPy's random numbers.
         progress: show a bar (with tqdm, in a terminal), or a line every ten seconds, on stderr.
         unit: the unit of the losses' weights, for the progress: "tokens", "pictures".
     """
@@ -90,7 +90,7 @@ def is_whole(value: Any) -> bool:
 
 @dataclass
 class Window:
-    """Sums over the updates since the last line of the log."""
+    """Sums over the updates since the last log line."""
 
     updates: int = 0
     loss: float = 0.0  # weighted by tokens
@@ -100,7 +100,7 @@ class Window:
 
 @dataclass
 class State:
-    """The position of a training in a checkpoint."""
+    """The position of a training run in a checkpoint."""
 
     step: int = 0  # updates so far
     epoch: int = 0
@@ -112,7 +112,7 @@ class State:
     bad: int = 0  # evaluations since the best
     evaluated: int = 0  # the step of the last evaluation
     snapshots: list[int] = field(default_factory=list)  # the steps of the snapshots to keep
-    lines: int = 0  # of the log
+    lines: int = 0  # in the log
     window: Window = field(default_factory=Window)  # for the next line
 
 

@@ -3,7 +3,7 @@
 
 With N ranks, rank r computes the batches r, r + N, ... of an update. Gradients are summed over all ranks, and every
 rank updates its weights by the same sum. The sum depends on the seed, the step and the batches' numbers, not on the
-number of ranks (up to rounding): a training can resume with another number.
+number of ranks (up to rounding): a run can resume with a different number.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Updated:
 
     @property
     def loss(self) -> float:
-        """The mean loss. Raises as ``check``."""
+        """The mean loss. Raises the errors of ``check``."""
         return self.check()[0]
 
     def check(self) -> tuple[float, float]:
@@ -109,8 +109,8 @@ def add_gradients(
     model: Module, loss: Loss, batches: Iterable[Any], step: int, rank: int = 0, ranks: int = 1
 ) -> list[Part]:
     """Sum the gradients of one rank's batches, with weights relative to the first of them, which leaves the gradient of
-    a single batch unchanged to the bit. It fetches all batches, and computes the one at ``rank`` of each ``ranks``.
-    Raises ValueError if a weight is not positive."""
+    a single batch bitwise unchanged. It fetches all batches, and computes the one at ``rank`` in each group of
+    ``ranks``. Raises ValueError if a weight is not positive."""
     parts: list[Part] = []
     for number, batch in enumerate(batches):
         if number % ranks != rank:
@@ -144,7 +144,7 @@ class Ranks:
         return objects.of_first(make, self._group)
 
     def close(self) -> None:
-        """Free the process group, at the end of a training."""
+        """Free the process group, at the end of training."""
         if self._group is not None:
             distributed.destroy_process_group(self._group)
         self._group = self._buckets = None
@@ -181,7 +181,7 @@ class Ranks:
         return together
 
     def check_equal(self, model: Module) -> None:
-        """Raise RuntimeError on all ranks unless their weights are equal to the bit."""
+        """Raise RuntimeError on all ranks unless their weights are bitwise identical."""
         if self.count == 1:
             return
         sums: list[Any] = [None] * self.count

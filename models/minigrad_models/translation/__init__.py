@@ -1,4 +1,4 @@
-"""A translator: ``minigrad train`` trains it, and its file translates, here or from the command line.
+"""A translator: ``minigrad train`` trains it, and its file can be used here or from the command line.
 
 from minigrad_models.translation import Translator
 

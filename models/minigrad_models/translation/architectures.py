@@ -1,4 +1,4 @@
-"""The models that a run can train, by the setting ``model``: the transformer, and its predecessors."""
+"""The models that a run can train, by the setting ``model``: the transformer, and the models before it."""
 
 from __future__ import annotations
 

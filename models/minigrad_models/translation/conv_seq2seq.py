@@ -1,8 +1,8 @@
 """A convolutional translator: "Convolutional Sequence to Sequence Learning" (Gehring et al. 2017, arXiv 1705.03122).
 
 Each layer mixes a token with the K - 1 tokens around it, for all tokens in parallel; distant tokens interact in higher
-layers. Read it alongside section 3 of the paper. Shapes: B batch, T target length, S source length, D width of an
-embedding, H width of a layer, K kernel width. A mask is True at tokens and False at padding.
+layers. Read this file alongside section 3 of the paper. Shapes: B batch, T target length, S source length, D width of
+an embedding, H width of a layer, K kernel width. A mask is True at tokens and False at padding.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HALF = math.sqrt(0.5)  # preserves the variance of a sum of two (section 3.5)
 
 @dataclass
 class Config(Configuration):
-    """The hyperparameters of a convolutional translator, see ``Configuration``. Raises ValueError if the kernel is
+    """The hyperparameters of a convolutional translator; see ``Configuration``. Raises ValueError if the kernel is
     even, or a dropout is not a probability."""
 
     vocabulary: int
@@ -29,7 +29,7 @@ class Config(Configuration):
     hidden: int = 256  # H, the width of the layers
     layers: int = 4  # of the encoder, and of the decoder
     kernel: int = 3  # K, an odd number of tokens that a layer mixes
-    dropout: float = 0.1  # of embeddings and of a layer's input
+    dropout: float = 0.1  # on embeddings and on a layer's input
     positions: int = 1024
     source_vocabulary: int | None = None
 

@@ -22,7 +22,7 @@ class Configuration:
     and raise ValueError for invalid values."""
 
     vocabulary: int  # V, the size of the joint vocabulary, or of the target's
-    source_vocabulary: int | None  # the size of the source's; None if the languages share one
+    source_vocabulary: int | None  # the size of the source's vocabulary; None if the languages share one
     d_model: int  # D
     positions: int  # the tokens of the longest sentence
 
@@ -39,8 +39,8 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Memory:
-    """The output of an encoder for the decoder, by sentence: ``keys``, which are compared with states of the decoder,
-    ``values``, which it averages, (B, S, ·) each; and the initial states of a recurrent decoder (B, L, H)."""
+    """The output of an encoder for the decoder, by sentence: ``keys``, which are compared with the decoder's states,
+    ``values``, which the decoder averages, (B, S, ·) each; and the initial states of a recurrent decoder (B, L, H)."""
 
     keys: Tensor
     values: Tensor
@@ -118,8 +118,8 @@ class TranslationModel(nn.Module):
 
     def loss(self, source: Tensor, target: Tensor, label_smoothing: float = 0.0, r_drop: float = 0.0) -> Tensor:
         """The mean cross-entropy of the tokens after BOS, each predicted from the tokens before it; a scalar. Source
-        tokens are (B, S), target tokens from BOS on (B, T). ``r_drop`` above 0 is the α of ``r_drop_loss``, with two
-        passes of the batch."""
+        tokens are (B, S), target tokens from BOS on (B, T). ``r_drop`` above 0 is the α of ``r_drop_loss``, which needs
+        two passes of the batch."""
         read, following = target[:, :-1], target[:, 1:]
         if r_drop:
             states = self.decode(mg.cat((read, read)), *self.encode(mg.cat((source, source))))

@@ -69,7 +69,7 @@ class Pair(NamedTuple):
 def load(split: str = "train", size: int | None = None) -> list[Pair]:
     """The first ``size`` pairs of a split, or all: "train" has 14,500, "validation" and "test" 1,000 each. No two pairs
     have the same source, and some combinations of words occur only in validation and test: no training sentence
-    contains "I love you", although the words occur. English "you" is tu, and first persons are masculine. Raises
+    contains "I love you", although the words occur. English "you" becomes "tu", and first persons are masculine. Raises
     ValueError for an unknown split, or a size below 0 or above the split's."""
     if split not in SPLITS:
         raise ValueError(f"load: no split {split!r}; there are {', '.join(SPLITS)}")

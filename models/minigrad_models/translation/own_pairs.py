@@ -1,4 +1,4 @@
-"""A user's own pairs: settings that suit their number and content; an overview of them before a training; and examples
+"""A user's own pairs: settings that suit their number and content; an overview of them before training; and examples
 of sentences, which are stored in the model's file and shown before a user types."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .translation_settings import Settings, preset
 
 RECIPE = "multi30k"  # the settings for at least as many pairs as that corpus has
 PAIRS = 29_000
-SMALL = 20_000  # pairs: below, the sizes follow the corpus
+SMALL = 20_000  # pairs: below this number, the sizes follow the corpus
 LEAST = 400  # updates
 OFTEN = 5  # the least occurrences of a subword
 LARGEST = 200_000  # the most pairs of a corpus to analyse
@@ -44,7 +44,7 @@ def suited(values: dict[str, Any]) -> Settings:
 
 def sizes(pairs: int, values: dict[str, Any]) -> dict[str, Any]:
     """The updates and the model for a number of pairs. The recipe's 10,000 updates are fifty epochs of 29,000 pairs.
-    Fewer pairs get more epochs, and a smaller model: updates grow with the number of pairs to the power 0.8."""
+    Fewer pairs get more epochs, and a smaller model: the number of updates grows as that of pairs to the power 0.8."""
     changes: dict[str, Any] = {}
     steps = 100 * round(preset(RECIPE).training.steps / 100 * (min(pairs, PAIRS) / PAIRS) ** 0.8)
     steps = values.get("steps", max(LEAST, steps))
@@ -95,7 +95,7 @@ def _counted(number: int, what: str) -> str:
 
 
 def _new(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str]:
-    """The share of held-out words, and the held-out characters, that no training pair has."""
+    """The share of held-out words, and the held-out characters, that no training pair contains."""
     shares, whole = [], True
     for side, tokenizer in enumerate((tokenizers.source, tokenizers.target)):
         texts = {split: (part.source, part.target)[side] for split, part in pairs.items()}

@@ -1,10 +1,10 @@
 """Recurrent translation models from before the transformer, without and with attention.
 
-Read it alongside Cho et al. 2014 (arXiv 1406.1078), Sutskever et al. 2014 (arXiv 1409.3215), Bahdanau et al. 2015
+Read them alongside Cho et al. 2014 (arXiv 1406.1078), Sutskever et al. 2014 (arXiv 1409.3215), Bahdanau et al. 2015
 (arXiv 1409.0473) and Luong et al. 2015 (arXiv 1508.04025). An encoder reads the source in both directions; a decoder
 generates the target token by token, from its state s, the previous token, and a context c:
 
-- "none": the encoder's last state, the same at every step (Cho et al., section 2.2), which must hold the whole source.
+- "none": the encoder's last state, the same at every step (Cho et al., section 2.2), which must keep the whole source.
 - "additive": the mean of all encoder states, weighted by their match with the previous state (Bahdanau et al., 3.1).
 - "multiplicative": the same, weighted by a product with the new state (Luong et al., section 3.1, "general").
 
@@ -33,7 +33,7 @@ States = tuple[Tensor, ...]  # (L, B, H) each: one, or two for an LSTM
 
 @dataclass
 class Config(Configuration):
-    """The hyperparameters of a recurrent translator, see ``Configuration``. Raises ValueError for an unknown cell or
+    """The hyperparameters of a recurrent translator; see ``Configuration``. Raises ValueError for an unknown cell or
     attention, or a dropout that is not a probability."""
 
     vocabulary: int
@@ -42,7 +42,7 @@ class Config(Configuration):
     d_model: int = 256  # D, the width of the embeddings
     hidden: int = 256  # H, the width of the decoder's state, and of the encoder's in each direction
     layers: int = 1  # L, of the encoder, and of the decoder
-    dropout: float = 0.1  # of embeddings, and of the last layer's input
+    dropout: float = 0.1  # on embeddings, and on the last layer's input
     positions: int = 1024
     source_vocabulary: int | None = None
 

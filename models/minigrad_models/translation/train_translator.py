@@ -1,4 +1,4 @@
-"""The training: model, data, optimiser and loop, and the report at the end."""
+"""Trains a translator: model, data, optimiser and loop, and the report at the end."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
 def make_trainer(
     translator: Translator, pairs: dict[str, Pairs], encoded: EncodedPairs, config: dict[str, Any], folder: Path
 ) -> Trainer:
-    """The training loop with its parts."""
+    """The training loop and its parts."""
     s = translator.settings.training
     evaluate = Evaluation(translator, pairs["validation"]) if "validation" in pairs else None
 
@@ -81,7 +81,7 @@ def make_trainer(
 
 
 class Evaluation:
-    """BLEU of greedy translations of the validation set, the share of right ones, and the loss per token."""
+    """BLEU of greedy translations of the validation set, the share of exact ones, and the loss per token."""
 
     def __init__(self, translator: Translator, pairs: Pairs) -> None:
         self.tokenizers, self.settings = tokenizers, settings = translator.tokenizers, translator.settings

@@ -25,24 +25,24 @@ POSITION_ENCODINGS = ("sinusoidal", "rotary")
 
 @dataclass
 class Config(Configuration):
-    """The hyperparameters of a transformer; the defaults give the paper's base model (table 3). See ``Configuration``.
-    Raises ValueError if D is odd or not a multiple of H, a dropout is not a probability, the position encoding is
-    unknown, or D/H is odd with rotary positions."""
+    """The hyperparameters of a transformer; the defaults describe the paper's base model (table 3). See
+    ``Configuration``. Raises ValueError if D is odd or not a multiple of H, a dropout is not a probability, the
+    position encoding is unknown, or D/H is odd with rotary positions."""
 
-    activation, epsilon = "relu", 1e-5  # section 3.3; PyTorch's default, since the paper gives none
+    activation, epsilon = "relu", 1e-5  # section 3.3; PyTorch's default, since the paper states none
 
     vocabulary: int
     d_model: int = 512  # D, the width of every layer's input and output
     heads: int = 8  # H, attention heads
     layers: int = 6  # of the encoder, and of the decoder
     d_ff: int = 2048  # the width inside the feed-forward networks
-    dropout: float = 0.1  # of a sub-layer's output
+    dropout: float = 0.1  # on a sub-layer's output
     positions: int = 1024
     norm_first: bool = False  # normalise before each sub-layer (Xiong et al. 2020, arXiv 2002.04745), not after it
     source_vocabulary: int | None = None
-    attention_dropout: float = 0.0  # of the weights of attention
-    activation_dropout: float = 0.0  # of the output of the ReLU
-    embedding_dropout: float | None = None  # of the sums of embeddings and positions; None: as ``dropout``
+    attention_dropout: float = 0.0  # on attention weights
+    activation_dropout: float = 0.0  # on the output of the ReLU
+    embedding_dropout: float | None = None  # on the sums of embeddings and positions; None: as ``dropout``
     position_encoding: str = "sinusoidal"  # or "rotary", of queries and keys (Su et al. 2021, arXiv 2104.09864)
 
     def __post_init__(self) -> None:
@@ -56,7 +56,7 @@ class Config(Configuration):
 
 
 class Cached:
-    """Decoding with the keys and values of the tokens so far, see ``generation.continuation``: each call of
+    """Decoding with the keys and values of the tokens so far (see ``generation.continuation``): each call of
     ``next_logits`` must add one token. N rows are B sentences times W beams (1 without beam search)."""
 
     @mg.no_grad()
@@ -112,7 +112,7 @@ class CachedLayer:
         return self.cross_output(heads.swapaxes(1, 2).reshape(x.shape))  # -> (N, 1, D)
 
     def keep(self, sentences: Array) -> None:
-        """Keep some of the B sentences, and drop the others."""
+        """Keep some of the B sentences and drop the others."""
         self.keys, self.values = self.keys[sentences], self.values[sentences]
         self.mask = None if self.mask is None else self.mask[sentences]
 

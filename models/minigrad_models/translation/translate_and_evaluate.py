@@ -24,7 +24,7 @@ from .translator import Translation, Translator
 
 LINES = 1000  # of a file, to translate at a time
 AT_ONCE = 1 << 16  # bytes of a pipe
-LONGEST_LINE = 1_000_000  # bytes; it takes some seconds to notice that a model cannot translate that much
+LONGEST_LINE = 1_000_000  # bytes; it takes a few seconds to notice that a model cannot translate that much
 TOO_LONG = f"line {{:,}} has more than {LONGEST_LINE:,} bytes: give one sentence per line"
 NOTES = 10  # the most to print for a text
 
@@ -44,7 +44,7 @@ def translate(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Refuse options without effect, before reading or writing anything."""
+    """Reject options without effect before reading or writing anything."""
     sampling = options.sample is not None
     searching = (options.beam, options.length_penalty, options.mbr)
     if sampling and (any(value is not None for value in searching) or options.n_best > 1):
@@ -125,7 +125,7 @@ def _formatted(translation: Translation, n_best: int) -> str:
 
 
 def _stdin() -> Iterator[list[str]]:
-    """The lines of stdin as soon as they arrive: a program may write one, and wait for its translation."""
+    """The lines of stdin as soon as they arrive: a program may write one line and wait for its translation."""
     if sys.stdin.isatty():
         _tell("one sentence per line; end with Ctrl-D")
     rest, count = b"", 0
@@ -166,7 +166,7 @@ def evaluate(options: argparse.Namespace) -> int:
     settings = translator.settings.data
     if options.data:
         splits = read_pairs(options.data, settings.source, settings.target, required=(options.split,))
-        pairs = splits[options.split if options.data[0].is_dir() else "train"]  # two files, or a table, have one
+        pairs = splits[options.split if options.data[0].is_dir() else "train"]  # two files, or a table, have no splits
     else:
         splits = data.read(settings)
         if options.split not in splits:
@@ -177,7 +177,7 @@ def evaluate(options: argparse.Namespace) -> int:
     tokenizer = options.bleu_tokenizer or translator.settings.training.bleu_tokenizer
     if tokenizer == "auto":
         tokenizer = tokenizer_for(language)
-    bleu_metric(tokenizer)  # fail before minutes of translating
+    bleu_metric(tokenizer)  # fail before translating for minutes
     options.n_best, options.sample, options.top_k, options.top_p = 1, None, None, None
     start = time.perf_counter()
     with bar(len(pairs.source), "translating", " sentences") as progress:

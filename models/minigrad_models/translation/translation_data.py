@@ -1,4 +1,4 @@
-"""The corpus, bundled or from files, as token ids and batches."""
+"""The corpus, bundled or read from files, as token ids and batches."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def read_shipped(train: int | None = None) -> dict[str, Pairs]:
 
 def hold_out(pairs: Pairs, most: int) -> dict[str, Pairs]:
     """Split off random pairs, always the same ones, for validation and as many for the test: ``most`` of each, at most
-    a twentieth of all; none from fewer than a hundred pairs. The training has no held-out source: if it occurs more
-    than once, all its pairs are removed. Therefore sentences that occur once are taken first, and the most frequent
-    ones remain in the training."""
+    a twentieth of all; none from fewer than a hundred pairs. The training data has no held-out source: if one occurs
+    more than once, all its pairs are removed. Therefore sentences that occur once are taken first, and the most
+    frequent ones remain for training."""
     count = min(most, len(pairs.source) // 20) if len(pairs.source) >= 100 else 0
     if not count:
         return {"train": pairs}
@@ -105,7 +105,7 @@ def tokenizers_for(train: Pairs, settings: DataSettings) -> TokenizerPair:
 
 
 def encode(pairs: Pairs, tokenizers: TokenizerPair, settings: Settings) -> EncodedPairs:
-    """The training pairs as ids. Prints how many were left out because they are too long."""
+    """The training pairs as ids. Prints how many are left out because they are too long."""
     longest = min(settings.data.longest, settings.model.positions)
     encoded = EncodedPairs(pairs, tokenizers, longest=longest)
     if pairs.skipped:

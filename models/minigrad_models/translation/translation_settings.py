@@ -1,5 +1,5 @@
-"""The settings of a training in four sections. Options of the command line override a preset or a ``--config`` file,
-and these override the defaults. The files in ``presets/`` contain every setting.
+"""The settings of a training run in four sections. Command-line options override a preset or a ``--config``
+file, and these override the defaults. The files in ``presets/`` contain every setting.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class Described(Description):
 
 
 def configuration(settings: Settings, train: Pairs) -> dict[str, Any]:
-    """The values that must not change when a training resumes: settings, and checksums of the sentences."""
+    """The values that must not change when a run resumes: settings, and checksums of the sentences."""
     digests = []
     for side in (train.source, train.target) if settings.data.data else ():
         checksum = hashlib.blake2b(digest_size=16)
@@ -53,7 +53,7 @@ PROGRAM = Program("minigrad_models.translation", 2, Described, Settings, REPORTS
 
 
 def sizes(path: Path) -> dict[str, Any]:
-    """The settings that a training must have to begin with a model; raises as ``Translator.load``."""
+    """The settings that a training run must have to start from a model; raises as ``Translator.load``."""
     names = {"tokenizer", "vocabulary", "joint", "split_digits", *asdict(ModelSettings())} - {"start"}
     with PROGRAM.reading(path) as (_, settings, _):
         return {k: v for k, v in settings.without(set()).items() if k in names and not k.endswith("dropout")}
@@ -95,7 +95,7 @@ class _Inputs(NamedTuple):
 
 
 class Translator:
-    """A translation model with the tokenizers of its source and target, the settings of its training, which include the
+    """A translation model with the tokenizers of its source and target, its training settings, which include the
     defaults of its search, and examples of sentences that it can translate."""
 
     def __init__(
@@ -139,13 +139,13 @@ class Translator:
         are in the order of the sentences; an empty sentence has an empty translation.
 
         Args:
-            beam, length_penalty, mbr: of the beam search; None for the value of the settings.
+            beam, length_penalty, mbr: options of the beam search; None for the value in the settings.
             sample: a temperature, to sample translations at random: from the top_k likeliest tokens, or from the
                 likeliest tokens with a total probability of top_p.
-            cached: cache keys and values; without a cache, each step computes everything again.
+            cached: whether to cache keys and values; without a cache, each step computes everything again.
             progress: called with the number of sentences after each batch.
 
-        Raises ValueError for a value out of range, or one that selects hypotheses while the beam has only one.
+        Raises ValueError for a value out of range, or an option that selects from hypotheses if the beam has only one.
         """
         search = {"beam": beam, "length_penalty": length_penalty, "mbr": mbr}
         changes = {name: value for name, value in search.items() if value is not None}

@@ -26,7 +26,7 @@ WIDE, HIGH, EDGE = 720.0, 560.0, 36.0  # of the picture, in pixels
 
 @dataclass(frozen=True)
 class Embedding(Picture):
-    """Words as vectors. In a notebook it shows itself."""
+    """Words as vectors. In a notebook it displays itself."""
 
     weights: Array  # (V, D), float32
     tokens: tuple[str, ...]  # V texts
@@ -141,10 +141,10 @@ def embedding(weights: Any, tokens: Any = None, neighbours: int = 10, title: str
     Args:
         weights: (V, D): an ``nn.Embedding``, a Tensor or an array.
         tokens: the text of each; a function from an id to a text, or a tokenizer; the ids if None.
-        neighbours: the number of nearest words in the page. title: of the page.
+        neighbours: the number of nearest words in the page. title: the page's title.
 
-    Raises TypeError if weights has another type; ValueError if weights is not a matrix of finite numbers, there are too
-    many words for a page, or tokens do not match them.
+    Raises TypeError if weights has the wrong type; ValueError if weights is not a matrix of finite numbers, there are
+    too many words for a page, or tokens do not match them.
     """
     weights = getattr(weights, "weight", weights)
     matrix = host(weights)

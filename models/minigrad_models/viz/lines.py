@@ -25,7 +25,7 @@ class Curve(NamedTuple):
     x: Floats
     y: Floats
     colour: int  # its number in the palette
-    dashed: bool = False  # without dots, such as a theoretical curve
+    dashed: bool = False  # without dots, as for a theoretical curve
     named: bool = True  # the legend has its name
     joined: bool = True  # a line connects the points; otherwise each is a dot
 

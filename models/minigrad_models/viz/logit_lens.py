@@ -31,7 +31,7 @@ MOST = 4_000_000  # tokens with their probabilities in a page
 CELLS = 1 << 22  # logits in memory at a time
 COLUMNS = 16  # of a picture, by default
 WIDE, HIGH, LEFT, TOP = 76.0, 24.0, 84.0, 56.0  # the size of a cell, and the margins, in pixels
-UNKNOWN = -1  # for an unknown token
+UNKNOWN = -1  # stands for an unknown token
 
 
 class Numbers(NamedTuple):
@@ -48,8 +48,8 @@ class Numbers(NamedTuple):
 
 @dataclass(frozen=True)
 class LogitLens(Picture):
-    """Distributions by layer and position. Layer 0 is the embedding, the last (-1) the model's output. In a notebook
-    it shows itself."""
+    """Distributions by layer and position. Layer 0 is the embedding, the last (-1) the model's output. In a notebook it
+    displays itself."""
 
     numbers: Numbers
     tokens: tuple[str, ...]  # the texts of the T tokens that the model reads
@@ -148,14 +148,14 @@ def logit_lens(
     Args:
         model: tokens (B, T) -> logits (B, T, V), or a tuple that begins with these. It has ``layers``, a ModuleList
             whose layers run in sequence, each with the state (B, T, D) as its first argument; and ``logits(states)``,
-            which maps the states after any layer (..., D) to logits (..., V). It runs once, and is then unchanged.
+            which maps the states after any layer (..., D) to logits (..., V). It runs once and is not changed.
         tokens: ids (T,) or (B, T); or a text for the model's tokenizer.
         labels: the texts of all ids, a function from an id to its text, or a tokenizer; by default the model's, or
             the ids.
         targets: ids (T,) or (B, T) of the right tokens, negative if unknown. By default the next tokens; for a model
             that also sees later tokens (BERT), the tokens themselves.
         top: K, the number of likeliest tokens of each distribution.
-        sentence: the index in a batch. title: of the page.
+        sentence: the index in a batch. title: the page's title.
         inputs: the model's inputs by name. Padding is left out by ``mask``, True at tokens (B, T).
 
     Raises TypeError for a model without layers or logits, or a text without a tokenizer; ValueError if there are no
@@ -226,7 +226,7 @@ def _targets(targets: Any, ids: Array, sentence: int, positions: Array, continue
 
 
 def _logits(output: Any) -> Tensor:
-    """The first of a model's results."""
+    """The first of a model's outputs."""
     logits: Tensor = output[0] if isinstance(output, tuple) else output
     return logits
 
@@ -247,7 +247,7 @@ def _run(model: Any, ids: Tensor, row: int, positions: Array, inputs: Mapping[st
 
 
 def _numbers(model: Any, states: list[Tensor], output: Tensor, targets: Array, top: int) -> Numbers:
-    """The summary of all distributions, computed for a part of the positions at a time."""
+    """The summary of all distributions, computed for some of the positions at a time."""
     positions, vocabulary = output.shape
     rows, top = len(states) + 1, min(top, vocabulary)
     if rows * positions * top > MOST:

@@ -29,9 +29,9 @@ WEIGHT = 65_535  # the largest weight, in the page
 BAR = 4.0  # quarter notes
 MOST_BARS = 20_000  # with more, the page has no bars: they would be too narrow to see
 KEPT = 8  # earlier notes of a layer, head and note
-MOST = 4_000_000  # weights in a page: some 20 MB
-NONE = -1  # fills the rest if a note attends to fewer notes
-_CELLS = 1 << 21  # weights that are sorted at once
+MOST = 4_000_000  # weights in a page: about 20 MB
+NONE = -1  # fills the remaining places if a note attends to fewer notes
+_CELLS = 1 << 21  # weights that are sorted together
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Arcs(NamedTuple):
 
 @dataclass(frozen=True)
 class PianoRoll(View):
-    """Notes over time. In a notebook it shows itself."""
+    """Notes over time. In a notebook it displays itself."""
 
     score: Score  # the notes, in the given order
     title: str = "Piano roll"
@@ -125,11 +125,11 @@ def piano_roll(
         tempo: quarter notes per minute, for notes without a tempo, or instead of a file's. The page then shows bars of
             four quarter notes instead of seconds; with a file's own tempo, bars are an option.
         tracks: names of the tracks by their numbers: a list, a dictionary or a function.
-        title: of the page; by default a file's name.
+        title: the page's title; by default a file's name.
 
-    Raises TypeError if music has another type; ValueError if there are no notes, a note or the tempo is out of range,
-    or attention has another shape, or negative or infinite weights; FileNotFoundError or ValueError if the file cannot
-    be read.
+    Raises TypeError if music has the wrong type; ValueError if there are no notes, a note or the tempo is out of range,
+    or attention has the wrong shape, or negative or infinite weights; FileNotFoundError or ValueError if the file
+    cannot be read.
     """
     score = score_of(music, tempo, tracks)
     arcs = None if attention is None else arcs_of(attention, len(score))

@@ -33,7 +33,7 @@ SMOOTH = 24  # points per wave, enough to look like a curve
 
 @dataclass(frozen=True)
 class PositionalEncoding(Picture):
-    """The table of ``nn.SinusoidalPositionalEncoding``. In a notebook it shows itself."""
+    """The table of ``nn.SinusoidalPositionalEncoding``. In a notebook it displays itself."""
 
     values: Array  # (T, D), float32
     tokens: tuple[str, ...] = ()  # T texts, or empty
@@ -94,7 +94,7 @@ class PositionalEncoding(Picture):
         return svg({"title": "Sinusoidal positional encoding", "vconcat": parts, "resolve": own})
 
     def _curves(self, wide: float) -> list[Curve]:
-        """The sines of some pairs of dimensions, with dots at the positions if these are few."""
+        """The sines of some pairs of dimensions, with dots at the positions if there are few."""
         length = len(self.values)
         last = max(length - 1, 1)
         positions = np.arange(length if length <= NAMED else 0, dtype=np.float64)

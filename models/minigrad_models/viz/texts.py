@@ -14,7 +14,7 @@ LONGEST = 24  # characters of a label
 def reader(names: Sequence[str] | Mapping[int, str] | Reader | Any, default: Any = None) -> Reader:
     """A function from an id to its text. ``names`` are the texts of all ids, in order or by id; a function; or a
     tokenizer. None stands for ``default``, a tokenizer, or None for the ids themselves. An id without a text keeps its
-    number. Raises TypeError if names is of another type, or a single text."""
+    number. Raises TypeError if names has the wrong type, or is a single text."""
     names = default if names is None else names
     if names is None:
         return str
@@ -33,7 +33,7 @@ def reader(names: Sequence[str] | Mapping[int, str] | Reader | Any, default: Any
 
 
 def checked_texts(name: str, texts: Any) -> tuple[str, ...]:
-    """The items of a list as texts. Raises ValueError for a single text."""
+    """A list's items as texts. Raises ValueError for a single text."""
     if isinstance(texts, str):
         raise ValueError(f"{name} must be a list of texts, not one text: {texts[:24]!r}")
     return tuple(map(str, texts))

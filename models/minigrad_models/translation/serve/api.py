@@ -1,5 +1,5 @@
-"""The responses for the page, as plain data: translations of a text, split into sentences, as the model needs them, and
-the attention of one sentence, by words, for people to read."""
+"""The page's responses, as plain data: translations of a text, split into sentences as the model needs them, and the
+attention of one sentence, by words, for people to read."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ LONGEST_TEXT = 5000  # characters
 MOST_SENTENCES = 100
 WIDEST_BEAM = 20
 BEAM = 5  # the initial beam if the model's default search is greedy
-MOST_LINKED = 80  # tokens of a sentence and its translation, to draw their graph: a page of some 10 MB
-MOST_WEIGHTS = 1_000_000  # layers times heads times target tokens times source tokens: some 6 MB of JSON
+MOST_LINKED = 80  # tokens of a sentence and its translation, to draw their graph: a page of about 10 MB
+MOST_WEIGHTS = 1_000_000  # layers times heads times target tokens times source tokens: about 6 MB of JSON
 
 # Letters and digits, with apostrophes, hyphens, full stops and commas between them; or a single mark.
 _WORD = re.compile(r"\w+(?:[-'’.,]\w+)*|[^\w\s]")
@@ -37,7 +37,7 @@ Span = tuple[int, int]  # start and end in the text
 
 
 class Refused(Exception):
-    """A refused request, with an HTTP status, and a message for the page's user."""
+    """A rejected request, with an HTTP status, and a message for the page's user."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -45,8 +45,8 @@ class Refused(Exception):
 
 
 def about(translator: Translator) -> dict[str, Any]:
-    """A description of the model: codes of its languages, number of parameters, the initial beam, whether it selects
-    from the beam by minimum Bayes risk instead of score; and sentences and words to try."""
+    """A description of the model: its language codes, number of parameters and initial beam, whether it selects from
+    the beam by minimum Bayes risk instead of score, and sentences and words to try."""
     data = translator.settings.data
     return {
         "source": data.source.rpartition(".")[2],
@@ -59,9 +59,9 @@ def about(translator: Translator) -> dict[str, Any]:
 
 
 def translate(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
-    """The sentences of a text with their translations, and the ``seconds`` that these took. The request has ``text``,
-    of one or many sentences, and ``beam``, the number of beams (by default the model's). Raises Refused if it is
-    malformed (400), or the text cannot be translated (422)."""
+    """The sentences of a text with their translations, and the ``seconds`` that translation took. The request has
+    ``text``, of one or more sentences, and ``beam``, the number of beams (by default the model's). Raises Refused if it
+    is malformed (400), or the text cannot be translated (422)."""
     text, beam = _text(request, "text"), _beam_of(translator, request)
     parts = sentences(text)
     if not parts:
@@ -132,7 +132,7 @@ def _beam_of(translator: Translator, request: dict[str, Any]) -> int:
 
 
 def _ask(question: Any) -> Any:
-    """The translator's answer; if it refuses a sentence, the user sees its reason."""
+    """The translator's answer; if it rejects a sentence, the user sees the reason."""
     try:
         return question()
     except ValueError as error:

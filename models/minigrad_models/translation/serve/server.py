@@ -66,7 +66,7 @@ _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^][:@/\s]+)(?::\d+)?")
 
 
 class Protocol(H11Protocol):
-    """HTTP on a connection with a single request, see ``HEADERS``; it is closed if the client is too slow."""
+    """HTTP on a connection with a single request (see ``HEADERS``); it is closed if the client is too slow."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -87,8 +87,8 @@ class Protocol(H11Protocol):
 
 
 class Server:
-    """Listens from construction on; ``serve_forever`` answers. Port 0 takes a free port; the host is a name or address
-    of this machine (others cannot reach 127.0.0.1). All responses except the page's files are JSON; an error is
+    """Listens from construction on; ``serve_forever`` answers. Port 0 selects a free port; the host is a name or
+    address of this machine (others cannot reach 127.0.0.1). All responses except the page's files are JSON; an error is
     ``{"error": message}``. One request at a time uses the translator; ``waiting`` counts the others. Raises OSError if
     the port is taken or not permitted, or the host is unknown; ValueError for an invalid port."""
 
@@ -176,7 +176,7 @@ class Server:
         return _json(await self._alone(request, lambda: function(self.translator, call)))
 
     async def _alone(self, request: Request, answer: Callable[[], Answer]) -> Answer:
-        """Run a request while no other uses the translator. Raises Refused if the translator is busy for too long."""
+        """Run a request while no other request uses the translator. Raises Refused if it is busy for too long."""
         if self.waiting >= MOST_WAITING:
             raise Refused(503, "Too many clients at once. Try again in a while.")
         self.waiting += 1
@@ -219,7 +219,7 @@ async def _constant(content: bytes, kind: str, request: Request, body: bytes) ->
 
 
 async def _body(request: Request) -> bytes:
-    """The body. It reads more than the limit, within reason: otherwise the client could miss the response."""
+    """The body. Reads more than the limit, within reason: otherwise the client could miss the response."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk

@@ -1,4 +1,4 @@
-"""The data of a run to draw: each quantity of its log, over steps, time and tokens."""
+"""A run's data to draw: each quantity of its log, over steps, time and tokens."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _series(entries: Iterable[Any], source: str, objective: str = "loss") -> tup
 
 
 def _quantities(entry: Mapping[str, Any], before: Mapping[str, Any]) -> Iterator[tuple[str, bool, float]]:
-    """An entry's numbers, (name, whether of an evaluation, value): nested ones under dotted names."""
+    """An entry's numbers, (name, whether of an evaluation, value): nested ones have dotted names."""
     for key, value in entry.items():
         evaluated = key == "evaluation" and isinstance(value, Mapping)
         if key not in _PLACES:

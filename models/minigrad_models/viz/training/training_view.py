@@ -1,4 +1,4 @@
-"""``training``: curves of trainings to compare, with weights from checkpoints, and pictures."""
+"""``training``: curves of training runs to compare, with weights from checkpoints, and pictures."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ROW_CELLS = 64  # of a vector's heat map
 
 
 class TrainingView(Picture):
-    """Curves of one or more runs, with weights and pictures for the page. In a notebook it shows itself."""
+    """Curves of one or more runs, with weights and pictures for the page. In a notebook it displays itself."""
 
     def __init__(self, runs: tuple[Run, ...], tracks: Sequence[Track] = (), title: str = "Training") -> None:
         self.runs, self.tracks, self.title = runs, tuple(tracks), title
@@ -63,7 +63,7 @@ class TrainingView(Picture):
 
         Args:
             chart: one of ``charts``; by default the first, which is the loss if there is one.
-            log: its axis is logarithmic. width: in pixels.
+            log: whether its axis is logarithmic. width: in pixels.
 
         Raises ValueError for an unknown chart, or a width that has no space for curves and their names.
         """
@@ -90,7 +90,7 @@ class TrainingView(Picture):
 def training(
     *runs: Any, names: Sequence[str] = (), snapshots: Any = None, weights: bool = True, title: str = ""
 ) -> TrainingView:
-    """Loss, learning rate, gradient norm, evaluations and speed of trainings, over steps, time or tokens.
+    """Loss, learning rate, gradient norm, evaluations and speed of training runs, over steps, time or tokens.
 
         training("runs/toy").save("toy.html")
         training("runs/a", "runs/b", names=["post-norm", "pre-norm"]).save("norms.svg")
@@ -101,19 +101,19 @@ def training(
 
         training("runs/toy", snapshots={"graph": picture}).save("toy.html")
 
-    A run can be drawn during its training. A loss with label smoothing has a separate chart.
+    A run can be drawn while it trains. A loss with label smoothing has a separate chart.
 
     Args:
         runs: each a run's folder, its log.jsonl, or a list of such entries: mappings with "step" (if all lack it,
             entries are counted) and any numbers; numbers under "evaluation" are drawn as dots.
-        names: of the runs.
+        names: the names of the runs.
         snapshots: pictures next to the curves, which follow the step. A mapping from steps to pictures; several
             such mappings by name; or, instead of a mapping, a function (step, model's state) -> picture, which is
             called for each checkpoint of the first run with a folder: its snapshots (the Trainer's settings
             ``keep_snapshots`` and ``snapshot_every``), the best and the last. A picture is the text of an SVG, or an
             object with ``svg()``.
         weights: show every parameter's norm, heat map and histogram over the snapshots in the runs' folders.
-        title: of the page.
+        title: the page's title.
 
     Raises FileNotFoundError if a folder has no log; TypeError for objects that are not runs or pictures; ValueError if
     a line is not a JSON object, or a text is not an SVG.
@@ -194,7 +194,7 @@ class Parameter:
 
 
 def read_weights(folder: Path) -> tuple[list[int], list[Parameter]]:
-    """The steps of a run's snapshots, and the parameters that all snapshots have in the same shape."""
+    """The steps of a run's snapshots, and the parameters that have the same shape in all of them."""
     snapshots = []
     for step, state in states(checkpoints(folder)):
         arrays = {name: getattr(value, "array", None) for name, value in state.items()}
@@ -273,8 +273,8 @@ def tracks_of(snapshots: Any, runs: tuple[Run, ...]) -> list[Track]:
 
 
 def _in_order(name: str, pictures: Iterable[tuple[Any, Any]], run: int = 0) -> Track:
-    """Pictures of steps, in any order, as texts of SVGs. Each is drawn before the next one is requested: a graph holds
-    all arrays of its step."""
+    """Pictures of steps, in any order, as texts of SVGs. Each is drawn before the next one is requested: a graph keeps
+    all arrays of its step in memory."""
     frames: dict[int, str] = {}
     for step, picture in pictures:
         if not isinstance(step, int | np.integer) or isinstance(step, bool):
