@@ -1,5 +1,5 @@
-"""Array transfers between ranks on CPUs: MPI's calls, through mpi4py. A world of one copies. Collectives are non-blocking,
-as MPI does not match a blocking call on one rank with a non-blocking one on another; they are just as fast."""
+"""Array transfers between ranks on CPUs, by MPI through mpi4py. A world of one copies. Collectives are non-blocking, as
+MPI does not match a blocking call on one rank with a non-blocking one on another; they are just as fast."""
 
 from __future__ import annotations
 

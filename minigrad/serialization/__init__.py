@@ -1,8 +1,8 @@
 """Saving and loading: ``save`` and ``load``, their file formats, and the names that files may use.
 
 A path that ends in ".safetensors" gets a safetensors file, whose metadata describes the structure (``tree.py``): any
-reader of safetensors can read a state dict. Other paths get PyTorch's archive (``archive_writer.py``), which can also contain
-pickled objects. Loading detects the format from the content and runs no code from a file, unless the caller trusts it
+reader of safetensors can read a state dict. Other paths get PyTorch's archive (``archive_writer.py``), which can also
+contain pickled objects. Loading detects the format from the content and runs no code from a file, unless the caller trusts it
 and passes ``weights_only=False``.
 """
 
@@ -50,7 +50,7 @@ def save(
             several tensors or views share is written once, and they share it again after loading.
         f: a path, which is replaced atomically, or a binary file object. Data is written as a safetensors file if the
             path ends in ".safetensors", else as an archive that ``torch.load`` reads.
-        pickle_module, pickle_protocol: for pickling; by default Python's module, with protocol 2 for data, 5 for other objects.
+        pickle_module, pickle_protocol: for pickling; by default Python's, with protocol 2 for data, 5 for the rest.
 
     Raises pickle.PicklingError, TypeError, AttributeError: a part cannot be pickled, such as a lambda; TypeError: a
     complex128 or 4-bit float tensor for a safetensors file, which lacks these dtypes; AttributeError:
@@ -119,8 +119,8 @@ def load(
     Returns the object; for another program's safetensors file, a dict of its tensors. If ml_dtypes is missing, bfloat16
     becomes float32.
 
-    Raises FileNotFoundError: the file does not exist. EOFError: it is empty. RuntimeError: it is damaged, or in an unknown
-    format. pickle.UnpicklingError: it contains more than data.
+    Raises FileNotFoundError: the file does not exist. EOFError: it is empty. RuntimeError: it is damaged, or its format
+    unknown. pickle.UnpicklingError: it contains more than data.
 
     >>> import os, tempfile
     >>> file = os.path.join(tempfile.mkdtemp(), "model.pt")

@@ -1,9 +1,9 @@
 """The names and values that an untrusted file may contain: plain containers, NumPy arrays, tensors, and classes that a
 program declares safe; and limits on the number of parts (counting repetitions), nesting, and keys.
 
-A tuple that contains another twice, which contains a third twice, and so on, takes only 300 bytes in a pickle for 45
-levels, but hashing, comparing or printing it takes forever. Python's dicts are fast only if few keys share a hash. Hashes of text
-and bytes are secret, but an integer's hash is its remainder by 2⁶¹ - 1: anyone can write a file of integers, or of
+A tuple that contains another twice, which contains a third twice, and so on, takes 300 bytes in a pickle for 45 levels,
+but hashing, comparing or printing it takes forever. Python's dicts are fast only if few keys share a hash. Hashes of
+text and bytes are secret, but an integer's hash is its remainder by 2⁶¹ - 1: anyone can write a file of integers, or of
 complex numbers or tuples of integers, that all share one hash, so that each is compared with all earlier ones.
 """
 

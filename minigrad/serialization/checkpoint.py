@@ -133,7 +133,7 @@ def load_archive(source: Source, how: How) -> Any:
 
 
 def load_legacy(source: Source, how: How) -> Any:
-    """Load the object from a file with a sequence of pickles: a magic number, the version, the machine's byte order, the
+    """Load the object in a file with a sequence of pickles: a magic number, the version, the machine's byte order, the
     object, and the keys of its storages; then the storages. Raises like ``load``."""
     waiting: dict[str, Ndarray] = {}
 

@@ -1,5 +1,5 @@
 """The safetensors format: a JSON header of names, dtypes, shapes and offsets, then the data. Files are byte-for-byte
-the same as those of the package safetensors. The metadata has a checksum, which is verified when the whole file is read."""
+the same as the safetensors package's. The metadata has a checksum, which is verified when the whole file is read."""
 
 from __future__ import annotations
 

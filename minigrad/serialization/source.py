@@ -101,7 +101,7 @@ class Source:
         return self.data[:count].tobytes()
 
     def region(self, begin: int, size: int) -> Ndarray:
-        """``size`` bytes, as a copy; with ``mmap`` or a file object, as a view of ``data``. The caller checks bounds."""
+        """``size`` bytes, copied; with ``mmap`` or a file object, a view of ``data``. The caller checks bounds."""
         part = self.data[begin : begin + size]
         return part.copy() if (self.path and not self.mmap) or not size else np.frombuffer(part.data, np.uint8)
 
