@@ -199,7 +199,7 @@ class EventList(list[Any]):
 
         Args:
             sort_by: one of ``SORT_KEYS``, largest first; None keeps the order.
-            row_limit: the maximum number of rows; -1 for all. max_..._column_width: truncate longer texts; None truncates none.
+            row_limit: the maximum number of rows; -1 for all. max_..._column_width: truncate longer texts unless None.
             top_level_events_only: only events that are not nested in another.
             time_unit: "s", "ms" or "us"; None chooses by magnitude.
         """
@@ -273,7 +273,7 @@ class Row:
 
 
 class Breakdown(list[Row]):
-    """The rows of ``profile.by_module()``; the profile ran for ``profiled`` µs. ``memory`` adds a column of memory kept."""
+    """The rows of ``profile.by_module()``; the profile ran for ``profiled`` µs. ``memory`` adds a memory column."""
 
     def __init__(self, rows: Iterable[Row], profiled: float, memory: bool) -> None:
         super().__init__(rows)
@@ -315,7 +315,7 @@ class Breakdown(list[Row]):
 
 
 def by_module(events: Iterable[Event], depth: int | None) -> list[Row]:
-    """One row per called module, parents first, and one per kind of other event. ``depth``: see ``profile.by_module``."""
+    """One row per called module, parents first, and per other kind of event. ``depth``: see ``profile.by_module``."""
     rows: dict[str, Row] = {}
     with_events: set[str] = set()
     for event in events:

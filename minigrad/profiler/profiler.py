@@ -59,7 +59,7 @@ def schedule(
     steps, and repeat.
 
     Args:
-        wait, warmup, active: the numbers of steps. repeat: the number of rounds; 0 to repeat as long as the program runs.
+        wait, warmup, active: the numbers of steps. repeat: the number of rounds; 0 for no limit.
         skip_first: steps before the first round. skip_first_wait: 1 leaves out the ``wait`` of the first round.
 
     Raises ValueError: a negative number, or no active step.
@@ -94,8 +94,8 @@ def supported_activities() -> set[ProfilerActivity]:
 def tensorboard_trace_handler(
     dir_name: str, worker_name: str | None = None, use_gzip: bool = False, use_python_export: bool = False
 ) -> Callable[[profile], None]:
-    """For ``on_trace_ready``: write each trace to a separate file in a folder, which is created if necessary. File
-    names begin with ``worker_name``, by default the host's name and the process id. Raises RuntimeError if the folder cannot
+    """For ``on_trace_ready``: write each trace to a separate file in a folder, created if necessary. File names
+    begin with ``worker_name``, by default the host's name and the process id. Raises RuntimeError if the folder cannot
     be created."""
 
     def handler(finished: profile) -> None:
@@ -139,8 +139,8 @@ class profile:
         p.export_chrome_trace("trace.json")
 
     Args:
-        activities: CPU, CUDA or both; by default all available. With CUDA, the profile waits for the GPU at both ends of
-            every event; without it, times are those of the launches.
+        activities: CPU, CUDA or both; by default all available. With CUDA, the profile waits for the GPU at both ends
+            of every event; without it, times are those of the launches.
         schedule: which steps to record; the program calls ``step()`` after each. By default all of them.
         on_trace_ready: called with the profile after each round of the schedule, and at the end.
         record_shapes: record the shapes of arguments.

@@ -72,7 +72,7 @@ class ModuleNames:
             self._enter(root, "")
 
     def path(self, module: Module, place: str) -> str:
-        """The path of a module called by the module at ``place`` ("" for none); if it is unregistered, named by its class."""
+        """The path of a module called by the module at ``place`` ("" for none); if unregistered, named by its class."""
         if id(module) not in self._paths:
             kind = f"{place}.{type(module).__name__}" if place else type(module).__name__
             root, count = kind, 2

@@ -2,8 +2,8 @@
 
 A path that ends in ".safetensors" gets a safetensors file, whose metadata describes the structure (``tree.py``): any
 reader of safetensors can read a state dict. Other paths get PyTorch's archive (``archive_writer.py``), which can also
-contain pickled objects. Loading detects the format from the content and runs no code from a file, unless the caller trusts it
-and passes ``weights_only=False``.
+contain pickled objects. Loading detects the format from the content and runs no code from a file, unless the caller
+trusts it and passes ``weights_only=False``.
 """
 
 from __future__ import annotations

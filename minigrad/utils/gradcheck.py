@@ -51,8 +51,8 @@ def gradcheck(
 ) -> bool:
     """Compare the gradients of ``func(*inputs)`` with (f(x + eps) - f(x - eps)) / 2 eps.
 
-    It first compares along random directions, in which all elements change together. Only if these differ by more than a
-    hundredth of ``atol`` does it compare each element.
+    It first compares along random directions, in which all elements change together. Only if these differ by more than
+    a hundredth of ``atol`` does it compare each element.
 
     Args:
         func: a function of tensors that returns a tensor or several.

@@ -70,7 +70,7 @@ class DataLoader(Generic[T_co, Batch_co]):
             ``multiprocessing.set_start_method``, else fork on Linux.
         generator: source of the order and the workers' seeds; None for the default generator.
         prefetch_factor: batches that each worker fetches ahead, 2 if None.
-        persistent_workers: keep workers for the next pass. in_order: keep the sampler's order; else yield batches as they arrive.
+        persistent_workers: keep workers for the next pass. in_order: keep the sampler's order, else the order of arrival.
 
     For type checkers it is a ``DataLoader[Example, Batch]``, where Batch is the type that ``collate_fn`` returns;
     ``DataLoader[Example]`` leaves it open.
@@ -314,7 +314,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def _receive(self) -> tuple[Worker, Any]:
         """The next answer of this pass: from the next worker in turn, or from any that is ready."""
         due = [self._turns[0]] if self._loader.in_order else list(dict.fromkeys(self._turns))
-        handles: dict[Any, Worker] = {worker.connection: worker for worker in due}  # listed first: answers before deaths
+        handles: dict[Any, Worker] = {worker.connection: worker for worker in due}  # first: answers before deaths
         handles |= {worker.process.sentinel: worker for worker in self._workers}
         deadline = time.monotonic() + self._loader.timeout if self._loader.timeout else None
         while True:

@@ -95,8 +95,8 @@ class SummaryWriter:
         double_precision: bool = False,
     ) -> None:
         """A number: a float, or a tensor or array with one element. ``tag`` names the chart: "loss/train" and
-        "loss/valid" appear side by side. ``new_style`` and ``double_precision`` are ignored: events are in TensorFlow 1's
-        format, with float32 numbers."""
+        "loss/valid" appear side by side. ``new_style`` and ``double_precision`` are ignored: events are in TensorFlow
+        1's format, with float32 numbers."""
         self._add(global_step, walltime, tag=tag, simple_value=_number(tag, scalar_value))
 
     def add_scalars(
@@ -117,7 +117,7 @@ class SummaryWriter:
         walltime: Time = None,
         max_bins: int | None = None,
     ) -> None:
-        """The distribution of a tensor's numbers; raises ValueError if it is empty. ``bins`` is one of ``numpy.histogram``'s,
+        """A histogram of a tensor's numbers; raises ValueError if it is empty. ``bins`` is one of ``numpy.histogram``'s,
         or "tensorflow": each edge is a tenth larger than the last. Adjacent bins are merged down to ``max_bins``."""
         values = host(values).reshape(-1).astype(np.float64)
         if not values.size:
