@@ -1,5 +1,5 @@
 """Array transfers between GPUs, by NVIDIA's NCCL through CuPy. Each rank has one GPU. As in PyTorch, a group's ranks
-share a communicator, which also carries ``batch_isend_irecv``, and each pair that sends single messages has another one. Each
+share a communicator, which also carries ``batch_isend_irecv``; each pair that sends single messages has another. Each
 communicator has a stream: an operation waits for the program's earlier work, and ``join`` makes its later work wait for
 the operation. NCCL runs the operations of one communicator one after another, two ranks wait for each other at their
 first message, and a send may block until it is received, so ranks that all send first must use a batch."""

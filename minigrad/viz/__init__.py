@@ -17,7 +17,7 @@ extra, and pictures of graphs need Graphviz.
 ``playback`` and ``explain`` show the backward pass of a ``graph``; ``linked`` puts attention and graph side by
 side; ``trace`` returns values instead of a picture, and a graph of changes. They use ``page`` (one HTML file, with
 scripts and styles from assets/), ``view`` (saving and showing, also as PNG and PDF), ``vector`` (SVG), ``numbers``
-(arrays) and ``palette`` (colours). ``minigrad_models.viz`` uses these to draw training runs, words, positions and music.
+(arrays) and ``palette`` (colours). ``minigrad_models.viz`` draws training runs, words, positions and music with these.
 """
 
 # Functions share the names of their packages, so they are imported here eagerly.

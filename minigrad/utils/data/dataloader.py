@@ -70,7 +70,7 @@ class DataLoader(Generic[T_co, Batch_co]):
             ``multiprocessing.set_start_method``, else fork on Linux.
         generator: source of the order and the workers' seeds; None for the default generator.
         prefetch_factor: batches that each worker fetches ahead, 2 if None.
-        persistent_workers: keep workers for the next pass. in_order: keep the sampler's order, else the order of arrival.
+        persistent_workers: keep workers for the next pass. in_order: the sampler's order, else the order of arrival.
 
     For type checkers it is a ``DataLoader[Example, Batch]``, where Batch is the type that ``collate_fn`` returns;
     ``DataLoader[Example]`` leaves it open.

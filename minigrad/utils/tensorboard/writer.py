@@ -117,7 +117,7 @@ class SummaryWriter:
         walltime: Time = None,
         max_bins: int | None = None,
     ) -> None:
-        """A histogram of a tensor's numbers; raises ValueError if it is empty. ``bins`` is one of ``numpy.histogram``'s,
+        """A histogram of a tensor; raises ValueError if it is empty. ``bins`` is one of ``numpy.histogram``'s,
         or "tensorflow": each edge is a tenth larger than the last. Adjacent bins are merged down to ``max_bins``."""
         values = host(values).reshape(-1).astype(np.float64)
         if not values.size:

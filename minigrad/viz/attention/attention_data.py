@@ -135,7 +135,7 @@ Tokens = Side | tuple[Side, Side] | Mapping[str, Side]
 
 
 def tokenizer_reader(tokenizer: Any) -> Reader | None:
-    """A function from ids to texts, by a tokenizer's ``token`` or ``decode`` (its vocabulary for parts of letters), or None."""
+    """A function from an id to its text, by a tokenizer's ``token`` or ``decode`` (vocabulary for part of a letter)."""
     if callable(token := getattr(tokenizer, "token", None)):
         return lambda i: str(token(i))
     decode = getattr(tokenizer, "decode", None)

@@ -97,7 +97,7 @@ def in_evaluation(model: Module) -> Iterator[None]:
 
 
 def _kind(layer: Layer, query: Variable | None, key: Variable | None, frames: list[Frame]) -> Kind:
-    """Whether queries and keys come from the same tensor, judging by the innermost module that takes states as inputs."""
+    """Whether queries and keys come from the same tensor, judging by the innermost module whose inputs are states."""
     target, source = layer.weights.shape[-2:]
     crosses = target != source  # if no module shows it
     for frame in reversed(frames):

@@ -104,7 +104,7 @@ def _add_residuals(
             continue
         belongs[node] = candidates[0]
         at: Any = start
-        while isinstance(at, Node) and at not in certain_modules and readers[at] == [node]:  # a dropout at the block's end
+        while isinstance(at, Node) and at not in certain_modules and readers[at] == [node]:  # dropout at a block's end
             belongs[at] = max(belongs[at], candidates[0], key=len)
             if len(at.edges) != 1:
                 break

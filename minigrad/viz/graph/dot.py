@@ -190,7 +190,7 @@ def span(text: str, colour: str, size: int = SIZE, face: str = "") -> str:
 
 
 def library() -> Any:
-    """Graphviz's Python package. Raises ImportError if the package, or the program ``dot`` that it calls, is missing."""
+    """Graphviz's Python package. Raises ImportError if it, or the program ``dot`` that it calls, is missing."""
     try:
         import graphviz
 

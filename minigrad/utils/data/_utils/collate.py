@@ -97,7 +97,7 @@ default_collate_fn_map: Joiners = {
 
 
 def default_collate(batch: Any) -> Any:
-    """Collate a sequence of examples with the same structure into a batch. Tensors and arrays are stacked, numbers become
+    """Collate a sequence of examples of one structure into a batch. Tensors and arrays are stacked, numbers become
     a tensor (float64 for floats), text stays a list; dicts, lists, tuples (as lists) and named tuples are collated item
     by item. Raises the errors of ``collate``."""
     return collate(batch, collate_fn_map=default_collate_fn_map)
