@@ -1,4 +1,4 @@
-"""Preparing arrays for pages and pictures: moving them off a device, reducing them to few cells, turning them into text."""
+"""Preparing arrays for pages and pictures: moving them off a device, into few cells, or into text."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The colours of pictures on light and on dark paper. assets/base.css and dark.css define the same ones for pages. All text
-has a contrast of at least 4.5 : 1 (WCAG 2.2, success criterion 1.4.3)."""
+"""The colours of pictures on light and on dark paper. assets/base.css and dark.css define the same ones for pages. All
+text has a contrast of at least 4.5 : 1 (WCAG 2.2, success criterion 1.4.3)."""
 
 from __future__ import annotations
 

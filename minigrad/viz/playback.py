@@ -136,8 +136,8 @@ class Playback(Picture):
         return Page.of("playback", f"Backward of {self.graph.title}", packed(self.graph, steps=steps), scripts)
 
     def svg(self, step: int = -1, dark: bool = False) -> str:
-        """The graph's picture at a step, with its rules and numbers below. ``step``: 1 is the first, 0 is before it; the
-        default is the last. ``dark``: in dark colours. Graphviz's ``dot`` draws it. Raises ValueError: the step is out of
+        """The graph's picture at a step, with its rules and numbers below. ``step``: 1 is the first, 0 is before it; by
+        default the last. ``dark``: in dark colours. Graphviz's ``dot`` draws it. Raises ValueError: the step is out of
         range. ImportError: see ``viz.graph``."""
         number = checked_number("step", step, len(self) + 1, "with the one before backward there are")
         return _StepDot(self.graph, fold.tree(self.graph), self.steps, number, dark).svg()

@@ -53,7 +53,7 @@ def trace(model: Callable[..., Any], /, *inputs: Any, **kwargs: Any) -> Run:
     A module, a module's method, or a function is called once, and again for each change, in its current mode; its
     state is restored. Values stay in the graph, so that gradients flow through them.
 
-    Raises TypeError: the model is not callable, inputs can be read only once, or a generator. RuntimeError: no op ran
+    Raises TypeError: the model is not callable, inputs can be read only once, or are a generator. RuntimeError: no op ran
     on tensors.
     """
     if not callable(model):
@@ -109,8 +109,8 @@ class Run(Mapping[str, Any]):
         return f"<run of {self.title}: {len(self)} names{changed}>"
 
     def edited(self, replace: Mapping[str, Change]) -> Run:
-        """A run of the same call with replaced values: for each name (or pattern, "layers.*.mlp") a tensor, a number, or
-        a function from the old value to the new one. Gradients flow into them. Raises KeyError: an unknown name.
+        """A run of the same call with replaced values: for each name (or pattern, "layers.*.mlp") a tensor, a number,
+        or a function from the old value to the new one. Gradients flow into them. Raises KeyError: an unknown name.
         RuntimeError: a value of a different shape."""
         places = {name: list(change) for name, change in self._changes.items()}
         for pattern, what in replace.items():

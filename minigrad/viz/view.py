@@ -37,7 +37,7 @@ class View(ABC):
         return self.page().html()
 
     def show(self) -> None:
-        """Show the page: below the cell in a notebook, otherwise as a page in the browser; without a browser, print the file
+        """Show the page: below the cell in a notebook, otherwise in the browser; without a browser, print the file
         to open. The file stays in the temporary folder, as there is no way to know when the browser has read it."""
         if show_view := shower():
             show_view(self)

@@ -35,7 +35,7 @@ _PACKAGE = Path(__file__).parents[2]
 _INSTALLED = "site-packages"
 Named = list[tuple[str, Variable]]
 _MOST = 1000  # maximum number of tensors to name after a container
-_LONGEST = 60  # characters of an expression
+_LONGEST = 60  # characters in an expression
 _REFERENCES = 3  # to a dictionary that only a call, a variable and an argument refer to
 
 
@@ -136,7 +136,7 @@ class Variables:
         self._frames: dict[FrameType, int] = {}  # with the order of the first node that each one recorded
 
     def look(self, frame: FrameType | None = None, node: Node | None = None) -> None:
-        """Read these functions' variables, forget functions that have returned, and note the function that ran an op."""
+        """Read these functions' variables, forget functions that have returned, and note the one that ran an op."""
         for recorder, first in reversed(self._frames.items()):
             code = recorder.f_code
             arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]

@@ -292,7 +292,7 @@ def _kept(node: Node) -> Iterator[tuple[str, Any, Any]]:
         is_result = not isinstance(value, Variable)  # if so, a reference, or None
         array = getattr(value, "array", None) if is_result else value
         yield f"saved_tensors {i}", array, node if is_result else value
-    for name, value in vars(node.residual).items() if node.residual else ():  # attributes that its forward has set on ctx
+    for name, value in vars(node.residual).items() if node.residual else ():  # attributes that its forward set on ctx
         if not name.startswith("_"):
             yield f"ctx.{name}", value, value
 

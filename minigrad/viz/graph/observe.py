@@ -1,6 +1,6 @@
 """Observers: one for a call, recording each op with its line, module and time; one for a backward pass, recording
-gradients. Values are summarised immediately, as the program may change them later; only the summaries are kept. The engine
-itself runs the backward pass, so gradients are those that ``backward()`` would have accumulated."""
+gradients. Values are summarised immediately, as the program may change them later; only the summaries are kept. The
+engine itself runs the backward pass, so gradients are those that ``backward()`` would have accumulated."""
 
 from __future__ import annotations
 
