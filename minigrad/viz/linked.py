@@ -17,8 +17,8 @@ from .view import Picture
 
 class Linked(Picture):
     """Attention (for one text, or for each text in a beam) and graphs (one for all texts, or one for each, in the
-    beam's order; else ValueError) on one page. A layer of attention and the op that computed its weights link to each other
-    by the module's path, so both must come from the same model."""
+    beam's order; else ValueError) on one page. A layer of attention and the op that computed its weights link to each
+    other by the module's path, so both must come from the same model."""
 
     def __init__(self, attention: AttentionView, graphs: Sequence[GraphView]) -> None:
         texts = max(len(attention.beam), 1)

@@ -53,8 +53,8 @@ def trace(model: Callable[..., Any], /, *inputs: Any, **kwargs: Any) -> Run:
     A module, a module's method, or a function is called once, and again for each change, in its current mode; its
     state is restored. Values stay in the graph, so that gradients flow through them.
 
-    Raises TypeError: the model is not callable, inputs can be read only once, or are a generator. RuntimeError: no op ran
-    on tensors.
+    Raises TypeError: the model is not callable, inputs or the result can be read only once. RuntimeError: no op ran on
+    tensors.
     """
     if not callable(model):
         raise TypeError(f"trace takes a module or a function, not {type(model).__name__}")

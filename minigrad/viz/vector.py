@@ -83,8 +83,8 @@ def escaped(text: Any) -> str:
 
 
 def clean(text: str) -> str:
-    """A text with visible blanks: spaces at its ends as "·", a text of only spaces as "␣", line ends as "↵" and "␍", tabs
-    as "⇥", other characters without a shape as "�", an empty text as "∅", and only joiners and other spaces as their code
+    """A text with visible blanks: spaces at its ends as "·", all-space texts as "␣", line ends as "↵" and "␍", tabs as
+    "⇥", other characters without a shape as "�", an empty text as "∅", and only joiners and other spaces as their code
     points. (``viz.visible`` in base.js does the same.)"""
     if text.strip(" ") and all(unicodedata.category(c) in ("Cf", "Zs") for c in text):
         return " ".join(f"U+{ord(c):04X}" for c in text)

@@ -1,7 +1,7 @@
 """Running a tape's ops again, for results that were not kept, and for a graph with changed numbers. minigrad's ops
 draw no random numbers; a program's own ops might, so they do not run. Lost results are computed only from values that
-have not changed since, and must agree with the results that are still known. For changed numbers, ops run on copies; the
-inputs of a changed result stay, and its gradient uses the same rules."""
+have not changed since, and must agree with the results that are still known. For changed numbers, ops run on copies;
+the inputs of a changed result stay, and its gradient uses the same rules."""
 
 from __future__ import annotations
 
