@@ -101,12 +101,12 @@ const viz = {
   },
 
   /**
-   * Numbers as a picture, a cell each, row by row: blue above zero, red below, the field's own colour at
-   * zero, and grey where one is not finite. The canvas is painted again when the theme changes.
+   * Numbers as a picture, one cell each, row by row: blue above zero, red below, the field's own colour at
+   * zero, and grey if not finite. The canvas is repainted when the theme changes.
    *
-   * value(i) is the number of cell i; one of size `most` has the full colour, and `shade` tells how opaque a
-   * part of it (0 to 1) is. `colours`: the names of those above and below zero. `side`: of a cell in pixels, else
-   * the style decides. `label`: what it is.
+   * value(i) is the number in cell i; one of size `most` has the full colour, and `shade` maps a fraction of it
+   * (0 to 1) to an opacity. `colours`: the names of those above and below zero. `side`: a cell's size in pixels;
+   * by default, the style decides. `label`: a description.
    * `tell(row, column, number)` is called for the cell under the pointer, `tell(null)` when the pointer leaves.
    */
   heat({ rows, columns, value, most = 1, shade = (part) => part, colours = ["plus", "minus"], side = null, label = null, tell = null }) {
@@ -141,9 +141,9 @@ const viz = {
   repaint(root = document) { for (const canvas of root.querySelectorAll("canvas.heat")) canvas.dispatchEvent(new Event("repaint")); },
 
   /**
-   * What the wheel does over a picture: it scrolls the page around it. It zooms with Ctrl or ⌘ (the pinch of a
-   * trackpad is a wheel with Ctrl), and after a click into the picture until Escape or a click elsewhere.
-   * zoom(factor, event) zooms. `click`: false where the wheel scrolls the picture itself, and only Ctrl zooms.
+   * What the wheel does over a picture: it scrolls the surrounding page. It zooms with Ctrl or ⌘ (a trackpad's
+   * pinch is a wheel with Ctrl), and after a click into the picture until Escape or a click elsewhere.
+   * zoom(factor, event) zooms. `click`: false if the wheel scrolls the picture itself and only Ctrl zooms.
    */
   wheel(picture, zoom, { click = true } = {}) {
     const engage = (on) => picture.classList.toggle("engaged", on);
@@ -201,7 +201,7 @@ const viz = {
   },
 
   theme: {
-    /** Light or dark: what the system wants, or was chosen since. Who draws anew asks by `changed`. */
+    /** Light or dark: the system's setting, or a later choice. `changed` notifies code that must redraw. */
     listeners: [],
     get() { return document.documentElement.dataset.theme; },
     set(name) {
@@ -219,8 +219,8 @@ const viz = {
   },
 
   /**
-   * Several views on one page (linked.js), each in a frame: what a frame tells the page, and is told by it.
-   * A message is plain data under "viz"; a page that stands alone hears nothing, and shows no link.
+   * Several views on one page (linked.js), each in a frame: messages between a frame and the page.
+   * A message is plain data under "viz"; a standalone page receives none and shows no links.
    */
   link: {
     tell(message, frame = parent) { if (frame !== window) frame.postMessage({ viz: message }, "*"); },

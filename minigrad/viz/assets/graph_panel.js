@@ -232,7 +232,7 @@ class GraphPanel {
 
   // Numbers ------------------------------------------------------------------------------------------------
 
-  /** A value by its place in the data: its kind, and a table, or statistics and a heat map. A `node`'s own is editable. */
+  /** A value by its place in the data: kind, and a table, or statistics and a heat map. A `node`'s own is editable. */
   value(place, otherwise = "", node = null) {
     const value = this.graph.values[place];
     if (!value) return otherwise && this.quiet(otherwise);
