@@ -1,4 +1,4 @@
-"""Helpers for the functions: argument checks, in-place changes and loss reduction; and for spatial axes, one
+"""Helpers for the functions: argument checks, in-place changes and loss reduction; and for spatial axes: one
 number per axis, a batch axis for a single sample, and one function per number of axes."""
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def binary_cross_entropy(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """-(t ln x + (1 - t) ln(1 - x)), each logarithm at least -100; the input is probabilities. Raises ValueError:
+    """-(t ln x + (1 - t) ln(1 - x)), each logarithm at least -100, for an input of probabilities. Raises ValueError:
     input and target differ in shape; RuntimeError: they differ in dtype; the input is outside [0, 1] or NaN (checked
     on the CPU)."""
     _check_same_shape("binary_cross_entropy", input, target)
@@ -121,7 +121,7 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
 ) -> Tensor:
     """``binary_cross_entropy(sigmoid(input), target)`` in a numerically stable form. ``pos_weight``: a factor for the
-    part of the loss where the target is 1. Raises ValueError: shapes differ; RuntimeError: the target is not float."""
+    part of the loss where the target is 1. Raises ValueError: shapes differ; RuntimeError: a non-float target."""
     _check_same_shape("binary_cross_entropy_with_logits", input, target)
     if not target.is_floating_point():
         problem = f"result type {input.dtype} can't be cast to the target's dtype {target.dtype}: use target.float()"
